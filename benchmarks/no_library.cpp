@@ -1,0 +1,16 @@
+// For the programs that measure the limit and the noise only, and build without the library.
+#include "cycle_client.hpp"
+
+namespace redlock::bench {
+
+std::vector<contestant> library_contestants()
+{
+    return {};
+}
+
+lease_holder library_lease_holder()
+{
+    return nullptr;
+}
+
+} // namespace redlock::bench

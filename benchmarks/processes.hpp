@@ -1,0 +1,103 @@
+#pragma once
+
+#include "cycle_client.hpp"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+namespace redlock::bench {
+
+/// Where client and servers run. With one CPU they share it.
+struct placement {
+    int client_cpu = 0;
+    int server_cpu = 0;
+};
+
+[[nodiscard]] placement choose_cpus();
+
+/// CPU time of the process's main thread, exact to a scheduler tick (the servers here have one busy thread).
+[[nodiscard]] double cpu_time_us(pid_t process);
+
+/// One child process; killed and reaped with its owner, and by the kernel if this process dies first.
+class child {
+public:
+    child(int cpu, std::function<void()> const& body);
+    child(child const&) = delete;
+    child& operator=(child const&) = delete;
+    ~child();
+
+    [[nodiscard]] pid_t id() const noexcept { return id_; }
+    [[nodiscard]] bool running();
+    bool wait_for(std::chrono::duration<double> limit); ///< true when it ended by itself, with status 0
+
+private:
+    pid_t id_ = -1;
+    int status_ = 0;
+    bool reaped_ = false;
+};
+
+/// Redis servers of our own on free loopback ports, without persistence.
+class redis_fleet {
+public:
+    redis_fleet(std::size_t nodes, int cpu);
+
+    [[nodiscard]] std::span<std::uint16_t const> ports() const noexcept { return ports_; }
+    [[nodiscard]] std::vector<pid_t> ids(std::size_t nodes) const;
+
+private:
+    std::vector<std::unique_ptr<child>> servers_;
+    std::vector<std::uint16_t> ports_;
+};
+
+/// One process that answers on `nodes` ports without doing the work.
+class null_fleet {
+public:
+    null_fleet(std::size_t nodes, int cpu);
+
+    [[nodiscard]] std::span<std::uint16_t const> ports() const noexcept { return ports_; }
+    [[nodiscard]] pid_t id() const noexcept { return server_->id(); }
+
+private:
+    std::vector<std::uint16_t> ports_;
+    std::unique_ptr<child> server_;
+};
+
+/// Runs `body` in a forked process pinned to `cpu` and brings its value back through a pipe: each measurement
+/// starts with a clean rusage and a clean heap. Throws when the child fails or does not end within `limit`.
+template <class Body>
+auto measure_in_child(int cpu, std::chrono::duration<double> limit, Body const& body)
+{
+    using value = std::invoke_result_t<Body const&>;
+    static_assert(std::is_trivially_copyable_v<value>);
+    int ends[2];
+    if (::pipe(ends) != 0)
+        throw std::runtime_error{"pipe"};
+    value out{};
+    bool ended = false;
+    {
+        child measured{cpu, [&] {
+                           value const made = body();
+                           if (::write(ends[1], &made, sizeof made) != static_cast<ssize_t>(sizeof made))
+                               throw std::runtime_error{"write"};
+                       }};
+        ::close(ends[1]);
+        ended = measured.wait_for(limit);
+    }
+    bool const complete = ended && ::read(ends[0], &out, sizeof out) == static_cast<ssize_t>(sizeof out);
+    ::close(ends[0]);
+    if (!complete)
+        throw std::runtime_error{"a measurement failed or did not end in time"};
+    return out;
+}
+
+} // namespace redlock::bench

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "cycle_client.hpp"
+
+namespace redlock::bench {
+
+/// The limit: epoll and bytes formatted beforehand, no library. Answers what the kernel and the servers cost.
+result run_raw(setup const& what);
+
+} // namespace redlock::bench

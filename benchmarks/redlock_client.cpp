@@ -1,0 +1,276 @@
+#include "cycle_client.hpp"
+#include "meter.hpp"
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::bench {
+
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+redlock::config configuration(setup const& what)
+{
+    redlock::config out;
+    for (auto const port : what.ports)
+        out.nodes.push_back("redis://127.0.0.1:" + std::to_string(port));
+    out.assume_fresh = true; // our servers have just been started, with nothing on them
+    return out;
+}
+
+/// What the cycles of one measurement share.
+struct load {
+    explicit load(setup const& wanted) : what{wanted}, gauge{wanted} {}
+
+    [[nodiscard]] redlock::mutex lock(unsigned slot)
+    {
+        redlock::lock_options options;
+        options.ttl = 10s;
+        options.renew = true;
+        return redlock::mutex{locks, resource_name(what.run_number, slot), options};
+    }
+
+    setup const& what;
+    meter gauge;
+    asio::io_context context{1};
+    redlock::client locks{context.get_executor(), configuration(what)};
+    bool stopping = false;
+};
+
+struct with_default_token {
+    static auto acquire(redlock::mutex& lock) { return lock.acquire(); }
+    static auto release(redlock::lease& lease) { return lease.release(); }
+};
+
+struct with_deferred {
+    static auto acquire(redlock::mutex& lock) { return lock.acquire(asio::deferred); }
+    static auto release(redlock::lease& lease) { return lease.release(asio::deferred); }
+};
+
+template <class How>
+asio::awaitable<void> cycles(load& shared, unsigned slot)
+{
+    auto lock = shared.lock(slot);
+    bool const tells_latency = meter::tells_latency(slot);
+    meter::clock::time_point started;
+    while (!shared.stopping) {
+        if (tells_latency)
+            started = meter::clock::now();
+        bool complete = false;
+        try {
+            redlock::lease lease = co_await How::acquire(lock);
+            co_await How::release(lease);
+            complete = true;
+        } catch (boost::system::system_error const&) {
+        }
+        shared.gauge.count(complete);
+        if (tells_latency)
+            shared.gauge.record(meter::clock::now() - started);
+    }
+}
+
+template <class How>
+struct in_coroutines {
+    void start(load& shared, unsigned slot)
+    {
+        asio::co_spawn(shared.context, cycles<How>(shared, slot), asio::detached);
+    }
+};
+
+class callback_cycle {
+public:
+    callback_cycle(load& shared, unsigned slot)
+        : shared_{shared}, lock_{shared.lock(slot)}, tells_latency_{meter::tells_latency(slot)}
+    {}
+
+    void start()
+    {
+        if (tells_latency_)
+            started_ = meter::clock::now();
+        lock_.acquire([this](error_code error, redlock::lease lease) {
+            if (error)
+                return done(false);
+            lease_ = std::move(lease);
+            lease_.release([this](error_code failure) { done(!failure); });
+        });
+    }
+
+private:
+    void done(bool complete)
+    {
+        shared_.gauge.count(complete);
+        if (tells_latency_)
+            shared_.gauge.record(meter::clock::now() - started_);
+        if (!shared_.stopping)
+            start();
+    }
+
+    load& shared_;
+    redlock::mutex lock_;
+    redlock::lease lease_;
+    meter::clock::time_point started_;
+    bool tells_latency_;
+};
+
+struct in_callbacks {
+    void start(load& shared, unsigned slot)
+    {
+        running.push_back(std::make_unique<callback_cycle>(shared, slot));
+        running.back()->start();
+    }
+
+    std::vector<std::unique_ptr<callback_cycle>> running;
+};
+
+/// Connects with one cycle, then lets all of them go for the warm-up and the window.
+template <class Style>
+asio::awaitable<void> conduct(load& shared, Style& style)
+{
+    {
+        auto lock = shared.lock(shared.what.concurrency);
+        redlock::lease lease = co_await lock.acquire();
+        co_await lease.release();
+    }
+    for (unsigned slot = 0; slot < shared.what.concurrency; ++slot)
+        style.start(shared, slot);
+    asio::steady_timer timer{shared.context};
+    timer.expires_after(std::chrono::duration_cast<meter::clock::duration>(shared.what.warm_up));
+    co_await timer.async_wait(asio::use_awaitable);
+    shared.gauge.open();
+    timer.expires_after(std::chrono::duration_cast<meter::clock::duration>(shared.what.window));
+    co_await timer.async_wait(asio::use_awaitable);
+    shared.gauge.close();
+    shared.stopping = true;
+}
+
+void rethrow(std::exception_ptr const& error)
+{
+    if (error)
+        std::rethrow_exception(error);
+}
+
+template <class Style>
+result run(setup const& what)
+{
+    Style style;
+    load shared{what};
+    asio::co_spawn(shared.context, conduct(shared, style), rethrow);
+    shared.context.run();
+    return shared.gauge.summary();
+}
+
+struct occupancy {
+    double heap = 0;
+    double resident = 0;
+};
+
+occupancy memory_in_use()
+{
+    occupancy out;
+    auto const heap = ::mallinfo2();
+    out.heap = static_cast<double>(heap.uordblks) + static_cast<double>(heap.hblkhd);
+    if (std::FILE* const file = std::fopen("/proc/self/statm", "re"); file != nullptr) {
+        unsigned long total = 0;
+        unsigned long resident = 0;
+        if (std::fscanf(file, "%lu %lu", &total, &resident) == 2)
+            out.resident = static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+        std::fclose(file);
+    }
+    return out;
+}
+
+struct holding {
+    std::size_t wanted = 0;
+    std::size_t begun = 0;
+    std::uint64_t failed = 0;
+    std::vector<redlock::lease> held;
+};
+
+asio::awaitable<void> hold_some(load& shared, holding& all)
+{
+    while (all.begun < all.wanted) {
+        auto lock = shared.lock(static_cast<unsigned>(all.begun++));
+        try {
+            redlock::lease lease = co_await lock.acquire();
+            all.held.push_back(std::move(lease));
+        } catch (boost::system::system_error const&) {
+            ++all.failed;
+        }
+    }
+}
+
+asio::awaitable<void> hold_up_to(load& shared, holding& all, std::size_t wanted)
+{
+    all.wanted = wanted;
+    for (unsigned worker = 0; worker < shared.what.concurrency; ++worker)
+        asio::co_spawn(shared.context, hold_some(shared, all), asio::detached);
+    asio::steady_timer timer{shared.context};
+    do {
+        timer.expires_after(100ms); // late replies come in, coroutine frames go
+        co_await timer.async_wait(asio::use_awaitable);
+    } while (all.held.size() + all.failed < all.wanted);
+}
+
+asio::awaitable<void> hold(load& shared, holding& all, std::size_t leases, memory_result& out)
+{
+    co_await hold_up_to(shared, all, 1); // connects, and fills what is allocated once
+    auto const before = memory_in_use();
+    co_await hold_up_to(shared, all, leases + 1);
+    auto const after = memory_in_use();
+    auto const count = static_cast<double>(leases);
+    auto const handle = static_cast<double>(sizeof(redlock::lease));
+    auto const names = static_cast<double>(resource_name_length + nonce_length);
+    out.leases = leases;
+    out.failed = all.failed;
+    out.heap_bytes_per_lease = (after.heap - before.heap) / count + handle - names;
+    out.rss_bytes_per_lease = (after.resident - before.resident) / count;
+    shared.context.stop();
+}
+
+memory_result hold_leases(setup const& what, std::size_t leases)
+{
+    memory_result out;
+    load shared{what};
+    holding all;
+    all.held.reserve(leases + 1); // the handles belong to the holder's own objects: added as sizeof(lease)
+    asio::co_spawn(shared.context, hold(shared, all, leases, out), rethrow);
+    shared.context.run();
+    return out;
+}
+
+} // namespace
+
+std::vector<contestant> library_contestants()
+{
+    return {{"awaitable", &run<in_coroutines<with_default_token>>},
+            {"deferred", &run<in_coroutines<with_deferred>>},
+            {"callback", &run<in_callbacks>}};
+}
+
+lease_holder library_lease_holder()
+{
+    return &hold_leases;
+}
+
+} // namespace redlock::bench

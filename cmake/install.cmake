@@ -1,0 +1,64 @@
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/asio-redlock")
+set(development asio-redlock_Development)
+
+if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.23)
+    set(file_set FILE_SET HEADERS COMPONENT ${development})
+else()
+    set(file_set)
+    install(
+        DIRECTORY include/redlock "${PROJECT_BINARY_DIR}/include/redlock"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        COMPONENT ${development})
+endif()
+install(
+    TARGETS redlock
+    EXPORT asio-redlock-targets
+    RUNTIME COMPONENT asio-redlock_Runtime
+    LIBRARY COMPONENT asio-redlock_Runtime NAMELINK_COMPONENT ${development}
+    ARCHIVE COMPONENT ${development}
+    INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    ${file_set})
+install(
+    EXPORT asio-redlock-targets
+    NAMESPACE redlock::
+    DESTINATION "${package_dir}"
+    COMPONENT ${development})
+
+configure_package_config_file(
+    cmake/asio-redlock-config.cmake.in asio-redlock-config.cmake
+    INSTALL_DESTINATION "${package_dir}"
+    NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(asio-redlock-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(
+    FILES "${PROJECT_BINARY_DIR}/asio-redlock-config.cmake" "${PROJECT_BINARY_DIR}/asio-redlock-config-version.cmake"
+    DESTINATION "${package_dir}"
+    COMPONENT ${development})
+
+# pkg-config: relative to the file itself, so that the installed tree can be moved.
+set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(pc_prefix "\${pcfiledir}/${up}")
+endif()
+cmake_path(APPEND pc_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
+cmake_path(APPEND pc_includedir "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
+if(BUILD_SHARED_LIBS)
+    set(pc_cflags "")
+    set(pc_requires "Requires.private")
+else()
+    set(pc_cflags " -DREDLOCK_STATIC_DEFINE")
+    set(pc_requires "Requires")
+endif()
+configure_file(cmake/asio-redlock.pc.in asio-redlock.pc @ONLY)
+install(
+    FILES "${PROJECT_BINARY_DIR}/asio-redlock.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+    COMPONENT ${development})
+install(
+    FILES LICENSE
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    COMPONENT ${development})

@@ -1,0 +1,5 @@
+# Linked PRIVATE by this project's own targets only: a consumer never compiles with these.
+add_library(redlock_warnings INTERFACE)
+target_compile_options(
+    redlock_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+                               $<$<BOOL:${REDLOCK_WARNINGS_AS_ERRORS}>:-Werror>)

@@ -1,0 +1,67 @@
+import os
+import re
+
+from conan import ConanFile
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load, rmdir
+
+required_conan_version = ">=2.1"
+
+
+class AsioRedlock(ConanFile):
+    name = "asio-redlock"
+    description = "Asynchronous Redlock distributed locks on Boost.Asio"
+    license = "BSL-1.0"
+    topics = ("redis", "distributed-lock", "asio", "coroutines")
+    package_type = "library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"shared": [True, False], "fPIC": [True, False]}
+    default_options = {"shared": False, "fPIC": True}
+    implements = ["auto_shared_fpic"]
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
+
+    def set_version(self):
+        header = load(self, os.path.join(self.recipe_folder, "include", "redlock", "version.hpp"))
+        parts = (re.search(rf"#define REDLOCK_VERSION_{part} (\d+)", header) for part in ("MAJOR", "MINOR", "PATCH"))
+        self.version = ".".join(part.group(1) for part in parts)
+
+    def requirements(self):
+        # Public headers include Asio's; OpenSSL stays behind the library.
+        self.requires("boost/[>=1.81.0 <2]", transitive_headers=True)
+        self.requires("openssl/[>=3 <4]")
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        for part in ("TESTS", "EXAMPLES", "BENCHMARKS"):
+            toolchain.cache_variables[f"REDLOCK_BUILD_{part}"] = False
+        toolchain.generate()
+        CMakeDeps(self).generate()
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        CMake(self).install()
+        for folder in (("lib", "cmake"), ("lib", "pkgconfig"), ("share",)):
+            rmdir(self, os.path.join(self.package_folder, *folder))
+
+    def package_info(self):
+        self.cpp_info.set_property("cmake_file_name", "asio-redlock")
+        self.cpp_info.set_property("cmake_target_name", "redlock::redlock")
+        self.cpp_info.set_property("pkg_config_name", "asio-redlock")
+        self.cpp_info.libs = ["redlock"]
+        self.cpp_info.requires = ["boost::headers", "openssl::ssl", "openssl::crypto"]
+        if not self.options.shared:
+            self.cpp_info.defines = ["REDLOCK_STATIC_DEFINE"]
+        if self.settings.os in ("Linux", "FreeBSD"):
+            self.cpp_info.system_libs = ["pthread"]

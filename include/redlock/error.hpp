@@ -1,0 +1,53 @@
+#pragma once
+
+#include <redlock/export.hpp>
+#include <redlock/node_outcome.hpp>
+
+#include <boost/system/error_code.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace redlock {
+
+/// What a caller can act on. Causes per node are in the outcome table. Cancellation is not one of these: a
+/// cancelled operation completes with `boost::asio::error::operation_aborted`.
+enum class errc {
+    contended = 1, ///< a majority answered, and others hold the lock
+    timed_out,     ///< not acquired within the time the caller gave
+    no_quorum,     ///< too few nodes could be asked or answered usefully
+    too_slow,      ///< a majority granted, but the validity was over before it did
+    lease_lost,    ///< the lease can no longer be trusted
+    released,      ///< the lease was released (the normal end that `lease::lost()` reports)
+    misconfigured, ///< a value in the configuration, the options or the name is unusable
+    shut_down,     ///< the client was shut down or destroyed
+    empty_lease,   ///< the operation was called on an empty lease
+};
+
+[[nodiscard]] REDLOCK_EXPORT boost::system::error_category const& error_category() noexcept;
+
+[[nodiscard]] inline boost::system::error_code make_error_code(errc e) noexcept
+{
+    return {static_cast<int>(e), error_category()};
+}
+
+/// Thrown by `co_await lock.acquire()` and its siblings: a `system_error` whose `what()` tells what each node
+/// said, and which carries the table itself.
+class REDLOCK_EXPORT lock_error : public boost::system::system_error {
+public:
+    lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table);
+
+    [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
+    [[nodiscard]] std::vector<node_outcome> const& outcomes() const noexcept { return outcomes_; }
+
+private:
+    std::string message_;
+    std::vector<node_outcome> outcomes_;
+};
+
+} // namespace redlock
+
+template <>
+struct boost::system::is_error_code_enum<redlock::errc> : std::true_type {};

@@ -1,0 +1,172 @@
+#pragma once
+
+#include <redlock/error.hpp>
+#include <redlock/export.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/append.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock {
+
+namespace lock {
+class held_lease;
+struct lease_access;
+REDLOCK_EXPORT void intrusive_ptr_add_ref(held_lease*) noexcept;
+REDLOCK_EXPORT void intrusive_ptr_release(held_lease*) noexcept;
+} // namespace lock
+
+enum class lease_state : std::uint8_t {
+    empty,    ///< default-constructed or moved from
+    held,     ///< ours, while `valid()`
+    suspect,  ///< the deadline has passed; an extension may still prove unbroken ownership (`tolerate_suspect`)
+    lost,     ///< over without having been released
+    released, ///< given up by its holder
+};
+
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_state) noexcept;
+
+/// One acquired lock: who holds this object may act as the only one while `valid()`.
+///
+/// It renews itself (`lock_options::renew`) until it is released, lost or destroyed. The end of its validity is
+/// reckoned on this machine, from before the first vote was sent, and needs no answer from anybody.
+///
+/// Thread safety: the observers may be called from any thread, and `valid()`, `remaining()` and `state()` are exact
+/// there. Operations may be started from any thread. Moving, assigning and destroying one object needs the usual
+/// outside synchronisation.
+///
+/// The destructor never throws and never waits: a lease not yet released stops renewing and is released in the
+/// background.
+class REDLOCK_EXPORT lease {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    lease() noexcept = default;
+    lease(lease&&) noexcept;
+    lease& operator=(lease&&) noexcept;
+    ~lease();
+
+    /// False when empty. Says nothing about validity.
+    [[nodiscard]] explicit operator bool() const noexcept { return held_ != nullptr; }
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
+    /// May the holder act now? Reads the clock at every call; false as soon as the deadline has passed, whatever
+    /// the timers, the network or the event loop do.
+    [[nodiscard]] bool valid() const noexcept;
+    /// Validity left; zero when not valid. Time that the machine spent suspended counts.
+    [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+    /// Now plus `remaining()`, for timers.
+    [[nodiscard]] std::chrono::steady_clock::time_point expires_at() const noexcept;
+    [[nodiscard]] lease_state state() const noexcept;
+
+    [[nodiscard]] std::string_view resource() const noexcept; ///< the lock's name; lives as long as this lease
+    [[nodiscard]] std::string_view nonce() const noexcept;    ///< the key's value on the nodes; as long as this lease
+    [[nodiscard]] unsigned votes() const noexcept;            ///< nodes known to hold our key
+    [[nodiscard]] unsigned attempts() const noexcept;         ///< attempts the acquisition took
+    [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
+    [[nodiscard]] std::uint64_t fencing_token() const noexcept;     ///< zero unless the lock is fenced
+
+    /// Renews by hand: asks every node to set the key's expiry to the full TTL again. Joins a renewal already
+    /// under way.
+    ///
+    /// On success the validity runs from just before this renewal was sent.
+    /// \par Completion signature
+    /// `void(boost::system::error_code)`
+    /// \par Errors
+    /// `errc::no_quorum`: no majority confirmed; the old deadline stands and the call may be repeated.
+    /// `errc::lease_lost`, `errc::released`, `errc::shut_down`: it is over. `errc::empty_lease`.
+    /// \par Cancellation
+    /// terminal, partial, total: stops waiting; the renewal itself goes on.
+    template <class Token = boost::asio::deferred_t>
+    [[nodiscard]] auto extend(Token&& token = {});
+
+    /// Gives the lock up: renewal stops, and a compare-and-delete goes to every node behind whatever was sent
+    /// before. The lease is not valid any more from the moment of the call.
+    ///
+    /// Completes when a majority has answered, at the latest after the per-node timeout.
+    /// \par Completion signature
+    /// `void(boost::system::error_code)`
+    /// \par Errors
+    /// `errc::lease_lost`: it was lost before (what is left of the keys is removed all the same).
+    /// `errc::no_quorum`: no majority confirmed; the key may linger for the rest of its TTL.
+    /// `errc::released`: it was released before. `errc::shut_down`, `errc::empty_lease`.
+    /// \par Cancellation
+    /// terminal, partial, total: stops waiting; the releases have been sent.
+    template <class Token = boost::asio::deferred_t>
+    [[nodiscard]] auto release(Token&& token = {});
+
+    /// Waits for the end of the lease. Any number may wait.
+    ///
+    /// \par Completion signature
+    /// `void(boost::system::error_code)` with the reason: `errc::lease_lost`, `errc::released`, `errc::shut_down`;
+    /// never success. `errc::empty_lease` on an empty lease.
+    /// \par Cancellation
+    /// terminal, partial, total: stops waiting.
+    template <class Token = boost::asio::deferred_t>
+    [[nodiscard]] auto lost(Token&& token = {});
+
+private:
+    enum class operation : std::uint8_t { extend, release, lost };
+    struct start;
+    friend struct lock::lease_access;
+
+    explicit lease(boost::intrusive_ptr<lock::held_lease> held) noexcept : held_(std::move(held)) {}
+    void abandon() noexcept;
+
+    boost::intrusive_ptr<lock::held_lease> held_;
+};
+
+struct lease::start {
+    using executor_type = lease::executor_type;
+    using signature = void(boost::system::error_code);
+
+    REDLOCK_EXPORT executor_type get_executor() const noexcept;
+
+    template <class Handler>
+    void operator()(Handler&& handler)
+    {
+        if (!held) {
+            auto const executor = boost::asio::get_associated_executor(handler);
+            boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler), make_error_code(errc::empty_lease)));
+            return;
+        }
+        begin(boost::asio::any_completion_handler<signature>(std::forward<Handler>(handler)));
+    }
+
+    REDLOCK_EXPORT void begin(boost::asio::any_completion_handler<signature>);
+
+    boost::intrusive_ptr<lock::held_lease> held;
+    operation what;
+};
+
+template <class Token>
+auto lease::extend(Token&& token)
+{
+    return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::extend}, token);
+}
+
+template <class Token>
+auto lease::release(Token&& token)
+{
+    return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::release}, token);
+}
+
+template <class Token>
+auto lease::lost(Token&& token)
+{
+    return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::lost}, token);
+}
+
+} // namespace redlock

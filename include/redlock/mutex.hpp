@@ -1,0 +1,159 @@
+#pragma once
+
+#include <redlock/awaitable_1_81.hpp>
+#include <redlock/client.hpp>
+#include <redlock/error.hpp>
+#include <redlock/export.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
+#include <redlock/node_outcome.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace redlock {
+
+namespace lock {
+struct lock_state;
+
+/// How long an acquisition may wait: not at all, for a time from its start, or (empty) for ever.
+using wait_limit = std::optional<std::chrono::nanoseconds>;
+inline constexpr std::chrono::nanoseconds one_attempt{-1};
+
+/// Completes with an error code, or with a `lock_error` inside an exception pointer for tokens that throw anyway.
+using lease_signature = void(boost::system::error_code, lease);
+using throwing_lease_signature = void(std::exception_ptr, lease);
+
+template <class Token>
+inline constexpr bool throws = false;
+template <class Executor>
+inline constexpr bool throws<boost::asio::use_awaitable_t<Executor>> = true;
+
+template <class Signature>
+struct start_acquire {
+    using executor_type = boost::asio::any_io_executor;
+
+    REDLOCK_EXPORT executor_type get_executor() const noexcept;
+
+    template <class Handler>
+    void operator()(Handler&& handler)
+    {
+        begin(boost::asio::any_completion_handler<Signature>(std::forward<Handler>(handler)));
+    }
+
+    REDLOCK_EXPORT void begin(boost::asio::any_completion_handler<Signature>);
+
+    std::shared_ptr<lock_state> lock;
+    wait_limit limit;
+};
+} // namespace lock
+
+/// A named lock over a client's nodes. Cheap to make and to copy; no network by itself. Copies share the table of
+/// the last attempt.
+///
+/// Common to all four operations
+///
+/// \par Completion signature
+/// `void(boost::system::error_code, redlock::lease)`. Where the token throws (the default one under `co_await`,
+/// `use_awaitable`) the exception is a `lock_error`, whose message and table tell what each node said.
+/// Completion runs on the token's associated executor, never inside the initiating call.
+/// \par Errors
+/// `errc::contended`, `errc::no_quorum`, `errc::too_slow` (one attempt was asked for, or the retry policy is
+/// exhausted), `errc::timed_out`, `errc::shut_down`.
+/// \par Cancellation
+/// terminal, partial, total. Afterwards the caller owns nothing: every vote sent is being released, and on a node
+/// that cannot be reached the key lingers for `ttl + slack` at most. A grant that races with the cancellation is
+/// released, not leaked.
+/// \par Thread safety and lifetime
+/// May be started from any thread. The client must outlive the operation.
+/// \par Source
+/// Redis documentation, "Distributed Locks with Redis"; the rules are in docs/protocol.md.
+class REDLOCK_EXPORT mutex {
+    static std::chrono::nanoseconds at_least_zero(std::chrono::nanoseconds limit)
+    {
+        return limit < limit.zero() ? limit.zero() : limit;
+    }
+
+    auto throwing(lock::wait_limit limit)
+    {
+        using start = lock::start_acquire<lock::throwing_lease_signature>;
+        return boost::asio::async_initiate<boost::asio::deferred_t const, lock::throwing_lease_signature>(
+            start{state_, limit}, boost::asio::deferred);
+    }
+
+    template <class Token>
+    auto initiate(lock::wait_limit limit, Token&& token)
+    {
+        using signature = std::conditional_t<lock::throws<std::remove_cvref_t<Token>>, lock::throwing_lease_signature,
+                                             lock::lease_signature>;
+        return boost::asio::async_initiate<Token, signature>(lock::start_acquire<signature>{state_, limit}, token);
+    }
+
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// \throws lock_error `errc::misconfigured`: empty name or one over 512 bytes, `ttl` not positive or too small
+    ///         for clock drift and a round trip, negative slack, a retry policy that cannot be followed.
+    mutex(client& owner, std::string name, lock_options options = {});
+
+    /// Waits until held. Retries as `lock_options::retry` says.
+    [[nodiscard]] auto acquire() { return throwing(std::nullopt); }
+    template <boost::asio::completion_token_for<lock::lease_signature> Token>
+    [[nodiscard]] auto acquire(Token&& token)
+    {
+        return initiate(std::nullopt, std::forward<Token>(token));
+    }
+
+    /// One attempt, no waiting.
+    [[nodiscard]] auto try_acquire() { return throwing(lock::one_attempt); }
+    template <boost::asio::completion_token_for<lock::lease_signature> Token>
+    [[nodiscard]] auto try_acquire(Token&& token)
+    {
+        return initiate(lock::one_attempt, std::forward<Token>(token));
+    }
+
+    /// Waits for at most `limit`, counted from the start of the operation; makes one attempt in any case.
+    [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit) { return throwing(at_least_zero(limit)); }
+    template <boost::asio::completion_token_for<lock::lease_signature> Token>
+    [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit, Token&& token)
+    {
+        return initiate(at_least_zero(limit), std::forward<Token>(token));
+    }
+
+    /// Waits until `deadline` of any clock at most; makes one attempt in any case.
+    template <class Clock, class Duration>
+    [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline)
+    {
+        return acquire_for(deadline - Clock::now());
+    }
+    template <class Clock, class Duration, boost::asio::completion_token_for<lock::lease_signature> Token>
+    [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline, Token&& token)
+    {
+        return acquire_for(deadline - Clock::now(), std::forward<Token>(token));
+    }
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] std::string const& name() const noexcept;
+    [[nodiscard]] lock_options const& options() const noexcept;
+
+    /// What each node said to the last attempt that was decided, through this lock or a copy. Any thread.
+    [[nodiscard]] std::vector<node_outcome> last_attempt() const;
+
+private:
+    std::shared_ptr<lock::lock_state> state_;
+};
+
+} // namespace redlock

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <redlock/export.hpp>
+#include <redlock/server_error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock {
+
+/// What one node answered to one attempt.
+enum class node_result : std::uint8_t {
+    pending,       ///< no answer yet: the attempt was decided without this node
+    granted,       ///< voted for us
+    held_by_other, ///< the key exists with another owner's nonce
+    timed_out,     ///< no answer within the per-node timeout
+    unreachable,   ///< no connection: refused, reset, closed, TLS or handshake failure
+    refused,       ///< answered with an error; see `node_outcome::error`
+    quarantined,   ///< not allowed to vote yet; see `node_outcome::remaining`
+};
+
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(node_result) noexcept;
+
+/// One row of the table that every failed attempt leaves behind.
+struct node_outcome {
+    std::string node;                                     ///< the node's URL, never with a password
+    node_result result = node_result::pending;            ///
+    server_error error = server_error::none;              ///< class of the server's error when `refused`
+    std::string detail;                                   ///< the server's or the system's own words, if any
+    std::optional<std::chrono::milliseconds> remaining;   ///< time left of the other owner's key or the quarantine
+    std::optional<std::chrono::microseconds> round_trip;  ///< from sending the vote to reading its reply
+};
+
+/// "1 of 3 granted; redis://b:6379 unreachable (Connection refused); redis://c:6379 refused (NOAUTH ...)".
+[[nodiscard]] REDLOCK_EXPORT std::string summary(std::vector<node_outcome> const& table);
+
+/// Connection to one node, as seen by `client::nodes()`.
+enum class node_state : std::uint8_t {
+    idle,       ///< not connected; the next operation connects
+    connecting, ///< connecting, or shaking hands
+    ready,      ///< may vote
+    down,       ///< the last connection failed; waiting before the next try
+};
+
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(node_state) noexcept;
+
+struct node_status {
+    std::string node;                    ///< the node's URL, never with a password
+    node_state state = node_state::idle; ///
+    std::string detail;                  ///< why it is down, in the system's or the server's words
+};
+
+} // namespace redlock

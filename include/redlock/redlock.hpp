@@ -1,0 +1,13 @@
+#pragma once
+
+#include <redlock/client.hpp>
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
+#include <redlock/mutex.hpp>
+#include <redlock/node_outcome.hpp>
+#include <redlock/observer.hpp>
+#include <redlock/server_error.hpp>
+#include <redlock/version.hpp>
+#include <redlock/with_lock.hpp>

@@ -1,0 +1,8 @@
+#pragma once
+
+#define REDLOCK_VERSION_MAJOR 0
+#define REDLOCK_VERSION_MINOR 1
+#define REDLOCK_VERSION_PATCH 0
+
+/// The version as one number that can be compared: 10000 * major + 100 * minor + patch.
+#define REDLOCK_VERSION (REDLOCK_VERSION_MAJOR * 10000 + REDLOCK_VERSION_MINOR * 100 + REDLOCK_VERSION_PATCH)

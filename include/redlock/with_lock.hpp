@@ -1,0 +1,168 @@
+#pragma once
+
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace redlock {
+
+namespace lock {
+
+/// What the run, the loss and the caller's cancellation share. Lives on the run's strand.
+struct guarded_run {
+    boost::asio::cancellation_signal cancel;
+    boost::system::error_code loss;
+};
+
+template <class Body>
+using body_awaitable = std::invoke_result_t<Body&, lease&>;
+template <class Body>
+using body_result = typename body_awaitable<Body>::value_type;
+template <class Body>
+using awaited_like_body = boost::asio::use_awaitable_t<typename body_awaitable<Body>::executor_type>;
+
+template <class T>
+using completion_of = std::conditional_t<std::is_void_v<T>, std::type_identity<void(std::exception_ptr)>,
+                                         std::type_identity<void(std::exception_ptr, T)>>::type;
+
+inline bool aborted(std::exception_ptr const& failure)
+{
+    try {
+        std::rethrow_exception(failure);
+    } catch (boost::system::system_error const& e) {
+        return e.code() == boost::asio::error::operation_aborted;
+    } catch (...) {
+        return false;
+    }
+}
+
+/// The body's own exception wins; a loss replaces the abortion it caused; then a failed release.
+inline void settle(guarded_run const& run, std::exception_ptr const& failure, boost::system::error_code release)
+{
+    if (failure && !(run.loss && aborted(failure)))
+        std::rethrow_exception(failure);
+    if (run.loss)
+        throw boost::system::system_error(run.loss);
+    if (release)
+        throw boost::system::system_error(release);
+}
+
+template <class Lock, class Body>
+boost::asio::awaitable<body_result<Body>> run_guarded(Lock mutex, Body body, std::shared_ptr<guarded_run> run)
+{
+    namespace asio = boost::asio;
+    using result = body_result<Body>;
+
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+    lease held = co_await mutex.acquire(asio::use_awaitable);
+
+    auto executor = co_await asio::this_coro::executor;
+    held.lost(asio::bind_executor(executor, [run](boost::system::error_code reason) {
+        if (reason == errc::released)
+            return;
+        run->loss = reason;
+        run->cancel.emit(asio::cancellation_type::terminal);
+    }));
+
+    std::exception_ptr failure;
+    std::conditional_t<std::is_void_v<result>, std::nullptr_t, std::optional<result>> value{};
+    try {
+        if constexpr (std::is_void_v<result>)
+            co_await body(held);
+        else
+            value.emplace(co_await body(held));
+    } catch (...) {
+        failure = std::current_exception();
+    }
+
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await asio::this_coro::throw_if_cancelled(false);
+    boost::system::error_code released;
+    co_await held.release(asio::redirect_error(asio::use_awaitable, released));
+    settle(*run, failure, released);
+    if constexpr (!std::is_void_v<result>)
+        co_return std::move(*value);
+}
+
+template <class Lock, class Body>
+struct start_guarded {
+    using executor_type = boost::asio::any_io_executor;
+    executor_type get_executor() const noexcept { return mutex.get_executor(); }
+
+    template <class Handler>
+    void operator()(Handler&& handler)
+    {
+        namespace asio = boost::asio;
+        // A strand, so that the loss is never told while the body runs on another thread of the caller's pool.
+        executor_type caller = asio::get_associated_executor(handler, get_executor());
+        auto strand = asio::make_strand(caller);
+        auto run = std::make_shared<guarded_run>();
+        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.assign([strand, weak = std::weak_ptr(run)](asio::cancellation_type type) {
+                asio::dispatch(strand, [weak, type] {
+                    if (auto alive = weak.lock())
+                        alive->cancel.emit(type);
+                });
+            });
+        auto finish = asio::bind_executor(
+            caller, [run, handler = std::forward<Handler>(handler)](auto... outcome) mutable {
+                std::move(handler)(std::move(outcome)...);
+            });
+        asio::co_spawn(executor_type(strand), run_guarded(std::move(mutex), std::move(body), run),
+                       asio::bind_cancellation_slot(run->cancel.slot(), std::move(finish)));
+    }
+
+    Lock mutex;
+    Body body;
+};
+
+} // namespace lock
+
+/// Acquires, runs `body(lease&)`, releases.
+///
+/// The body is a coroutine, `asio::awaitable<T>(redlock::lease&)`, run on the token's associated executor. The moment
+/// the lease can no longer be trusted the body is cancelled (terminal), **its unwinding is awaited**, and what is left
+/// of the keys is released. Nothing of the body runs after the completion.
+///
+/// \par Completion signature
+/// `void(std::exception_ptr)` or `void(std::exception_ptr, T)`: the body's result. The body's own exception wins; a
+/// loss during the body is `errc::lease_lost` unless the body threw something of its own; then an error of the release.
+/// \par Cancellation
+/// terminal, partial, total: while waiting, as `mutex::acquire`; afterwards the body is cancelled with that type, and the
+/// lock is released when it has unwound.
+/// \par Errors
+/// Those of `mutex::acquire`, those of the body, `errc::lease_lost`, `errc::no_quorum` from the release.
+/// \par Note
+/// With g++ 12 a temporary lambda with by-value captures inside an awaited call is destroyed twice: capture by
+/// reference, or give the lambda a name.
+template <class Lock, class Body, class Token = lock::awaited_like_body<std::decay_t<Body>>>
+[[nodiscard]] auto with_lock(Lock locked, Body&& body, Token&& token = {})
+{
+    using body_type = std::decay_t<Body>;
+    using signature = lock::completion_of<lock::body_result<body_type>>;
+    using start = lock::start_guarded<Lock, body_type>;
+    return boost::asio::async_initiate<Token, signature>(start{std::move(locked), std::forward<Body>(body)}, token);
+}
+
+} // namespace redlock

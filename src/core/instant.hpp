@@ -1,0 +1,37 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace redlock::core {
+
+using duration = std::chrono::nanoseconds;
+
+/// A reading of two clocks at once: the first counts the time a machine spends suspended, the second is not slewed by
+/// time synchronisation. Whichever ran further counts, so neither can lengthen a lease (docs/protocol.md, rule H2).
+struct instant {
+    duration boot{}; ///< CLOCK_BOOTTIME
+    duration raw{};  ///< CLOCK_MONOTONIC_RAW
+
+    friend constexpr bool operator==(instant const&, instant const&) = default;
+    friend constexpr instant operator+(instant at, duration d) { return {at.boot + d, at.raw + d}; }
+    friend constexpr instant operator-(instant at, duration d) { return {at.boot - d, at.raw - d}; }
+};
+
+constexpr duration elapsed(instant from, instant to)
+{
+    return std::max(to.boot - from.boot, to.raw - from.raw);
+}
+
+/// Negative once the deadline has passed on either clock.
+constexpr duration remaining(instant deadline, instant now)
+{
+    return std::min(deadline.boot - now.boot, deadline.raw - now.raw);
+}
+
+constexpr bool reached(instant deadline, instant now)
+{
+    return remaining(deadline, now) <= duration::zero();
+}
+
+} // namespace redlock::core

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/tally.hpp"
+
+#include <optional>
+
+namespace redlock::core {
+
+struct lease_terms {
+    duration ttl;
+    duration slack;
+    duration max_hold = duration::max();
+    bool renew = true;
+    bool tolerate_suspect = false;
+};
+
+enum class lease_phase : std::uint8_t { held, suspect, lost, released };
+
+/// What a node said to an extension.
+enum class extension_answer : std::uint8_t { mine, not_mine, failed };
+
+/// Decides when a lease is renewed, whether a renewal counts, and when the lease is over. Time comes in as an argument,
+/// and every answer is a value; docs/protocol.md, rules H1 to H7.
+class lease_machine {
+public:
+    /// \param terms must outlive the machine
+    /// \param sent when the winning attempt started, before its first byte was sent
+    lease_machine(lease_terms const&, unsigned nodes, instant sent, node_set granted);
+
+    /// How much earlier than the deadline the loss is told, so that the telling itself is in time.
+    static constexpr duration notice = std::chrono::milliseconds{1};
+
+    enum class duty : std::uint8_t { none, renew, tell_suspect, tell_lost };
+    /// What has to be done now. Calling it early or often does no harm.
+    [[nodiscard]] duty due(instant now);
+    /// When `due` has to be called at the latest; empty when nothing will ever be due again.
+    [[nodiscard]] std::optional<instant> next_due() const;
+
+    /// Opens a round; the answers to an earlier one do not count any more.
+    void extension_started(instant sent);
+
+    enum class outcome : std::uint8_t { pending, extended, failed, lost };
+    [[nodiscard]] outcome answer(unsigned node, extension_answer, instant now);
+
+    /// A vote granted to this lease's attempt that arrived after its verdict.
+    void late_grant(unsigned node) { holders_.insert(node); }
+
+    /// True when the lease was still ours to give up.
+    bool release();
+
+    [[nodiscard]] lease_phase phase() const { return phase_; }
+    [[nodiscard]] instant deadline() const;
+    [[nodiscard]] bool extending() const { return extending_; }
+    [[nodiscard]] instant extension_sent() const { return round_.sent; }
+    [[nodiscard]] bool answered(unsigned node) const { return round_.answers.has_answered(node); }
+    [[nodiscard]] unsigned votes() const { return holders_.size(); }
+    [[nodiscard]] unsigned nodes() const { return round_.answers.nodes(); }
+
+private:
+    struct round {
+        tally answers{0};
+        node_set holders_before; ///< a late own vote found by this round proves nothing yet (rule H5)
+        instant sent;
+    };
+
+    [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
+    [[nodiscard]] instant grace_ends() const;
+    [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
+    [[nodiscard]] outcome settle(instant now);
+    void rely_on(instant sent);
+
+    // A server holds a hundred thousand of these: what can be reckoned is not kept.
+    lease_terms const* terms_;
+    instant sent_;         ///< of the round relied on
+    duration hold_left_;   ///< of max_hold, from sent_ on
+    duration renew_after_; ///< from sent_ on
+    round round_;
+    node_set holders_;
+    lease_phase phase_ = lease_phase::held;
+    bool extending_ = false;
+};
+
+} // namespace redlock::core

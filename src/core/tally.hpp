@@ -1,0 +1,76 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace redlock::core {
+
+inline constexpr unsigned max_nodes = 63;
+
+constexpr unsigned majority(unsigned nodes)
+{
+    return nodes / 2 + 1;
+}
+
+/// A set of nodes by index.
+class node_set {
+public:
+    constexpr void insert(unsigned node) { bits_ |= bit(node); }
+    constexpr void insert(node_set others) { bits_ |= others.bits_; }
+    constexpr void erase(unsigned node) { bits_ &= ~bit(node); }
+    [[nodiscard]] constexpr bool contains(unsigned node) const { return (bits_ & bit(node)) != 0; }
+    [[nodiscard]] constexpr unsigned size() const { return static_cast<unsigned>(std::popcount(bits_)); }
+    friend constexpr bool operator==(node_set const&, node_set const&) = default;
+
+private:
+    static constexpr std::uint64_t bit(unsigned node) { return std::uint64_t{1} << node; }
+    std::uint64_t bits_ = 0;
+};
+
+enum class vote : std::uint8_t { granted, denied, failed };
+enum class verdict : std::uint8_t { pending, won, lost };
+
+/// Counts one round's votes. N is what was configured, never what is connected; the round is decided at the first
+/// moment at which the missing votes cannot change it, so an even split settles too.
+class tally {
+public:
+    constexpr explicit tally(unsigned nodes) : nodes_(static_cast<std::uint8_t>(nodes)) {}
+
+    /// A node's second vote, and any vote after the verdict, does not count. True when this vote decided the round.
+    constexpr bool record(unsigned node, vote v)
+    {
+        if (result() != verdict::pending || answered_.contains(node))
+            return false;
+        answered_.insert(node);
+        if (v == vote::granted)
+            granted_.insert(node);
+        else if (v == vote::denied)
+            ++denied_;
+        return result() != verdict::pending;
+    }
+
+    [[nodiscard]] constexpr verdict result() const
+    {
+        if (granted() >= majority(nodes_))
+            return verdict::won;
+        return granted() + missing() < majority(nodes_) ? verdict::lost : verdict::pending;
+    }
+
+    /// Enough nodes answered that a majority could have been had: others hold it. Otherwise too few could be asked.
+    [[nodiscard]] constexpr bool contended() const { return denied_ > 0 && granted() + denied_ >= majority(nodes_); }
+
+    [[nodiscard]] constexpr unsigned nodes() const { return nodes_; }
+    [[nodiscard]] constexpr unsigned granted() const { return granted_.size(); }
+    [[nodiscard]] constexpr unsigned denied() const { return denied_; }
+    [[nodiscard]] constexpr unsigned missing() const { return nodes_ - answered_.size(); }
+    [[nodiscard]] constexpr node_set granted_by() const { return granted_; }
+    [[nodiscard]] constexpr bool has_answered(unsigned node) const { return answered_.contains(node); }
+
+private:
+    node_set answered_;
+    node_set granted_;
+    std::uint8_t nodes_;
+    std::uint8_t denied_ = 0;
+};
+
+} // namespace redlock::core

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace redlock::core {
+
+struct timer_hook {
+    timer_hook* previous = nullptr;
+    timer_hook* next = nullptr;
+};
+
+/// Something that is due at a tick. Belongs to at most one wheel; leaves it when destroyed.
+class timer : private timer_hook {
+public:
+    timer() = default;
+    timer(timer const&) = delete;
+    timer& operator=(timer const&) = delete;
+
+    [[nodiscard]] bool scheduled() const { return next != nullptr; }
+    virtual void expire() = 0;
+
+protected:
+    ~timer() = default;
+
+private:
+    friend class timer_wheel;
+    std::uint64_t due_ = 0;
+};
+
+/// Hierarchical timing wheel (Varghese and Lauck 1987): schedule and cancel cost the same however many timers there
+/// are, which is what a hundred thousand leases on one operating-system timer need. What a tick means is the caller's
+/// business; the wheel only knows that ticks never go back.
+class timer_wheel {
+public:
+    using tick = std::uint64_t;
+
+    timer_wheel();
+    timer_wheel(timer_wheel const&) = delete;
+    timer_wheel& operator=(timer_wheel const&) = delete;
+
+    /// Moves the timer if it is scheduled already. A tick in the past is due at once, one beyond 2^42 at 2^42.
+    void schedule(timer&, tick due);
+    void cancel(timer&);
+
+    /// Takes out one timer that is due at `now`; null when there is none left.
+    [[nodiscard]] timer* pop_due(tick now);
+
+    /// No timer is due before this tick. Empty: there is no timer.
+    [[nodiscard]] std::optional<tick> next_due() const;
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+
+private:
+    static constexpr unsigned bits = 6;
+    static constexpr unsigned slots_per_level = 1U << bits;
+    static constexpr unsigned levels = 7;
+    static constexpr tick horizon = (tick{1} << (bits * levels)) - 1; ///< 139 years of milliseconds
+
+    void insert(timer&);
+    void cascade(unsigned slot);
+    [[nodiscard]] unsigned first_slot() const;
+    [[nodiscard]] tick start_of(unsigned slot) const;
+
+    std::array<timer_hook, std::size_t{levels} * slots_per_level> slots_;
+    std::array<std::uint64_t, levels> occupied_{};
+    tick now_ = 0;
+    std::size_t size_ = 0;
+};
+
+} // namespace redlock::core

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/instant.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace redlock::core {
+
+using std::chrono::milliseconds;
+
+/// Allowance for clocks that run at different rates: one percent, and two milliseconds for the one-millisecond
+/// resolution of server expiry on both ends (docs/protocol.md, rule V2).
+inline constexpr int drift_divisor = 100;
+inline constexpr duration drift_constant = milliseconds{2};
+
+/// What a holder may rely on, of a lease of `ttl`, counted from before the first byte of the attempt was sent.
+constexpr duration validity(duration ttl)
+{
+    return ttl - ttl / drift_divisor - drift_constant;
+}
+
+constexpr instant deadline(instant sent, duration ttl)
+{
+    return sent + validity(ttl);
+}
+
+/// Room for server clocks to step and slew, lock-delay and grace period in one number (docs/protocol.md, rule V3).
+constexpr milliseconds default_slack(milliseconds ttl)
+{
+    return std::max(ttl / 10, milliseconds{50});
+}
+
+/// Expiry that the servers are asked for.
+constexpr milliseconds key_ttl(milliseconds ttl, milliseconds slack)
+{
+    return ttl + slack;
+}
+
+/// Far below the lease, so that a silent node costs little of it (docs/protocol.md, rule V4).
+constexpr milliseconds default_node_timeout(milliseconds ttl)
+{
+    return std::clamp(ttl / 20, milliseconds{20}, milliseconds{500});
+}
+
+} // namespace redlock::core

@@ -1,0 +1,328 @@
+#include "lock/acquisition.hpp"
+
+#include "core/backoff.hpp"
+#include "core/validity.hpp"
+#include "lock/cancellation.hpp"
+#include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/lease_access.hpp"
+#include "lock/replies.hpp"
+#include "net/random.hpp"
+#include "redis/error_class.hpp"
+
+#include <redlock/observer.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::lock {
+
+acquisition::acquisition(engine& owner) : engine_(owner), rows_(owner.size()) {}
+
+void acquisition::start(std::shared_ptr<lock_state> lock, wait_limit limit, lease_completion handler)
+{
+    lock_ = std::move(lock);
+    handler_ = std::move(handler);
+    started_ = engine_.loop().now();
+    limited_ = limit.has_value();
+    once_ = limit == one_attempt;
+    limit_ = limit.value_or(core::duration::zero());
+    first_attempt_ = attempt_;
+    refusals_ = 0;
+    outage_ = false;
+    std::visit([this](auto const& h) { cancel_with_slot(engine_, h.handler(), *this); }, handler_);
+    if (engine_.closing())
+        return fail(errc::shut_down);
+    connect_or_vote();
+}
+
+/// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease.
+void acquisition::connect_or_vote()
+{
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        (void)engine_.at(i).usable();
+    if (engine_.ready() >= core::majority(engine_.size()) || engine_.connecting() == 0)
+        return vote();
+    phase_ = phase::connecting;
+    engine_.loop().schedule(*this, within_limit(engine_.loop().now() + engine_.settings().connect_timeout));
+}
+
+void acquisition::nodes_changed()
+{
+    if (phase_ == phase::connecting)
+        connect_or_vote();
+    else if (phase_ == phase::pausing && outage_)
+        vote();
+}
+
+void acquisition::vote()
+{
+    phase_ = phase::voting;
+    ++attempt_;
+    nonce_ = engine_.fresh_nonce();
+    sent_ = engine_.loop().now();
+    tally_ = core::tally(engine_.size());
+    late_ = {};
+    for (unsigned i = 0; i != engine_.size(); ++i) {
+        net::node& node = engine_.at(i);
+        rows_[i] = {};
+        if (!node.usable()) {
+            report_failure(node.last_failure(), rows_[i]);
+            tally_.record(i, core::vote::failed);
+            continue;
+        }
+        lock_->commands.append_vote(node.output(), nonce_.text());
+        ++outstanding_;
+        node.expect(*this, attempt_);
+    }
+    if (tally_.result() != core::verdict::pending)
+        return decided();
+    core::instant const patience = sent_ + lock_->node_timeout;
+    engine_.loop().schedule(*this, limit_ > core::duration::zero() ? within_limit(patience) : patience);
+}
+
+void acquisition::on_reply(unsigned node, std::uint32_t attempt, redis::resp_node const& reply)
+{
+    --outstanding_;
+    if (current(attempt)) {
+        auto const took = core::elapsed(sent_, engine_.loop().now());
+        rows_[node].round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
+        return count(node, read_vote(reply, rows_[node]));
+    }
+    node_report ignored;
+    if (attempt == attempt_ && read_vote(reply, ignored) == core::vote::granted) {
+        late_.insert(node); // not counted, but known (rule H5)
+        if (lease_)
+            lease_->late_grant(node);
+    }
+    retire_if_drained();
+}
+
+void acquisition::on_failure(unsigned node, std::uint32_t attempt, net::failure const& why)
+{
+    --outstanding_;
+    if (!current(attempt))
+        return retire_if_drained();
+    report_failure(why, rows_[node]);
+    count(node, core::vote::failed);
+}
+
+void acquisition::count(unsigned node, core::vote v)
+{
+    if (tally_.record(node, v))
+        decided();
+}
+
+void acquisition::expire()
+{
+    core::instant const now = engine_.loop().now();
+    switch (phase_) {
+    case phase::connecting:
+        return out_of_time(now) && limit_ > core::duration::zero() ? fail(errc::timed_out) : vote();
+    case phase::voting:
+        return attempt_timed_out();
+    case phase::pausing:
+        return out_of_time(now) ? fail(errc::timed_out) : connect_or_vote();
+    default:
+        return;
+    }
+}
+
+void acquisition::attempt_timed_out()
+{
+    for (unsigned i = 0; i != engine_.size() && tally_.result() == core::verdict::pending; ++i) {
+        if (tally_.has_answered(i))
+            continue;
+        rows_[i].result = node_result::timed_out;
+        tally_.record(i, core::vote::failed);
+    }
+    decided();
+}
+
+void acquisition::decided()
+{
+    engine_.loop().cancel(*this);
+    if (tally_.result() == core::verdict::won) {
+        if (core::reached(core::deadline(sent_, lock_->terms.ttl), engine_.loop().now()))
+            return lose(errc::too_slow);
+        phase_ = phase::won;
+        engine_.loop().enqueue(static_cast<net::task&>(*this));
+        return;
+    }
+    lose(tally_.contended() ? errc::contended : errc::no_quorum);
+}
+
+void acquisition::lose(errc cause)
+{
+    tell(cause);
+    ++refusals_;
+    if (cause != errc::no_quorum)
+        outage_ = false;
+    else if (!std::exchange(outage_, true))
+        outage_began_ = engine_.loop().now();
+    bool const again = !once_ && may_retry(cause);
+    take_back();
+    if (!again)
+        return fail(cause);
+    if (out_of_time(engine_.loop().now()))
+        return fail(errc::timed_out);
+    pause(cause);
+}
+
+/// On all nodes, also those that did not answer: a reply may have been lost, not the vote (rule A6).
+void acquisition::take_back()
+{
+    lock_->publish(rows_);
+    rows_.resize(engine_.size());
+    engine_.compensate(lock_, nonce_, sent_ + lock_->key_ttl);
+}
+
+bool acquisition::may_retry(errc cause) const
+{
+    retry_policy const& policy = lock_->options.retry;
+    if (policy.max_attempts != 0 && attempt_ - first_attempt_ >= policy.max_attempts)
+        return false;
+    if (cause != errc::no_quorum)
+        return true;
+    return !hopeless() && (limited_ || core::elapsed(outage_began_, engine_.loop().now()) < policy.outage_patience);
+}
+
+/// A majority can never be had while so many nodes need an operator.
+bool acquisition::hopeless() const
+{
+    unsigned needing = 0;
+    for (node_report const& row : rows_)
+        needing += row.result == node_result::refused && redis::permanent(row.error) ? 1U : 0U;
+    return needing > engine_.size() - core::majority(engine_.size());
+}
+
+void acquisition::pause(errc cause)
+{
+    phase_ = phase::pausing;
+    retry_policy const& policy = lock_->options.retry;
+    auto const first = std::max<core::duration>(policy.min_delay, 2 * engine_.round_trip());
+    auto const bits = net::random_bits();
+    auto const delay = cause == errc::no_quorum ? core::half_jitter(refusals_, first, policy.max_delay, bits)
+                                                : core::full_jitter(refusals_, first, policy.max_delay, bits);
+    engine_.loop().schedule(*this, within_limit(engine_.loop().now() + delay));
+}
+
+bool acquisition::out_of_time(core::instant now) const
+{
+    return limited_ && core::elapsed(started_, now) >= limit_;
+}
+
+core::instant acquisition::within_limit(core::instant at) const
+{
+    if (!limited_ || once_)
+        return at;
+    return core::remaining(at, started_ + limit_) > core::duration::zero() ? started_ + limit_ : at;
+}
+
+void acquisition::abort(boost::system::error_code ec)
+{
+    if (phase_ == phase::voting || phase_ == phase::won)
+        take_back();
+    if (phase_ != phase::failed)
+        fail(ec);
+}
+
+void acquisition::cancel(std::uint32_t generation)
+{
+    if (generation == generation_)
+        abort(boost::asio::error::operation_aborted);
+}
+
+void acquisition::fail(boost::system::error_code ec)
+{
+    engine_.loop().cancel(*this);
+    phase_ = phase::failed;
+    result_ = ec;
+    engine_.loop().enqueue(static_cast<net::task&>(*this));
+}
+
+void acquisition::run()
+{
+    if (phase_ == phase::failed)
+        return deliver_failure();
+    core::instant const now = engine_.loop().read_clock();
+    if (core::reached(core::deadline(sent_, lock_->terms.ttl), now)) // it was in time when counted
+        return lose(errc::too_slow);
+    engine_.measured(core::elapsed(sent_, now));
+    tell({});
+    lock_->publish(rows_);
+    rows_.resize(engine_.size());
+    core::node_set holders = tally_.granted_by();
+    holders.insert(late_);
+    lease_ = new_held_lease(engine_, lock_, nonce_, sent_, holders, attempt_ - first_attempt_,
+                            core::elapsed(started_, now));
+    deliver({});
+}
+
+void acquisition::deliver_failure()
+{
+    if (auto* const plain = std::get_if<completion<lease_signature>>(&handler_); plain)
+        return deliver({});
+    auto table = lock_->last_attempt();
+    auto message = story(table);
+    deliver(std::make_exception_ptr(lock_error(result_, std::move(message), std::move(table))));
+}
+
+/// Retired first: the handler may start the next operation. The turn keeps the engine alive.
+void acquisition::deliver(std::exception_ptr failure)
+{
+    auto handler = std::move(handler_);
+    auto const result = result_;
+    lease granted = phase_ == phase::won ? lease_access::make(lease_) : lease();
+    engine& owner = engine_;
+    phase_ = phase::idle;
+    ++generation_;
+    owner.end(*this);
+    retire_if_drained();
+    if (auto* const plain = std::get_if<completion<lease_signature>>(&handler); plain)
+        (*plain)(owner.executor(), result, std::move(granted));
+    else
+        std::get<completion<throwing_lease_signature>>(handler)(owner.executor(), std::move(failure),
+                                                                std::move(granted));
+}
+
+void acquisition::retire_if_drained()
+{
+    if (phase_ != phase::idle || outstanding_ != 0)
+        return;
+    lease_.reset();
+    lock_.reset();
+    engine_.retire(*this);
+}
+
+/// "timed out after 512 ms and 7 attempts; last: no quorum: 1 of 3 granted; ..."
+std::string acquisition::story(std::vector<node_outcome> const& table) const
+{
+    std::string text = result_.message();
+    unsigned const attempts = attempt_ - first_attempt_;
+    if (result_ == errc::timed_out) {
+        auto const waited = core::elapsed(started_, engine_.loop().now());
+        text += " after " + std::to_string(waited / std::chrono::milliseconds{1}) + " ms and " +
+                std::to_string(attempts) + (attempts == 1 ? " attempt" : " attempts");
+        if (attempts != 0)
+            text += "; last: " + make_error_code(last_cause_).message();
+    }
+    if (attempts != 0)
+        text += ": " + summary(table);
+    return text;
+}
+
+void acquisition::tell(errc result)
+{
+    last_cause_ = result;
+    observer* const watcher = engine_.watcher();
+    if (!watcher)
+        return;
+    auto const ec = result == errc{} ? boost::system::error_code{} : make_error_code(result);
+    watcher->on_attempt({lock_->name, ec, tally_.granted(), engine_.size(), attempt_ - first_attempt_,
+                         core::elapsed(sent_, engine_.loop().now())});
+}
+
+} // namespace redlock::lock

@@ -1,0 +1,103 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/tally.hpp"
+#include "core/timer_wheel.hpp"
+#include "lock/completion.hpp"
+#include "lock/lock_state.hpp"
+#include "lock/nonce_source.hpp"
+#include "net/loop.hpp"
+#include "net/node.hpp"
+
+#include <redlock/error.hpp>
+#include <redlock/mutex.hpp>
+
+#include <boost/intrusive/list.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+namespace redlock::lock {
+
+class engine;
+class held_lease;
+
+/// Where a finished acquisition goes: with an error code, or with an exception that tells the whole story.
+using lease_completion = std::variant<completion<lease_signature>, completion<throwing_lease_signature>>;
+
+/// One call of `acquire` or `try_acquire`: attempts, with pauses between them, until one wins or none may follow.
+///
+/// One attempt is the five steps of the Redlock page: note the time, ask all nodes at once, count, compare with the
+/// validity, and take everything back if it came to nothing.
+class acquisition final : private net::reply_sink, private core::timer, private net::task {
+public:
+    boost::intrusive::list_member_hook<> link; ///< in the engine's list of live operations
+
+    explicit acquisition(engine& owner);
+
+    void start(std::shared_ptr<lock_state>, wait_limit, lease_completion);
+    /// A node became usable, or certainly unusable.
+    void nodes_changed();
+    /// Ends it with this error; votes are taken back.
+    void abort(boost::system::error_code);
+    void cancel(std::uint32_t generation);
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
+
+private:
+    enum class phase : std::uint8_t { idle, connecting, voting, pausing, won, failed };
+
+    void on_reply(unsigned node, std::uint32_t attempt, redis::resp_node const&) override;
+    void on_failure(unsigned node, std::uint32_t attempt, net::failure const&) override;
+    void expire() override;
+    void run() override;
+
+    void connect_or_vote();
+    void vote();
+    void count(unsigned node, core::vote);
+    void attempt_timed_out();
+    void decided();
+    void lose(errc cause);
+    void take_back();
+    void pause(errc cause);
+    void fail(boost::system::error_code);
+    void tell(errc result);
+    void deliver(std::exception_ptr failure);
+    void deliver_failure();
+    void retire_if_drained();
+
+    [[nodiscard]] bool current(std::uint32_t attempt) const { return phase_ == phase::voting && attempt == attempt_; }
+    [[nodiscard]] bool may_retry(errc cause) const;
+    [[nodiscard]] bool hopeless() const;
+    [[nodiscard]] bool out_of_time(core::instant now) const;
+    [[nodiscard]] core::instant within_limit(core::instant) const;
+    [[nodiscard]] std::string story(std::vector<node_outcome> const&) const;
+
+    engine& engine_;
+    std::shared_ptr<lock_state> lock_;
+    lease_completion handler_;
+    boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
+    std::vector<node_report> rows_;
+    core::tally tally_{0};
+    core::node_set late_;
+    nonce nonce_;
+    core::instant started_;
+    core::instant sent_;
+    core::instant outage_began_;
+    core::duration limit_{};
+    boost::system::error_code result_;
+    errc last_cause_{};
+    unsigned outstanding_ = 0;
+    unsigned refusals_ = 0; ///< in a row, for the back-off
+    std::uint32_t attempt_ = 0;
+    std::uint32_t first_attempt_ = 0;
+    std::uint32_t generation_ = 0;
+    phase phase_ = phase::idle;
+    bool limited_ = false;
+    bool once_ = false;
+    bool outage_ = false;
+};
+
+} // namespace redlock::lock

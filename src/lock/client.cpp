@@ -1,0 +1,54 @@
+#include <redlock/client.hpp>
+
+#include "lock/engine.hpp"
+
+#include <utility>
+
+namespace redlock {
+
+client::client(executor_type executor, config settings) : engine_(lock::engine::make(std::move(executor), settings)) {}
+
+client::client(client&&) noexcept = default;
+
+client& client::operator=(client&& other) noexcept
+{
+    if (this != &other) {
+        client const ended(std::move(*this));
+        engine_ = std::move(other.engine_);
+    }
+    return *this;
+}
+
+client::~client()
+{
+    if (!engine_)
+        return;
+    try {
+        engine_->abandon();
+    } catch (...) { // no memory to hop with: the keys expire by themselves
+    }
+}
+
+client::executor_type client::get_executor() const noexcept
+{
+    return engine_->executor();
+}
+
+std::vector<node_status> client::nodes() const
+{
+    return engine_->node_table();
+}
+
+client::executor_type client::start_shutdown::get_executor() const noexcept
+{
+    return engine->executor();
+}
+
+void client::start_shutdown::begin(boost::asio::any_completion_handler<signature> handler)
+{
+    engine->on_executor([handler = std::move(handler)](lock::engine& self) mutable {
+        self.shut_down(std::move(handler));
+    });
+}
+
+} // namespace redlock

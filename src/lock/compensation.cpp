@@ -1,0 +1,63 @@
+#include "lock/compensation.hpp"
+
+#include "lock/engine.hpp"
+#include "lock/replies.hpp"
+
+#include <utility>
+
+namespace redlock::lock {
+
+void compensation::start(debt what)
+{
+    what_ = std::move(what);
+    sealed_ = false;
+}
+
+void compensation::send_to(unsigned node)
+{
+    net::node& n = engine_.at(node);
+    if (n.usable())
+        send(node, n.form(net::node::script::release));
+    else
+        engine_.owe(node, what_);
+}
+
+void compensation::send(unsigned node, redis::script_form form)
+{
+    net::node& n = engine_.at(node);
+    what_.lock->commands.append_release(n.output(), what_.owner.text(), form);
+    ++outstanding_;
+    n.expect(*this, static_cast<std::uint32_t>(form));
+}
+
+void compensation::seal()
+{
+    sealed_ = true;
+    settle();
+}
+
+void compensation::on_reply(unsigned node, std::uint32_t, redis::resp_node const& reply)
+{
+    --outstanding_;
+    script_answer const answer = read_script_answer(engine_.at(node), net::node::script::release, reply);
+    if (answer == script_answer::unknown_script)
+        send(node, redis::script_form::text);
+    settle();
+}
+
+void compensation::on_failure(unsigned node, std::uint32_t, net::failure const&)
+{
+    --outstanding_;
+    engine_.owe(node, what_);
+    settle();
+}
+
+void compensation::settle()
+{
+    if (!sealed_ || outstanding_ != 0)
+        return;
+    what_ = {};
+    engine_.retire(*this);
+}
+
+} // namespace redlock::lock

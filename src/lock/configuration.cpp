@@ -1,0 +1,193 @@
+#include "lock/configuration.hpp"
+
+#include "core/tally.hpp"
+#include "core/validity.hpp"
+#include "net/tls.hpp"
+#include "redis/url.hpp"
+
+#include <redlock/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+namespace redlock::lock {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t max_name = 512;
+constexpr std::size_t max_prefix = 512;
+/// Beyond this a key is a leak, and times lose their meaning.
+constexpr milliseconds longest{std::chrono::hours{24}};
+
+std::string text(milliseconds time)
+{
+    return std::to_string(time.count()) + " ms";
+}
+
+void require(bool condition, std::string message)
+{
+    if (!condition)
+        misconfigured(std::move(message));
+}
+
+void require_positive(milliseconds time, std::string const& what)
+{
+    require(time > milliseconds::zero() && time <= longest,
+            what + " must be more than zero and at most 24 hours, not " + text(time));
+}
+
+redis::endpoint parse(std::string const& url)
+{
+    auto parsed = redis::parse_url(url);
+    if (auto const* const error = std::get_if<redis::url_error>(&parsed))
+        misconfigured("node URL: " + error->message);
+    return std::get<redis::endpoint>(std::move(parsed));
+}
+
+tls_settings merged(tls_settings common, redis::endpoint const& where)
+{
+    if (where.tls_ca || where.tls_ca_dir) {
+        common.ca_file = where.tls_ca.value_or("");
+        common.ca_dir = where.tls_ca_dir.value_or("");
+    }
+    if (where.tls_cert || where.tls_key) {
+        common.cert_file = where.tls_cert.value_or("");
+        common.key_file = where.tls_key.value_or("");
+    }
+    if (where.tls_sni)
+        common.server_name = *where.tls_sni;
+    if (where.tls_verify)
+        common.insecure = !*where.tls_verify;
+    return common;
+}
+
+void secure(net::peer& peer, tls_settings const& common)
+{
+    tls_settings const settings = merged(common, peer.where);
+    require(settings.cert_file.empty() == settings.key_file.empty(),
+            peer.name + ": a client certificate and its key go together; only one is given");
+    try {
+        peer.tls = net::make_tls_context(settings);
+    } catch (net::tls_error const& e) {
+        misconfigured(peer.name + ": " + e.what());
+    }
+    peer.server_name = settings.server_name.empty() ? peer.where.host : settings.server_name;
+    peer.verify = !settings.insecure;
+}
+
+std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& settings)
+{
+    auto peer = std::make_shared<net::peer>();
+    peer->name = redis::display(where);
+    bool const own = !where.username.empty() || !where.password.empty();
+    peer->handshake = {.username = own ? where.username : settings.username,
+                       .password = own ? where.password : settings.password,
+                       .client_name = where.client_name.value_or(settings.client_name),
+                       .database = where.database,
+                       .protocol = where.protocol.value_or(3)};
+    require(peer->handshake.username.empty() || !peer->handshake.password.empty(),
+            peer->name + ": a user name without a password");
+    peer->keep_alive = where.keepalive.value_or(settings.health.keep_alive);
+    peer->connect_timeout = where.connect_timeout.value_or(settings.reconnect.connect_timeout);
+    require_positive(peer->connect_timeout, peer->name + ": connect_timeout");
+    peer->where = std::move(where);
+    if (peer->where.transport == redis::endpoint::kind::tls)
+        secure(*peer, settings.tls);
+    return peer;
+}
+
+net::node_terms make_terms(redis::endpoint const& where, config const& settings)
+{
+    auto const response = where.command_timeout.value_or(settings.health.response_timeout);
+    auto const check_interval = where.health_check_interval.value_or(settings.health.check_interval);
+    require_positive(response, "health.response_timeout");
+    require(check_interval >= milliseconds::zero(), "health.check_interval must not be negative");
+    return {settings.reconnect.min_delay, settings.reconnect.max_delay, response, check_interval};
+}
+
+void check_times(config const& settings)
+{
+    require_positive(settings.reconnect.min_delay, "reconnect.min_delay");
+    require_positive(settings.reconnect.max_delay, "reconnect.max_delay");
+    require(settings.reconnect.min_delay <= settings.reconnect.max_delay,
+            "reconnect.min_delay (" + text(settings.reconnect.min_delay) + ") is above reconnect.max_delay (" +
+                text(settings.reconnect.max_delay) + ")");
+    require(settings.node_timeout >= milliseconds::zero() && settings.node_timeout <= longest,
+            "node_timeout must be zero (automatic) or up to 24 hours, not " + text(settings.node_timeout));
+    require(settings.key_prefix.size() <= max_prefix, "key_prefix is longer than 512 bytes");
+}
+
+} // namespace
+
+void misconfigured(std::string message)
+{
+    throw lock_error(errc::misconfigured, "misconfigured: " + std::move(message), {});
+}
+
+client_settings check(config const& settings)
+{
+    require(!settings.nodes.empty(), "no nodes: at least one URL is needed");
+    require(settings.nodes.size() <= core::max_nodes,
+            std::to_string(settings.nodes.size()) + " nodes are more than " + std::to_string(core::max_nodes));
+    check_times(settings);
+
+    client_settings checked;
+    for (std::string const& url : settings.nodes) {
+        redis::endpoint where = parse(url);
+        for (auto const& earlier : checked.peers)
+            require(!redis::same_server(earlier->where, where),
+                    earlier->name + " and " + redis::display(where) + " are one server, which has one vote");
+        checked.terms.push_back(make_terms(where, settings));
+        checked.peers.push_back(make_peer(std::move(where), settings));
+        checked.names.push_back(checked.peers.back()->name);
+    }
+    checked.node_timeout = settings.node_timeout;
+    checked.connect_timeout = std::ranges::max(checked.peers, {}, &net::peer::connect_timeout)->connect_timeout;
+    checked.key_prefix = settings.key_prefix;
+    checked.watcher = settings.observer;
+    return checked;
+}
+
+namespace {
+
+void check_retry(retry_policy const& retry)
+{
+    require_positive(retry.min_delay, "retry.min_delay");
+    require_positive(retry.max_delay, "retry.max_delay");
+    require(retry.min_delay <= retry.max_delay, "retry.min_delay (" + text(retry.min_delay) +
+                                                    ") is above retry.max_delay (" + text(retry.max_delay) + ")");
+    require(retry.outage_patience >= milliseconds::zero(), "retry.outage_patience must not be negative");
+}
+
+} // namespace
+
+void check(std::string const& name, lock_options const& options, client_settings const& client)
+{
+    require(!name.empty(), "the lock's name is empty");
+    require(name.size() <= max_name,
+            "the lock's name has " + std::to_string(name.size()) + " bytes, more than " + std::to_string(max_name));
+    require_positive(options.ttl, "ttl");
+    auto const slack = options.slack.value_or(core::default_slack(options.ttl));
+    require(slack >= milliseconds::zero() && slack <= longest,
+            "slack must not be negative, nor above 24 hours, but is " + text(slack));
+    if (options.node_timeout)
+        require_positive(*options.node_timeout, "node_timeout");
+    if (options.max_hold)
+        require_positive(*options.max_hold, "max_hold");
+
+    core::duration const node_timeout = options.node_timeout ? core::duration{*options.node_timeout}
+                                        : client.node_timeout > core::duration::zero()
+                                            ? client.node_timeout
+                                            : core::duration{core::default_node_timeout(options.ttl)};
+    core::duration const left = core::validity(options.ttl);
+    require(left > node_timeout,
+            "ttl " + text(options.ttl) + " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
+                text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
+    check_retry(options.retry);
+}
+
+} // namespace redlock::lock

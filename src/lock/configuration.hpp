@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "net/node.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::lock {
+
+/// A checked configuration, ready for use.
+struct client_settings {
+    std::vector<std::shared_ptr<net::peer const>> peers;
+    std::vector<net::node_terms> terms; ///< one for each peer: URLs may differ
+    std::vector<std::string> names;     ///< the peers' URLs without secrets
+    core::duration node_timeout;        ///< zero: reckoned per lock
+    core::duration connect_timeout;     ///< the longest of all nodes
+    std::string key_prefix;
+    std::shared_ptr<observer> watcher;
+};
+
+/// \throws lock_error `errc::misconfigured`
+[[nodiscard]] client_settings check(config const&);
+
+/// \throws lock_error `errc::misconfigured`
+void check(std::string const& name, lock_options const&, client_settings const&);
+
+/// Something in the configuration is unusable; the message says what.
+[[noreturn]] void misconfigured(std::string message);
+
+} // namespace redlock::lock

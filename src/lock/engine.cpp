@@ -1,0 +1,242 @@
+#include "lock/engine.hpp"
+
+#include "lock/clock.hpp"
+#include "lock/lock_state.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <utility>
+
+namespace redlock::lock {
+
+namespace {
+
+/// Releases owed to one node that is away. More are forgotten: their keys expire by themselves.
+constexpr std::size_t max_debts = 1024;
+
+template <class T>
+T& reuse_or_make(std::vector<T*>& free, std::vector<std::unique_ptr<T>>& all, engine& owner)
+{
+    if (free.empty()) {
+        all.push_back(std::make_unique<T>(owner));
+        free.reserve(all.size());
+        return *all.back();
+    }
+    T* const reused = free.back();
+    free.pop_back();
+    return *reused;
+}
+
+} // namespace
+
+std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const& settings)
+{
+    if (!net::serialising(executor))
+        misconfigured("the executor does not serialise: give a strand over the pool, or an io_context run by one thread");
+    auto made = std::make_shared<engine>(std::move(executor), check(settings));
+    made->loop_.owned_by(made);
+    return made;
+}
+
+engine::engine(net::any_io_executor executor, client_settings settings)
+    : settings_(std::move(settings)), loop_(executor, &read_clocks), own_executor_(executor),
+      lease_blocks_(sizeof(held_lease)), debts_(settings_.peers.size())
+{
+    for (unsigned i = 0; i != settings_.peers.size(); ++i) {
+        nodes_.push_back(std::make_unique<net::node>(loop_, static_cast<net::node_listener&>(*this), i, settings_.peers[i], settings_.terms[i]));
+        table_.push_back({settings_.names[i], node_state::idle, {}});
+    }
+}
+
+engine::~engine() = default;
+
+std::vector<node_status> engine::node_table() const
+{
+    std::scoped_lock const guard(table_lock_);
+    return table_;
+}
+
+void engine::measured(core::duration sample)
+{
+    round_trip_ += (sample - round_trip_) / 8;
+}
+
+acquisition& engine::new_acquisition()
+{
+    acquisition& a = reuse_or_make(free_acquisitions_, acquisitions_, *this);
+    begin(a);
+    return a;
+}
+
+void engine::retire(acquisition& a)
+{
+    free_acquisitions_.push_back(&a);
+}
+
+waiter& engine::new_waiter(waiter::handler_type handler)
+{
+    waiter& w = reuse_or_make(free_waiters_, waiters_, *this);
+    w.start(std::move(handler));
+    return w;
+}
+
+void engine::retire(waiter& w)
+{
+    free_waiters_.push_back(&w);
+}
+
+void engine::retire(compensation& c)
+{
+    free_compensations_.push_back(&c);
+}
+
+void engine::begin(acquisition& a)
+{
+    acquiring_.push_back(a);
+    if (outstanding_++ == 0)
+        watch();
+}
+
+void engine::end(acquisition& a)
+{
+    acquiring_.erase(acquiring_.iterator_to(a));
+    if (--outstanding_ == 0)
+        watch();
+}
+
+void engine::begin(held_lease& held)
+{
+    held_.push_back(held);
+    if (outstanding_++ == 0)
+        watch();
+}
+
+void engine::end(held_lease& held)
+{
+    held_.erase(held_.iterator_to(held));
+    if (--outstanding_ == 0)
+        watch();
+}
+
+void engine::watch()
+{
+    for (auto const& node : nodes_)
+        node->watch(outstanding_ != 0);
+}
+
+void engine::on_node_changed(unsigned node)
+{
+    node_state const now = nodes_[node]->state();
+    node_state before;
+    std::string const& detail = nodes_[node]->last_failure().detail;
+    {
+        std::scoped_lock const guard(table_lock_);
+        before = std::exchange(table_[node].state, now);
+        table_[node].detail = detail;
+    }
+    ready_ += (now == node_state::ready ? 1U : 0U) - (before == node_state::ready ? 1U : 0U);
+    connecting_ += (now == node_state::connecting ? 1U : 0U) - (before == node_state::connecting ? 1U : 0U);
+    if (observer* const o = watcher(); o && now != before)
+        o->on_node({settings_.names[node], now, detail});
+    if (closed_)
+        return;
+    if (now == node_state::ready)
+        pay_debts(node);
+    if (now == node_state::ready || now == node_state::down)
+        for (acquisition& a : acquiring_)
+            a.nodes_changed();
+}
+
+void engine::compensate(std::shared_ptr<lock_state> const& lock, nonce const& owner, core::instant expires)
+{
+    compensation& c = reuse_or_make(free_compensations_, compensations_, *this);
+    c.start({lock, owner, expires});
+    for (unsigned i = 0; i != size(); ++i)
+        c.send_to(i);
+    c.seal();
+}
+
+void engine::owe(unsigned node, debt what)
+{
+    if (closed_ || core::reached(what.expires, loop_.now()))
+        return;
+    auto& owed = debts_[node];
+    while (!owed.empty() && (owed.size() >= max_debts || core::reached(owed.front().expires, loop_.now())))
+        owed.pop_front();
+    owed.push_back(std::move(what));
+    if (outstanding_ == 0) // nobody else will bring the node back
+        nodes_[node]->try_once();
+}
+
+void engine::pay_debts(unsigned node)
+{
+    for (debt& owed : std::exchange(debts_[node], {})) {
+        if (core::reached(owed.expires, loop_.now()))
+            continue;
+        compensation& c = reuse_or_make(free_compensations_, compensations_, *this);
+        c.start(std::move(owed));
+        c.send_to(node);
+        c.seal();
+    }
+}
+
+// The end
+
+void engine::shut_down(waiter::handler_type handler)
+{
+    waiter& w = new_waiter(std::move(handler));
+    if (closed_)
+        return w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
+    shutdown_waiters_.push_back(w);
+    end_everything();
+    close_if_done();
+}
+
+void engine::abandon()
+{
+    auto const end = [](engine& self) {
+        self.end_everything();
+        self.close();
+    };
+    auto* const context = executor().target<boost::asio::io_context::executor_type>();
+    if (context && context->context().stopped()) // nobody runs it, nobody would run what is posted to it
+        end(*this);
+    else
+        on_executor(end);
+}
+
+void engine::end_everything()
+{
+    closing_ = true;
+    // Whoever fails now stays listed until its task has run.
+    for (acquisition& a : acquiring_)
+        a.abort(errc::shut_down);
+    while (!held_.empty())
+        held_.front().shut_down();
+}
+
+void engine::release_ended(bool confirmed)
+{
+    --releasing_;
+    all_released_ = all_released_ && confirmed;
+    if (closing_)
+        close_if_done();
+}
+
+void engine::close_if_done()
+{
+    if (releasing_ == 0 && !closed_ && !shutdown_waiters_.empty())
+        close();
+}
+
+void engine::close()
+{
+    if (std::exchange(closed_, true))
+        return;
+    for (auto const& node : nodes_)
+        node->close();
+    loop_.close();
+    finish_all(shutdown_waiters_, all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
+}
+
+} // namespace redlock::lock

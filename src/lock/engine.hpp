@@ -1,0 +1,137 @@
+#pragma once
+
+#include "lock/acquisition.hpp"
+#include "lock/block_cache.hpp"
+#include "lock/compensation.hpp"
+#include "lock/completion.hpp"
+#include "lock/configuration.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/nonce_source.hpp"
+#include "lock/waiter.hpp"
+#include "net/loop.hpp"
+#include "net/node.hpp"
+
+#include <redlock/config.hpp>
+
+#include <boost/asio/any_completion_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/intrusive/list.hpp>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace redlock::lock {
+
+/// One client's heart: its nodes, its loop, and all that is being acquired, held or cleaned up. Everything but what is
+/// marked otherwise is called on the client's executor.
+class engine final : public std::enable_shared_from_this<engine>, private net::node_listener {
+public:
+    /// \throws lock_error `errc::misconfigured`
+    [[nodiscard]] static std::shared_ptr<engine> make(net::any_io_executor, config const&);
+    engine(net::any_io_executor, client_settings);
+    ~engine();
+
+    /// \name Any thread
+    ///@{
+    [[nodiscard]] net::any_io_executor const& executor() const { return loop_.executor(); }
+    [[nodiscard]] client_settings const& settings() const { return settings_; }
+    [[nodiscard]] std::vector<node_status> node_table() const;
+    [[nodiscard]] block_cache& lease_blocks() { return lease_blocks_; }
+
+    /// Runs `work(engine&)` here if this is the executor, there otherwise.
+    template <class Work>
+    void on_executor(Work work)
+    {
+        if (loop_.running_here())
+            work(*this);
+        else
+            boost::asio::post(executor(), [self = shared_from_this(), work = std::move(work)]() mutable { work(*self); });
+    }
+
+    /// Ends everything without waiting; hops unless nobody runs the executor any more.
+    void abandon();
+    ///@}
+
+    void shut_down(waiter::handler_type);
+    [[nodiscard]] bool closing() const { return closing_; }
+
+    [[nodiscard]] net::loop& loop() { return loop_; }
+    [[nodiscard]] unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
+    [[nodiscard]] net::node& at(unsigned node) { return *nodes_[node]; }
+    [[nodiscard]] unsigned ready() const { return ready_; }
+    [[nodiscard]] unsigned connecting() const { return connecting_; }
+    [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
+    [[nodiscard]] observer* watcher() { return settings_.watcher.get(); }
+    [[nodiscard]] boost::asio::any_completion_executor const& own_executor() const { return own_executor_; }
+
+    /// Smoothed time from asking to being granted: the unit of back-off.
+    [[nodiscard]] core::duration round_trip() const { return round_trip_; }
+    void measured(core::duration sample);
+
+    /// \name Operations come and go
+    ///@{
+    [[nodiscard]] acquisition& new_acquisition();
+    void retire(acquisition&);
+    [[nodiscard]] waiter& new_waiter(waiter::handler_type);
+    void retire(waiter&);
+    void begin(acquisition&);
+    void end(acquisition&);
+    void begin(held_lease&);
+    void end(held_lease&);
+    /// A release round began or ended; a shutdown waits for the last.
+    void release_began() { ++releasing_; }
+    void release_ended(bool confirmed);
+    ///@}
+
+    /// Compare-and-delete on every node, behind whatever was sent before; nobody waits for it.
+    void compensate(std::shared_ptr<lock_state> const&, nonce const&, core::instant expires);
+    /// A release that a node never answered: said again when the node is back, as long as the key can live.
+    void owe(unsigned node, debt);
+    void retire(compensation&);
+
+private:
+    template <class T>
+    using list_of = boost::intrusive::list<
+        T, boost::intrusive::member_hook<T, boost::intrusive::list_member_hook<>, &T::link>,
+        boost::intrusive::constant_time_size<false>>;
+
+    void on_node_changed(unsigned node) override;
+    void pay_debts(unsigned node);
+    void watch();
+    void end_everything();
+    void close_if_done();
+    void close();
+
+    client_settings const settings_;
+    net::loop loop_;
+    boost::asio::any_completion_executor const own_executor_;
+    nonce_source nonces_;
+    block_cache lease_blocks_;
+    std::vector<std::unique_ptr<net::node>> nodes_;
+    std::vector<std::deque<debt>> debts_;
+
+    std::vector<std::unique_ptr<acquisition>> acquisitions_;
+    std::vector<acquisition*> free_acquisitions_;
+    std::vector<std::unique_ptr<waiter>> waiters_;
+    std::vector<waiter*> free_waiters_;
+    std::vector<std::unique_ptr<compensation>> compensations_;
+    std::vector<compensation*> free_compensations_;
+    list_of<acquisition> acquiring_;
+    list_of<held_lease> held_;
+
+    waiter_list shutdown_waiters_;
+    std::mutex mutable table_lock_;
+    std::vector<node_status> table_;
+    core::duration round_trip_{};
+    unsigned outstanding_ = 0; ///< acquisitions and leases
+    unsigned releasing_ = 0;
+    unsigned ready_ = 0;
+    unsigned connecting_ = 0;
+    bool closing_ = false;
+    bool closed_ = false;
+    bool all_released_ = true;
+};
+
+} // namespace redlock::lock

@@ -1,0 +1,153 @@
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/observer.hpp>
+
+#include <utility>
+
+namespace redlock {
+
+namespace {
+
+class category final : public boost::system::error_category {
+public:
+    category() : error_category(0x7c1e0f5a3b9d2468ULL) {} // equal across shared libraries
+
+    char const* name() const noexcept override { return "redlock"; }
+
+    std::string message(int value) const override
+    {
+        switch (static_cast<errc>(value)) {
+        case errc::contended:
+            return "contended";
+        case errc::timed_out:
+            return "timed out";
+        case errc::no_quorum:
+            return "no quorum";
+        case errc::too_slow:
+            return "too slow: the validity was over before a majority had granted";
+        case errc::lease_lost:
+            return "lease lost";
+        case errc::released:
+            return "released";
+        case errc::misconfigured:
+            return "misconfigured";
+        case errc::shut_down:
+            return "client shut down";
+        case errc::empty_lease:
+            return "empty lease";
+        }
+        return "unknown redlock error " + std::to_string(value);
+    }
+};
+
+std::string describe(node_outcome const& row)
+{
+    std::string text = row.node + ' ' + std::string(to_string(row.result));
+    if (row.remaining)
+        text += " for " + std::to_string(row.remaining->count()) + " ms";
+    if (!row.detail.empty())
+        text += " (" + row.detail + ')';
+    return text;
+}
+
+} // namespace
+
+boost::system::error_category const& error_category() noexcept
+{
+    static category const instance;
+    return instance;
+}
+
+lock_error::lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table)
+    : system_error(code), message_(std::move(message)), outcomes_(std::move(table))
+{
+}
+
+std::string summary(std::vector<node_outcome> const& table)
+{
+    std::size_t granted = 0;
+    std::string others;
+    for (node_outcome const& row : table) {
+        if (row.result == node_result::granted)
+            ++granted;
+        else if (row.result != node_result::pending)
+            others += "; " + describe(row);
+    }
+    return std::to_string(granted) + " of " + std::to_string(table.size()) + " granted" + others;
+}
+
+std::string_view to_string(node_result result) noexcept
+{
+    switch (result) {
+    case node_result::pending:
+        return "pending";
+    case node_result::granted:
+        return "granted";
+    case node_result::held_by_other:
+        return "held by another";
+    case node_result::timed_out:
+        return "timed out";
+    case node_result::unreachable:
+        return "unreachable";
+    case node_result::refused:
+        return "refused";
+    case node_result::quarantined:
+        return "quarantined";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(node_state state) noexcept
+{
+    switch (state) {
+    case node_state::idle:
+        return "idle";
+    case node_state::connecting:
+        return "connecting";
+    case node_state::ready:
+        return "ready";
+    case node_state::down:
+        return "down";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(lease_state state) noexcept
+{
+    switch (state) {
+    case lease_state::empty:
+        return "empty";
+    case lease_state::held:
+        return "held";
+    case lease_state::suspect:
+        return "suspect";
+    case lease_state::lost:
+        return "lost";
+    case lease_state::released:
+        return "released";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(lease_event::kind what) noexcept
+{
+    switch (what) {
+    case lease_event::kind::acquired:
+        return "acquired";
+    case lease_event::kind::renewed:
+        return "renewed";
+    case lease_event::kind::renewal_failed:
+        return "renewal failed";
+    case lease_event::kind::suspect:
+        return "suspect";
+    case lease_event::kind::lost:
+        return "lost";
+    case lease_event::kind::released:
+        return "released";
+    }
+    return "unknown";
+}
+
+observer::~observer() = default;
+
+} // namespace redlock

@@ -1,0 +1,351 @@
+#include "lock/held_lease.hpp"
+
+#include "lock/clock.hpp"
+#include "lock/engine.hpp"
+#include "lock/replies.hpp"
+
+#include <redlock/observer.hpp>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace redlock::lock {
+
+held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, unsigned nodes, core::instant sent,
+                       core::node_set holders, unsigned attempts, core::duration waited)
+    : lock_(std::move(lock)), machine_(lock_->terms, nodes, sent, holders), waited_(waited), attempts_(attempts),
+      nonce_(owner)
+{
+    publish(lease_state::held);
+}
+
+boost::intrusive_ptr<held_lease> new_held_lease(engine& owner, std::shared_ptr<lock_state> const& lock, nonce const& n,
+                                                core::instant sent, core::node_set holders, unsigned attempts,
+                                                core::duration waited)
+{
+    static_assert(sizeof(held_lease) <= 256 + redis::nonce_length);
+    void* const block = owner.lease_blocks().take();
+    boost::intrusive_ptr<held_lease> const made(
+        ::new (block) held_lease(lock, n, owner.size(), sent, holders, attempts, waited));
+    made->begin();
+    return made;
+}
+
+void intrusive_ptr_add_ref(held_lease* held) noexcept
+{
+    held->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void intrusive_ptr_release(held_lease* held) noexcept
+{
+    if (held->references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
+        return;
+    auto const client = held->lock_->client;
+    held->~held_lease();
+    client->lease_blocks().give(held);
+}
+
+/// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.
+core::duration held_lease::remaining() const
+{
+    auto const s = state_.load(std::memory_order_acquire);
+    if (s != lease_state::held)
+        return core::duration::zero();
+    core::instant const deadline{core::duration{deadline_boot_.load(std::memory_order_acquire)},
+                                 core::duration{deadline_raw_.load(std::memory_order_acquire)}};
+    return std::max(core::remaining(deadline, read_clocks()), core::duration::zero());
+}
+
+lease_state held_lease::state() const
+{
+    auto const s = state_.load(std::memory_order_acquire);
+    bool const overdue = s == lease_state::held && remaining() == core::duration::zero();
+    if (!overdue)
+        return s;
+    return lock_->terms.tolerate_suspect ? lease_state::suspect : lease_state::lost;
+}
+
+void held_lease::publish(lease_state s)
+{
+    core::instant const deadline = machine_.deadline();
+    deadline_boot_.store(deadline.boot.count(), std::memory_order_release);
+    deadline_raw_.store(deadline.raw.count(), std::memory_order_release);
+    votes_.store(static_cast<std::uint8_t>(machine_.votes()), std::memory_order_relaxed);
+    state_.store(s, std::memory_order_release);
+}
+
+void held_lease::begin()
+{
+    client().begin(*this);
+    schedule();
+    tell(event::acquired);
+}
+
+void held_lease::late_grant(unsigned node)
+{
+    machine_.late_grant(node);
+    votes_.store(static_cast<std::uint8_t>(machine_.votes()), std::memory_order_relaxed);
+}
+
+void held_lease::schedule()
+{
+    auto due = machine_.next_due();
+    if (!due)
+        return client().loop().cancel(*this);
+    if (machine_.extending()) {
+        core::instant const patience = machine_.extension_sent() + lock_->node_timeout;
+        if (core::remaining(patience, *due) < core::duration::zero())
+            due = patience;
+    }
+    client().loop().schedule(*this, *due);
+}
+
+void held_lease::expire()
+{
+    if (releasing_)
+        return finish_release();
+    core::instant const now = client().loop().now();
+    if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->node_timeout, now))
+        return time_out_extension();
+    switch (machine_.due(now)) {
+    case core::lease_machine::duty::renew:
+        return start_extension();
+    case core::lease_machine::duty::tell_lost:
+        return lose();
+    case core::lease_machine::duty::tell_suspect:
+        publish(lease_state::suspect);
+        tell(event::suspect);
+        [[fallthrough]];
+    case core::lease_machine::duty::none:
+        return schedule();
+    }
+}
+
+// Extension
+
+void held_lease::extend(waiter& w)
+{
+    switch (machine_.phase()) {
+    case core::lease_phase::lost:
+        return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
+    case core::lease_phase::released:
+        return w.finish(errc::released);
+    default:
+        extending_.push_back(w);
+        if (!machine_.extending())
+            start_extension();
+    }
+}
+
+void held_lease::start_extension()
+{
+    ++round_;
+    machine_.extension_started(client().loop().now());
+    for (unsigned i = 0; i != client().size() && machine_.extending(); ++i) {
+        net::node& node = client().at(i);
+        if (node.usable())
+            ask(i, purpose::extension, node.form(net::node::script::extend));
+        else
+            answer_extension(i, core::extension_answer::failed);
+    }
+    if (machine_.extending())
+        schedule();
+}
+
+void held_lease::ask(unsigned node, purpose p, redis::script_form form)
+{
+    net::node& n = client().at(node);
+    if (p == purpose::extension)
+        lock_->commands.append_extend(n.output(), nonce_.text(), form);
+    else
+        lock_->commands.append_release(n.output(), nonce_.text(), form);
+    intrusive_ptr_add_ref(this);
+    n.expect(*this, tag(p));
+}
+
+void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const& reply)
+{
+    boost::intrusive_ptr<held_lease> const self(this, false);
+    auto const p = static_cast<purpose>(t & 1U);
+    auto const script = p == purpose::extension ? net::node::script::extend : net::node::script::release;
+    script_answer const answer = read_script_answer(client().at(node), script, reply);
+    bool const mine = answer == script_answer::done;
+    if (answer == script_answer::unknown_script && (t == tag(p) || p == purpose::release))
+        return ask(node, p, redis::script_form::text);
+    if (p == purpose::release)
+        return answer_release(answer == script_answer::done || answer == script_answer::not_ours, mine);
+    if (t == tag(p) && machine_.extending())
+        answer_extension(node, mine                                  ? core::extension_answer::mine
+                               : answer == script_answer::not_ours ? core::extension_answer::not_mine
+                                                                     : core::extension_answer::failed);
+}
+
+void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
+{
+    boost::intrusive_ptr<held_lease> const self(this, false);
+    if (static_cast<purpose>(t & 1U) == purpose::release) {
+        client().owe(node, {lock_, nonce_, expires()});
+        answer_release(false, false);
+    } else if (t == tag(purpose::extension) && machine_.extending()) {
+        answer_extension(node, core::extension_answer::failed);
+    }
+}
+
+void held_lease::answer_extension(unsigned node, core::extension_answer answer)
+{
+    using outcome = core::lease_machine::outcome;
+    switch (machine_.answer(node, answer, client().loop().now())) {
+    case outcome::pending:
+        return;
+    case outcome::extended:
+        publish(lease_state::held);
+        tell(event::renewed);
+        finish_all(extending_, {});
+        return schedule();
+    case outcome::failed:
+        publish(state_.load(std::memory_order_relaxed));
+        tell(event::renewal_failed);
+        finish_all(extending_, errc::no_quorum);
+        return schedule();
+    case outcome::lost:
+        return lose();
+    }
+}
+
+void held_lease::time_out_extension()
+{
+    for (unsigned i = 0; i != client().size() && machine_.extending(); ++i)
+        if (!machine_.answered(i))
+            answer_extension(i, core::extension_answer::failed);
+}
+
+// The end
+
+void held_lease::await_end(waiter& w)
+{
+    switch (machine_.phase()) {
+    case core::lease_phase::lost:
+        return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
+    case core::lease_phase::released:
+        return w.finish(client().closing() ? errc::shut_down : errc::released);
+    default:
+        ended_.push_back(w);
+    }
+}
+
+void held_lease::lose()
+{
+    publish(lease_state::lost);
+    tell(event::lost);
+    end(errc::lease_lost);
+}
+
+void held_lease::end(errc reason)
+{
+    client().loop().cancel(*this);
+    client().end(*this);
+    finish_all(extending_, reason);
+    finish_all(ended_, reason);
+}
+
+void held_lease::release(waiter& w)
+{
+    switch (machine_.phase()) {
+    case core::lease_phase::released:
+        return w.finish(client().closing() ? errc::shut_down : errc::released);
+    case core::lease_phase::lost:
+        take_back();
+        return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
+    default:
+        give_up(errc::released);
+        extending_.push_back(w);
+        start_release();
+    }
+}
+
+void held_lease::abandon()
+{
+    if (machine_.phase() == core::lease_phase::lost)
+        return take_back();
+    if (machine_.phase() == core::lease_phase::released)
+        return;
+    give_up(errc::released);
+    start_release();
+}
+
+void held_lease::shut_down()
+{
+    give_up(errc::shut_down);
+    start_release();
+}
+
+void held_lease::give_up(errc reason)
+{
+    machine_.release();
+    publish(reason == errc::released ? lease_state::released : lease_state::lost);
+    tell(event::released);
+    end(reason);
+}
+
+void held_lease::take_back()
+{
+    if (!client().closing())
+        client().compensate(lock_, nonce_, expires());
+}
+
+core::instant held_lease::expires() const
+{
+    return client().loop().now() + lock_->key_ttl;
+}
+
+// Release: behind everything sent before on each connection, so no renewal comes after it
+
+void held_lease::start_release()
+{
+    releasing_ = true;
+    client().release_began();
+    release_missing_ = static_cast<std::uint8_t>(client().size());
+    client().loop().schedule_after(*this, lock_->node_timeout);
+    for (unsigned i = 0; i != client().size(); ++i) {
+        net::node& node = client().at(i);
+        if (node.usable()) {
+            ask(i, purpose::release, node.form(net::node::script::release));
+        } else {
+            client().owe(i, {lock_, nonce_, expires()});
+            answer_release(false, false);
+        }
+    }
+}
+
+void held_lease::answer_release(bool answered, bool ours)
+{
+    if (!releasing_)
+        return;
+    --release_missing_;
+    release_answers_ = static_cast<std::uint8_t>(release_answers_ + (answered ? 1 : 0));
+    release_refusals_ = static_cast<std::uint8_t>(release_refusals_ + (answered && !ours ? 1 : 0));
+    if (release_answers_ >= core::majority(client().size()) || release_missing_ == 0)
+        finish_release();
+}
+
+void held_lease::finish_release()
+{
+    releasing_ = false;
+    client().loop().cancel(*this);
+    unsigned const majority = core::majority(client().size());
+    bool const confirmed = release_answers_ >= majority;
+    bool const was_gone = release_refusals_ > client().size() - majority;
+    client().release_ended(confirmed);
+    finish_all(extending_, was_gone     ? make_error_code(errc::lease_lost)
+                           : confirmed ? boost::system::error_code{}
+                                        : make_error_code(errc::no_quorum));
+}
+
+void held_lease::tell(event what)
+{
+    if (observer* const watcher = client().watcher())
+        watcher->on_lease({what, lock_->name, machine_.votes(), machine_.nodes(), remaining()});
+}
+
+} // namespace redlock::lock

@@ -1,0 +1,114 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/lease_machine.hpp"
+#include "core/timer_wheel.hpp"
+#include "lock/lock_state.hpp"
+#include "lock/nonce_source.hpp"
+#include "lock/waiter.hpp"
+#include "net/node.hpp"
+
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/observer.hpp>
+
+#include <boost/intrusive/list.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace redlock::lock {
+
+class engine;
+
+/// A held lock: renews itself, tells its loss, is released. Shared by the user's handle and by the replies still on
+/// their way; everything but the observers belongs to the client's executor.
+class held_lease final : private net::reply_sink, private core::timer {
+public:
+    boost::intrusive::list_member_hook<> link; ///< in the engine's list of live leases
+
+    held_lease(std::shared_ptr<lock_state>, nonce const&, unsigned nodes, core::instant sent, core::node_set holders,
+               unsigned attempts, core::duration waited);
+
+    /// \name Observers, for any thread
+    ///@{
+    [[nodiscard]] core::duration remaining() const;
+    /// Released, so that the end of the handle means nothing any more.
+    [[nodiscard]] bool over() const { return state_.load(std::memory_order_acquire) == lease_state::released; }
+    [[nodiscard]] lease_state state() const;
+    [[nodiscard]] unsigned votes() const { return votes_.load(std::memory_order_relaxed); }
+    [[nodiscard]] lock_state const& lock() const { return *lock_; }
+    [[nodiscard]] nonce const& owner() const { return nonce_; }
+    [[nodiscard]] unsigned attempts() const { return attempts_; }
+    [[nodiscard]] core::duration waited() const { return waited_; }
+    ///@}
+
+    /// The engine, for any thread: it outlives the lease.
+    [[nodiscard]] engine& client() const { return *lock_->client; }
+
+    void begin();
+    void late_grant(unsigned node);
+
+    void extend(waiter&);
+    void await_end(waiter&);
+    void release(waiter&);
+    /// The handle is gone: as a release that nobody waits for.
+    void abandon();
+    /// The client is being shut down: released, and its end told with that reason.
+    void shut_down();
+
+    friend void intrusive_ptr_add_ref(held_lease*) noexcept;
+    friend void intrusive_ptr_release(held_lease*) noexcept;
+
+private:
+    enum class purpose : std::uint8_t { extension, release };
+    using event = lease_event::kind;
+
+    void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
+    void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
+    void expire() override;
+
+    void start_extension();
+    void answer_extension(unsigned node, core::extension_answer);
+    void time_out_extension();
+    void give_up(errc reason);
+    void start_release();
+    void answer_release(bool answered, bool ours);
+    void finish_release();
+    void take_back();
+    void lose();
+    void end(errc reason);
+
+    void ask(unsigned node, purpose, redis::script_form);
+    void schedule();
+    void publish(lease_state);
+    void tell(event);
+    [[nodiscard]] core::instant expires() const;
+    [[nodiscard]] std::uint32_t tag(purpose p) const { return round_ << 1U | static_cast<std::uint32_t>(p); }
+
+    std::shared_ptr<lock_state> const lock_;
+    core::lease_machine machine_;
+    std::atomic<core::duration::rep> deadline_boot_;
+    std::atomic<core::duration::rep> deadline_raw_;
+    core::duration const waited_;
+    waiter_list ended_;     ///< who waits for the end
+    waiter_list extending_; ///< who waits for an extension, then for the release
+    std::atomic<std::uint32_t> references_{0};
+    std::uint32_t const attempts_;
+    std::uint32_t round_ = 0;
+    std::uint8_t release_answers_ = 0;
+    std::uint8_t release_refusals_ = 0;
+    std::uint8_t release_missing_ = 0;
+    bool releasing_ = false;
+    std::atomic<std::uint8_t> votes_;
+    std::atomic<lease_state> state_{lease_state::held};
+    nonce const nonce_;
+};
+
+[[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(engine&, std::shared_ptr<lock_state> const&, nonce const&,
+                                                              core::instant sent, core::node_set holders,
+                                                              unsigned attempts, core::duration waited);
+
+} // namespace redlock::lock

@@ -1,0 +1,115 @@
+#include <redlock/lease.hpp>
+
+#include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+
+#include <boost/asio/system_executor.hpp>
+
+#include <utility>
+
+namespace redlock {
+
+lease::lease(lease&&) noexcept = default;
+
+lease& lease::operator=(lease&& other) noexcept
+{
+    if (this != &other) {
+        abandon();
+        held_ = std::move(other.held_);
+    }
+    return *this;
+}
+
+lease::~lease()
+{
+    abandon();
+}
+
+void lease::abandon() noexcept
+{
+    auto const held = std::exchange(held_, nullptr);
+    if (!held || held->over())
+        return;
+    try {
+        held->client().on_executor([held](lock::engine&) { held->abandon(); });
+    } catch (...) { // no memory to hop with: the key expires by itself
+    }
+}
+
+lease::executor_type lease::get_executor() const noexcept
+{
+    return held_ ? held_->client().executor() : executor_type(boost::asio::system_executor());
+}
+
+bool lease::valid() const noexcept
+{
+    return held_ && held_->remaining() > std::chrono::nanoseconds::zero();
+}
+
+std::chrono::nanoseconds lease::remaining() const noexcept
+{
+    return held_ ? held_->remaining() : std::chrono::nanoseconds::zero();
+}
+
+std::chrono::steady_clock::time_point lease::expires_at() const noexcept
+{
+    return std::chrono::steady_clock::now() + remaining();
+}
+
+lease_state lease::state() const noexcept
+{
+    return held_ ? held_->state() : lease_state::empty;
+}
+
+std::string_view lease::resource() const noexcept
+{
+    return held_ ? std::string_view(held_->lock().name) : std::string_view();
+}
+
+std::string_view lease::nonce() const noexcept
+{
+    return held_ ? held_->owner().text() : std::string_view();
+}
+
+unsigned lease::votes() const noexcept
+{
+    return held_ ? held_->votes() : 0;
+}
+
+unsigned lease::attempts() const noexcept
+{
+    return held_ ? held_->attempts() : 0;
+}
+
+std::chrono::nanoseconds lease::waited() const noexcept
+{
+    return held_ ? held_->waited() : std::chrono::nanoseconds::zero();
+}
+
+std::uint64_t lease::fencing_token() const noexcept
+{
+    return 0;
+}
+
+lease::executor_type lease::start::get_executor() const noexcept
+{
+    return held ? held->client().executor() : executor_type(boost::asio::system_executor());
+}
+
+void lease::start::begin(boost::asio::any_completion_handler<signature> handler)
+{
+    auto& client = held->client();
+    client.on_executor([held = std::move(held), what = what, handler = std::move(handler)](lock::engine& self) mutable {
+        lock::waiter& waiting = self.new_waiter(std::move(handler));
+        switch (what) {
+        case operation::extend:
+            return held->extend(waiting);
+        case operation::release:
+            return held->release(waiting);
+        case operation::lost:
+            return held->await_end(waiting);
+        }
+    });
+}
+
+} // namespace redlock

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <redlock/lease.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <utility>
+
+namespace redlock::lock {
+
+/// Makes leases, which nobody else can.
+struct lease_access {
+    static lease make(boost::intrusive_ptr<held_lease> held) { return lease(std::move(held)); }
+};
+
+} // namespace redlock::lock

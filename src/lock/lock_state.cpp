@@ -1,0 +1,72 @@
+#include "lock/lock_state.hpp"
+
+#include "core/validity.hpp"
+#include "lock/engine.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace redlock::lock {
+
+namespace {
+
+core::milliseconds slack_of(lock_options const& options)
+{
+    return options.slack.value_or(core::default_slack(options.ttl));
+}
+
+core::lease_terms terms_of(lock_options const& options)
+{
+    core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};
+    terms.renew = options.renew;
+    terms.tolerate_suspect = options.tolerate_suspect;
+    if (options.max_hold)
+        terms.max_hold = *options.max_hold;
+    return terms;
+}
+
+core::duration node_timeout_of(lock_options const& options, client_settings const& client)
+{
+    if (options.node_timeout)
+        return *options.node_timeout;
+    if (client.node_timeout > core::duration::zero())
+        return client.node_timeout;
+    return core::default_node_timeout(options.ttl);
+}
+
+} // namespace
+
+lock_state::lock_state(std::shared_ptr<engine> owner, std::string its_name, lock_options const& its_options)
+    : client(std::move(owner)), name(std::move(its_name)), options(its_options), terms(terms_of(its_options)),
+      node_timeout(node_timeout_of(its_options, client->settings())),
+      key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
+      commands(client->settings().key_prefix + name, core::key_ttl(its_options.ttl, slack_of(its_options)))
+{
+}
+
+void lock_state::publish(std::vector<node_report>& rows)
+{
+    std::scoped_lock const guard(table_lock_);
+    table_.swap(rows);
+}
+
+std::vector<node_outcome> lock_state::last_attempt() const
+{
+    std::scoped_lock const guard(table_lock_);
+    return to_table(table_, client->settings().names);
+}
+
+std::vector<node_outcome> to_table(std::vector<node_report> const& rows, std::vector<std::string> const& names)
+{
+    std::vector<node_outcome> table;
+    for (std::size_t i = 0; i != rows.size(); ++i) {
+        node_report const& row = rows[i];
+        node_outcome out{names[i], row.result, row.error, row.detail ? *row.detail : std::string(), {}, {}};
+        if (row.round_trip_us != 0)
+            out.round_trip = std::chrono::microseconds{row.round_trip_us};
+        table.push_back(std::move(out));
+    }
+    return table;
+}
+
+} // namespace redlock::lock

@@ -1,0 +1,61 @@
+#include <redlock/mutex.hpp>
+
+#include "lock/acquisition.hpp"
+#include "lock/configuration.hpp"
+#include "lock/engine.hpp"
+#include "lock/lock_state.hpp"
+
+#include <utility>
+
+namespace redlock {
+
+namespace lock {
+
+template <class Signature>
+typename start_acquire<Signature>::executor_type start_acquire<Signature>::get_executor() const noexcept
+{
+    return lock->client->executor();
+}
+
+template <class Signature>
+void start_acquire<Signature>::begin(boost::asio::any_completion_handler<Signature> handler)
+{
+    engine& client = *lock->client;
+    client.on_executor([what = std::move(lock), how_long = limit, handler = std::move(handler)](engine& self) mutable {
+        self.new_acquisition().start(std::move(what), how_long,
+                                     completion<Signature>(std::move(handler), self.own_executor()));
+    });
+}
+
+template struct REDLOCK_EXPORT start_acquire<lease_signature>;
+template struct REDLOCK_EXPORT start_acquire<throwing_lease_signature>;
+
+} // namespace lock
+
+mutex::mutex(client& owner, std::string name, lock_options options)
+{
+    lock::check(name, options, owner.engine_->settings());
+    state_ = std::make_shared<lock::lock_state>(owner.engine_, std::move(name), options);
+}
+
+mutex::executor_type mutex::get_executor() const noexcept
+{
+    return state_->client->executor();
+}
+
+std::string const& mutex::name() const noexcept
+{
+    return state_->name;
+}
+
+lock_options const& mutex::options() const noexcept
+{
+    return state_->options;
+}
+
+std::vector<node_outcome> mutex::last_attempt() const
+{
+    return state_->last_attempt();
+}
+
+} // namespace redlock

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <redlock/node_outcome.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::lock {
+
+/// A row of the outcome table while it is being filled: cheap to reset, and text only where something went wrong.
+struct node_report {
+    node_result result = node_result::pending;
+    server_error error = server_error::none;
+    std::uint32_t round_trip_us = 0;
+    std::shared_ptr<std::string const> detail;
+};
+
+/// \param names the nodes' URLs, in order
+[[nodiscard]] std::vector<node_outcome> to_table(std::vector<node_report> const&,
+                                                 std::vector<std::string> const& names);
+
+} // namespace redlock::lock

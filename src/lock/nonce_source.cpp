@@ -1,0 +1,56 @@
+#include "lock/nonce_source.hpp"
+
+#include <cstdint>
+#include <new>
+#include <openssl/rand.h>
+#include <stdexcept>
+#include <sys/mman.h>
+
+namespace redlock::lock {
+
+struct nonce_source::page {
+    static constexpr std::size_t size = 4096;
+    std::size_t left; ///< nonces not yet handed out; a wiped page has none
+    unsigned char bytes[size - sizeof(std::size_t)];
+};
+
+nonce_source::nonce_source()
+{
+    void* const memory = ::mmap(nullptr, page::size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        throw std::bad_alloc();
+    page_ = static_cast<page*>(memory);
+}
+
+nonce_source::~nonce_source()
+{
+    ::munmap(page_, page::size);
+}
+
+void nonce_source::refill()
+{
+    if (RAND_bytes(page_->bytes, sizeof(page_->bytes)) != 1)
+        throw std::runtime_error("redlock: no randomness for nonces");
+    page_->left = sizeof(page_->bytes) / random_bytes;
+#ifdef MADV_WIPEONFORK
+    if (::madvise(page_, page::size, MADV_WIPEONFORK) == 0)
+        return;
+#endif
+    page_->left = 1; // cannot notice a fork: nothing is kept
+}
+
+nonce nonce_source::next()
+{
+    if (page_->left == 0)
+        refill();
+    constexpr char digits[] = "0123456789abcdef";
+    unsigned char const* const raw = page_->bytes + --page_->left * random_bytes;
+    std::array<char, redis::nonce_length> text;
+    for (std::size_t i = 0; i != random_bytes; ++i) {
+        text[2 * i] = digits[raw[i] >> 4U];
+        text[2 * i + 1] = digits[raw[i] & 15U];
+    }
+    return nonce(text);
+}
+
+} // namespace redlock::lock

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "redis/command.hpp"
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace redlock::lock {
+
+/// The owner's random value of one attempt, as it stands in the key.
+class nonce {
+public:
+    nonce() = default;
+    explicit nonce(std::array<char, redis::nonce_length> const& text) : text_(text) {}
+    [[nodiscard]] std::string_view text() const { return {text_.data(), text_.size()}; }
+
+private:
+    std::array<char, redis::nonce_length> text_{};
+};
+
+/// Fresh nonces from the system's generator (OpenSSL's RAND_bytes), drawn a page at a time because a single draw costs
+/// more than a vote. A forked child finds the page empty, so no two processes use one nonce.
+class nonce_source {
+public:
+    nonce_source();
+    nonce_source(nonce_source const&) = delete;
+    nonce_source& operator=(nonce_source const&) = delete;
+    ~nonce_source();
+
+    /// \throws std::runtime_error when there is no randomness to be had
+    [[nodiscard]] nonce next();
+
+private:
+    static constexpr std::size_t random_bytes = 16;
+    struct page;
+
+    void refill();
+
+    page* page_;
+};
+
+} // namespace redlock::lock

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "lock/node_report.hpp"
+#include "core/tally.hpp"
+#include "net/node.hpp"
+#include "redis/resp.hpp"
+
+#include <cstdint>
+
+namespace redlock::lock {
+
+/// What a vote's reply means (docs/protocol.md, rule A4): only a nil says that another holds the key. Fills the row.
+[[nodiscard]] core::vote read_vote(redis::resp_node const& reply, node_report& row);
+
+/// What a connection's failure means for a row.
+void report_failure(net::failure const& why, node_report& row);
+
+/// What a compare-and-delete or compare-and-renew answered.
+enum class script_answer : std::uint8_t { done, not_ours, unknown_script, error };
+
+/// Also remembers whether this connection may send the script by its hash from now on.
+[[nodiscard]] script_answer read_script_answer(net::node&, net::node::script, redis::resp_node const& reply);
+
+} // namespace redlock::lock

@@ -1,0 +1,49 @@
+#include "lock/waiter.hpp"
+
+#include "lock/cancellation.hpp"
+#include "lock/engine.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <utility>
+
+namespace redlock::lock {
+
+void waiter::start(handler_type handler)
+{
+    finished_ = false;
+    handler_ = completion<signature>(std::move(handler), engine_.own_executor());
+    cancel_with_slot(engine_, handler_.handler(), *this);
+}
+
+void waiter::finish(boost::system::error_code ec)
+{
+    link.unlink();
+    finished_ = true;
+    result_ = ec;
+    engine_.loop().enqueue(*this);
+}
+
+void waiter::cancel(std::uint32_t generation)
+{
+    if (generation == generation_ && !finished_)
+        finish(boost::asio::error::operation_aborted);
+}
+
+/// Retired first: the handler may start the next operation. The turn keeps the engine alive.
+void waiter::run()
+{
+    auto handler = std::move(handler_);
+    auto const result = result_;
+    ++generation_;
+    engine_.retire(*this);
+    handler(engine_.executor(), result);
+}
+
+void finish_all(waiter_list& waiting, boost::system::error_code ec)
+{
+    while (!waiting.empty())
+        waiting.front().finish(ec);
+}
+
+} // namespace redlock::lock

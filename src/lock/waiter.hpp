@@ -1,0 +1,50 @@
+#pragma once
+
+#include "lock/completion.hpp"
+#include "net/loop.hpp"
+
+#include <boost/intrusive/list.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace redlock::lock {
+
+class engine;
+class held_lease;
+
+/// An operation that completes with an error code alone: it waits for something that goes on without it, so
+/// cancelling it only stops the waiting.
+class waiter final : private net::task {
+public:
+    using link_type = boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    link_type link; ///< among those who wait for the same
+
+    using signature = void(boost::system::error_code);
+    using handler_type = completion<signature>::handler_type;
+
+    explicit waiter(engine& owner) : engine_(owner) {}
+
+    void start(handler_type);
+    void finish(boost::system::error_code);
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
+    void cancel(std::uint32_t generation);
+
+private:
+    void run() override;
+
+    engine& engine_;
+    completion<signature> handler_;
+    boost::system::error_code result_;
+    std::uint32_t generation_ = 0;
+    bool finished_ = false;
+};
+
+using waiter_list = boost::intrusive::list<waiter, boost::intrusive::member_hook<waiter, waiter::link_type, &waiter::link>,
+                                           boost::intrusive::constant_time_size<false>>;
+
+/// Completes all that wait with the same result.
+void finish_all(waiter_list&, boost::system::error_code);
+
+} // namespace redlock::lock

@@ -1,0 +1,214 @@
+#include "net/connect.hpp"
+
+#include "net/tls.hpp"
+#include "redis/resp_parser.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <openssl/ssl.h>
+#include <utility>
+
+namespace redlock::net {
+
+namespace asio = boost::asio;
+
+connector::connector(asio::any_io_executor const& executor, std::shared_ptr<peer const> to, connect_listener& listener)
+    : peer_(std::move(to)), listener_(&listener), executor_(executor), resolver_(executor), timer_(executor),
+      deadline_(std::chrono::steady_clock::now() + peer_->connect_timeout)
+{
+}
+
+void connector::start()
+{
+    limit(peer_->connect_timeout, true);
+    asio::co_spawn(
+        executor_, [self = shared_from_this()] { return self->run(); }, asio::detached);
+}
+
+void connector::abandon()
+{
+    listener_ = nullptr;
+    ++phase_;
+    timer_.cancel();
+    resolver_.cancel();
+    if (stream_)
+        stream_->close();
+}
+
+void connector::fail(failure why)
+{
+    connect_listener* const told = std::exchange(listener_, nullptr);
+    abandon();
+    if (told)
+        told->on_connect_failed(std::move(why));
+}
+
+void connector::fail(error_code ec, std::string const& doing)
+{
+    fail({node_result::unreachable, server_error::none, doing + ec.message()});
+}
+
+std::chrono::steady_clock::duration connector::time_left() const
+{
+    return std::max(deadline_ - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration::zero());
+}
+
+/// \param whole the time for everything is over with it; otherwise only this address had its share
+void connector::limit(std::chrono::steady_clock::duration time, bool whole)
+{
+    timer_.expires_after(time);
+    timer_.async_wait([self = shared_from_this(), phase = ++phase_, whole](error_code ec) {
+        if (ec || phase != self->phase_)
+            return;
+        if (whole)
+            self->fail({node_result::timed_out, server_error::none, "no connection within the connect timeout"});
+        else
+            self->stream_->transport().close(ec);
+    });
+}
+
+asio::awaitable<void> connector::run()
+{
+    error_code ec;
+    std::vector<endpoint> const addresses = co_await resolve(ec);
+    if (!listener_)
+        co_return;
+    if (ec)
+        co_return fail(ec, "cannot resolve the host name: ");
+    ec = co_await connect_any(addresses);
+    if (!listener_)
+        co_return;
+    if (ec)
+        co_return fail(ec, {});
+    limit(time_left(), true);
+    if (peer_->tls && !co_await secure())
+        co_return;
+    if (!co_await introduce())
+        co_return;
+    ++phase_;
+    timer_.cancel();
+    std::exchange(listener_, nullptr)->on_connected(std::exchange(stream_, nullptr));
+}
+
+/// Numeric hosts never meet the resolver, whose one thread a hung name server can hold up for every node.
+asio::awaitable<std::vector<connector::endpoint>> connector::resolve(error_code& ec)
+{
+    std::vector<endpoint> found;
+    redis::endpoint const& where = peer_->where;
+    if (where.transport == redis::endpoint::kind::unix_socket) {
+        found.emplace_back(asio::local::stream_protocol::endpoint(where.path));
+        co_return found;
+    }
+    auto const address = asio::ip::make_address(where.host, ec);
+    if (!ec) {
+        found.emplace_back(asio::ip::tcp::endpoint(address, where.port));
+        co_return found;
+    }
+    auto const results = co_await resolver_.async_resolve(where.host, std::to_string(where.port),
+                                                          asio::redirect_error(asio::use_awaitable, ec));
+    for (auto const& result : results)
+        found.emplace_back(result.endpoint());
+    if (!ec && found.empty())
+        ec = asio::error::host_not_found;
+    co_return found;
+}
+
+asio::awaitable<error_code> connector::connect_any(std::vector<endpoint> const& addresses)
+{
+    error_code ec;
+    for (std::size_t i = 0; i != addresses.size(); ++i) {
+        if (i + 1 != addresses.size())
+            limit(time_left() / static_cast<int>(addresses.size() - i), false);
+        else
+            limit(time_left(), true);
+        ec = co_await connect_to(addresses[i]);
+        if (!ec || !listener_)
+            break;
+    }
+    co_return ec;
+}
+
+asio::awaitable<error_code> connector::connect_to(endpoint const& address)
+{
+    stream_ = make_plain_stream(socket(executor_));
+    auto const attempt = stream_;
+    error_code ec;
+    co_await attempt->transport().async_connect(address, asio::redirect_error(asio::use_awaitable, ec));
+    if (!ec && !attempt->transport().is_open())
+        ec = asio::error::timed_out;
+    if (!ec)
+        configure(attempt->transport());
+    co_return ec;
+}
+
+void connector::configure(socket& s) const
+{
+    if (peer_->where.transport == redis::endpoint::kind::unix_socket)
+        return;
+    error_code ignored; // an option less is no reason to go without the node
+    s.set_option(asio::ip::tcp::no_delay(true), ignored);
+    s.set_option(asio::socket_base::keep_alive(peer_->keep_alive), ignored);
+}
+
+asio::awaitable<bool> connector::secure()
+{
+    error_code ec;
+    stream_ = make_tls_stream(std::move(stream_->transport()), peer_->tls, peer_->server_name, peer_->verify, ec);
+    auto const attempt = stream_;
+    if (!ec)
+        ec = co_await attempt->handshake();
+    if (!listener_)
+        co_return false;
+    if (ec)
+        fail(ec, "TLS: ");
+    co_return !ec;
+}
+
+asio::awaitable<bool> connector::introduce()
+{
+    redis::handshake talk(peer_->handshake);
+    redis::resp_parser parser;
+    std::string input;
+    char chunk[4096];
+    auto const attempt = stream_;
+    error_code ec;
+    for (auto step = redis::handshake::step::more; step == redis::handshake::step::more;) {
+        std::string const output = talk.take_output();
+        if (!output.empty())
+            co_await attempt->write(asio::buffer(output), ec);
+        auto parsed = ec ? redis::parse_result{} : parser.next(input);
+        if (!ec && parsed.status == redis::parse_status::need_more) {
+            std::size_t const bytes = co_await attempt->read(asio::buffer(chunk), ec);
+            input.append(chunk, bytes);
+            parsed = {};
+        }
+        if (!listener_)
+            co_return false;
+        if (ec) {
+            fail(ec, "handshake: ");
+            co_return false;
+        }
+        if (parsed.status == redis::parse_status::malformed) {
+            fail({node_result::unreachable, server_error::none, "not a Redis server: " + std::string(parser.what())});
+            co_return false;
+        }
+        if (parsed.status != redis::parse_status::complete)
+            continue;
+        if (redis::value(parser.message()).type != redis::resp_type::push)
+            step = talk.on_reply(parser.message());
+        input.erase(0, parsed.consumed);
+        if (step == redis::handshake::step::failed) {
+            fail({node_result::refused, talk.failure(), talk.failure_text()});
+            co_return false;
+        }
+    }
+    co_return true;
+}
+
+} // namespace redlock::net

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "net/stream.hpp"
+#include "redis/handshake.hpp"
+#include "redis/url.hpp"
+
+#include <redlock/node_outcome.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::net {
+
+/// Everything that making a connection to one node needs.
+struct peer {
+    redis::endpoint where;
+    std::string name; ///< URL without secrets
+    redis::handshake_settings handshake;
+    std::shared_ptr<boost::asio::ssl::context> tls; ///< null: plain
+    std::string server_name;                        ///< for SNI and verification
+    bool verify = true;
+    bool keep_alive = true;
+    std::chrono::milliseconds connect_timeout{1000};
+};
+
+/// Why a node cannot be asked.
+struct failure {
+    node_result result = node_result::unreachable; ///< unreachable, timed_out or refused
+    server_error error = server_error::none;
+    std::string detail;
+};
+
+class connect_listener {
+public:
+    virtual void on_connected(std::shared_ptr<stream>) = 0;
+    virtual void on_connect_failed(failure) = 0;
+
+protected:
+    ~connect_listener() = default;
+};
+
+/// Makes one connection: resolve, connect to one address after the other, TLS, handshake; all within the connect
+/// timeout. Tells its listener once, unless abandoned before.
+class connector : public std::enable_shared_from_this<connector> {
+public:
+    connector(boost::asio::any_io_executor const&, std::shared_ptr<peer const>, connect_listener&);
+
+    void start();
+    void abandon();
+
+private:
+    using endpoint = boost::asio::generic::stream_protocol::endpoint;
+
+    boost::asio::awaitable<void> run();
+    boost::asio::awaitable<std::vector<endpoint>> resolve(error_code&);
+    boost::asio::awaitable<error_code> connect_any(std::vector<endpoint> const&);
+    boost::asio::awaitable<error_code> connect_to(endpoint const&);
+    boost::asio::awaitable<bool> secure();
+    boost::asio::awaitable<bool> introduce();
+    void configure(socket&) const;
+    void limit(std::chrono::steady_clock::duration, bool whole);
+    void fail(failure);
+    void fail(error_code, std::string const& doing);
+    [[nodiscard]] std::chrono::steady_clock::duration time_left() const;
+
+    std::shared_ptr<peer const> peer_;
+    connect_listener* listener_;
+    boost::asio::any_io_executor executor_;
+    boost::asio::ip::tcp::resolver resolver_;
+    boost::asio::steady_timer timer_;
+    std::chrono::steady_clock::time_point deadline_;
+    std::shared_ptr<stream> stream_;
+    unsigned phase_ = 0;
+};
+
+} // namespace redlock::net

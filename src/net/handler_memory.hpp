@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+namespace redlock::net {
+
+/// Room for one pending handler that is started again and again: no allocation in the steady state. A handler that
+/// does not fit, or a second one at the same time, goes to the heap.
+class handler_memory {
+public:
+    handler_memory() = default;
+    handler_memory(handler_memory const&) = delete;
+    handler_memory& operator=(handler_memory const&) = delete;
+
+    void* allocate(std::size_t size)
+    {
+        if (in_use_ || size > sizeof(storage_))
+            return ::operator new(size);
+        in_use_ = true;
+        return storage_;
+    }
+
+    void deallocate(void* pointer) noexcept
+    {
+        if (pointer == storage_)
+            in_use_ = false;
+        else
+            ::operator delete(pointer);
+    }
+
+private:
+    alignas(std::max_align_t) std::byte storage_[320];
+    bool in_use_ = false;
+};
+
+/// The memory must outlive the handler.
+template <class T>
+class handler_allocator {
+public:
+    using value_type = T;
+
+    explicit handler_allocator(handler_memory& memory) noexcept : memory_(&memory) {}
+    template <class U>
+    handler_allocator(handler_allocator<U> const& other) noexcept : memory_(other.memory_)
+    {
+    }
+
+    T* allocate(std::size_t n) { return static_cast<T*>(memory_->allocate(n * sizeof(T))); }
+    void deallocate(T* pointer, std::size_t) noexcept { memory_->deallocate(pointer); }
+
+    template <class U>
+    friend bool operator==(handler_allocator const& a, handler_allocator<U> const& b) noexcept
+    {
+        return a.memory_ == b.memory_;
+    }
+
+private:
+    template <class>
+    friend class handler_allocator;
+    handler_memory* memory_;
+};
+
+} // namespace redlock::net

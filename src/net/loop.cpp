@@ -1,0 +1,216 @@
+#include "net/loop.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <utility>
+
+namespace redlock::net {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr core::duration tick_length = std::chrono::milliseconds{1};
+
+template <class Executor>
+bool inside(any_io_executor const& executor)
+{
+    return executor.target<Executor>()->running_in_this_thread();
+}
+
+template <class... Executors>
+on_executor first_match(any_io_executor const& executor)
+{
+    on_executor found = nullptr;
+    (void)((executor.target<Executors>() ? (found = &inside<Executors>, true) : false) || ...);
+    return found;
+}
+
+/// Serialising, but unable to tell whether we are inside: then every operation hops.
+bool never_inside(any_io_executor const&)
+{
+    return false;
+}
+
+template <class... Executors>
+bool is_any_of(any_io_executor const& executor)
+{
+    return ((executor.target<Executors>() != nullptr) || ...);
+}
+
+} // namespace
+
+on_executor serialising(any_io_executor const& executor)
+{
+    using context = asio::io_context::executor_type;
+    using tracked_context = decltype(asio::prefer(std::declval<context>(), asio::execution::outstanding_work.tracked));
+    using pool = asio::thread_pool::executor_type;
+    if (!executor || is_any_of<pool, asio::system_executor>(executor))
+        return nullptr;
+    on_executor const known = first_match<context, tracked_context, asio::strand<context>, asio::strand<pool>,
+                                          asio::strand<any_io_executor>>(executor);
+    return known ? known : &never_inside;
+}
+
+loop::loop(any_io_executor executor, clock_reader clock)
+    : executor_(std::move(executor)), running_here_(serialising(executor_)), clock_(clock), start_(clock()), now_(start_),
+      timer_(executor_)
+{
+}
+
+core::instant loop::read_clock()
+{
+    return now_ = clock_();
+}
+
+void loop::schedule(core::timer& t, core::instant at)
+{
+    schedule_after(t, core::remaining(at, now()));
+}
+
+/// Rounded to the next whole tick: a timeout is never early. Who must not be late asks for an earlier time.
+void loop::schedule_after(core::timer& t, core::duration delay)
+{
+    if (closed_)
+        return;
+    auto const due = since_start(now()) + std::max(delay, core::duration::zero());
+    wheel_.schedule(t, static_cast<tick>((due + tick_length - core::duration{1}) / tick_length));
+    request_turn();
+}
+
+void loop::enqueue(task& t)
+{
+    if (std::exchange(t.queued_, true))
+        return;
+    t.next_ = nullptr;
+    (last_task_ ? last_task_->next_ : first_task_) = &t;
+    last_task_ = &t;
+    request_turn();
+}
+
+void loop::enqueue(flushable& f)
+{
+    to_flush_.push_back(&f);
+    request_turn();
+}
+
+void loop::close()
+{
+    closed_ = true;
+    while (wheel_.next_due())
+        (void)wheel_.pop_due(~tick{0});
+    to_flush_.clear();
+    timer_.cancel();
+}
+
+void loop::request_turn()
+{
+    if (in_turn_ || turn_requested_)
+        return;
+    auto owner = owner_.lock();
+    if (!owner)
+        return;
+    turn_requested_ = true;
+    asio::post(executor_, [this, owner = std::move(owner)] {
+        turn_requested_ = false;
+        turn current(*this);
+        current.finish();
+    });
+}
+
+void loop::expire_timers()
+{
+    auto const now = static_cast<tick>(since_start(now_) / tick_length);
+    while (core::timer* due = wheel_.pop_due(now))
+        due->expire();
+}
+
+/// Only what is queued now: a task whose completion starts an operation that fails at once would otherwise keep the
+/// executor for itself.
+void loop::run_tasks()
+{
+    task* const last = last_task_;
+    for (bool done = last == nullptr; !done;) {
+        task* const t = first_task_;
+        done = t == last;
+        first_task_ = t->next_;
+        if (!first_task_)
+            last_task_ = nullptr;
+        t->queued_ = false;
+        t->run();
+    }
+}
+
+void loop::flush_all()
+{
+    flushing_.swap(to_flush_);
+    for (flushable* f : flushing_)
+        f->flush();
+    flushing_.clear();
+}
+
+void loop::arm()
+{
+    auto const due = wheel_.next_due();
+    if (!due) {
+        if (std::exchange(armed_, false))
+            timer_.cancel();
+        return;
+    }
+    if (armed_ && armed_for_ <= *due)
+        return;
+    armed_ = true;
+    armed_for_ = *due;
+    timer_.expires_after(std::max(tick_length * static_cast<std::int64_t>(*due) - since_start(read_clock()),
+                                  core::duration::zero()));
+    // The handler holds the owner, and with it the memory that it lives in.
+    timer_.async_wait(asio::bind_allocator(handler_allocator<void>(timer_memory_),
+                                           [this, owner = owner_.lock()](boost::system::error_code ec) {
+                                               if (!ec)
+                                                   on_timer();
+                                           }));
+}
+
+void loop::on_timer()
+{
+    armed_ = false;
+    turn current(*this);
+    expire_timers();
+    current.finish();
+}
+
+loop::turn::turn(loop& l) : owner_(l.owner_.lock()), loop_(l)
+{
+    loop_.in_turn_ = true;
+    loop_.read_clock();
+}
+
+void loop::turn::finish()
+{
+    loop_.run_tasks();
+    finished_ = true;
+    loop_.flush_all();
+    loop_.in_turn_ = false;
+    if (!loop_.closed_)
+        loop_.arm();
+    if (loop_.first_task_ || !loop_.to_flush_.empty())
+        loop_.request_turn();
+}
+
+loop::turn::~turn()
+{
+    if (finished_)
+        return;
+    loop_.in_turn_ = false;
+    try {
+        loop_.request_turn();
+    } catch (...) { // no memory for a turn: the next event brings one
+    }
+}
+
+} // namespace redlock::net

@@ -1,0 +1,125 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/timer_wheel.hpp"
+#include "net/handler_memory.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace redlock::net {
+
+using boost::asio::any_io_executor;
+
+/// Something to do at the end of the turn, when no other work is half done: user code runs only there.
+class task {
+public:
+    task() = default;
+    task(task const&) = delete;
+    task& operator=(task const&) = delete;
+
+    virtual void run() = 0;
+
+protected:
+    ~task() = default;
+
+private:
+    friend class loop;
+    task* next_ = nullptr;
+    bool queued_ = false;
+};
+
+/// Something with bytes to send at the end of the turn.
+class flushable {
+public:
+    virtual void flush() = 0;
+
+protected:
+    ~flushable() = default;
+};
+
+/// Does this executor run its functions one after another? Empty when it certainly does not.
+using on_executor = bool (*)(any_io_executor const&);
+[[nodiscard]] on_executor serialising(any_io_executor const&);
+
+using clock_reader = core::instant (*)();
+
+/// One client's work on its executor, in turns: whatever the sockets and timers bring is worked off first, then the
+/// tasks (which complete operations, and so run the user's code), then every node with something to say writes once.
+/// Commands that belong to many operations thus share a write (docs/architecture.md, "A turn").
+class loop {
+public:
+    loop(any_io_executor executor, clock_reader clock);
+
+    /// Handlers hold what owns this loop while they run.
+    void owned_by(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
+
+    [[nodiscard]] any_io_executor const& executor() const { return executor_; }
+    [[nodiscard]] bool running_here() const { return running_here_(executor_); }
+
+    /// The reading of this turn, never later than the truth; good for the start of something.
+    [[nodiscard]] core::instant now() { return in_turn_ ? now_ : read_clock(); }
+    /// A fresh reading, for the end of something.
+    core::instant read_clock();
+
+    void schedule(core::timer&, core::instant at);
+    void schedule_after(core::timer&, core::duration);
+    void cancel(core::timer& t) { wheel_.cancel(t); }
+
+    void enqueue(task&);
+    void enqueue(flushable&);
+
+    /// No timer and no flush any more; tasks still run, so that every operation completes.
+    void close();
+
+    /// Covers the work of one handler.
+    class turn {
+    public:
+        explicit turn(loop&);
+        turn(turn const&) = delete;
+        turn& operator=(turn const&) = delete;
+        ~turn();
+        /// What a handler does last. Left out when an exception passes: then the rest is done in a later turn.
+        void finish();
+
+    private:
+        std::shared_ptr<void> owner_;
+        loop& loop_;
+        bool finished_ = false;
+    };
+
+private:
+    using tick = core::timer_wheel::tick;
+
+    [[nodiscard]] core::duration since_start(core::instant at) const { return core::elapsed(start_, at); }
+    void request_turn();
+    void expire_timers();
+    void run_tasks();
+    void flush_all();
+    void arm();
+    void on_timer();
+
+    any_io_executor executor_;
+    on_executor running_here_;
+    clock_reader clock_;
+    core::instant start_;
+    core::instant now_;
+    core::timer_wheel wheel_;
+    handler_memory timer_memory_;
+    boost::asio::steady_timer timer_;
+    std::weak_ptr<void> owner_;
+    task* first_task_ = nullptr;
+    task* last_task_ = nullptr;
+    std::vector<flushable*> to_flush_;
+    std::vector<flushable*> flushing_;
+    tick armed_for_ = 0;
+    bool armed_ = false;
+    bool in_turn_ = false;
+    bool turn_requested_ = false;
+    bool closed_ = false;
+};
+
+} // namespace redlock::net

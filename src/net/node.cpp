@@ -1,0 +1,287 @@
+#include "net/node.hpp"
+
+#include "core/backoff.hpp"
+#include "net/random.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace redlock::net {
+
+namespace {
+
+constexpr std::size_t first_input_size = 16 * 1024;
+constexpr std::size_t first_queue_size = 64;
+/// Commands waiting on one connection; a node that far behind is as good as down.
+constexpr std::size_t max_queue_size = std::size_t{1} << 17;
+/// A connection used this recently is not asked whether its peer has hung up.
+constexpr core::duration surely_alive = std::chrono::milliseconds{10};
+
+} // namespace
+
+node::node(loop& l, node_listener& listener, unsigned index, std::shared_ptr<peer const> to, node_terms const& terms)
+    : loop_(l), listener_(listener), peer_(std::move(to)), terms_(terms), awaited_(first_queue_size),
+      in_(first_input_size), index_(index)
+{
+}
+
+node::~node()
+{
+    if (connector_)
+        connector_->abandon();
+    if (stream_)
+        stream_->close();
+}
+
+bool node::usable()
+{
+    switch (state_) {
+    case node_state::ready:
+        if (went_away())
+            connect();
+        return awaited_.size() < max_queue_size;
+    case node_state::connecting:
+        return awaited_.size() < max_queue_size;
+    case node_state::down:
+        if (!core::reached(retry_at_, loop_.now()))
+            return false;
+        [[fallthrough]];
+    case node_state::idle:
+        connect();
+        return true;
+    }
+    return false;
+}
+
+/// Nobody reads an idle connection, so nobody has heard its end: found out here, before a vote is lost to it.
+bool node::went_away()
+{
+    if (!awaited_.empty() || reading_ || core::elapsed(last_heard_, loop_.now()) < surely_alive || !stream_->hung_up())
+        return false;
+    std::exchange(stream_, nullptr)->close();
+    return true;
+}
+
+void node::expect(reply_sink& sink, std::uint32_t tag)
+{
+    if (awaited_.full())
+        awaited_.set_capacity(awaited_.capacity() * 2);
+    awaited_.push_back({&sink, tag});
+    if (awaited_.size() == 1) {
+        last_heard_ = loop_.now();
+        set_timer();
+    }
+    if (!std::exchange(dirty_, true))
+        loop_.enqueue(static_cast<flushable&>(*this));
+}
+
+redis::script_form node::form(script s) const
+{
+    return known_scripts_[static_cast<int>(s)] ? redis::script_form::hash : redis::script_form::text;
+}
+
+void node::script_worked(script s, bool known)
+{
+    known_scripts_[static_cast<int>(s)] = known;
+}
+
+void node::watch(bool watched)
+{
+    if (std::exchange(watched_, watched) == watched)
+        return;
+    if (watched && state_ == node_state::idle)
+        connect();
+    else
+        set_timer();
+}
+
+void node::try_once()
+{
+    if (state_ == node_state::down && failures_ == 1)
+        connect();
+}
+
+void node::close()
+{
+    loop_.cancel(timer_);
+    if (connector_)
+        std::exchange(connector_, nullptr)->abandon();
+    if (stream_)
+        std::exchange(stream_, nullptr)->finish(std::move(out_));
+    out_.clear();
+    enter(node_state::idle);
+    fail_all({node_result::unreachable, server_error::none, "shut down"});
+}
+
+void node::enter(node_state next)
+{
+    state_ = next;
+    listener_.on_node_changed(index_);
+}
+
+void node::connect()
+{
+    reading_ = false;
+    in_used_ = 0;
+    parser_.reset();
+    std::ranges::fill(known_scripts_, false);
+    connector_ = std::make_shared<connector>(loop_.executor(), peer_, static_cast<connect_listener&>(*this));
+    connector_->start();
+    enter(node_state::connecting);
+}
+
+void node::on_connected(std::shared_ptr<stream> made)
+{
+    loop::turn current(loop_);
+    connector_.reset();
+    stream_ = std::move(made);
+    stream_->listen(*this);
+    failures_ = 0;
+    failure_ = {};
+    last_heard_ = loop_.now();
+    enter(node_state::ready);
+    set_timer();
+    if (!std::exchange(dirty_, true))
+        loop_.enqueue(static_cast<flushable&>(*this));
+    current.finish();
+}
+
+void node::on_connect_failed(failure why)
+{
+    loop::turn current(loop_);
+    connector_.reset();
+    down(std::move(why));
+    current.finish();
+}
+
+void node::down(failure why)
+{
+    if (stream_)
+        std::exchange(stream_, nullptr)->close();
+    reading_ = false;
+    out_.clear();
+    failure_ = std::move(why);
+    ++failures_;
+    retry_at_ = loop_.now() + core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap, random_bits());
+    enter(node_state::down);
+    fail_all(failure_);
+    set_timer();
+}
+
+/// Sinks may send to this node again, which then is down or connecting anew: only those waiting now fail.
+void node::fail_all(failure const& why)
+{
+    for (std::size_t left = awaited_.size(); left != 0; --left) {
+        awaited const next = awaited_.front();
+        awaited_.pop_front();
+        next.sink->on_failure(index_, next.tag, why);
+    }
+}
+
+/// One timer for the one thing that can be due in each state.
+void node::set_timer()
+{
+    if (!awaited_.empty() && state_ == node_state::ready)
+        loop_.schedule(timer_, last_heard_ + terms_.response_timeout);
+    else if (watched_ && state_ == node_state::ready && terms_.check_interval > core::duration::zero())
+        loop_.schedule(timer_, last_heard_ + terms_.check_interval);
+    else if (watched_ && state_ == node_state::down)
+        loop_.schedule(timer_, retry_at_);
+    else
+        loop_.cancel(timer_);
+}
+
+void node::on_timer()
+{
+    core::duration const silence = core::elapsed(last_heard_, loop_.now());
+    if (state_ == node_state::down)
+        connect();
+    else if (!awaited_.empty() && silence >= terms_.response_timeout)
+        down({node_result::timed_out, server_error::none, "no answer within the response timeout"});
+    else if (awaited_.empty() && silence >= terms_.check_interval && usable()) {
+        redis::append_command(out_, {"PING"}); // any answer will do, also one that forbids it
+        expect(check_, 0);
+    } else
+        set_timer();
+}
+
+void node::flush()
+{
+    dirty_ = false;
+    if (state_ != node_state::ready)
+        return;
+    if (!out_.empty())
+        stream_->flush(out_);
+    read_more();
+}
+
+/// A read is pending only while a reply is: an idle client leaves nothing that keeps its executor busy.
+void node::read_more()
+{
+    if (reading_ || awaited_.empty())
+        return;
+    if (in_used_ == in_.size())
+        in_.resize(in_.size() * 2); // bounded by the parser's limits
+    reading_ = true;
+    stream_->start_read({in_.data() + in_used_, in_.size() - in_used_});
+}
+
+void node::on_writable(error_code ec)
+{
+    loop::turn current(loop_);
+    if (ec)
+        down({node_result::unreachable, server_error::none, ec.message()});
+    else
+        flush();
+    current.finish();
+}
+
+void node::on_read(error_code ec, std::size_t bytes)
+{
+    loop::turn current(loop_);
+    reading_ = false;
+    if (ec) {
+        down({node_result::unreachable, server_error::none, ec.message()});
+    } else {
+        in_used_ += bytes;
+        last_heard_ = loop_.now();
+        work_off();
+        if (!std::exchange(dirty_, true))
+            loop_.enqueue(static_cast<flushable&>(*this));
+    }
+    current.finish();
+}
+
+void node::work_off()
+{
+    std::size_t begin = 0;
+    while (begin != in_used_ && state_ == node_state::ready) {
+        auto const parsed = parser_.next({in_.data() + begin, in_used_ - begin});
+        if (parsed.status == redis::parse_status::need_more)
+            break;
+        if (parsed.status == redis::parse_status::malformed)
+            return down({node_result::unreachable, server_error::none, "malformed reply: " + std::string(parser_.what())});
+        deliver(parser_.message());
+        begin += parsed.consumed;
+    }
+    if (state_ != node_state::ready)
+        return;
+    std::memmove(in_.data(), in_.data() + begin, in_used_ - begin);
+    in_used_ -= begin;
+    set_timer();
+}
+
+void node::deliver(std::span<redis::resp_node const> message)
+{
+    redis::resp_node const& reply = redis::value(message);
+    if (reply.type == redis::resp_type::push)
+        return;
+    if (awaited_.empty()) // counting on would give every later reply to the wrong command
+        return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
+    awaited const next = awaited_.front();
+    awaited_.pop_front();
+    next.sink->on_reply(index_, next.tag, reply);
+}
+
+} // namespace redlock::net

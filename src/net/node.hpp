@@ -1,0 +1,140 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/timer_wheel.hpp"
+#include "net/connect.hpp"
+#include "net/loop.hpp"
+#include "redis/command.hpp"
+#include "redis/resp_parser.hpp"
+
+#include <redlock/node_outcome.hpp>
+
+#include <boost/circular_buffer.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::net {
+
+/// Who waits for a reply. Called while replies are being worked off: no user code may run from here, but commands
+/// may be sent, to any node. Exactly one of the two is called for every command.
+class reply_sink {
+public:
+    virtual void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply) = 0;
+    virtual void on_failure(unsigned node, std::uint32_t tag, failure const& why) = 0;
+
+protected:
+    ~reply_sink() = default;
+};
+
+class node_listener {
+public:
+    virtual void on_node_changed(unsigned node) = 0;
+
+protected:
+    ~node_listener() = default;
+};
+
+struct node_terms {
+    core::duration reconnect_first;
+    core::duration reconnect_cap;
+    core::duration response_timeout;
+    core::duration check_interval; ///< zero: never
+};
+
+/// One server: its connection, the commands on their way to it, and who waits for their replies, in order.
+///
+/// A reply nobody waits for any more is drained by its sink like any other, so cancelling an operation leaves the
+/// connection as it is. A command is never sent twice.
+class node final : private stream_listener, private connect_listener, private flushable {
+public:
+    node(loop&, node_listener&, unsigned index, std::shared_ptr<peer const>, node_terms const&);
+    node(node const&) = delete;
+    node& operator=(node const&) = delete;
+    ~node();
+
+    /// May commands be appended? Connects if that is possible now. While it connects, commands wait.
+    [[nodiscard]] bool usable();
+
+    /// One command: append its bytes to `output()`, then say who gets the reply. Only when `usable()`.
+    [[nodiscard]] std::string& output() { return out_; }
+    void expect(reply_sink&, std::uint32_t tag);
+
+    /// Scripts travel as text until this connection has seen them work once.
+    enum class script : std::uint8_t { release, extend };
+    [[nodiscard]] redis::script_form form(script) const;
+    void script_worked(script, bool known);
+
+    /// While something is held or waited for, a lost connection is made again and an idle one is checked.
+    void watch(bool watched);
+
+    /// Connects now if it has just gone down, whatever the back-off says; once, not again and again.
+    void try_once();
+
+    /// Ends the connection after writing what can be written now; every waiting sink fails.
+    void close();
+
+    [[nodiscard]] node_state state() const { return state_; }
+    [[nodiscard]] std::string const& name() const { return peer_->name; }
+    [[nodiscard]] failure const& last_failure() const { return failure_; }
+
+private:
+    struct awaited {
+        reply_sink* sink;
+        std::uint32_t tag;
+    };
+    struct clock : core::timer {
+        explicit clock(node& n) : owner(n) {}
+        void expire() override { owner.on_timer(); }
+        node& owner;
+    };
+    struct check_sink : reply_sink {
+        void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override {}
+        void on_failure(unsigned, std::uint32_t, failure const&) override {}
+    };
+
+    void on_read(error_code, std::size_t) override;
+    void on_writable(error_code) override;
+    void on_connected(std::shared_ptr<stream>) override;
+    void on_connect_failed(failure) override;
+    void flush() override;
+
+    void connect();
+    void enter(node_state);
+    void down(failure);
+    void fail_all(failure const&);
+    void on_timer();
+    void set_timer();
+    void work_off();
+    void deliver(std::span<redis::resp_node const> message);
+    void read_more();
+    [[nodiscard]] bool went_away();
+
+    loop& loop_;
+    node_listener& listener_;
+    std::shared_ptr<peer const> peer_;
+    node_terms terms_;
+    clock timer_{*this};
+    check_sink check_;
+    std::shared_ptr<connector> connector_;
+    std::shared_ptr<stream> stream_;
+    std::string out_;
+    boost::circular_buffer<awaited> awaited_;
+    std::vector<char> in_;
+    std::size_t in_used_ = 0;
+    redis::resp_parser parser_;
+    failure failure_;
+    core::instant last_heard_;
+    core::instant retry_at_;
+    unsigned failures_ = 0;
+    unsigned index_;
+    node_state state_ = node_state::idle;
+    bool known_scripts_[2] = {};
+    bool dirty_ = false;
+    bool reading_ = false;
+    bool watched_ = false;
+};
+
+} // namespace redlock::net

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "core/backoff.hpp"
+
+namespace redlock::net {
+
+/// For pauses only; nothing that must not be guessed.
+[[nodiscard]] core::random_fraction random_bits();
+
+} // namespace redlock::net

@@ -1,0 +1,104 @@
+#include "net/stream.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include <poll.h>
+#include <utility>
+
+namespace redlock::net {
+
+namespace asio = boost::asio;
+
+bool stream::hung_up()
+{
+    pollfd descriptor{transport().native_handle(), POLLRDHUP, 0};
+    return ::poll(&descriptor, 1, 0) != 0;
+}
+
+void stream::close()
+{
+    listener_ = nullptr;
+    error_code ignored;
+    transport().close(ignored);
+}
+
+namespace {
+
+class plain_stream final : public stream {
+public:
+    explicit plain_stream(socket s) : socket_(std::move(s)) {}
+
+    socket& transport() override { return socket_; }
+
+    asio::awaitable<error_code> handshake() override { co_return error_code{}; }
+
+    asio::awaitable<std::size_t> read(asio::mutable_buffer into, error_code& ec) override
+    {
+        return socket_.async_read_some(into, asio::redirect_error(asio::use_awaitable, ec));
+    }
+
+    asio::awaitable<void> write(asio::const_buffer bytes, error_code& ec) override
+    {
+        co_await asio::async_write(socket_, bytes, asio::redirect_error(asio::use_awaitable, ec));
+    }
+
+    void start_read(asio::mutable_buffer into) override
+    {
+        auto done = [this, self = shared_from_this()](error_code ec, std::size_t bytes) {
+            if (listener_)
+                listener_->on_read(ec, bytes);
+        };
+        socket_.async_read_some(into, asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
+    }
+
+    void flush(std::string& out) override
+    {
+        if (writing_)
+            return;
+        error_code ec;
+        std::size_t const written = write_now(out, ec);
+        if (written == out.size()) {
+            out.clear();
+            return;
+        }
+        out.erase(0, written);
+        writing_ = true;
+        auto done = [this, self = shared_from_this()](error_code waited) {
+            writing_ = false;
+            if (listener_)
+                listener_->on_writable(waited);
+        };
+        // A socket that has failed is writable at once, and the next write tells why.
+        socket_.async_wait(socket::wait_write,
+                           asio::bind_allocator(handler_allocator<void>(write_memory_), std::move(done)));
+    }
+
+    void finish(std::string rest) override
+    {
+        error_code ignored;
+        (void)write_now(rest, ignored);
+        socket_.shutdown(socket::shutdown_both, ignored);
+        close();
+    }
+
+private:
+    std::size_t write_now(std::string const& out, error_code& ec)
+    {
+        socket_.non_blocking(true, ec);
+        return socket_.write_some(asio::buffer(out), ec);
+    }
+
+    socket socket_;
+};
+
+} // namespace
+
+std::shared_ptr<stream> make_plain_stream(socket s)
+{
+    return std::make_shared<plain_stream>(std::move(s));
+}
+
+} // namespace redlock::net

@@ -1,0 +1,162 @@
+#include "net/tls.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include <chrono>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <utility>
+
+namespace redlock::net {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// How long a stream may take to get its last bytes out.
+constexpr std::chrono::milliseconds farewell{500};
+
+class tls_stream final : public stream {
+public:
+    tls_stream(socket s, std::shared_ptr<asio::ssl::context> context)
+        : context_(std::move(context)), ssl_(std::move(s), *context_)
+    {
+    }
+
+    asio::ssl::stream<socket>& ssl() { return ssl_; }
+    socket& transport() override { return ssl_.next_layer(); }
+
+    asio::awaitable<error_code> handshake() override
+    {
+        error_code ec;
+        co_await ssl_.async_handshake(asio::ssl::stream_base::client, asio::redirect_error(asio::use_awaitable, ec));
+        co_return ec;
+    }
+
+    asio::awaitable<std::size_t> read(asio::mutable_buffer into, error_code& ec) override
+    {
+        return ssl_.async_read_some(into, asio::redirect_error(asio::use_awaitable, ec));
+    }
+
+    asio::awaitable<void> write(asio::const_buffer bytes, error_code& ec) override
+    {
+        co_await asio::async_write(ssl_, bytes, asio::redirect_error(asio::use_awaitable, ec));
+    }
+
+    void start_read(asio::mutable_buffer into) override
+    {
+        auto done = [this, self = shared_from_this()](error_code ec, std::size_t bytes) {
+            if (listener_)
+                listener_->on_read(ec, bytes);
+        };
+        ssl_.async_read_some(into, asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
+    }
+
+    /// A TLS record cannot be taken back when the socket is full, so a write is started and the next waits for it.
+    void flush(std::string& out) override
+    {
+        if (writing_)
+            return;
+        start_write(out);
+    }
+
+    void finish(std::string rest) override
+    {
+        listener_ = nullptr;
+        if (rest.empty() && !writing_)
+            return close();
+        last_words_ = std::move(rest);
+        limit_ = std::make_unique<asio::steady_timer>(ssl_.get_executor(), farewell);
+        limit_->async_wait([self = shared_from_this()](error_code) { self->close(); });
+        if (!writing_)
+            start_write(last_words_);
+    }
+
+private:
+    void start_write(std::string& out)
+    {
+        writing_ = true;
+        std::swap(out, in_flight_);
+        out.clear();
+        auto done = [this, self = shared_from_this()](error_code ec, std::size_t) { written(ec); };
+        asio::async_write(ssl_, asio::buffer(in_flight_),
+                          asio::bind_allocator(handler_allocator<void>(write_memory_), std::move(done)));
+    }
+
+    void written(error_code ec)
+    {
+        writing_ = false;
+        in_flight_.clear();
+        if (listener_)
+            return listener_->on_writable(ec);
+        if (!limit_)
+            return;
+        if (!ec && !last_words_.empty())
+            return start_write(last_words_);
+        limit_->cancel();
+    }
+
+    std::shared_ptr<asio::ssl::context> context_;
+    asio::ssl::stream<socket> ssl_;
+    std::string in_flight_;
+    std::string last_words_;
+    std::unique_ptr<asio::steady_timer> limit_;
+};
+
+void check(error_code const& ec, std::string const& what)
+{
+    if (ec)
+        throw tls_error(what + ": " + ec.message());
+}
+
+bool is_numeric(std::string const& host)
+{
+    error_code ec;
+    asio::ip::make_address(host, ec);
+    return !ec;
+}
+
+} // namespace
+
+std::shared_ptr<asio::ssl::context> make_tls_context(tls_settings const& settings)
+{
+    auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+    error_code ec;
+    SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+    if (!settings.ca_file.empty())
+        check(context->load_verify_file(settings.ca_file, ec), "CA file " + settings.ca_file);
+    if (!settings.ca_dir.empty())
+        check(context->add_verify_path(settings.ca_dir, ec), "CA directory " + settings.ca_dir);
+    if (settings.system_roots && settings.ca_file.empty() && settings.ca_dir.empty())
+        check(context->set_default_verify_paths(ec), "system certificate authorities");
+    if (!settings.cert_file.empty())
+        check(context->use_certificate_chain_file(settings.cert_file, ec), "client certificate " + settings.cert_file);
+    if (!settings.key_file.empty())
+        check(context->use_private_key_file(settings.key_file, asio::ssl::context::pem, ec),
+              "client key " + settings.key_file);
+    return context;
+}
+
+std::shared_ptr<stream> make_tls_stream(socket s, std::shared_ptr<asio::ssl::context> context,
+                                        std::string const& server_name, bool verify, error_code& ec)
+{
+    auto made = std::make_shared<tls_stream>(std::move(s), std::move(context));
+    auto& ssl = made->ssl();
+    if (!is_numeric(server_name) && SSL_set_tlsext_host_name(ssl.native_handle(), server_name.c_str()) != 1) {
+        ec.assign(static_cast<int>(ERR_get_error()), asio::error::get_ssl_category());
+        return nullptr;
+    }
+    ssl.set_verify_mode(verify ? asio::ssl::verify_peer : asio::ssl::verify_none, ec);
+    if (!ec && verify)
+        ssl.set_verify_callback(asio::ssl::host_name_verification(server_name), ec);
+    return made;
+}
+
+} // namespace redlock::net

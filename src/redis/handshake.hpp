@@ -1,0 +1,78 @@
+#pragma once
+
+#include "redis/resp.hpp"
+#include <redlock/server_error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::redis {
+
+struct handshake_settings {
+    std::string username{};
+    std::string password{};
+    std::string client_name{};
+    unsigned database = 0;
+    int protocol = 3; ///< the highest version to speak, 2 or 3
+};
+
+/// Sets a connection up: bytes to send come out, replies go in.
+///
+/// Everything goes out in one flight around HELLO 3. Servers and proxies without it get a second flight in
+/// RESP2 with AUTH. Client and library names are a courtesy to whoever reads CLIENT LIST: refusals of those
+/// are ignored.
+class handshake {
+public:
+    enum class step : std::uint8_t { more, ready, failed };
+
+    explicit handshake(handshake_settings settings);
+
+    /// Bytes to send now; may be empty.
+    std::string take_output();
+
+    /// Takes one complete message that is no push. After `more` there may be output.
+    step on_reply(std::span<resp_node const> message);
+
+    /// Why it failed: the class, and the server's words, bounded, printable and without the password.
+    [[nodiscard]] server_error failure() const noexcept { return failure_; }
+    [[nodiscard]] std::string const& failure_text() const noexcept { return failure_text_; }
+
+    /// The version now spoken.
+    [[nodiscard]] int protocol() const noexcept { return protocol_; }
+
+    /// What HELLO told; false and empty in RESP2.
+    [[nodiscard]] bool cluster() const noexcept { return cluster_; }
+    [[nodiscard]] std::string const& role() const noexcept { return role_; }
+    [[nodiscard]] std::string const& server_version() const noexcept { return server_version_; }
+
+private:
+    enum class request : std::uint8_t { hello, auth, select, courtesy, ping };
+
+    [[nodiscard]] bool has_credentials() const noexcept;
+    void send(request kind, std::vector<std::string_view> const& args);
+    void send_resp3();
+    void send_resp2();
+    void send_select_and_names(bool name_client);
+    step fail(server_error error, std::string_view context, std::string_view words);
+    step on_error(request answered, std::string_view words);
+    step on_hello(std::span<resp_node const> reply);
+    step proceed();
+
+    handshake_settings settings_;
+    std::string output_;
+    std::vector<request> flight_;
+    std::size_t answered_ = 0;
+    bool fall_back_ = false;
+    server_error failure_ = server_error::none;
+    std::string failure_text_;
+    int protocol_ = 2;
+    bool cluster_ = false;
+    std::string role_;
+    std::string server_version_;
+};
+
+} // namespace redlock::redis

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "redis/resp.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace redlock::redis {
+
+/// What a peer may make us hold. The defaults are far above any reply a lock client asks for.
+struct parse_limits {
+    std::size_t max_bulk = std::size_t{1} << 20;    ///< bytes of one string or one line
+    std::size_t max_message = std::size_t{4} << 20; ///< bytes of one message
+    std::size_t max_elements = 65536; ///< elements and attributes of one message, all levels together
+    std::uint8_t max_depth = 8;       ///< aggregates inside each other
+};
+
+enum class parse_status : std::uint8_t { complete, need_more, malformed };
+
+struct parse_result {
+    parse_status status = parse_status::need_more;
+    std::size_t consumed = 0; ///< bytes of the complete message; 0 otherwise
+};
+
+/// An incremental parser of RESP2 and RESP3 that keeps its place and copies nothing.
+///
+/// Streamed strings and aggregates (`$?`) are refused: no server in use sends them. Memory grows with the
+/// bytes that were really received, never with a length that a peer merely announced.
+class resp_parser {
+public:
+    explicit resp_parser(parse_limits limits = {});
+
+    /// Parses one top-level message. `input` starts at the first byte of the message in progress; after
+    /// `need_more` the next call brings the same bytes, wherever they now are, and more. After `malformed`
+    /// every call says so until `reset()`: the stream has lost its frame.
+    parse_result next(std::string_view input);
+
+    /// The message just completed, leading attributes included; empty in any other state. Good until the next
+    /// call and while the input lives.
+    [[nodiscard]] std::span<resp_node const> message() const noexcept { return {nodes_.data(), ready_}; }
+
+    /// Why the input is malformed.
+    [[nodiscard]] std::string_view what() const noexcept { return reason_; }
+
+    void reset() noexcept;
+
+private:
+    enum class step : std::uint8_t { value, open, starved, broken };
+    struct frame {
+        std::uint32_t missing;
+        bool attribute;
+    };
+
+    std::size_t frequent_reply(std::string_view input) noexcept;
+    parse_result resume(std::string_view input);
+    step take_value(std::string_view input);
+    step find_line(std::string_view input, std::size_t longest, std::string_view& line);
+    step take_line_value(std::string_view input, resp_type type);
+    step take_payload(std::string_view input, resp_type type);
+    step take_aggregate(std::string_view input, resp_type type);
+    step take_null(std::string_view input);
+    step add_text(resp_type type, std::size_t offset, std::size_t length);
+    step add(resp_node node);
+    bool close_values() noexcept;
+    std::size_t finish(std::string_view input) noexcept;
+    step broken(std::string_view reason) noexcept;
+
+    parse_limits limits_;
+    std::vector<resp_node> nodes_; // never empty: the first is the target of frequent_reply
+    std::vector<frame> open_;
+    std::size_t used_ = 0;     // nodes of the message in progress
+    std::size_t ready_ = 0;    // nodes of the complete message
+    std::size_t cursor_ = 0;   // first byte not yet understood
+    std::size_t searched_ = 0; // no line ends before this byte
+    std::size_t declared_ = 0; // elements announced so far
+    bool fresh_ = true;        // between two messages
+    std::string_view reason_;
+};
+
+} // namespace redlock::redis

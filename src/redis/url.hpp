@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace redlock::redis {
+
+/// Where a node is and what its URL says about talking to it. Empty optionals leave the choice to the
+/// configuration.
+struct endpoint {
+    enum class kind : std::uint8_t { tcp, tls, unix_socket };
+
+    kind transport = kind::tcp;
+    std::string host = "localhost"; ///< tcp, tls: a name or a numeric address without brackets, in lower case
+    std::uint16_t port = 6379;      ///< tcp, tls
+    std::string path;               ///< unix_socket
+    std::string username;
+    std::string password;
+    unsigned database = 0;
+    std::optional<int> protocol; ///< 2 or 3
+    std::optional<std::string> client_name;
+    std::optional<std::chrono::milliseconds> connect_timeout;
+    std::optional<std::chrono::milliseconds> command_timeout;
+    std::optional<std::chrono::milliseconds> health_check_interval; ///< zero: never
+    std::optional<bool> keepalive;
+    std::optional<std::string> tls_ca;
+    std::optional<std::string> tls_ca_dir;
+    std::optional<std::string> tls_cert;
+    std::optional<std::string> tls_key;
+    std::optional<std::string> tls_sni;
+    std::optional<bool> tls_verify;
+};
+
+/// The endpoint as a URL without credentials and options, fit for logs; parsing it gives the same server
+/// again.
+std::string display(endpoint const& node);
+
+/// True when both lead to one server, whatever the credentials, the database and the transport: a database or
+/// a TLS port does not make a second vote out of one machine.
+bool same_server(endpoint const& a, endpoint const& b);
+
+/// What is wrong with a URL. Shows neither user nor password nor the values of options.
+struct url_error {
+    std::string message;
+};
+
+/// `redis[s]://[[user][:pass]@]host[:port][/db][?key=value&…]`, `valkey[s]://` alike, and
+/// `unix://[[user][:pass]@]/path[?db=n&…]`. Everything but the grammar's own marks may be percent-encoded,
+/// and an `@` in a password must be.
+std::variant<endpoint, url_error> parse_url(std::string_view url);
+
+} // namespace redlock::redis

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "support/certificates.hpp"
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+struct redis_server_options {
+    /// 0: a free one.
+    std::uint16_t port = 0;
+    /// Empty: a socket in the server's own directory. There always is one: it is how the start is observed.
+    std::string unix_path{};
+    /// Also listen for TLS, on a port of its own.
+    std::optional<tls_files> tls{};
+    bool require_client_certificate = false;
+    std::string password{};
+    /// Lines of an ACL file, "user name on >secret ~* +@all".
+    std::vector<std::string> acl{};
+    /// Appended to the command line, so they win over the defaults: {"--appendonly", "yes"}.
+    std::vector<std::string> arguments{};
+};
+
+/// A real server of our own on loopback, in a directory of its own, dead at the latest with this process. The
+/// binary is `redis-server`, or what REDLOCK_TEST_SERVER names. Construct it in a thread that outlives it:
+/// the kernel ties the child's life to the thread that started it (prctl(2), PR_SET_PDEATHSIG).
+class redis_server {
+public:
+    static bool available();
+
+    /// Returns when the server answers; otherwise throws std::runtime_error with the end of its log.
+    explicit redis_server(redis_server_options options = {});
+    ~redis_server();
+    redis_server(redis_server const&) = delete;
+    redis_server& operator=(redis_server const&) = delete;
+
+    /// As in a crash: SIGKILL.
+    void kill();
+    /// As an administrator does it: SIGTERM.
+    void terminate();
+    /// Stops the process; its sockets stay open, the kernel goes on accepting. Returns when it stands still.
+    void pause();
+    void resume();
+    /// Ends the server if it runs, and starts it on the same ports and directory.
+    void restart();
+
+    bool running();
+    /// -1 when the server does not run.
+    pid_t pid() const noexcept { return pid_; }
+    std::uint16_t port() const noexcept { return port_.number(); }
+    /// 0 without TLS.
+    std::uint16_t tls_port() const noexcept { return tls_port_ ? tls_port_->number() : std::uint16_t{0}; }
+    std::string const& unix_path() const noexcept { return options_.unix_path; }
+    std::string const& password() const noexcept { return options_.password; }
+    std::string url() const;
+    std::string tls_url() const;
+    std::string log() const;
+
+private:
+    /// A port that stays ours while no server listens on it: bound, never listening, with SO_REUSEADDR, so
+    /// that our server can listen beside it and the kernel gives it to nobody else.
+    class reserved_port {
+    public:
+        explicit reserved_port(std::uint16_t wanted);
+        ~reserved_port();
+        reserved_port(reserved_port&& other) noexcept;
+        reserved_port& operator=(reserved_port&& other) noexcept;
+        std::uint16_t number() const noexcept { return number_; }
+
+    private:
+        int socket_ = -1;
+        std::uint16_t number_ = 0;
+    };
+
+    std::vector<std::string> command_line() const;
+    void start();
+    bool started();
+    bool answers() const;
+    void signal_and_wait(int signal, int report);
+    void forget();
+    bool ended_within(int milliseconds);
+
+    temporary_directory directory_{"redlock-redis"};
+    redis_server_options options_;
+    reserved_port port_;
+    std::optional<reserved_port> tls_port_;
+    pid_t pid_ = -1;
+    int handle_ = -1;
+    bool paused_ = false;
+    std::size_t log_start_ = 0;
+};
+
+/// Independent servers, as Redlock wants them.
+class server_group {
+public:
+    explicit server_group(std::size_t count, redis_server_options const& options = {});
+
+    redis_server& operator[](std::size_t index) { return *servers_.at(index); }
+    std::size_t size() const noexcept { return servers_.size(); }
+    std::vector<std::string> urls() const;
+    auto begin() const noexcept { return servers_.begin(); }
+    auto end() const noexcept { return servers_.end(); }
+
+private:
+    std::vector<std::unique_ptr<redis_server>> servers_;
+};
+
+} // namespace redlock::test

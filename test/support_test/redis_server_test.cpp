@@ -1,0 +1,239 @@
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+using redlock::test::probe;
+using redlock::test::redis_server;
+using redlock::test::redis_server_options;
+using redlock::test::server_group;
+
+/// The third field of /proc/<pid>/stat, proc(5); 0 when there is no such process.
+char process_state(pid_t pid)
+{
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    auto const name_end = text.rfind(") ");
+    return name_end == std::string::npos ? '\0' : text[name_end + 2];
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(servers)
+
+BOOST_AUTO_TEST_CASE(starts_on_a_free_port_and_answers)
+{
+    redis_server server;
+    BOOST_TEST(server.running());
+    BOOST_TEST(server.port() != 0);
+    BOOST_TEST(server.tls_port() == 0);
+    BOOST_TEST(server.url() == "redis://127.0.0.1:" + std::to_string(server.port()));
+    BOOST_TEST(probe(server.port()).command({"PING"}) == "PONG");
+}
+
+BOOST_AUTO_TEST_CASE(the_unix_socket_leads_to_the_same_server)
+{
+    redis_server server;
+    probe(server.port()).command({"SET", "k", "v"});
+    BOOST_TEST(probe(server.unix_path()).get("k").value() == "v");
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_server_is_gone_and_its_port_refuses)
+{
+    redis_server server;
+    auto const pid = server.pid();
+    server.kill();
+    BOOST_TEST(!server.running());
+    BOOST_TEST(server.pid() == -1);
+    BOOST_TEST(process_state(pid) == '\0');
+    BOOST_CHECK_THROW(probe(server.port()), std::system_error);
+    BOOST_CHECK_THROW(server.pause(), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_restarted_server_keeps_its_port_and_loses_its_memory)
+{
+    redis_server server;
+    auto const port = server.port();
+    auto const pid = server.pid();
+    probe(port).command({"SET", "k", "v"});
+    server.restart();
+    BOOST_TEST(server.port() == port);
+    BOOST_TEST(server.pid() != pid);
+    BOOST_TEST(!probe(port).exists("k"));
+}
+
+BOOST_AUTO_TEST_CASE(a_crashed_server_finds_its_append_only_file_again)
+{
+    redis_server server({.arguments = {"--appendonly", "yes", "--appendfsync", "always"}});
+    probe(server.port()).command({"SET", "k", "v"});
+    server.kill();
+    server.restart();
+    BOOST_TEST(probe(server.port()).get("k").value() == "v");
+}
+
+BOOST_AUTO_TEST_CASE(a_paused_server_is_silent_until_it_is_resumed)
+{
+    redis_server server;
+    server.pause();
+    server.pause();
+    BOOST_TEST(process_state(server.pid()) == 'T');
+    probe impatient(server.port(), std::chrono::milliseconds(50));
+    BOOST_CHECK_THROW(impatient.command({"PING"}), std::system_error);
+    server.resume();
+    BOOST_TEST(process_state(server.pid()) != 'T');
+    BOOST_TEST(probe(server.port()).command({"PING"}) == "PONG");
+}
+
+BOOST_AUTO_TEST_CASE(a_paused_server_can_be_restarted)
+{
+    redis_server server;
+    server.pause();
+    server.restart();
+    BOOST_TEST(probe(server.port()).command({"PING"}) == "PONG");
+    server.pause();
+    BOOST_TEST(process_state(server.pid()) == 'T');
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_left_after_its_life)
+{
+    pid_t pid = -1;
+    std::filesystem::path directory;
+    {
+        redis_server server;
+        pid = server.pid();
+        directory = std::filesystem::path(server.unix_path()).parent_path();
+        BOOST_TEST(std::filesystem::exists(directory));
+    }
+    BOOST_TEST(process_state(pid) == '\0');
+    BOOST_TEST(!std::filesystem::exists(directory));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_dies_by_itself_is_noticed)
+{
+    redis_server server;
+    // No reply: the server closes the connection and exits.
+    BOOST_CHECK_THROW(probe(server.port()).command({"SHUTDOWN", "NOSAVE"}), std::runtime_error);
+    server.terminate();
+    BOOST_TEST(!server.running());
+    server.restart();
+    BOOST_TEST(probe(server.port()).command({"PING"}) == "PONG");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_cannot_start_says_why)
+{
+    auto const says_why = [](std::runtime_error const& failure) {
+        return std::string(failure.what()).find("no-such-option") != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION(redis_server({.arguments = {"--no-such-option", "1"}}), std::runtime_error,
+                          says_why);
+}
+
+BOOST_AUTO_TEST_CASE(the_environment_names_the_binary)
+{
+    constexpr auto variable = "REDLOCK_TEST_SERVER";
+    char const* const set = std::getenv(variable);
+    std::string const before = set != nullptr ? set : "";
+    BOOST_TEST(redis_server::available());
+    ::setenv(variable, "/nowhere/redis-server", 1);
+    BOOST_TEST(!redis_server::available());
+    BOOST_CHECK_THROW(redis_server(), std::runtime_error);
+    // Empty counts as unset.
+    ::setenv(variable, before.c_str(), 1);
+    BOOST_TEST(redis_server::available());
+}
+
+BOOST_AUTO_TEST_CASE(a_port_in_use_is_refused)
+{
+    redis_server first;
+    BOOST_CHECK_THROW(redis_server({.port = first.port()}), std::runtime_error);
+    BOOST_TEST(probe(first.port()).command({"PING"}) == "PONG");
+}
+
+BOOST_AUTO_TEST_CASE(password_and_access_list_are_in_force)
+{
+    redis_server guarded({.password = "secret"});
+    probe guest(guarded.port());
+    BOOST_TEST(guest.command({"GET", "k"}).starts_with("-NOAUTH"));
+    BOOST_TEST(guest.command({"AUTH", "secret"}) == "OK");
+    BOOST_TEST(guest.command({"GET", "k"}) == "(nil)");
+
+    redis_server listed({.acl = {"user default off", "user locker on >pw ~lock:* +set +get"}});
+    probe locker(listed.port());
+    BOOST_TEST(locker.command({"AUTH", "locker", "pw"}) == "OK");
+    BOOST_TEST(locker.command({"SET", "lock:a", "1"}) == "OK");
+    BOOST_TEST(locker.command({"SET", "other", "1"}).starts_with("-NOPERM"));
+    BOOST_TEST(locker.command({"DEL", "lock:a"}).starts_with("-NOPERM"));
+}
+
+BOOST_AUTO_TEST_CASE(the_servers_of_a_group_are_independent)
+{
+    server_group group(3);
+    auto const urls = group.urls();
+    BOOST_TEST(std::set<std::string>(urls.begin(), urls.end()).size() == 3U);
+    probe(group[0].port()).command({"SET", "k", "v"});
+    BOOST_TEST(!probe(group[1].port()).exists("k"));
+    group[2].kill();
+    BOOST_TEST(group[1].running());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(probes)
+
+BOOST_AUTO_TEST_CASE(replies_are_readable)
+{
+    redis_server server;
+    probe eye(server.port());
+    BOOST_TEST(eye.command({"GET", "none"}) == "(nil)");
+    BOOST_TEST(eye.command({"INCR", "n"}) == "1");
+    BOOST_TEST(eye.command({"NONSENSE"}).starts_with("-ERR"));
+    BOOST_TEST(eye.command({"EVAL", "return {1,{'a',false},'b c'}", "0"}) == "[1, [a, (nil)], b c]");
+    BOOST_TEST(eye.command({"SET", "raw", std::string("a\r\nb\0c", 6)}) == "OK");
+    BOOST_TEST(eye.get("raw").value() == std::string("a\r\nb\0c", 6));
+    BOOST_TEST(eye.command({"SET", "big", std::string(100'000, 'x')}) == "OK");
+    BOOST_TEST(eye.get("big").value().size() == 100'000U);
+}
+
+BOOST_AUTO_TEST_CASE(resp3_replies_are_readable)
+{
+    redis_server server;
+    probe eye(server.port());
+    BOOST_TEST(eye.command({"HELLO", "3"}).find("proto, 3") != std::string::npos);
+    BOOST_TEST(eye.command({"GET", "none"}) == "(nil)");
+    BOOST_TEST(!eye.get("none").has_value());
+    eye.command({"HSET", "h", "f", "v"});
+    BOOST_TEST(eye.command({"HGETALL", "h"}) == "[f, v]");
+}
+
+BOOST_AUTO_TEST_CASE(questions_about_keys_and_commands)
+{
+    redis_server server;
+    probe eye(server.port());
+    BOOST_TEST(eye.command_calls("set") == 0);
+    eye.command({"SET", "b", "1", "PX", "60000"});
+    eye.command({"SET", "a", "(nil)"});
+    BOOST_TEST(eye.command_calls("set") == 2);
+    BOOST_TEST((eye.keys() == std::vector<std::string>{"a", "b"}));
+    BOOST_TEST(eye.get("a").value() == "(nil)");
+    BOOST_TEST(eye.pttl("b") > 0);
+    BOOST_TEST(eye.pttl("b") <= 60'000);
+    BOOST_TEST(eye.pttl("a") == -1);
+    BOOST_TEST(eye.pttl("none") == -2);
+    BOOST_TEST(eye.exists("a"));
+    BOOST_TEST(!eye.exists("none"));
+    BOOST_TEST(eye.info("server").find("run_id:") != std::string::npos);
+    eye.command({"LPUSH", "list", "x"});
+    BOOST_CHECK_THROW(eye.get("list"), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
