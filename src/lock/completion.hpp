@@ -21,6 +21,15 @@ public:
     using handler_type = boost::asio::any_completion_handler<Signature>;
 
     completion() = default;
+    completion(completion&&) = default;
+    // Boost 1.81's any_completion_handler wraps itself without end when it is move-assigned.
+    completion& operator=(completion&& other) noexcept
+    {
+        handler_type(std::move(other.handler_)).swap(handler_);
+        work_ = std::move(other.work_);
+        direct_ = other.direct_;
+        return *this;
+    }
 
     completion(handler_type handler, boost::asio::any_completion_executor const& own) : handler_(std::move(handler))
     {

@@ -235,6 +235,8 @@ void engine::close()
         return;
     for (auto const& node : nodes_)
         node->close();
+    for (auto& owed : debts_) // they hold their locks, which hold us
+        owed.clear();
     loop_.close();
     finish_all(shutdown_waiters_, all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
 }
