@@ -1,11 +1,11 @@
 #pragma once
 
+#include <redlock/completion_handler.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
 #include <redlock/export.hpp>
 #include <redlock/node_outcome.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -72,15 +72,16 @@ struct client::start_shutdown {
     using executor_type = client::executor_type;
     using signature = void(boost::system::error_code);
 
-    REDLOCK_EXPORT executor_type get_executor() const noexcept;
+    executor_type get_executor() const noexcept { return executor(); }
+    REDLOCK_EXPORT executor_type const& executor() const noexcept;
 
     template <class Handler>
     void operator()(Handler&& handler)
     {
-        begin(boost::asio::any_completion_handler<signature>(std::forward<Handler>(handler)));
+        begin(lock::completion_handler<signature>(std::forward<Handler>(handler), executor()));
     }
 
-    REDLOCK_EXPORT void begin(boost::asio::any_completion_handler<signature>);
+    REDLOCK_EXPORT void begin(lock::completion_handler<signature>);
 
     std::shared_ptr<lock::engine> engine;
 };

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <redlock/completion_handler.hpp>
 #include <redlock/error.hpp>
 #include <redlock/export.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/append.hpp>
 #include <boost/asio/associated_executor.hpp>
@@ -132,7 +132,8 @@ struct lease::start {
     using executor_type = lease::executor_type;
     using signature = void(boost::system::error_code);
 
-    REDLOCK_EXPORT executor_type get_executor() const noexcept;
+    executor_type get_executor() const noexcept { return held ? executor() : executor_type(); }
+    REDLOCK_EXPORT executor_type const& executor() const noexcept;
 
     template <class Handler>
     void operator()(Handler&& handler)
@@ -142,10 +143,10 @@ struct lease::start {
             boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler), make_error_code(errc::empty_lease)));
             return;
         }
-        begin(boost::asio::any_completion_handler<signature>(std::forward<Handler>(handler)));
+        begin(lock::completion_handler<signature>(std::forward<Handler>(handler), executor()));
     }
 
-    REDLOCK_EXPORT void begin(boost::asio::any_completion_handler<signature>);
+    REDLOCK_EXPORT void begin(lock::completion_handler<signature>);
 
     boost::intrusive_ptr<lock::held_lease> held;
     operation what;

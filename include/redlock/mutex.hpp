@@ -2,13 +2,13 @@
 
 #include <redlock/awaitable_1_81.hpp>
 #include <redlock/client.hpp>
+#include <redlock/completion_handler.hpp>
 #include <redlock/error.hpp>
 #include <redlock/export.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 #include <redlock/node_outcome.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -46,15 +46,16 @@ template <class Signature>
 struct start_acquire {
     using executor_type = boost::asio::any_io_executor;
 
-    REDLOCK_EXPORT executor_type get_executor() const noexcept;
+    executor_type get_executor() const noexcept { return executor(); }
+    REDLOCK_EXPORT executor_type const& executor() const noexcept;
 
     template <class Handler>
     void operator()(Handler&& handler)
     {
-        begin(boost::asio::any_completion_handler<Signature>(std::forward<Handler>(handler)));
+        begin(completion_handler<Signature>(std::forward<Handler>(handler), executor()));
     }
 
-    REDLOCK_EXPORT void begin(boost::asio::any_completion_handler<Signature>);
+    REDLOCK_EXPORT void begin(completion_handler<Signature>);
 
     std::shared_ptr<lock_state> lock;
     wait_limit limit;

@@ -51,7 +51,7 @@ enum class node_state : std::uint8_t {
 struct node_status {
     std::string node;                    ///< the node's URL, never with a password
     node_state state = node_state::idle; ///
-    std::string detail;                  ///< why it is down, in the system's or the server's words
+    std::string detail; ///< why it is down, or what it last answered instead of releasing or extending; their words
 };
 
 } // namespace redlock

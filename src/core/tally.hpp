@@ -42,9 +42,11 @@ public:
         if (result() != verdict::pending || answered_.contains(node))
             return false;
         answered_.insert(node);
-        if (v == vote::granted)
+        ++answers_;
+        if (v == vote::granted) {
             granted_.insert(node);
-        else if (v == vote::denied)
+            ++grants_;
+        } else if (v == vote::denied)
             ++denied_;
         return result() != verdict::pending;
     }
@@ -60,9 +62,9 @@ public:
     [[nodiscard]] constexpr bool contended() const { return denied_ > 0 && granted() + denied_ >= majority(nodes_); }
 
     [[nodiscard]] constexpr unsigned nodes() const { return nodes_; }
-    [[nodiscard]] constexpr unsigned granted() const { return granted_.size(); }
+    [[nodiscard]] constexpr unsigned granted() const { return grants_; }
     [[nodiscard]] constexpr unsigned denied() const { return denied_; }
-    [[nodiscard]] constexpr unsigned missing() const { return nodes_ - answered_.size(); }
+    [[nodiscard]] constexpr unsigned missing() const { return nodes_ - 0U - answers_; }
     [[nodiscard]] constexpr node_set granted_by() const { return granted_; }
     [[nodiscard]] constexpr bool has_answered(unsigned node) const { return answered_.contains(node); }
 
@@ -70,6 +72,8 @@ private:
     node_set answered_;
     node_set granted_;
     std::uint8_t nodes_;
+    std::uint8_t answers_ = 0; // the sets' sizes, kept because they are asked for with every vote
+    std::uint8_t grants_ = 0;
     std::uint8_t denied_ = 0;
 };
 

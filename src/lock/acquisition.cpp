@@ -32,7 +32,7 @@ void acquisition::start(std::shared_ptr<lock_state> lock, wait_limit limit, leas
     first_attempt_ = attempt_;
     refusals_ = 0;
     outage_ = false;
-    std::visit([this](auto const& h) { cancel_with_slot(engine_, h.handler(), *this); }, handler_);
+    std::visit([this](auto& h) { cancel_with_slot(engine_, h.slot(), *this); }, handler_);
     if (engine_.closing())
         return fail(errc::shut_down);
     connect_or_vote();
@@ -41,7 +41,7 @@ void acquisition::start(std::shared_ptr<lock_state> lock, wait_limit limit, leas
 /// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease.
 void acquisition::connect_or_vote()
 {
-    for (unsigned i = 0; i != engine_.size(); ++i)
+    for (unsigned i = 0; i != engine_.size() && engine_.ready() != engine_.size(); ++i)
         (void)engine_.at(i).usable();
     if (engine_.ready() >= core::majority(engine_.size()) || engine_.connecting() == 0)
         return vote();
@@ -263,7 +263,7 @@ void acquisition::run()
 
 void acquisition::deliver_failure()
 {
-    if (auto* const plain = std::get_if<completion<lease_signature>>(&handler_); plain)
+    if (std::holds_alternative<completion_handler<lease_signature>>(handler_))
         return deliver({});
     auto table = lock_->last_attempt();
     auto message = story(table);
@@ -276,16 +276,14 @@ void acquisition::deliver(std::exception_ptr failure)
     auto handler = std::move(handler_);
     auto const result = result_;
     lease granted = phase_ == phase::won ? lease_access::make(lease_) : lease();
-    engine& owner = engine_;
     phase_ = phase::idle;
     ++generation_;
-    owner.end(*this);
+    engine_.end(*this);
     retire_if_drained();
-    if (auto* const plain = std::get_if<completion<lease_signature>>(&handler); plain)
-        (*plain)(owner.executor(), result, std::move(granted));
+    if (auto* const plain = std::get_if<completion_handler<lease_signature>>(&handler))
+        (*plain)(result, std::move(granted));
     else
-        std::get<completion<throwing_lease_signature>>(handler)(owner.executor(), std::move(failure),
-                                                                std::move(granted));
+        std::get<completion_handler<throwing_lease_signature>>(handler)(std::move(failure), std::move(granted));
 }
 
 void acquisition::retire_if_drained()

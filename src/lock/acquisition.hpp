@@ -3,12 +3,12 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
-#include "lock/completion.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/nonce_source.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
 
+#include <redlock/completion_handler.hpp>
 #include <redlock/error.hpp>
 #include <redlock/mutex.hpp>
 
@@ -26,7 +26,7 @@ class engine;
 class held_lease;
 
 /// Where a finished acquisition goes: with an error code, or with an exception that tells the whole story.
-using lease_completion = std::variant<completion<lease_signature>, completion<throwing_lease_signature>>;
+using lease_completion = std::variant<completion_handler<lease_signature>, completion_handler<throwing_lease_signature>>;
 
 /// One call of `acquire` or `try_acquire`: attempts, with pauses between them, until one wins or none may follow.
 ///

@@ -2,7 +2,7 @@
 
 #include "lock/engine.hpp"
 
-#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 
 #include <cstdint>
@@ -36,10 +36,9 @@ private:
     std::uint32_t generation_;
 };
 
-template <class Operation, class Handler>
-void cancel_with_slot(engine& owner, Handler const& handler, Operation& operation)
+template <class Operation>
+void cancel_with_slot(engine& owner, boost::asio::cancellation_slot slot, Operation& operation)
 {
-    auto slot = boost::asio::get_associated_cancellation_slot(handler);
     if (slot.is_connected())
         slot.assign(cancel_request<Operation>(owner, operation));
 }

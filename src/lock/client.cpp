@@ -39,12 +39,12 @@ std::vector<node_status> client::nodes() const
     return engine_->node_table();
 }
 
-client::executor_type client::start_shutdown::get_executor() const noexcept
+client::executor_type const& client::start_shutdown::executor() const noexcept
 {
     return engine->executor();
 }
 
-void client::start_shutdown::begin(boost::asio::any_completion_handler<signature> handler)
+void client::start_shutdown::begin(lock::completion_handler<signature> handler)
 {
     engine->on_executor([handler = std::move(handler)](lock::engine& self) mutable {
         self.shut_down(std::move(handler));

@@ -42,6 +42,8 @@ void compensation::on_reply(unsigned node, std::uint32_t, redis::resp_node const
     script_answer const answer = read_script_answer(engine_.at(node), net::node::script::release, reply);
     if (answer == script_answer::unknown_script)
         send(node, redis::script_form::text);
+    else if (answer == script_answer::error)
+        engine_.remark(node, "release", reply);
     settle();
 }
 

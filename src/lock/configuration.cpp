@@ -70,12 +70,16 @@ void secure(net::peer& peer, tls_settings const& common)
     tls_settings const settings = merged(common, peer.where);
     require(settings.cert_file.empty() == settings.key_file.empty(),
             peer.name + ": a client certificate and its key go together; only one is given");
+    require(settings.insecure || settings.system_roots || !settings.ca_file.empty() || !settings.ca_dir.empty(),
+            peer.name + ": no certificate authority to trust: tls.system_roots is false, and no CA file or directory is given");
     try {
         peer.tls = net::make_tls_context(settings);
     } catch (net::tls_error const& e) {
         misconfigured(peer.name + ": " + e.what());
     }
     peer.server_name = settings.server_name.empty() ? peer.where.host : settings.server_name;
+    if (peer.server_name.ends_with('.')) // the root's dot is no part of the name in SNI (RFC 6066, 3) or a certificate
+        peer.server_name.pop_back();
     peer.verify = !settings.insecure;
 }
 
@@ -83,9 +87,8 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
 {
     auto peer = std::make_shared<net::peer>();
     peer->name = redis::display(where);
-    bool const own = !where.username.empty() || !where.password.empty();
-    peer->handshake = {.username = own ? where.username : settings.username,
-                       .password = own ? where.password : settings.password,
+    peer->handshake = {.username = where.username.empty() ? settings.username : where.username,
+                       .password = where.password.empty() ? settings.password : where.password,
                        .client_name = where.client_name.value_or(settings.client_name),
                        .database = where.database,
                        .protocol = where.protocol.value_or(3)};
@@ -119,6 +122,9 @@ void check_times(config const& settings)
     require(settings.node_timeout >= milliseconds::zero() && settings.node_timeout <= longest,
             "node_timeout must be zero (automatic) or up to 24 hours, not " + text(settings.node_timeout));
     require(settings.key_prefix.size() <= max_prefix, "key_prefix is longer than 512 bytes");
+    // The server would refuse HELLO for it, and with it the protocol.
+    require(std::ranges::all_of(settings.client_name, [](char c) { return c > ' ' && c < '\x7f'; }),
+            "client_name must be visible ASCII without spaces");
 }
 
 } // namespace

@@ -39,7 +39,7 @@ std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const
 }
 
 engine::engine(net::any_io_executor executor, client_settings settings)
-    : settings_(std::move(settings)), loop_(executor, &read_clocks), own_executor_(executor),
+    : settings_(std::move(settings)), loop_(executor, &read_clocks),
       lease_blocks_(sizeof(held_lease)), debts_(settings_.peers.size())
 {
     for (unsigned i = 0; i != settings_.peers.size(); ++i) {
@@ -54,6 +54,13 @@ std::vector<node_status> engine::node_table() const
 {
     std::scoped_lock const guard(table_lock_);
     return table_;
+}
+
+void engine::remark(unsigned node, std::string_view script, redis::resp_node const& reply)
+{
+    constexpr std::size_t longest = 200;
+    std::scoped_lock const guard(table_lock_);
+    table_[node].detail.assign(script).append(": ").append(reply.text.substr(0, longest));
 }
 
 void engine::measured(core::duration sample)

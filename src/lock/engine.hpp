@@ -3,7 +3,6 @@
 #include "lock/acquisition.hpp"
 #include "lock/block_cache.hpp"
 #include "lock/compensation.hpp"
-#include "lock/completion.hpp"
 #include "lock/configuration.hpp"
 #include "lock/held_lease.hpp"
 #include "lock/nonce_source.hpp"
@@ -13,7 +12,6 @@
 
 #include <redlock/config.hpp>
 
-#include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/intrusive/list.hpp>
 
@@ -63,8 +61,9 @@ public:
     [[nodiscard]] unsigned ready() const { return ready_; }
     [[nodiscard]] unsigned connecting() const { return connecting_; }
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
+    /// What a node answered to a script instead of doing it, for `node_table()`: no other table has a place for it.
+    void remark(unsigned node, std::string_view script, redis::resp_node const& reply);
     [[nodiscard]] observer* watcher() { return settings_.watcher.get(); }
-    [[nodiscard]] boost::asio::any_completion_executor const& own_executor() const { return own_executor_; }
 
     /// Smoothed time from asking to being granted: the unit of back-off.
     [[nodiscard]] core::duration round_trip() const { return round_trip_; }
@@ -106,7 +105,6 @@ private:
 
     client_settings const settings_;
     net::loop loop_;
-    boost::asio::any_completion_executor const own_executor_;
     nonce_source nonces_;
     block_cache lease_blocks_;
     std::vector<std::unique_ptr<net::node>> nodes_;

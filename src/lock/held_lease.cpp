@@ -160,19 +160,35 @@ void held_lease::ask(unsigned node, purpose p, redis::script_form form)
         lock_->commands.append_extend(n.output(), nonce_.text(), form);
     else
         lock_->commands.append_release(n.output(), nonce_.text(), form);
-    intrusive_ptr_add_ref(this);
+    if (outstanding_++ == 0)
+        intrusive_ptr_add_ref(this);
     n.expect(*this, tag(p));
 }
 
+/// All replies on their way share one reference; the last one gives it back when it has been dealt with.
+struct held_lease::arrival {
+    explicit arrival(held_lease& h) : held(h) {}
+    arrival(arrival const&) = delete;
+    arrival& operator=(arrival const&) = delete;
+    ~arrival()
+    {
+        if (--held.outstanding_ == 0)
+            intrusive_ptr_release(&held);
+    }
+    held_lease& held;
+};
+
 void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const& reply)
 {
-    boost::intrusive_ptr<held_lease> const self(this, false);
+    arrival const guard(*this);
     auto const p = static_cast<purpose>(t & 1U);
     auto const script = p == purpose::extension ? net::node::script::extend : net::node::script::release;
     script_answer const answer = read_script_answer(client().at(node), script, reply);
     bool const mine = answer == script_answer::done;
     if (answer == script_answer::unknown_script && (t == tag(p) || p == purpose::release))
         return ask(node, p, redis::script_form::text);
+    if (answer == script_answer::error)
+        client().remark(node, p == purpose::extension ? "extend" : "release", reply);
     if (p == purpose::release)
         return answer_release(answer == script_answer::done || answer == script_answer::not_ours, mine);
     if (t == tag(p) && machine_.extending())
@@ -183,7 +199,7 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
 
 void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
 {
-    boost::intrusive_ptr<held_lease> const self(this, false);
+    arrival const guard(*this);
     if (static_cast<purpose>(t & 1U) == purpose::release) {
         client().owe(node, {lock_, nonce_, expires()});
         answer_release(false, false);

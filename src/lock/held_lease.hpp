@@ -63,6 +63,7 @@ public:
     friend void intrusive_ptr_release(held_lease*) noexcept;
 
 private:
+    struct arrival;
     enum class purpose : std::uint8_t { extension, release };
     using event = lease_event::kind;
 
@@ -98,6 +99,7 @@ private:
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t const attempts_;
     std::uint32_t round_ = 0;
+    std::uint32_t outstanding_ = 0; ///< replies on their way to us
     std::uint8_t release_answers_ = 0;
     std::uint8_t release_refusals_ = 0;
     std::uint8_t release_missing_ = 0;

@@ -91,12 +91,12 @@ std::uint64_t lease::fencing_token() const noexcept
     return 0;
 }
 
-lease::executor_type lease::start::get_executor() const noexcept
+lease::executor_type const& lease::start::executor() const noexcept
 {
-    return held ? held->client().executor() : executor_type(boost::asio::system_executor());
+    return held->client().executor();
 }
 
-void lease::start::begin(boost::asio::any_completion_handler<signature> handler)
+void lease::start::begin(lock::completion_handler<signature> handler)
 {
     auto& client = held->client();
     client.on_executor([held = std::move(held), what = what, handler = std::move(handler)](lock::engine& self) mutable {

@@ -12,18 +12,18 @@ namespace redlock {
 namespace lock {
 
 template <class Signature>
-typename start_acquire<Signature>::executor_type start_acquire<Signature>::get_executor() const noexcept
+boost::asio::any_io_executor const& start_acquire<Signature>::executor() const noexcept
 {
     return lock->client->executor();
 }
 
 template <class Signature>
-void start_acquire<Signature>::begin(boost::asio::any_completion_handler<Signature> handler)
+void start_acquire<Signature>::begin(completion_handler<Signature> handler)
 {
     engine& client = *lock->client;
     client.on_executor([what = std::move(lock), how_long = limit, handler = std::move(handler)](engine& self) mutable {
         self.new_acquisition().start(std::move(what), how_long,
-                                     completion<Signature>(std::move(handler), self.own_executor()));
+                                     std::move(handler));
     });
 }
 

@@ -12,8 +12,8 @@ namespace redlock::lock {
 void waiter::start(handler_type handler)
 {
     finished_ = false;
-    handler_ = completion<signature>(std::move(handler), engine_.own_executor());
-    cancel_with_slot(engine_, handler_.handler(), *this);
+    handler_ = std::move(handler);
+    cancel_with_slot(engine_, handler_.slot(), *this);
 }
 
 void waiter::finish(boost::system::error_code ec)
@@ -37,7 +37,7 @@ void waiter::run()
     auto const result = result_;
     ++generation_;
     engine_.retire(*this);
-    handler(engine_.executor(), result);
+    handler(result);
 }
 
 void finish_all(waiter_list& waiting, boost::system::error_code ec)

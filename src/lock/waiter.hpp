@@ -1,7 +1,8 @@
 #pragma once
 
-#include "lock/completion.hpp"
 #include "net/loop.hpp"
+
+#include <redlock/completion_handler.hpp>
 
 #include <boost/intrusive/list.hpp>
 #include <boost/system/error_code.hpp>
@@ -22,7 +23,7 @@ public:
     link_type link; ///< among those who wait for the same
 
     using signature = void(boost::system::error_code);
-    using handler_type = completion<signature>::handler_type;
+    using handler_type = completion_handler<signature>;
 
     explicit waiter(engine& owner) : engine_(owner) {}
 
@@ -35,7 +36,7 @@ private:
     void run() override;
 
     engine& engine_;
-    completion<signature> handler_;
+    handler_type handler_;
     boost::system::error_code result_;
     std::uint32_t generation_ = 0;
     bool finished_ = false;

@@ -54,6 +54,18 @@ void connector::fail(error_code ec, std::string const& doing)
     fail({node_result::unreachable, server_error::none, doing + ec.message()});
 }
 
+/// The system's words and, where a certificate may be the cause, what is wrong with it.
+void connector::fail_secure(error_code ec, std::string const& doing)
+{
+    std::string const trouble = stream_ ? stream_->certificate_trouble() : std::string();
+    if (trouble.empty())
+        return fail(ec, doing);
+    std::string text = doing + ec.message() + ": " + trouble;
+    if (trouble.ends_with("mismatch"))
+        text += ", wanted " + peer_->server_name;
+    fail({node_result::unreachable, server_error::none, std::move(text)});
+}
+
 std::chrono::steady_clock::duration connector::time_left() const
 {
     return std::max(deadline_ - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration::zero());
@@ -166,7 +178,7 @@ asio::awaitable<bool> connector::secure()
     if (!listener_)
         co_return false;
     if (ec)
-        fail(ec, "TLS: ");
+        fail_secure(ec, "TLS: ");
     co_return !ec;
 }
 
@@ -191,7 +203,7 @@ asio::awaitable<bool> connector::introduce()
         if (!listener_)
             co_return false;
         if (ec) {
-            fail(ec, "handshake: ");
+            fail_secure(ec, "handshake: ");
             co_return false;
         }
         if (parsed.status == redis::parse_status::malformed) {

@@ -67,6 +67,7 @@ private:
     void limit(std::chrono::steady_clock::duration, bool whole);
     void fail(failure);
     void fail(error_code, std::string const& doing);
+    void fail_secure(error_code, std::string const& doing);
     [[nodiscard]] std::chrono::steady_clock::duration time_left() const;
 
     std::shared_ptr<peer const> peer_;

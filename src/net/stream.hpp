@@ -41,6 +41,8 @@ public:
     virtual boost::asio::awaitable<error_code> handshake() = 0;
     virtual boost::asio::awaitable<std::size_t> read(boost::asio::mutable_buffer, error_code&) = 0;
     virtual boost::asio::awaitable<void> write(boost::asio::const_buffer, error_code&) = 0;
+    /// After a failure: what a certificate, the peer's or ours, has to do with it; empty where none has.
+    [[nodiscard]] virtual std::string certificate_trouble() { return {}; }
     ///@}
 
     /// \name In use, for the listener

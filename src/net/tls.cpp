@@ -3,15 +3,16 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <chrono>
+#include <filesystem>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <utility>
 
 namespace redlock::net {
@@ -48,6 +49,22 @@ public:
     asio::awaitable<void> write(asio::const_buffer bytes, error_code& ec) override
     {
         co_await asio::async_write(ssl_, bytes, asio::redirect_error(asio::use_awaitable, ec));
+    }
+
+    std::string certificate_trouble() override
+    {
+        SSL* const ssl = ssl_.native_handle();
+        long const verdict = SSL_get_verify_result(ssl);
+        if (verdict != X509_V_OK && (SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER) != 0)
+            return X509_verify_cert_error_string(verdict);
+        // TLS 1.3 servers judge the client's certificate after the client's handshake is over, and their alert is
+        // easily lost to the reset behind it. Only a request for a certificate tells a client such algorithms.
+        bool const asked = SSL_get_sigalgs(ssl, 0, nullptr, nullptr, nullptr, nullptr, nullptr) > 0;
+        if (!asked)
+            return {};
+        return SSL_get_certificate(ssl) == nullptr
+                   ? "the server asked for a client certificate, and none is configured"
+                   : "the server asked for a client certificate, and may not accept ours";
     }
 
     void start_read(asio::mutable_buffer into) override
@@ -123,6 +140,26 @@ bool is_numeric(std::string const& host)
     return !ec;
 }
 
+error_code last_error()
+{
+    return {static_cast<int>(ERR_get_error()), asio::error::get_ssl_category()};
+}
+
+/// OpenSSL itself compares the names, so that its verdict says what did not match.
+error_code expect(SSL* ssl, std::string const& name)
+{
+    ERR_clear_error();
+    bool const numeric = is_numeric(name);
+    if (!numeric)
+        SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    int const done = numeric ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str())
+                             : SSL_set1_host(ssl, name.c_str());
+    if (done == 1 && !name.empty()) // an empty name would allow any
+        return {};
+    error_code const ec = last_error();
+    return ec ? ec : asio::error::invalid_argument;
+}
+
 } // namespace
 
 std::shared_ptr<asio::ssl::context> make_tls_context(tls_settings const& settings)
@@ -132,10 +169,17 @@ std::shared_ptr<asio::ssl::context> make_tls_context(tls_settings const& setting
     SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
     if (!settings.ca_file.empty())
         check(context->load_verify_file(settings.ca_file, ec), "CA file " + settings.ca_file);
-    if (!settings.ca_dir.empty())
+    if (!settings.ca_dir.empty()) {
+        std::error_code unreadable; // OpenSSL looks into it only when it needs a certificate
+        std::filesystem::directory_iterator(settings.ca_dir, unreadable);
+        if (unreadable)
+            throw tls_error("CA directory " + settings.ca_dir + ": " + unreadable.message());
         check(context->add_verify_path(settings.ca_dir, ec), "CA directory " + settings.ca_dir);
+    }
     if (settings.system_roots && settings.ca_file.empty() && settings.ca_dir.empty())
         check(context->set_default_verify_paths(ec), "system certificate authorities");
+    // A library asks nobody at the terminal for the key's passphrase, as OpenSSL does by default.
+    context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string(); }, ec);
     if (!settings.cert_file.empty())
         check(context->use_certificate_chain_file(settings.cert_file, ec), "client certificate " + settings.cert_file);
     if (!settings.key_file.empty())
@@ -150,12 +194,12 @@ std::shared_ptr<stream> make_tls_stream(socket s, std::shared_ptr<asio::ssl::con
     auto made = std::make_shared<tls_stream>(std::move(s), std::move(context));
     auto& ssl = made->ssl();
     if (!is_numeric(server_name) && SSL_set_tlsext_host_name(ssl.native_handle(), server_name.c_str()) != 1) {
-        ec.assign(static_cast<int>(ERR_get_error()), asio::error::get_ssl_category());
+        ec = last_error();
         return nullptr;
     }
     ssl.set_verify_mode(verify ? asio::ssl::verify_peer : asio::ssl::verify_none, ec);
     if (!ec && verify)
-        ssl.set_verify_callback(asio::ssl::host_name_verification(server_name), ec);
+        ec = expect(ssl.native_handle(), server_name);
     return made;
 }
 

@@ -36,6 +36,11 @@ bool ends_connection(server_error error) noexcept
            error == server_error::max_clients || error == server_error::denied;
 }
 
+bool may_repeat_arguments(server_error error) noexcept
+{
+    return error == server_error::unknown_command || error == server_error::other;
+}
+
 } // namespace
 
 handshake::handshake(handshake_settings settings) : settings_{std::move(settings)}
@@ -136,7 +141,9 @@ handshake::step handshake::on_error(request answered, std::string_view words)
             return fail(error, {}, words);
         fall_back_ = true;
         break;
-    case request::auth: return fail(error, {}, words);
+    case request::auth:
+        // A server that does not know AUTH repeats its arguments, cut short: a long password would be shown in part.
+        return may_repeat_arguments(error) ? fail(error, "AUTH: ", to_string(error)) : fail(error, {}, words);
     case request::select: return fail(error, "SELECT " + std::to_string(settings_.database) + ": ", words);
     case request::courtesy:
     case request::ping: // NOPERM shows a living, authenticated connection as well as PONG does

@@ -21,7 +21,7 @@ enum class direction { to_server, to_client };
 class fault_proxy {
 public:
     explicit fault_proxy(std::uint16_t server_port,
-                         std::chrono::milliseconds patience = std::chrono::seconds(10));
+                         std::chrono::milliseconds limit = std::chrono::seconds(10));
     ~fault_proxy();
     fault_proxy(fault_proxy const&) = delete;
     fault_proxy& operator=(fault_proxy const&) = delete;

@@ -1,0 +1,24 @@
+// One coroutine takes a lock and gives it back. Run: 01_hello redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+#include <redlock/redlock.hpp>
+
+#include <boost/asio.hpp>
+#include <iostream>
+
+namespace asio = boost::asio;
+
+asio::awaitable<void> book(redlock::client& locks)
+{
+    redlock::mutex seat{locks, "seat:42"};
+    redlock::lease lease = co_await seat.acquire(); // waits until held; renews itself from now on
+    std::cout << "held on " << lease.votes() << " servers\n";
+    co_await lease.release(); // frees the key on every server
+}
+
+int main(int argc, char** argv)
+{
+    asio::io_context context;
+    redlock::client locks{context.get_executor(), {.nodes = {argv + 1, argv + argc}}};
+    auto done = asio::co_spawn(context, book(locks), asio::use_future);
+    context.run();
+    done.get(); // throws what the coroutine threw
+}

@@ -1,0 +1,108 @@
+// For those who wrote their lock with Spring Data's RedisTemplate and two scripts: a lock object that keeps key, owner,
+// lock timeout, start and acquire time and the number of tries, or null.
+//
+//   there                                             here
+//   -----------------------------------------------   --------------------------------------------------------------
+//   SET KEYS[1] ARGV[1] NX PX ARGV[2]                 what every node is sent
+//   UUID owner                                        lease.nonce(), fresh for every try
+//   lockTimeout                                       .ttl; renewed until the release unless .renew = false
+//   tryLockTimeout, 0 = for ever                      acquire_for(time); acquire()
+//   Thread.sleep(50) between tries                    .retry = {.min_delay = 50ms, .max_delay = 50ms}; up to 50 ms, random
+//   tryCount                                          .retry.max_attempts, lease.attempts()
+//   null when it did not get the lock                 an empty lease and the reason: contended, timed_out, no_quorum, …
+//   lock.getKey(), getStartTime(), getAcquireTime()   lease.resource(), lease.waited(), lease.remaining()
+//   compare, then DEL                                 lease.release()
+//   compare, then SET (compareAndSet)                 lease.extend(): the same owner, the full time again
+//
+// Run: 05_from_spring_redis_template                  with three Redis servers of its own
+//      05_from_spring_redis_template redis://a:6379…  with yours
+#include "local_redis.hpp"
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio.hpp>
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+/// The settings that such a class has.
+struct lock_settings {
+    std::chrono::milliseconds lock_timeout = 2s;
+    std::chrono::milliseconds try_lock_timeout = 0ms; ///< 0: for ever
+    unsigned try_count = 0;                           ///< 0: without limit
+};
+
+class redis_lock {
+public:
+    redis_lock(redlock::client& locks, std::string key, lock_settings settings)
+        : try_lock_timeout_(settings.try_lock_timeout),
+          mutex_(locks, std::move(key),
+                 {.ttl = settings.lock_timeout,
+                  .retry = {.min_delay = 50ms, .max_delay = 50ms, .max_attempts = settings.try_count}})
+    {}
+
+    /// Empty instead of null; `reason` says why.
+    asio::awaitable<redlock::lease> lock(error_code& reason)
+    {
+        auto const token = asio::redirect_error(asio::use_awaitable, reason);
+        if (try_lock_timeout_ == 0ms)
+            co_return co_await mutex_.acquire(token);
+        co_return co_await mutex_.acquire_for(try_lock_timeout_, token);
+    }
+
+private:
+    std::chrono::milliseconds try_lock_timeout_;
+    redlock::mutex mutex_;
+};
+
+void print(redlock::lease const& lock)
+{
+    auto const ms = [](auto time) { return std::chrono::duration_cast<std::chrono::milliseconds>(time).count(); };
+    std::cout << "  key " << lock.resource() << ", owner " << lock.nonce() << "\n  tries " << lock.attempts()
+              << ", waited " << ms(lock.waited()) << " ms, valid for " << ms(lock.remaining()) << " ms, on "
+              << lock.votes() << " nodes\n";
+}
+
+asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
+{
+    error_code reason;
+    redis_lock first(locks, "stock:1", {});
+    std::cout << "A lock object:\n";
+    redlock::lease lock = co_await first.lock(reason);
+    promises.keep(!reason && lock.valid(), "the lock is held");
+    print(lock);
+    promises.keep(lock.resource() == "stock:1" && lock.attempts() == 1, "it knows its key and its number of tries");
+
+    std::cout << "Another one gives up after a time:\n";
+    redis_lock patient(locks, "stock:1", {.try_lock_timeout = 200ms});
+    redlock::lease none = co_await patient.lock(reason);
+    promises.keep(!none && reason == redlock::errc::timed_out, "null: " + reason.message());
+
+    std::cout << "A third one after three tries:\n";
+    redis_lock brief(locks, "stock:1", {.try_count = 3});
+    none = co_await brief.lock(reason);
+    promises.keep(!none && reason == redlock::errc::contended, "null: " + reason.message());
+
+    std::cout << "The time is set anew, as with compareAndSet:\n";
+    co_await lock.extend(asio::redirect_error(asio::use_awaitable, reason));
+    promises.keep(!reason && lock.remaining() > 1s, "extended for its owner");
+
+    co_await lock.release(asio::redirect_error(asio::use_awaitable, reason));
+    promises.keep(!reason, "deleted after comparing the owner");
+    co_await lock.release(asio::redirect_error(asio::use_awaitable, reason));
+    promises.keep(reason == redlock::errc::released, "a second unlock is told apart: " + reason.message());
+}
+
+int main(int argc, char** argv)
+{
+    example::nodes nodes(argc, argv);
+    example::promises promises;
+    asio::io_context context;
+    // The servers were started a moment ago: nothing can have been lost by a restart. Leave it out with your own.
+    redlock::client locks{context.get_executor(), {.nodes = nodes.urls, .assume_fresh = true}};
+    auto done = asio::co_spawn(context, show(locks, promises), asio::use_future);
+    context.run();
+    done.get();
+    return promises.exit_code();
+}

@@ -1,0 +1,128 @@
+// How a client is told about its servers: TLS, an ACL user with few rights, a unix socket; once by URLs, once by a
+// struct; and what a wrong value or a wrong password looks like.
+// Run: 07_tls_acl_unix. It starts three servers of its own and makes a certificate with the openssl command.
+#include "local_redis.hpp"
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio.hpp>
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr char const* user = "locker";
+constexpr char const* password = "p@ss";
+
+/// The default user is off, and `locker` may do what locks need, on keys that begin with "lock:".
+std::vector<std::string> few_rights(std::vector<std::string> more = {})
+{
+    std::vector<std::string> arguments{"--user", "default", "off", "--user", user,    "on",     ">" + std::string(password),
+                                       "~lock:*", "+hello",  "+ping", "+set",   "+get", "+del", "+pexpire",
+                                       "+eval",   "+evalsha"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+}
+
+/// A certificate for 127.0.0.1 that vouches for itself, as a private authority's would.
+bool make_certificate(fs::path const& where)
+{
+    std::string const command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost "
+                                "-addext subjectAltName=IP:127.0.0.1 -keyout '" +
+                                (where / "key.pem").string() + "' -out '" + (where / "cert.pem").string() + "' 2>'" +
+                                (where / "openssl.log").string() + "'";
+    return std::system(command.c_str()) == 0;
+}
+
+std::string free_port()
+{
+    asio::io_context context;
+    asio::ip::tcp::acceptor any(context, {asio::ip::address_v4::loopback(), 0});
+    return std::to_string(any.local_endpoint().port());
+}
+
+/// Takes and frees a lock; the error's text, or how many nodes voted.
+std::string try_out(redlock::config settings)
+{
+    settings.assume_fresh = true; // servers started a moment ago: nothing can have been lost by a restart
+    asio::io_context context;
+    try {
+        redlock::client locks{context.get_executor(), settings};
+        auto use = [](redlock::client& owner) -> asio::awaitable<unsigned> {
+            redlock::mutex printer(owner, "printer", {.node_timeout = 2s});
+            redlock::lease lease = co_await printer.try_acquire();
+            // One by one the late votes come in, too: all three nodes work.
+            asio::steady_timer pause(co_await asio::this_coro::executor);
+            for (int tries = 0; lease.votes() != 3 && tries != 500; ++tries) {
+                pause.expires_after(10ms);
+                co_await pause.async_wait(asio::use_awaitable);
+            }
+            unsigned const votes = lease.votes();
+            co_await lease.release();
+            co_return votes;
+        };
+        auto votes = asio::co_spawn(context, use(locks), asio::use_future);
+        context.run();
+        return std::to_string(votes.get()) + " votes";
+    } catch (redlock::lock_error const& e) {
+        return e.what();
+    }
+}
+
+void expect(example::promises& promises, std::string const& what, std::string const& got, std::string const& wanted)
+{
+    promises.keep(got.find(wanted) != std::string::npos, what + ": " + got);
+}
+
+int main()
+{
+    example::promises promises;
+    example::local_redis const plain(few_rights());
+    fs::path const& place = plain.directory();
+    if (!make_certificate(place)) {
+        std::cerr << "no certificate: is the openssl command installed?\n";
+        return EXIT_FAILURE;
+    }
+    std::string const socket = (place / "redis.sock").string();
+    std::string const certificate = (place / "cert.pem").string();
+    std::string const tls_port = free_port();
+    example::local_redis const local(few_rights({"--unixsocket", socket}));
+    example::local_redis const secure(few_rights({"--tls-port", tls_port, "--tls-cert-file", certificate,
+                                                  "--tls-key-file", (place / "key.pem").string(),
+                                                  "--tls-ca-cert-file", certificate, "--tls-auth-clients", "no"}));
+
+    // Each URL says all about its server. An @ in a password is written %40.
+    redlock::config by_url;
+    by_url.nodes = {"redis://locker:p%40ss@127.0.0.1:" + std::to_string(plain.port()),
+                    "unix://locker:p%40ss@" + socket,
+                    "rediss://locker:p%40ss@127.0.0.1:" + tls_port + "?tls_ca=" + certificate};
+    by_url.key_prefix = "lock:";
+    expect(promises, "by URL", try_out(by_url), "3 votes");
+
+    // Or the struct says what is common to all, and no URL shows a secret.
+    redlock::config by_struct{
+        .nodes = {plain.url(), "unix://" + socket, "rediss://127.0.0.1:" + tls_port},
+        .username = user,
+        .password = password,
+        .client_name = "billing",
+        .key_prefix = "lock:",
+        .tls = {.system_roots = false, .ca_file = certificate},
+        .reconnect = {.connect_timeout = 5s},
+    };
+    expect(promises, "by struct", try_out(by_struct), "3 votes");
+
+    std::cout << "What goes wrong says why, and shows no password:\n";
+    redlock::config changed = by_struct;
+    changed.password = "wrong";
+    expect(promises, "wrong password", try_out(changed), "WRONGPASS");
+    changed = by_struct;
+    changed.key_prefix = "other:";
+    expect(promises, "no right to the key", try_out(changed), "NOPERM");
+    changed = by_struct;
+    changed.nodes = {"rediss://127.0.0.1:" + tls_port};
+    changed.tls = {};
+    expect(promises, "unknown authority", try_out(changed), "certificate");
+    changed.nodes = {"redis://locker:p%40ss@127.0.0.1:70000"};
+    expect(promises, "not a port", try_out(changed), "port");
+    return promises.exit_code();
+}

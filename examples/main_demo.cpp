@@ -1,0 +1,301 @@
+// The whole story on one page: five Redis servers, three participants with a client each, one lock.
+// They contend; servers crash and hang under the holder, whose lease survives; a majority dies, the holder's job is
+// stopped in time; the servers come back, and the next in line gets the lock.
+// Run: main_demo. It starts its own servers on free local ports, and takes about ten seconds.
+#include "local_redis.hpp"
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio.hpp>
+
+#include <algorithm>
+#include <iomanip>
+#include <map>
+#include <optional>
+
+namespace asio = boost::asio;
+using clock_type = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto ttl = 2000ms;
+constexpr auto slack = 200ms;
+constexpr auto patience = 15s;
+
+long long in_ms(clock_type::duration time)
+{
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
+
+/// One line for everything that happens: when, who, what.
+class timeline {
+public:
+    void say(std::string_view who, std::string_view what) const
+    {
+        std::cout << std::setw(7) << in_ms(clock_type::now() - start_) << " ms  " << std::left << std::setw(9) << who
+                  << std::right << what << std::endl;
+    }
+    void chapter(std::string_view title) const { std::cout << "\n" << title << "\n\n"; }
+
+private:
+    clock_type::time_point start_ = clock_type::now();
+};
+
+/// Turns a client's events into lines.
+class narrator final : public redlock::observer {
+public:
+    narrator(timeline const& out, std::string who, std::map<std::string, std::string> servers)
+        : out_(out), who_(std::move(who)), servers_(std::move(servers))
+    {}
+
+    void on_lease(redlock::lease_event const& e) noexcept override
+    {
+        using enum redlock::lease_event::kind;
+        renewals_ += e.what == renewed ? 1U : 0U;
+        bool const repeated = e.what == renewal_failed && last_ == renewal_failed;
+        last_ = e.what;
+        if (repeated || (!chatty_ && (e.what == renewed || e.what == released)))
+            return;
+        out_.say(who_, std::string(to_string(e.what)) + ", " + std::to_string(e.votes) + " of " +
+                           std::to_string(e.nodes) + " votes, valid for " + std::to_string(in_ms(e.remaining)) + " ms");
+    }
+
+    void on_node(redlock::node_event const& e) noexcept override
+    {
+        bool const up = e.state == redlock::node_state::ready;
+        auto const server = servers_.find(std::string(e.node));
+        if (!chatty_ || server == servers_.end() || (!up && e.state != redlock::node_state::down))
+            return;
+        auto const [known, first] = up_.try_emplace(server->second, true);
+        if (std::exchange(known->second, up) != up)
+            out_.say(who_, server->second + (up ? " is back" : " is down: " + std::string(e.detail)));
+    }
+
+    void be_chatty() { chatty_ = true; }
+    [[nodiscard]] unsigned renewals() const { return renewals_; }
+
+private:
+    timeline const& out_;
+    std::string who_;
+    std::map<std::string, std::string> servers_;
+    std::map<std::string, bool> up_;
+    std::optional<redlock::lease_event::kind> last_;
+    unsigned renewals_ = 0;
+    bool chatty_ = false;
+};
+
+/// Stands for a process of its own: a client, and a lock of the same name as everybody's.
+struct participant {
+    participant(asio::io_context& context, timeline const& out, std::string called, example::nodes const& servers)
+        : name(std::move(called)), told(std::make_shared<narrator>(out, name, names(servers))),
+          locks(context.get_executor(), settings(servers.urls, told)),
+          lock(locks, "the-ledger", {.ttl = ttl, .slack = slack})
+    {}
+
+    static std::map<std::string, std::string> names(example::nodes const& servers)
+    {
+        std::map<std::string, std::string> result;
+        for (std::size_t i = 0; i != servers.urls.size(); ++i)
+            result[servers.urls[i]] = "server " + std::to_string(i + 1);
+        return result;
+    }
+
+    static redlock::config settings(std::vector<std::string> const& urls, std::shared_ptr<narrator> told)
+    {
+        return {.nodes = urls,
+                .reconnect = {.max_delay = 200ms, .connect_timeout = 500ms},
+                .health = {.response_timeout = 500ms},
+                .assume_fresh = true, // started by this program; restarted only when every key has expired
+                .observer = std::move(told)};
+    }
+
+    std::string name;
+    std::shared_ptr<narrator> told;
+    redlock::client locks;
+    redlock::mutex lock;
+};
+
+asio::awaitable<void> sleep(clock_type::duration time)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor, time);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+/// Looks again and again; false when the demonstration's patience is over.
+template <class Condition>
+asio::awaitable<bool> until(Condition holds)
+{
+    for (auto const end = clock_type::now() + patience; !holds();) {
+        if (clock_type::now() > end)
+            co_return false;
+        co_await sleep(5ms);
+    }
+    co_return true;
+}
+
+/// From the server's answer ":1234"; zero without a key, and without an answer.
+long long milliseconds_left(std::string const& answer)
+{
+    return answer.starts_with(':') ? std::max(0LL, std::stoll(answer.substr(1))) : 0;
+}
+
+class demonstration {
+public:
+    int run()
+    {
+        contention();
+        asio::co_spawn(context_, alice_keeps_the_ledger(), asio::detached);
+        asio::co_spawn(context_, waits_in_line(bob_), asio::detached);
+        asio::co_spawn(context_, waits_in_line(carol_), asio::detached);
+        auto done = asio::co_spawn(context_, misfortunes(), asio::use_future);
+        context_.restart();
+        context_.run();
+        done.get();
+        summary();
+        return promises_.exit_code();
+    }
+
+private:
+    void contention()
+    {
+        out_.chapter("Three participants contend for one lock; each takes it three times.");
+        for (participant* p : {&alice_, &bob_, &carol_})
+            asio::co_spawn(context_, takes_turns(*p), asio::detached);
+        context_.run(); // until nobody holds or wants anything
+    }
+
+    asio::awaitable<void> takes_turns(participant& p)
+    {
+        for (int turn = 0; turn != 3; ++turn) {
+            redlock::lease lease = co_await p.lock.acquire();
+            enter();
+            co_await sleep(50ms);
+            --inside_;
+            co_await lease.release();
+            ++turns_;
+        }
+    }
+
+    asio::awaitable<void> alice_keeps_the_ledger()
+    {
+        auto body = [this](redlock::lease& held) { return write_ledger(held); };
+        boost::system::error_code ec;
+        try {
+            co_await redlock::with_lock(alice_.lock, body);
+        } catch (boost::system::system_error const& e) {
+            ec = e.code();
+        }
+        alice_result_ = ec;
+        alice_ended_ = clock_type::now();
+        out_.say(alice_.name, "with_lock completes: " + ec.message());
+    }
+
+    asio::awaitable<void> write_ledger(redlock::lease& held)
+    {
+        enter();
+        try {
+            for (;;)
+                co_await sleep(20ms);
+        } catch (boost::system::system_error const&) {
+            told_at_ = clock_type::now();
+            key_left_ms_ = milliseconds_left(servers_.own[0]->ask("PTTL the-ledger"));
+            out_.say(alice_.name, "the job is told to stop; lease " + std::string(to_string(held.state())));
+        }
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        co_await sleep(30ms);
+        --inside_;
+        unwound_at_ = clock_type::now();
+        out_.say(alice_.name, "the job has put its things in order");
+        throw boost::system::system_error(asio::error::operation_aborted);
+    }
+
+    asio::awaitable<void> waits_in_line(participant& p)
+    {
+        co_await until([this] { return inside_ > 0; });
+        out_.say(p.name, "waits for the lock");
+        redlock::lease lease = co_await p.lock.acquire_for(patience);
+        first_successor_at_ = first_successor_at_.value_or(clock_type::now());
+        enter();
+        co_await sleep(50ms);
+        --inside_;
+        co_await lease.release();
+        ++successors_;
+    }
+
+    asio::awaitable<void> misfortunes()
+    {
+        out_.chapter("Alice holds the lock. One server crashes, one hangs; three of five go on.");
+        alice_.told->be_chatty();
+        co_await until([this] { return inside_ > 0; });
+        co_await sleep(100ms);
+        servers_.own[4]->kill();
+        out_.say("server 5", "SIGKILL");
+        servers_.own[3]->freeze();
+        out_.say("server 4", "SIGSTOP");
+        auto const faults_at = clock_type::now();
+        auto const before = alice_.told->renewals();
+        survived_ = co_await until([&, this] {
+            return alice_.told->renewals() >= before + 3 && clock_type::now() > faults_at + ttl + slack;
+        });
+        survived_ = survived_ && inside_ == 1 && !alice_ended_;
+
+        out_.chapter("A majority dies.");
+        servers_.own[2]->kill();
+        out_.say("server 3", "SIGKILL");
+        servers_.own[3]->kill();
+        out_.say("server 4", "SIGKILL");
+        majority_died_at_ = clock_type::now();
+        co_await until([this] { return alice_ended_.has_value(); });
+
+        out_.chapter("The servers come back empty, when no key of theirs can be valid any more.");
+        co_await sleep(ttl + slack - (clock_type::now() - majority_died_at_));
+        for (std::size_t i : {2U, 3U, 4U}) {
+            servers_.own[i]->start();
+            out_.say("server " + std::to_string(i + 1), "started");
+        }
+        co_await until([this] { return successors_ == 2; });
+    }
+
+    void enter() { most_inside_ = std::max(most_inside_, ++inside_); }
+
+    void summary()
+    {
+        std::cout << "\nWhat was promised\n\n";
+        promises_.keep(turns_ == 9, "everybody got the lock three times");
+        promises_.keep(survived_, "the lease outlived a crashed and a hanging server by more than its own time");
+        promises_.keep(alice_result_ == redlock::errc::lease_lost, "without a majority the lease was lost, and said so");
+        promises_.keep(key_left_ms_ > 0, "the job was told while its key still stood on a living server, for " +
+                                             std::to_string(key_left_ms_) + " ms more");
+        promises_.keep(told_at_ && unwound_at_ && alice_ended_ && *told_at_ < *unwound_at_ && *unwound_at_ < *alice_ended_,
+                       "with_lock waited until the job had unwound");
+        promises_.keep(first_successor_at_ && unwound_at_ && *first_successor_at_ > *unwound_at_ && successors_ == 2,
+                       "those in line got the lock with a majority back, and not before the job had ended");
+        promises_.keep(most_inside_ == 1, "never were two inside at once");
+    }
+
+    timeline out_;
+    example::promises promises_;
+    example::nodes servers_{5};
+    asio::io_context context_;
+    participant alice_{context_, out_, "alice", servers_};
+    participant bob_{context_, out_, "bob", servers_};
+    participant carol_{context_, out_, "carol", servers_};
+
+    int inside_ = 0; ///< who believe that they hold the lock
+    int most_inside_ = 0;
+    int turns_ = 0;
+    int successors_ = 0;
+    bool survived_ = false;
+    long long key_left_ms_ = 0;
+    boost::system::error_code alice_result_;
+    clock_type::time_point majority_died_at_;
+    std::optional<clock_type::time_point> told_at_;
+    std::optional<clock_type::time_point> unwound_at_;
+    std::optional<clock_type::time_point> alice_ended_;
+    std::optional<clock_type::time_point> first_successor_at_;
+};
+
+int main()
+{
+    demonstration demo;
+    return demo.run();
+}

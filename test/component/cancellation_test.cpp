@@ -1,0 +1,156 @@
+#include "component/stage.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Longer than any operation that ends by itself; contended ones go round in attempts and pauses.
+constexpr unsigned max_steps = 48;
+
+void forget_others(std::string const& name)
+{
+    if (name.find("contended") != std::string::npos)
+        for (std::size_t i = 0; i != 3; ++i)
+            real_servers::get().eye(i).command({"DEL", "resource"});
+}
+
+/// The client goes on as if nothing had been: the reply that arrives now belongs to this vote.
+void check_usable(stage& s)
+{
+    s.acquire("after");
+    BOOST_TEST(s.held.valid());
+    BOOST_TEST(real_servers::get().holders("after", s.held.nonce()) >= 2U);
+    BOOST_TEST(s.release() == error_code());
+}
+
+/// False when the operation was over before it could be cancelled.
+bool cancel_after(operation const& op, unsigned steps, asio::cancellation_type type, bool inside)
+{
+    auto& servers = real_servers::get();
+    stage s(servers.settings());
+    op.prepare(s);
+    op.start(s);
+    bool const more = s.run_steps(steps);
+    bool const in_time = !s.result->done();
+    if (inside)
+        asio::post(s.context, [&] { s.cancel.emit(type); });
+    else
+        s.cancel.emit(type);
+    run_until(s.context, [&] { return s.result->done(); });
+
+    BOOST_TEST(s.result->completions == 1U);
+    bool const aborted = s.result->ec == asio::error::operation_aborted;
+    BOOST_TEST((aborted || !s.result->ec), s.result->ec.message());
+    if (aborted)
+        BOOST_TEST(!s.result->granted);
+
+    forget_others(op.name);
+    s.result->granted = {};
+    s.held = {};
+    run_dry(s.context);
+    BOOST_TEST(s.result->completions == 1U);
+    BOOST_TEST(servers.empty());
+    if (!op.name.starts_with("shutdown"))
+        check_usable(s);
+    run_dry(s.context);
+    BOOST_TEST(servers.empty());
+    return in_time && more;
+}
+
+void sweep(asio::cancellation_type type, bool inside)
+{
+    real_servers::get().clear();
+    for (operation const& op : all_operations())
+        for (unsigned steps = 0; steps != max_steps; ++steps)
+            BOOST_TEST_CONTEXT(op.name << ", cancelled after " << steps << " steps")
+            {
+                if (!cancel_after(op, steps, type, inside))
+                    break;
+            }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(cancellation)
+
+BOOST_AUTO_TEST_CASE(terminal_at_every_step)
+{
+    sweep(asio::cancellation_type::terminal, false);
+}
+
+BOOST_AUTO_TEST_CASE(partial_at_every_step)
+{
+    sweep(asio::cancellation_type::partial, false);
+}
+
+BOOST_AUTO_TEST_CASE(total_at_every_step)
+{
+    sweep(asio::cancellation_type::total, false);
+}
+
+BOOST_AUTO_TEST_CASE(from_inside_a_handler)
+{
+    sweep(asio::cancellation_type::terminal, true);
+}
+
+BOOST_AUTO_TEST_CASE(of_no_type_does_nothing)
+{
+    stage s(real_servers::get().settings());
+    s.lock().acquire(s.handler());
+    s.run_steps(3);
+    s.cancel.emit(asio::cancellation_type::none);
+    run_until(s.context, [&] { return s.result->done(); });
+    BOOST_TEST(s.result->ec == error_code());
+    BOOST_TEST(s.result->granted.valid());
+    s.result->granted = {};
+    run_dry(s.context);
+}
+
+/// The operation's place in the client is used again by the next one, which a late signal must not meet.
+BOOST_AUTO_TEST_CASE(late_signal_does_not_meet_the_next_operation)
+{
+    stage s(real_servers::get().settings());
+    s.lock("first").acquire(s.handler());
+    run_until(s.context, [&] { return s.result->done(); });
+    BOOST_TEST(s.result->ec == error_code());
+
+    auto const second = std::make_shared<outcome>();
+    s.lock("second").acquire(keeps_outcome{second});
+    s.run_steps(1);
+    s.cancel.emit(asio::cancellation_type::terminal);
+    run_until(s.context, [&] { return second->done(); });
+    BOOST_TEST(second->ec == error_code());
+    BOOST_TEST(second->granted.valid());
+    second->granted = {};
+    s.result->granted = {};
+    run_dry(s.context);
+    BOOST_TEST(real_servers::get().empty());
+}
+
+/// Two who wait for the same are cancelled one by one.
+BOOST_AUTO_TEST_CASE(one_of_two_waiters)
+{
+    stage s(real_servers::get().settings());
+    s.acquire("held");
+    s.held.lost(s.handler());
+    auto const other = std::make_shared<outcome>();
+    s.held.lost(keeps_outcome{other});
+    s.run_steps(4);
+    s.cancel.emit(asio::cancellation_type::total);
+    run_until(s.context, [&] { return s.result->done(); });
+    BOOST_TEST(s.result->ec == asio::error::operation_aborted);
+    BOOST_TEST(!other->done());
+    BOOST_TEST(s.held.valid());
+    BOOST_TEST(s.release() == error_code());
+    run_dry(s.context);
+    BOOST_TEST(other->ec == errc::released);
+    BOOST_TEST(other->completions == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

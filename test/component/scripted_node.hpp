@@ -1,0 +1,129 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+/// The words of a real server (Redis 7.0). scripted_node_test.cpp asks one and compares.
+namespace canned {
+inline constexpr std::string_view ok = "+OK\r\n";
+inline constexpr std::string_view pong = "+PONG\r\n";
+inline constexpr std::string_view nil = "_\r\n";
+inline constexpr std::string_view nil_resp2 = "$-1\r\n";
+inline constexpr std::string_view one = ":1\r\n";
+inline constexpr std::string_view zero = ":0\r\n";
+inline constexpr std::string_view hello =
+    "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:5\r\n"
+    "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n";
+inline constexpr std::string_view noscript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
+inline constexpr std::string_view noauth = "-NOAUTH Authentication required.\r\n";
+inline constexpr std::string_view wrongpass =
+    "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+inline constexpr std::string_view noperm =
+    "-NOPERM this user has no permissions to run the 'set' command\r\n";
+inline constexpr std::string_view readonly = "-READONLY You can't write against a read only replica.\r\n";
+inline constexpr std::string_view wrongtype =
+    "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
+inline constexpr std::string_view oom = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+inline constexpr std::string_view noreplicas = "-NOREPLICAS Not enough good replicas to write.\r\n";
+inline constexpr std::string_view masterdown =
+    "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.\r\n";
+inline constexpr std::string_view unknown_setinfo =
+    "-ERR Unknown subcommand or wrong number of arguments for 'SETINFO'. Try CLIENT HELP.\r\n";
+// Words of the server's source (server.c, cluster.c) that need a cluster, a slow disk or an old version to be heard.
+inline constexpr std::string_view loading = "-LOADING Redis is loading the dataset in memory\r\n";
+inline constexpr std::string_view busy =
+    "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n";
+inline constexpr std::string_view misconf =
+    "-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.\r\n";
+inline constexpr std::string_view clusterdown = "-CLUSTERDOWN Hash slot not served\r\n";
+inline constexpr std::string_view tryagain = "-TRYAGAIN Multiple keys request during rehashing of slot\r\n";
+inline constexpr std::string_view moved = "-MOVED 866 127.0.0.1:7002\r\n";
+inline constexpr std::string_view ask = "-ASK 866 127.0.0.1:7002\r\n";
+inline constexpr std::string_view unknown_hello = "-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n";
+} // namespace canned
+
+/// What the node does about a command.
+struct answer {
+    enum class kind { reply, late, silence, close, reset, dribble };
+    kind what;
+    std::string bytes{};
+};
+
+inline answer reply(std::string_view bytes)
+{
+    return {answer::kind::reply, std::string(bytes)};
+}
+/// Held back, with every later reply of that connection, until `deliver_late`.
+inline answer late(std::string_view bytes)
+{
+    return {answer::kind::late, std::string(bytes)};
+}
+/// A byte at a time, each in a segment of its own.
+inline answer dribble(std::string_view bytes)
+{
+    return {answer::kind::dribble, std::string(bytes)};
+}
+/// Replies come in order, so that connection says nothing any more.
+inline answer silence()
+{
+    return {answer::kind::silence};
+}
+/// FIN.
+inline answer hang_up()
+{
+    return {answer::kind::close};
+}
+/// RST.
+inline answer reset()
+{
+    return {answer::kind::reset};
+}
+
+/// A server that does what a real one cannot be made to do. It lives in the test's own context, so that test, client
+/// and server move step by step together.
+///
+/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING) that are not
+/// the next expected one are answered as a friendly server does. Votes and scripts are checked against the queue;
+/// with an empty queue every vote is granted and every script succeeds. What came instead of the expected command is
+/// in `surprises()`, and gets no answer.
+class scripted_node {
+public:
+    using words = std::vector<std::string>;
+
+    explicit scripted_node(boost::asio::io_context&);
+    ~scripted_node();
+    scripted_node(scripted_node const&) = delete;
+    scripted_node& operator=(scripted_node const&) = delete;
+
+    scripted_node& expect(std::string command, answer);
+    void deliver_late();
+    /// Says this on every open connection without having been asked.
+    void say(std::string_view bytes);
+    void close_all();
+
+    [[nodiscard]] std::string url() const;
+    /// Nothing of the script is left.
+    [[nodiscard]] bool done() const;
+    [[nodiscard]] std::vector<words> const& heard() const;
+    [[nodiscard]] std::size_t count(std::string_view command) const;
+    [[nodiscard]] std::vector<std::string> const& surprises() const;
+    /// Connections accepted since the start, and those open now.
+    [[nodiscard]] std::size_t accepted() const;
+    [[nodiscard]] std::size_t open() const;
+    /// TCP segments with data that the newest connection received: with TCP_NODELAY and small commands one per write.
+    [[nodiscard]] std::uint32_t writes_received() const;
+
+private:
+    class impl;
+    std::shared_ptr<impl> impl_;
+};
+
+} // namespace redlock::test

@@ -1,0 +1,177 @@
+#include "component/scripted_node.hpp"
+#include "component/stage.hpp"
+#include "redis/command.hpp"
+#include "redis/scripts.hpp"
+
+#include <boost/asio/read.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <regex>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+using asio::ip::tcp;
+
+/// A connection that shows replies byte for byte.
+class raw_client {
+public:
+    explicit raw_client(std::uint16_t port) : socket_(context_)
+    {
+        socket_.connect({asio::ip::address_v4::loopback(), port});
+    }
+
+    void send(std::initializer_list<std::string_view> command)
+    {
+        std::string bytes;
+        redis::append_command(bytes, command);
+        asio::write(socket_, asio::buffer(bytes));
+    }
+
+    /// The reply, its end found by the reply to an unknown command behind it, which every state of a server gives.
+    std::string ask(std::initializer_list<std::string_view> command)
+    {
+        constexpr std::string_view mark = "-ERR unknown command 'THE-END', with args beginning with: \r\n";
+        send(command);
+        send({"THE-END"});
+        std::string bytes;
+        asio::read_until(socket_, asio::dynamic_buffer(bytes), std::string(mark));
+        return bytes.substr(0, bytes.size() - mark.size());
+    }
+
+private:
+    asio::io_context context_;
+    tcp::socket socket_;
+};
+
+std::string without_numbers(std::string_view text)
+{
+    static std::regex const number(R"((\$\d+\r\n\d+\.\d+\.\d+)|(:\d+))");
+    return std::regex_replace(std::string(text), number, "#");
+}
+
+redis_server_options with(std::vector<std::string> arguments)
+{
+    redis_server_options options;
+    options.arguments = std::move(arguments);
+    return options;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(canned_answers_are_what_a_server_says)
+
+BOOST_AUTO_TEST_CASE(hello)
+{
+    redis_server server;
+    raw_client raw(server.port());
+    BOOST_TEST(without_numbers(raw.ask({"HELLO", "3"})) == without_numbers(canned::hello));
+    BOOST_TEST(raw.ask({"PING"}) == canned::pong);
+    BOOST_TEST(raw.ask({"CLIENT", "SETINFO", "LIB-NAME", "x"}) == canned::unknown_setinfo);
+}
+
+BOOST_AUTO_TEST_CASE(vote)
+{
+    redis_server server;
+    raw_client resp2(server.port());
+    raw_client resp3(server.port());
+    resp3.ask({"HELLO", "3"});
+    BOOST_TEST(resp3.ask({"SET", "k", "n", "NX", "PX", "60000"}) == canned::ok);
+    BOOST_TEST(resp3.ask({"SET", "k", "m", "NX", "PX", "60000"}) == canned::nil);
+    BOOST_TEST(resp2.ask({"SET", "k", "m", "NX", "PX", "60000"}) == canned::nil_resp2);
+}
+
+BOOST_AUTO_TEST_CASE(scripts)
+{
+    redis_server server;
+    raw_client raw(server.port());
+    raw.ask({"HELLO", "3"});
+    raw.ask({"SET", "k", "n"});
+    BOOST_TEST(raw.ask({"EVALSHA", redis::scripts::release.sha1, "1", "k", "n"}) == canned::noscript);
+    BOOST_TEST(raw.ask({"EVAL", redis::scripts::extend.text, "1", "k", "n", "60000"}) == canned::one);
+    BOOST_TEST(raw.ask({"EVAL", redis::scripts::extend.text, "1", "k", "m", "60000"}) == canned::zero);
+    BOOST_TEST(raw.ask({"EVAL", redis::scripts::release.text, "1", "k", "m"}) == canned::zero);
+    BOOST_TEST(raw.ask({"EVALSHA", redis::scripts::release.sha1, "1", "k", "n"}) == canned::one);
+    raw.ask({"RPUSH", "list", "n"});
+    BOOST_TEST(raw.ask({"GET", "list"}) == canned::wrongtype);
+}
+
+BOOST_AUTO_TEST_CASE(rights)
+{
+    redis_server_options options;
+    options.acl = {"user default on >right ~* +@all", "user poor on >poor ~* +ping"};
+    redis_server server(options);
+    raw_client raw(server.port());
+    // Without authentication the mark is refused too, so the reply is read by its length.
+    BOOST_TEST(probe(server.port()).command({"SET", "k", "n"}) + "\r\n" == canned::noauth);
+    BOOST_TEST(probe(server.port()).command({"AUTH", "wrong"}) + "\r\n" == canned::wrongpass);
+    raw.send({"AUTH", "poor", "poor"});
+    probe eye(server.port());
+    eye.command({"AUTH", "poor", "poor"});
+    BOOST_TEST(eye.command({"SET", "k", "n"}) + "\r\n" == canned::noperm);
+}
+
+BOOST_AUTO_TEST_CASE(roles_and_limits)
+{
+    auto const vote = [](redis_server_options const& options) {
+        redis_server server(options);
+        return probe(server.port()).command({"SET", "k", "n", "NX", "PX", "60000"}) + "\r\n";
+    };
+    redis_server master;
+    auto const port = std::to_string(master.port());
+    BOOST_TEST(vote(with({"--maxmemory", "1"})) == canned::oom);
+    BOOST_TEST(vote(with({"--min-replicas-to-write", "1"})) == canned::noreplicas);
+    BOOST_TEST(vote(with({"--replicaof", "127.0.0.1", port})) == canned::readonly);
+    BOOST_TEST(vote(with({"--cluster-enabled", "yes"})) == canned::clusterdown);
+
+    auto const stale = with({"--replicaof", "127.0.0.1", "1", "--replica-serve-stale-data", "no"});
+    redis_server orphan(stale);
+    BOOST_TEST(probe(orphan.port()).command({"GET", "k"}) + "\r\n" == canned::masterdown);
+}
+
+BOOST_AUTO_TEST_CASE(busy)
+{
+    redis_server server(with({"--busy-reply-threshold", "1"}));
+    raw_client hog(server.port());
+    hog.send({"EVAL", "while true do end", "0"});
+    probe eye(server.port());
+    std::string said;
+    auto const limit = std::chrono::steady_clock::now() + patience;
+    do
+        said = eye.command({"SET", "k", "n"});
+    while (said == "OK" && std::chrono::steady_clock::now() < limit);
+    BOOST_TEST(said + "\r\n" == canned::busy);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(scripted_server)
+
+BOOST_AUTO_TEST_CASE(grants_by_default_and_reports_surprises)
+{
+    asio::io_context context;
+    scripted_node node(context);
+    node.expect("EVAL", reply(canned::one));
+    tcp::socket socket(context);
+    tcp::endpoint const there(asio::ip::address_v4::loopback(),
+                              static_cast<std::uint16_t>(std::stoi(node.url().substr(node.url().rfind(':') + 1))));
+    socket.async_connect(there, [&](error_code) {
+        std::string bytes;
+        redis::append_command(bytes, {"PING"});
+        redis::append_command(bytes, {"SET", "k", "n"});
+        asio::write(socket, asio::buffer(bytes));
+    });
+    run_until(context, [&] { return node.heard().size() == 2; });
+    BOOST_TEST(!node.done());
+    BOOST_TEST(node.surprises().size() == 1U);
+    std::string answered(canned::pong.size(), ' ');
+    asio::read(socket, asio::buffer(answered));
+    BOOST_TEST(answered == canned::pong);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# What the Markdown files cite exists, and what the code cites of them does, too:
+#   `path/to/file` and `path/to/file:word` name a file of this tree, and a word in it;
+#   "rule H5" in the code names a heading of docs/protocol.md.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+failed=0
+complain() { failed=1; echo "$1"; }
+
+places='(\.ci|benchmarks|cmake|docs|examples|include|scripts|src|test|test_package)'
+cited=$(grep -noE "\`$places/[A-Za-z0-9_./-]*(:[A-Za-z0-9_]+)?\`" README.md CONTRIBUTING.md docs/*.md)
+while IFS=: read -r document line path word; do
+    path=${path#\`}
+    if [ ! -e "${path%\`}" ]; then
+        complain "$document:$line: ${path%\`} does not exist"
+    elif [ -n "$word" ] && ! grep -qwF -- "${word%\`}" "$path"; then
+        complain "$document:$line: ${word%\`} does not stand in $path"
+    fi
+done <<<"$cited"
+
+while IFS=: read -r document line target; do
+    target=${target#](}
+    target=$(dirname "$document")/${target%%[)#]*}
+    [ -e "$target" ] || complain "$document:$line: $target does not exist"
+done < <(grep -noE '\]\([A-Za-z0-9_./-]+[)#]' README.md CONTRIBUTING.md docs/*.md)
+
+while IFS=: read -r file line rule; do
+    grep -q "^### ${rule#rule }\." docs/protocol.md || complain "$file:$line: $rule does not stand in docs/protocol.md"
+done < <(grep -rnoE 'rule [A-Z][0-9]+' src include)
+
+echo "$(wc -l <<<"$cited") citations checked"
+exit $failed

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Every C++ block in the Markdown files is compiled code: the line before its fence names the example it comes from.
+#   <!-- program: examples/name.cpp -->   the block is that file without its opening comment, byte for byte
+#   <!-- excerpt: examples/name.cpp -->   the block's lines stand in that file, one after another, indentation aside
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Writes each block to a numbered file, and "number kind example document:line" to standard output.
+blocks()
+{
+    awk -v out="$scratch" '
+        inside && /^```/ { inside = 0; close(file); next }
+        inside { print > file; next }
+        /^```cpp/ {
+            kind = "unnamed"; example = "-"
+            if (split(before, word, " ") == 4 && word[1] == "<!--") { kind = word[2]; example = word[3] }
+            file = out "/" ++count; printf "" > file
+            print count, kind, example, FILENAME ":" FNR
+            inside = 1
+        }
+        { before = $0 }' "$@"
+}
+
+without_opening_comment() { awk 'code || !/^(\/\/.*)?$/ { code = 1; print }' "$1"; }
+unindented() { sed 's/^[[:space:]]*//' "$1"; }
+
+failed=0
+checked=0
+while read -r number kind example place; do
+    block=$scratch/$number
+    right=no
+    case $kind in
+        program:) [ ! -f "$example" ] || ! without_opening_comment "$example" | cmp -s - "$block" || right=yes ;;
+        excerpt:) [ ! -f "$example" ] || [[ $'\n'$(unindented "$example")$'\n' != *$'\n'$(unindented "$block")$'\n'* ]] || right=yes ;;
+    esac
+    checked=$((checked + 1))
+    [ $right = yes ] || { failed=1; echo "$place: not the ${kind%:} of $example"; }
+done < <(blocks README.md CONTRIBUTING.md docs/*.md)
+
+[ $checked -gt 0 ] || { failed=1; echo "no C++ block found"; }
+echo "$checked C++ blocks checked"
+exit $failed

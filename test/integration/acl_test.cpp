@@ -1,0 +1,187 @@
+#include "attempt.hpp"
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <string>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace redlock::test;
+
+using redlock::server_error;
+
+constexpr char const* needed[] = {"+set", "+get", "+del", "+pexpire", "+eval", "+evalsha"};
+
+/// The documented minimum, less one.
+std::string rights_without(std::string const& missing)
+{
+    std::string list = "~lock:* resetchannels -@all";
+    for (std::string const right : needed)
+        if (right != missing)
+            list += ' ' + right;
+    return list;
+}
+
+struct guarded_server {
+    redis_server server;
+
+    explicit guarded_server(std::string const& rights)
+        : server({.acl = {"user default off", "user watcher on nopass ~* &* +@all", "user locker on >pw " + rights}})
+    {
+    }
+
+    redlock::config settings() const
+    {
+        auto made = unhurried({server.url()});
+        made.username = "locker";
+        made.password = "pw";
+        made.key_prefix = "lock:";
+        return made;
+    }
+
+    probe eye() const
+    {
+        probe made(server.port());
+        BOOST_TEST_REQUIRE(made.command({"AUTH", "watcher", "any"}) == "OK");
+        return made;
+    }
+};
+
+/// A lock's life, twice, so that scripts go out in full and by their hash; and what the node's row says afterwards.
+struct life {
+    std::vector<boost::system::error_code> results;
+    std::string complaint;
+    std::vector<redlock::node_outcome> table;
+};
+
+template <class Step>
+asio::awaitable<void> note(life& into, redlock::client& locks, Step step)
+{
+    auto const outcome = co_await std::move(step)(asio::as_tuple(asio::use_awaitable));
+    into.results.push_back(std::get<0>(outcome));
+    if (std::get<0>(outcome) && into.complaint.empty())
+        into.complaint = locks.nodes().at(0).detail;
+}
+
+life live(redlock::config const& settings)
+{
+    life seen;
+    asio::io_context context;
+    redlock::client locks(context.get_executor(), settings);
+    run(context, [&]() -> asio::awaitable<void> {
+        for (char const* const name : {"first", "second"}) {
+            redlock::mutex lock(locks, name, unhurried_lock());
+            boost::system::error_code ec;
+            redlock::lease held = co_await lock.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+            seen.results.push_back(ec);
+            seen.table = lock.last_attempt();
+            if (ec)
+                co_return;
+            co_await note(seen, locks, [&](auto token) { return held.extend(token); });
+            co_await note(seen, locks, [&](auto token) { return held.release(token); });
+        }
+    });
+    return seen;
+}
+
+struct missing_right {
+    char const* right;
+    std::size_t fails_at; ///< acquire, extend, release, and the same again
+    char const* words;
+};
+
+std::ostream& operator<<(std::ostream& out, missing_right const& row)
+{
+    return out << row.right;
+}
+
+constexpr missing_right rows[] = {
+    {"+get", 1, "extend: ERR The user executing the script"},
+    {"+pexpire", 1, "extend: ERR The user executing the script"},
+    {"+del", 2, "release: ERR The user executing the script"},
+    {"+eval", 1, "NOPERM User locker has no permissions to run the 'eval' command"},
+    {"+evalsha", 4, "NOPERM User locker has no permissions to run the 'evalsha' command"},
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(access_rules)
+
+BOOST_AUTO_TEST_CASE(the_documented_minimum_is_enough)
+{
+    guarded_server const guarded(rights_without("nothing"));
+    auto const seen = live(guarded.settings());
+    BOOST_TEST(seen.results.size() == 6U);
+    for (auto const& result : seen.results)
+        BOOST_TEST(!result, result.message());
+    BOOST_TEST(seen.complaint == "");
+    auto eye = guarded.eye();
+    BOOST_TEST(eye.keys().empty());
+    BOOST_TEST(eye.command({"ACL", "LOG"}) == "[]"); // nothing was tried in vain
+}
+
+BOOST_AUTO_TEST_CASE(the_minimum_is_enough_for_an_old_protocol)
+{
+    guarded_server const guarded(rights_without("nothing"));
+    auto settings = guarded.settings();
+    settings.nodes[0] += "?protocol=2";
+    for (auto const& result : live(settings).results)
+        BOOST_TEST(!result, result.message());
+}
+
+BOOST_AUTO_TEST_CASE(without_set_nothing_is_granted)
+{
+    guarded_server const guarded(rights_without("+set"));
+    auto const seen = live(guarded.settings());
+    BOOST_TEST_REQUIRE(seen.results.size() == 1U);
+    BOOST_TEST(seen.results[0] == make_error_code(redlock::errc::no_quorum));
+    BOOST_TEST((seen.table.at(0).result == redlock::node_result::refused));
+    BOOST_TEST((seen.table[0].error == server_error::noperm));
+    BOOST_TEST(seen.table[0].detail == "NOPERM User locker has no permissions to run the 'set' command");
+}
+
+BOOST_DATA_TEST_CASE(a_missing_right_is_named, rows, row)
+{
+    guarded_server const guarded(rights_without(row.right));
+    auto const seen = live(guarded.settings());
+    BOOST_TEST_REQUIRE(seen.results.size() > row.fails_at);
+    for (std::size_t i = 0; i != row.fails_at; ++i)
+        BOOST_TEST(!seen.results[i], seen.results[i].message());
+    BOOST_TEST(seen.results[row.fails_at] == make_error_code(redlock::errc::no_quorum));
+    BOOST_TEST((seen.complaint.find(row.words) != std::string::npos), seen.complaint);
+}
+
+BOOST_AUTO_TEST_CASE(other_keys_are_refused)
+{
+    guarded_server const guarded(rights_without("nothing"));
+    auto settings = guarded.settings();
+    settings.key_prefix = "other:";
+    auto const seen = live(settings);
+    BOOST_TEST_REQUIRE(seen.results.size() == 1U);
+    BOOST_TEST((seen.table.at(0).error == server_error::noperm));
+    BOOST_TEST((seen.table[0].detail.find("NOPERM") != std::string::npos), seen.table[0].detail);
+}
+
+BOOST_AUTO_TEST_CASE(a_right_that_only_an_operator_can_give_is_not_waited_for)
+{
+    guarded_server const guarded(rights_without("+set"));
+    asio::io_context context;
+    auto settings = guarded.settings();
+    redlock::client locks(context.get_executor(), settings);
+    auto options = unhurried_lock();
+    options.retry.outage_patience = std::chrono::hours{1}; // longer than run() waits
+    redlock::mutex lock(locks, "resource", options);
+    auto const result = run(context, [&]() -> asio::awaitable<boost::system::error_code> {
+        boost::system::error_code ec;
+        (void)co_await lock.acquire(asio::redirect_error(asio::use_awaitable, ec));
+        co_return ec;
+    });
+    BOOST_TEST(result == make_error_code(redlock::errc::no_quorum));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,286 @@
+#include "cluster.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::size_t const sizes[] = {1, 3, 5};
+
+/// After its first refusal the next attempt comes later than any limit used here.
+lock_options asks_once()
+{
+    auto options = long_lease();
+    options.retry.min_delay = 20h;
+    options.retry.max_delay = 20h;
+    return options;
+}
+
+void check_row(node_outcome const& row, std::string const& url, node_result result)
+{
+    BOOST_TEST(row.node == url);
+    BOOST_TEST(to_string(row.result) == to_string(result));
+    BOOST_TEST(row.round_trip.has_value());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(acquire)
+
+BOOST_DATA_TEST_CASE(takes_the_key_on_every_node_and_frees_it, sizes, count)
+{
+    cluster nodes(count);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("seat:42", {.ttl = 20s, .slack = 5s});
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.valid());
+        BOOST_TEST(to_string(held.state()) == "held");
+        BOOST_TEST(held.resource() == "seat:42");
+        BOOST_TEST(held.attempts() == 1U);
+        BOOST_TEST(held.waited().count() > 0);
+        BOOST_TEST(held.nonce().size() >= 32U); // 16 random bytes in hexadecimal
+
+        co_await until([&] { return held.votes() == count; });
+        BOOST_TEST(nodes.holders("seat:42", held.nonce()) == count);
+        for (std::size_t i = 0; i != count; ++i) {
+            BOOST_TEST(nodes.ask(i).pttl("seat:42") <= 25'000);
+            BOOST_TEST(nodes.ask(i).pttl("seat:42") > held.remaining() / 1ms);
+        }
+
+        co_await held.release();
+        BOOST_TEST(!held.valid());
+        BOOST_TEST(to_string(held.state()) == "released");
+        co_await until([&] { return nodes.no_keys(); });
+    });
+}
+
+BOOST_DATA_TEST_CASE(another_client_is_refused_and_told_by_whom, sizes, count)
+{
+    cluster nodes(count);
+    asio::io_context& context = nodes.context;
+    client other(context.get_executor(), nodes.settings);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex ours = nodes.lock();
+        mutex theirs(other, "lock", long_lease());
+        lease held = co_await ours.acquire();
+        co_await until([&] { return held.votes() == count; });
+
+        error_code ec;
+        lease refused = co_await theirs.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+        BOOST_TEST(ec == errc::contended);
+        BOOST_TEST(!refused);
+        auto const table = theirs.last_attempt();
+        BOOST_REQUIRE(table.size() == count);
+        auto const denied = std::ranges::count(table, node_result::held_by_other, &node_outcome::result);
+        BOOST_TEST(static_cast<std::size_t>(denied) == count / 2 + 1);
+        BOOST_TEST(nodes.holders("lock", held.nonce()) == count);
+
+        co_await held.release();
+        lease taken = co_await theirs.acquire();
+        BOOST_TEST(taken.valid());
+        BOOST_TEST(taken.nonce() != held.nonce());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(every_acquisition_has_a_nonce_of_its_own)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        std::vector<std::string> seen;
+        for (int i = 0; i != 600; ++i) { // more than one page of random bytes
+            lease held = co_await lock.acquire();
+            seen.emplace_back(held.nonce());
+            co_await held.release();
+        }
+        std::ranges::sort(seen);
+        BOOST_TEST((std::ranges::adjacent_find(seen) == seen.end()));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_table_tells_what_each_node_said)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        nodes.ask(0).command({"SET", "lock", "stranger"});
+        nodes.ask(1).command({"SADD", "lock", "no string"});
+        mutex lock = nodes.lock();
+        error_code const ec = co_await error_of(lock.try_acquire(asio::use_awaitable));
+        BOOST_TEST(ec == errc::contended);
+        auto const table = lock.last_attempt();
+        BOOST_REQUIRE(table.size() == 3U);
+        check_row(table[0], nodes.proxy(0).url(), node_result::held_by_other);
+        // SET NX asks whether the key exists, not what it is.
+        check_row(table[1], nodes.proxy(1).url(), node_result::held_by_other);
+        co_await until([&] { return !nodes.ask(2).exists("lock"); });
+        BOOST_TEST(nodes.ask(0).get("lock").value() == "stranger");
+        BOOST_TEST(nodes.ask(1).exists("lock"));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_exception_tells_the_whole_story)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        nodes.ask(0).command({"SET", "lock", "stranger"});
+        mutex lock = nodes.lock();
+        std::string said;
+        std::vector<node_outcome> table;
+        error_code code;
+        try {
+            (void)co_await lock.try_acquire();
+        } catch (lock_error const& e) {
+            said = e.what();
+            table = e.outcomes();
+            code = e.code();
+        }
+        BOOST_TEST(code == errc::contended);
+        BOOST_TEST(said == "contended: 0 of 1 granted; " + nodes.proxy(0).url() + " held by another");
+        BOOST_REQUIRE(table.size() == 1U);
+        check_row(table[0], nodes.proxy(0).url(), node_result::held_by_other);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(acquire_for_gives_up_with_attempts_and_results_in_its_message)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.ask(i).command({"SET", "lock", "stranger"});
+        lease warm = co_await nodes.lock("warm").acquire(asio::use_awaitable);
+        mutex lock = nodes.lock("lock", asks_once());
+        std::string said;
+        error_code code;
+        try {
+            (void)co_await lock.acquire_for(2s);
+        } catch (lock_error const& e) {
+            said = e.what();
+            code = e.code();
+        }
+        BOOST_TEST(code == errc::timed_out);
+        BOOST_TEST(said.starts_with("timed out after "), said);
+        BOOST_TEST(contains(said, " attempt"), said);
+        BOOST_TEST(contains(said, "last: contended: 0 of 3 granted; "), said);
+        BOOST_TEST(contains(said, " held by another"), said);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(acquire_for_makes_one_attempt_even_when_there_is_no_time)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire_for(0s);
+        BOOST_TEST(held.valid());
+        co_await held.release();
+        lease again = co_await lock.acquire_for(-1s);
+        BOOST_TEST(again.valid());
+        co_await again.release();
+
+        nodes.ask(0).command({"SET", "lock", "stranger"});
+        nodes.ask(1).command({"SET", "lock", "stranger"});
+        BOOST_TEST(co_await error_of(lock.acquire_for(0s, asio::use_awaitable)) == errc::timed_out);
+        BOOST_TEST(nodes.told->count(errc::contended) == 1);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(acquire_until_takes_any_clock)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease first = co_await lock.acquire_until(std::chrono::steady_clock::now() + 1h);
+        co_await first.release();
+        lease second = co_await lock.acquire_until(std::chrono::system_clock::now() + 1h);
+        co_await second.release();
+        nodes.ask(0).command({"SET", "lock", "stranger"});
+        nodes.ask(1).command({"SET", "lock", "stranger"});
+        auto const past = std::chrono::steady_clock::now() - 1h;
+        BOOST_TEST(co_await error_of(lock.acquire_until(past, asio::use_awaitable)) == errc::timed_out);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(max_attempts_end_the_waiting)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        nodes.ask(0).command({"SET", "lock", "stranger"});
+        auto options = long_lease();
+        options.retry.max_attempts = 3;
+        mutex lock = nodes.lock("lock", options);
+        BOOST_TEST(co_await error_of(lock.acquire(asio::use_awaitable)) == errc::contended);
+        BOOST_TEST(nodes.told->count(errc::contended) == 3);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_gets_the_lock_and_knows_how_long_it_took)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.ask(i).command({"SET", "lock", "stranger"});
+        std::optional<lease> got;
+        mutex lock = nodes.lock();
+        lock.acquire([&](error_code, lease granted) { got = std::move(granted); });
+        co_await until([&] { return nodes.told->count(errc::contended) >= 3; });
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.ask(i).command({"DEL", "lock"});
+        co_await until([&] { return got.has_value(); });
+        BOOST_TEST(got->valid());
+        BOOST_TEST(got->attempts() == nodes.told->attempts.size());
+        BOOST_TEST(got->attempts() > 3U);
+        co_await got->release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(extending_sets_the_full_expiry_again)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", {.ttl = 60s, .slack = 10s, .renew = false});
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.ask(i).command({"PEXPIRE", "lock", "30000"});
+        auto const before = held.expires_at();
+        co_await held.extend();
+        BOOST_TEST((held.expires_at() > before));
+        auto const extended = [&](probe& node) { return node.pttl("lock") > 30'000; };
+        co_await until([&] { return std::ranges::all_of(nodes.probes, extended); });
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(without_renewal_the_lock_expires_and_others_get_it)
+{
+    cluster nodes(3);
+    client other(nodes.context.get_executor(), nodes.settings);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lock_options brief{.ttl = 1s, .slack = 0ms, .renew = false, .node_timeout = 900ms};
+        mutex lock = nodes.lock("lock", brief);
+        lease held = co_await lock.acquire();
+        mutex rival(other, "lock", long_lease());
+        lease taken = co_await rival.acquire();
+        BOOST_TEST(!held.valid());
+        BOOST_TEST(to_string(held.state()) == "lost");
+        BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
+        BOOST_TEST(taken.valid());
+        co_await until([&] { return nodes.holders("lock", taken.nonce()) == 3; });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(max_hold_ends_a_lease_that_renews)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", {.ttl = 5s, .max_hold = 1s});
+        lease held = co_await lock.acquire();
+        BOOST_TEST((held.remaining() <= 1s));
+        BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::lease_lost);
+        BOOST_TEST(!held.valid());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "support/coro.hpp"
+
+#include <redlock/client.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/mutex.hpp>
+#include <redlock/node_outcome.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+/// What one attempt on one configuration came to, in every form in which a program can see it.
+struct attempt {
+    boost::system::error_code result;
+    std::vector<node_outcome> table;
+    std::vector<node_status> nodes;
+    std::string message; ///< of the exception, where it failed
+
+    bool granted() const { return !result; }
+    std::string const& detail(std::size_t node = 0) const { return table.at(node).detail; }
+};
+
+/// Slow machines and sanitizers stretch a handshake; nothing here is a matter of time.
+inline config unhurried(std::vector<std::string> urls)
+{
+    config settings;
+    settings.nodes = std::move(urls);
+    settings.reconnect.connect_timeout = std::chrono::seconds{20};
+    settings.health.response_timeout = std::chrono::seconds{20};
+    settings.assume_fresh = true;
+    return settings;
+}
+
+inline lock_options unhurried_lock()
+{
+    lock_options options;
+    options.ttl = std::chrono::seconds{60};
+    options.node_timeout = std::chrono::seconds{20};
+    return options;
+}
+
+/// A client of its own tries once; what it got it gives back.
+inline attempt try_once(config settings, std::string const& name = "resource")
+{
+    attempt seen;
+    boost::asio::io_context context;
+    client locks(context.get_executor(), std::move(settings));
+    mutex lock(locks, name, unhurried_lock());
+    run(context, [&]() -> boost::asio::awaitable<void> {
+        try {
+            lease held = co_await lock.try_acquire();
+            seen.table = lock.last_attempt();
+            auto const [failed] = co_await held.release(boost::asio::as_tuple(boost::asio::use_awaitable));
+            seen.result = failed;
+        } catch (lock_error const& e) {
+            seen.result = e.code();
+            seen.message = e.what();
+            seen.table = e.outcomes();
+        }
+    });
+    seen.nodes = locks.nodes();
+    return seen;
+}
+
+} // namespace redlock::test

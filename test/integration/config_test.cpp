@@ -1,0 +1,299 @@
+#include "attempt.hpp"
+#include "support/certificates.hpp"
+
+#include <boost/asio/thread_pool.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+using redlock::config;
+using redlock::lock_options;
+
+std::string const secret = "Xyzzy-Plugh";
+std::string const node = "redis://127.0.0.1:6379";
+
+/// The refusal's text; empty when it was accepted. In no case the password.
+template <class Make>
+std::string refusal(Make make)
+{
+    try {
+        make();
+    } catch (redlock::lock_error const& e) {
+        std::string const text = e.what();
+        BOOST_TEST(e.code() == make_error_code(redlock::errc::misconfigured));
+        BOOST_TEST(text.starts_with("misconfigured: "), text);
+        BOOST_TEST((text.find("Xyzzy") == std::string::npos), text);
+        BOOST_TEST((text.find("Plugh") == std::string::npos), text);
+        return text;
+    }
+    return {};
+}
+
+std::string of_client(config const& settings)
+{
+    asio::io_context context;
+    return refusal([&] { redlock::client(context.get_executor(), settings); });
+}
+
+std::string of_nodes(std::vector<std::string> const& urls)
+{
+    config settings;
+    settings.nodes = urls;
+    return of_client(settings);
+}
+
+std::string of_change(std::function<void(config&)> const& change)
+{
+    config settings;
+    settings.nodes = {node};
+    settings.password = secret;
+    change(settings);
+    return of_client(settings);
+}
+
+std::string of_lock(std::string const& name, lock_options const& options, config settings = {})
+{
+    asio::io_context context;
+    settings.nodes = {node};
+    redlock::client locks(context.get_executor(), settings);
+    return refusal([&] { redlock::mutex(locks, name, options); });
+}
+
+std::string of_options(std::function<void(lock_options&)> const& change)
+{
+    lock_options options;
+    change(options);
+    return of_lock("resource", options);
+}
+
+void names(std::string const& text, std::vector<std::string> const& parts)
+{
+    BOOST_TEST(!text.empty(), "accepted, without " << parts.front());
+    for (auto const& part : parts)
+        BOOST_TEST((text.find(part) != std::string::npos), text << " - without: " << part);
+}
+
+std::vector<std::string> many(std::size_t count)
+{
+    std::vector<std::string> urls;
+    for (std::size_t i = 0; i != count; ++i)
+        urls.push_back("redis://127.0.0.1:" + std::to_string(7000 + i));
+    return urls;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(configuration)
+
+BOOST_AUTO_TEST_CASE(of_nodes_needs_from_one_to_63)
+{
+    names(of_nodes({}), {"no nodes"});
+    BOOST_TEST(of_nodes({node}) == "");
+    BOOST_TEST(of_nodes(many(63)) == "");
+    names(of_nodes(many(64)), {"64 nodes", "63"});
+}
+
+BOOST_AUTO_TEST_CASE(refuses_one_server_with_two_votes)
+{
+    auto const twice = [](std::string const& a, std::string const& b) {
+        auto text = of_nodes({"redis://127.0.0.3:1", a, b});
+        names(text, {"are one server"});
+        return text;
+    };
+    names(twice(node, node), {node + " and " + node});
+    twice(node, "redis://127.0.0.1");
+    twice(node, "valkey://127.0.0.1:6379");
+    twice(node, "rediss://127.0.0.1:6379");
+    twice(node, "redis://[::ffff:127.0.0.1]:6379");
+    twice("redis://[::1]:1", "redis://[0:0::0:1]:1");
+    twice("redis://Node-A:1", "redis://node-a:1");
+    twice("redis://node-a:1", "redis://node-a.:1");
+    twice("redis://", "redis://localhost:6379");
+    names(twice(node, node + "/3"), {node + "/3"});
+    twice(node, "redis://locker:" + secret + "@127.0.0.1:6379");
+    twice("redis://:" + secret + "@node-a:1", "redis://:other@node-a:1/2?client_name=x");
+    twice("unix:///run/redis.sock", "unix:///run/redis.sock?db=2");
+    BOOST_TEST(of_nodes({node, "redis://127.0.0.1:6380", "redis://127.0.0.2:6379", "unix:///6379"}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(refuses_urls_it_does_not_understand)
+{
+    names(of_nodes({node, "http://10.0.0.1"}), {"node URL: http://10.0.0.1", "the scheme must be"});
+    names(of_nodes({""}), {"node URL", "scheme"});
+    names(of_nodes({"10.0.0.1:6379"}), {"10.0.0.1:6379", "scheme"});
+    names(of_nodes({"redis://a,b"}), {"redis://a,b", "one URL names one node"});
+    names(of_nodes({"redis://a:0"}), {"redis://a:0", "1 to 65535"});
+    names(of_nodes({"redis://a:65536"}), {"redis://a:65536", "1 to 65535"});
+    names(of_nodes({"redis://a/x"}), {"redis://a/x", "database"});
+    names(of_nodes({"unix://socket"}), {"unix://socket", "absolute path"});
+    names(of_nodes({node + "?colour=red"}), {node, "unknown option 'colour'"});
+    names(of_nodes({node + "?protocol=4"}), {"protocol must be 2 or 3"});
+    names(of_nodes({node + "?connect_timeout=5"}), {"connect_timeout", "unit"});
+    names(of_nodes({node + "?connect_timeout=0ms"}), {"connect_timeout must be longer than zero"});
+    names(of_nodes({node + "?tls_verify=false"}), {"tls_verify", "rediss://"});
+    names(of_nodes({"rediss://a?tls_verify=no"}), {"tls_verify must be true or false"});
+}
+
+BOOST_AUTO_TEST_CASE(shows_no_password_of_a_broken_url)
+{
+    for (std::string const& broken : {"redis://:" + secret + "@a:x", "redis://u:" + secret + "@@a", "redis://u:Xyzzy/Plugh@a",
+                                      "redis://u:Xyzzy#Plugh@a", "redis://u:Xyzzy?Plugh@a", "redis://u:Xyzzy Plugh@a",
+                                      "redis://u:Xyzzy:Plugh@a", "redis://u:%zz" + secret + "@a", "u:" + secret + "@a",
+                                      "redis://a?password=" + secret, "redis://a?client_name=Xyzzy%20Plugh",
+                                      "unix://:" + secret + "@a/socket", "http://u:" + secret + "@a"})
+        names(of_nodes({broken}), {"node URL"});
+}
+
+BOOST_AUTO_TEST_CASE(needs_a_password_with_a_user)
+{
+    names(of_change([](config& c) { c.username = "locker", c.password.clear(); }), {node, "a user name without a password"});
+    names(of_nodes({"redis://locker@127.0.0.1:6379"}), {node, "a user name without a password"});
+    BOOST_TEST(of_change([](config& c) { c.username = "locker"; }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(needs_times_that_make_sense)
+{
+    names(of_change([](config& c) { c.reconnect.min_delay = 0ms; }), {"reconnect.min_delay", "not 0 ms"});
+    names(of_change([](config& c) { c.reconnect.max_delay = -5ms; }), {"reconnect.max_delay", "not -5 ms"});
+    names(of_change([](config& c) { c.reconnect.min_delay = 70ms, c.reconnect.max_delay = 60ms; }),
+          {"reconnect.min_delay (70 ms) is above reconnect.max_delay (60 ms)"});
+    names(of_change([](config& c) { c.reconnect.connect_timeout = 0ms; }), {"connect_timeout", "not 0 ms"});
+    names(of_change([](config& c) { c.health.response_timeout = 0ms; }), {"health.response_timeout", "not 0 ms"});
+    names(of_change([](config& c) { c.health.check_interval = -1ms; }), {"health.check_interval"});
+    names(of_change([](config& c) { c.node_timeout = -1ms; }), {"node_timeout", "not -1 ms"});
+    names(of_change([](config& c) { c.node_timeout = 25h; }), {"node_timeout", "24 hours", "not 90000000 ms"});
+    BOOST_TEST(of_change([](config& c) { c.health.check_interval = 0ms; }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(needs_names_that_a_server_takes)
+{
+    for (std::string const& wrong : {std::string("two words"), std::string("line\n"), std::string("zero\0", 5), std::string("caf\xc3\xa9")})
+        names(of_change([&](config& c) { c.client_name = wrong; }), {"client_name"});
+    names(of_change([](config& c) { c.key_prefix = std::string(513, 'x'); }), {"key_prefix", "512"});
+    BOOST_TEST(of_change([](config& c) { c.client_name.clear(), c.key_prefix = std::string(512, 'x'); }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(needs_an_executor_that_serialises)
+{
+    asio::thread_pool pool(1);
+    config settings;
+    settings.nodes = {node};
+    names(refusal([&] { redlock::client(pool.get_executor(), settings); }), {"executor does not serialise", "strand"});
+    BOOST_TEST(refusal([&] { redlock::client(asio::make_strand(pool), settings); }) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(tls_configuration)
+
+namespace {
+
+struct papers_on_disk {
+    certificates papers;
+    temporary_directory place{"redlock-config"};
+
+    std::string written(std::string const& name, std::string const& content) const
+    {
+        std::ofstream(place.file(name)) << content;
+        return place.file(name);
+    }
+
+    static std::string of_tls(std::function<void(redlock::tls_settings&)> const& change)
+    {
+        config settings;
+        settings.nodes = {"rediss://127.0.0.1:6379"};
+        change(settings.tls);
+        return of_client(settings);
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(names_a_file_it_cannot_read, papers_on_disk)
+{
+    auto const absent = place.file("absent");
+    auto const empty = written("empty", "");
+    auto const junk = written("junk", "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n");
+    for (auto const& file : {absent, empty, junk}) {
+        names(of_tls([&](auto& tls) { tls.ca_file = file; }), {"rediss://127.0.0.1:6379", "CA file " + file + ": "});
+        names(of_tls([&](auto& tls) { tls.cert_file = file, tls.key_file = papers.client.key; }),
+              {"client certificate " + file + ": "});
+        names(of_tls([&](auto& tls) { tls.cert_file = papers.client.certificate, tls.key_file = file; }),
+              {"client key " + file + ": "});
+        names(of_tls([&](auto& tls) { tls.ca_dir = file; }), {"CA directory " + file + ": "});
+        names(of_nodes({"rediss://a?tls_ca=" + file}), {"rediss://a:6379", file});
+    }
+    BOOST_TEST(of_tls([&](auto& tls) { tls.ca_file = papers.authority.file(); }) == "");
+    BOOST_TEST(of_tls([&](auto& tls) { tls.ca_dir = place.path().string(); }) == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(needs_certificate_and_key_that_belong_together, papers_on_disk)
+{
+    names(of_tls([&](auto& tls) { tls.cert_file = papers.client.certificate; }), {"go together"});
+    names(of_tls([&](auto& tls) { tls.key_file = papers.client.key; }), {"go together"});
+    names(of_tls([&](auto& tls) {
+              tls.cert_file = papers.client.certificate;
+              tls.key_file = papers.strange_client.key;
+          }),
+          {"client key " + papers.strange_client.key, "mismatch"});
+    names(of_nodes({"rediss://a?tls_cert=" + papers.client.certificate}), {"go together"});
+}
+
+BOOST_FIXTURE_TEST_CASE(needs_somebody_to_trust, papers_on_disk)
+{
+    names(of_tls([](auto& tls) { tls.system_roots = false; }), {"no certificate authority to trust"});
+    BOOST_TEST(of_tls([](auto& tls) { tls.system_roots = false, tls.insecure = true; }) == "");
+    BOOST_TEST(of_tls([&](auto& tls) { tls.system_roots = false, tls.ca_file = papers.authority.file(); }) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(lock_configuration)
+
+BOOST_AUTO_TEST_CASE(needs_a_name_of_1_to_512_bytes)
+{
+    names(of_lock("", {}), {"name is empty"});
+    BOOST_TEST(of_lock("x", {}) == "");
+    BOOST_TEST(of_lock(std::string(512, 'x'), {}) == "");
+    names(of_lock(std::string(513, 'x'), {}), {"513 bytes", "512"});
+    BOOST_TEST(of_lock(std::string("\0\xff\r\n ", 5), {}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(needs_a_ttl_that_leaves_time_to_use_it)
+{
+    names(of_options([](auto& o) { o.ttl = 0ms; }), {"ttl", "not 0 ms"});
+    names(of_options([](auto& o) { o.ttl = -1s; }), {"ttl", "not -1000 ms"});
+    names(of_options([](auto& o) { o.ttl = 25h; }), {"ttl", "24 hours", "not 90000000 ms"});
+    names(of_options([](auto& o) { o.ttl = 22ms; }), {"ttl 22 ms is too small", "1 % and 2 ms", "20 ms (node_timeout)"});
+    BOOST_TEST(of_options([](auto& o) { o.ttl = 23ms; }) == "");
+    names(of_options([](auto& o) { o.ttl = 1s, o.node_timeout = 988ms; }), {"ttl 1000 ms is too small", "988 ms (node_timeout)"});
+    BOOST_TEST(of_options([](auto& o) { o.ttl = 1s, o.node_timeout = 987ms; }) == "");
+    config slow;
+    slow.node_timeout = 5s;
+    names(of_lock("resource", {.ttl = 5s}, slow), {"ttl 5000 ms is too small", "5000 ms (node_timeout)"});
+    BOOST_TEST(of_lock("resource", {}, slow) == "");
+}
+
+BOOST_AUTO_TEST_CASE(needs_slack_and_limits_that_make_sense)
+{
+    names(of_options([](auto& o) { o.slack = -1ms; }), {"slack", "is -1 ms"});
+    BOOST_TEST(of_options([](auto& o) { o.slack = 0ms; }) == "");
+    names(of_options([](auto& o) { o.node_timeout = 0ms; }), {"node_timeout", "not 0 ms"});
+    names(of_options([](auto& o) { o.max_hold = 0ms; }), {"max_hold", "not 0 ms"});
+    names(of_options([](auto& o) { o.retry.min_delay = 0ms; }), {"retry.min_delay", "not 0 ms"});
+    names(of_options([](auto& o) { o.retry.max_delay = 0ms; }), {"retry.max_delay", "not 0 ms"});
+    names(of_options([](auto& o) { o.retry.min_delay = 300ms; }), {"retry.min_delay (300 ms) is above retry.max_delay (200 ms)"});
+    names(of_options([](auto& o) { o.retry.outage_patience = -1ms; }), {"retry.outage_patience"});
+    BOOST_TEST(of_options([](auto& o) { o.retry.outage_patience = 0ms; }) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

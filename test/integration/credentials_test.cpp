@@ -1,0 +1,205 @@
+#include "attempt.hpp"
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace redlock::test;
+
+using redlock::server_error;
+
+/// Nothing else looks like it, whole or in part, and a URL must encode half of it.
+std::string const secret = "Xyzzy:Plugh@Hoard/Of?Gems#40%25 done";
+std::string const secret_in_url = "Xyzzy%3APlugh%40Hoard%2FOf%3FGems%2340%2525%20done";
+
+/// Everything an observer is told in words.
+class ear final : public redlock::observer {
+public:
+    void on_node(redlock::node_event const& e) noexcept override { heard.append(e.node).append(e.detail).append("\n"); }
+    std::string heard;
+};
+
+std::string everything(attempt const& seen)
+{
+    std::string text = seen.message + seen.result.message();
+    for (auto const& row : seen.table)
+        text += row.node + row.detail;
+    for (auto const& row : seen.nodes)
+        text += row.node + row.detail;
+    return text + summary(seen.table);
+}
+
+void never_shown(std::string const& text)
+{
+    for (char const* const part : {"Xyzzy", "Plugh", "Hoard", "Gems"})
+        BOOST_TEST((text.find(part) == std::string::npos), text);
+}
+
+attempt try_secretly(redlock::config settings)
+{
+    auto const listener = std::make_shared<ear>();
+    settings.observer = listener;
+    auto const seen = try_once(std::move(settings));
+    never_shown(everything(seen));
+    never_shown(listener->heard);
+    return seen;
+}
+
+std::string with_credentials(redis_server const& server, std::string const& credentials, std::string const& query = {})
+{
+    return "redis://" + credentials + "@127.0.0.1:" + std::to_string(server.port()) + query;
+}
+
+void refused(attempt const& seen, server_error error, std::string const& words)
+{
+    BOOST_TEST(seen.result == make_error_code(redlock::errc::no_quorum));
+    BOOST_TEST_REQUIRE(seen.table.size() == 1U);
+    BOOST_TEST((seen.table[0].result == redlock::node_result::refused));
+    BOOST_TEST((seen.table[0].error == error), to_string(seen.table[0].error));
+    BOOST_TEST((seen.detail().find(words) != std::string::npos), seen.detail());
+    BOOST_TEST((seen.message.find(words) != std::string::npos), seen.message);
+    BOOST_TEST((seen.nodes.at(0).detail.find(words) != std::string::npos), seen.nodes[0].detail);
+}
+
+void granted(attempt const& seen)
+{
+    BOOST_TEST(seen.granted(), seen.message);
+}
+
+std::string const locker = "user locker on >" + std::string("pw") + " ~* +@all";
+
+/// This client's own line of CLIENT LIST while it holds a lock.
+std::string connection_seen_by(redis_server const& server, redlock::config settings, std::string const& mark)
+{
+    asio::io_context context;
+    redlock::client locks(context.get_executor(), std::move(settings));
+    redlock::mutex lock(locks, "resource", unhurried_lock());
+    auto const list = run(context, [&]() -> asio::awaitable<std::string> {
+        redlock::lease held = co_await lock.acquire();
+        auto text = probe(server.port()).command({"CLIENT", "LIST"});
+        co_await held.release();
+        co_return text;
+    });
+    auto const at = list.find(mark);
+    BOOST_TEST_REQUIRE((at != std::string::npos), list);
+    auto const begin = list.rfind('\n', at) + 1; // npos + 1 is the first line
+    return ' ' + list.substr(begin, list.find('\n', at) - begin) + ' ';
+}
+
+bool has(std::string const& line, std::string const& field)
+{
+    return line.find(' ' + field + ' ') != std::string::npos;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(credentials)
+
+BOOST_AUTO_TEST_CASE(of_the_default_user)
+{
+    redis_server server({.password = secret});
+    for (char const* const query : {"", "?protocol=2"}) {
+        granted(try_secretly(unhurried({with_credentials(server, ':' + secret_in_url, query)})));
+        granted(try_secretly(unhurried({with_credentials(server, "default:" + secret_in_url, query)})));
+        auto settings = unhurried({server.url() + query});
+        settings.password = secret;
+        granted(try_secretly(settings));
+        settings.password = secret + "x";
+        refused(try_secretly(settings), server_error::wrongpass, "WRONGPASS");
+        settings.password.clear();
+        refused(try_secretly(settings), server_error::noauth, "NOAUTH");
+        refused(try_secretly(unhurried({with_credentials(server, ":Hoard" + secret_in_url, query)})),
+                server_error::wrongpass, "WRONGPASS");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_a_user)
+{
+    redis_server server({.acl = {"user default off", locker, "user other on >else ~* +@all", "user gone off >pw ~* +@all"}});
+    for (char const* const query : {"", "?protocol=2"}) {
+        granted(try_secretly(unhurried({with_credentials(server, "locker:pw", query)})));
+        refused(try_secretly(unhurried({with_credentials(server, "locker:else", query)})), server_error::wrongpass, "WRONGPASS");
+        refused(try_secretly(unhurried({with_credentials(server, "nobody:pw", query)})), server_error::wrongpass, "WRONGPASS");
+        refused(try_secretly(unhurried({with_credentials(server, "gone:pw", query)})), server_error::wrongpass, "WRONGPASS");
+        refused(try_secretly(unhurried({server.url() + query})), server_error::noauth, "NOAUTH");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_the_url_come_before_the_configurations)
+{
+    redis_server server({.acl = {"user default on >pw ~* +@all", locker, "user other on >else ~* +@all"}});
+    auto settings = unhurried({server.url()});
+    settings.username = "locker";
+    settings.password = "pw";
+    granted(try_secretly(settings));
+    settings.username = "other"; // now a wrong pair
+    refused(try_secretly(settings), server_error::wrongpass, "WRONGPASS");
+    settings.nodes = {with_credentials(server, "locker:pw")};
+    granted(try_secretly(settings));
+    // Either half alone is completed by the configuration's.
+    settings.nodes = {with_credentials(server, ":else")};
+    granted(try_secretly(settings));
+    settings.nodes = {with_credentials(server, "locker")};
+    granted(try_secretly(settings));
+}
+
+BOOST_AUTO_TEST_CASE(are_not_repeated_by_a_server_that_does_not_know_auth)
+{
+    // Such a server's complaint shows the first 128 bytes of the arguments.
+    redis_server server({.arguments = {"--rename-command", "AUTH", "", "--rename-command", "HELLO", ""}});
+    for (std::string const& password : {secret, "Xyzzy" + std::string(300, 'x')}) {
+        auto settings = unhurried({server.url()});
+        settings.password = password;
+        auto const seen = try_secretly(settings);
+        refused(seen, server_error::unknown_command, "AUTH: unknown command");
+        BOOST_TEST((everything(seen).find("xxxx") == std::string::npos), everything(seen));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(connection_settings)
+
+BOOST_AUTO_TEST_CASE(a_connection_tells_its_name_and_speaks_the_newest_protocol)
+{
+    redis_server server;
+    auto const line = connection_seen_by(server, unhurried({server.url()}), "name=redlock ");
+    BOOST_TEST(has(line, "resp=3"), line);
+    BOOST_TEST(has(line, "db=0"), line);
+    auto settings = unhurried({server.url()});
+    settings.client_name = "billing";
+    connection_seen_by(server, settings, "name=billing ");
+    settings.nodes[0] += "?client_name=invoices&protocol=2";
+    BOOST_TEST(has(connection_seen_by(server, settings, "name=invoices "), "resp=2"));
+    settings.client_name.clear();
+    settings.nodes = {server.url()};
+    connection_seen_by(server, settings, "name= ");
+}
+
+BOOST_AUTO_TEST_CASE(a_database_is_selected)
+{
+    redis_server server;
+    for (char const* const path : {"/5", "?db=5", "/5?protocol=2"}) {
+        auto const line = connection_seen_by(server, unhurried({server.url() + path}), "name=redlock ");
+        BOOST_TEST(has(line, "db=5"), line);
+    }
+    BOOST_TEST(has(connection_seen_by(server, unhurried({"unix://" + server.unix_path() + "?db=6"}), "name=redlock "), "db=6"));
+}
+
+BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_named)
+{
+    redis_server server;
+    for (char const* const path : {"/99", "/99?protocol=2", "/2147483647"}) {
+        auto const seen = try_once(unhurried({server.url() + path}));
+        refused(seen, server_error::other, "SELECT ");
+        refused(seen, server_error::other, "DB index is out of range");
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,144 @@
+#include "attempt.hpp"
+#include "interop_partner.hpp"
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace redlock::test;
+
+bool present(interop_partner const& partner)
+{
+    if (!partner.absent().empty())
+        std::printf("skipped: %s not available\n", partner.absent().c_str());
+    return partner.absent().empty();
+}
+
+/// A lock of theirs and a lock of ours are the same lock: the same key and a value that only its owner knows.
+class encounter {
+public:
+    encounter(interop_partner& partner, server_group& servers) : partner_(partner), servers_(servers) {}
+
+    asio::awaitable<void> they_exclude_us()
+    {
+        auto const held = partner_.ask("acquire resource 60000");
+        BOOST_TEST_REQUIRE(held.starts_with("held "), held);
+        for (auto const& server : servers_)
+            BOOST_TEST(probe(server->port()).get("resource").value_or("") == held.substr(5));
+        BOOST_TEST(co_await our_attempt() == make_error_code(redlock::errc::contended));
+        for (auto const& row : lock_.last_attempt())
+            BOOST_TEST((row.result == redlock::node_result::held_by_other || row.result == redlock::node_result::pending));
+        BOOST_TEST(partner_.ask("extend 60000") == "extended"); // our attempt has taken nothing from them
+        BOOST_TEST(partner_.ask("release") == "released");
+        BOOST_TEST(!co_await our_attempt());
+    }
+
+    asio::awaitable<void> we_exclude_them()
+    {
+        redlock::lease held = co_await lock_.acquire();
+        BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
+        co_await held.extend(); // their attempt has taken nothing from us
+        co_await held.release();
+        for (auto const& server : servers_)
+            BOOST_TEST(!probe(server->port()).exists("resource"));
+        auto const theirs = partner_.ask("acquire resource 60000");
+        BOOST_TEST(theirs.starts_with("held "), theirs);
+        BOOST_TEST(partner_.ask("release") == "released");
+    }
+
+    asio::awaitable<void> they_understand_our_value()
+    {
+        redlock::lease held = co_await lock_.acquire();
+        BOOST_TEST(partner_.ask("adopt resource " + std::string(held.nonce())) == "adopted");
+        BOOST_TEST(partner_.ask("extend 120000") == "extended");
+        for (auto const& server : servers_)
+            BOOST_TEST(probe(server->port()).pttl("resource") > 70'000);
+        BOOST_TEST(partner_.ask("release") == "released");
+        boost::system::error_code ec;
+        co_await held.extend(asio::redirect_error(asio::use_awaitable, ec));
+        BOOST_TEST(ec == make_error_code(redlock::errc::lease_lost));
+    }
+
+    asio::awaitable<void> we_respect_their_value()
+    {
+        redlock::lease held = co_await lock_.acquire();
+        for (auto const& server : servers_) // as if it had expired
+            probe(server->port()).command({"DEL", "resource"});
+        auto const theirs = partner_.ask("acquire resource 60000");
+        BOOST_TEST_REQUIRE(theirs.starts_with("held "), theirs);
+        boost::system::error_code ec;
+        co_await held.release(asio::redirect_error(asio::use_awaitable, ec));
+        BOOST_TEST(ec == make_error_code(redlock::errc::lease_lost));
+        BOOST_TEST(partner_.ask("extend 60000") == "extended");
+        BOOST_TEST(partner_.ask("release") == "released");
+    }
+
+    void play()
+    {
+        run(context_, [this] { return they_exclude_us(); });
+        run(context_, [this] { return we_exclude_them(); });
+        run(context_, [this] { return they_understand_our_value(); });
+        run(context_, [this] { return we_respect_their_value(); });
+    }
+
+private:
+    asio::awaitable<boost::system::error_code> our_attempt()
+    {
+        boost::system::error_code ec;
+        redlock::lease held = co_await lock_.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+        if (!ec)
+            co_await held.release();
+        co_return ec;
+    }
+
+    interop_partner& partner_;
+    server_group& servers_;
+    asio::io_context context_;
+    redlock::client locks_{context_.get_executor(), unhurried(servers_.urls())};
+    redlock::mutex lock_{locks_, "resource", unhurried_lock()};
+};
+
+void meet_redlock_js(std::string const& version)
+{
+    auto const modules = node_modules();
+    if (modules.empty())
+        return;
+    server_group servers(3);
+    std::vector<std::string> command{"node", interop_program("redlock_js.js"), modules, version};
+    for (auto const& server : servers)
+        command.push_back(std::to_string(server->port()));
+    interop_partner partner(command);
+    if (present(partner))
+        encounter(partner, servers).play();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(interoperability)
+
+BOOST_AUTO_TEST_CASE(with_the_lock_of_redis_py)
+{
+    server_group servers(1);
+    interop_partner partner({"/usr/bin/python3", interop_program("redis_py.py"), std::to_string(servers[0].port())});
+    if (present(partner))
+        encounter(partner, servers).play();
+}
+
+BOOST_AUTO_TEST_CASE(with_redlock_4_for_node)
+{
+    meet_redlock_js("4");
+}
+
+BOOST_AUTO_TEST_CASE(with_redlock_5_for_node)
+{
+    meet_redlock_js("5");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,207 @@
+#include "attempt.hpp"
+#include "support/certificates.hpp"
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <openssl/x509.h>
+#include <string>
+
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+using namespace redlock::test;
+using redlock::node_result;
+
+bool says(std::string const& text, std::string const& words)
+{
+    return text.find(words) != std::string::npos;
+}
+
+redlock::config trusting(redis_server const& server, std::string const& authority)
+{
+    auto settings = unhurried({server.tls_url()});
+    settings.tls.ca_file = authority;
+    return settings;
+}
+
+std::string at_localhost(redis_server const& server, std::string const& query = {})
+{
+    return "rediss://localhost:" + std::to_string(server.tls_port()) + query;
+}
+
+void granted(attempt const& seen)
+{
+    BOOST_TEST(seen.granted(), seen.message);
+}
+
+/// Nobody was told anything over this connection, and every view of the failure tells the reason.
+void refused(attempt const& seen, std::string const& reason)
+{
+    BOOST_TEST(seen.result == make_error_code(redlock::errc::no_quorum));
+    BOOST_TEST_REQUIRE(seen.table.size() == 1U);
+    BOOST_TEST((seen.table[0].result == node_result::unreachable));
+    BOOST_TEST(says(seen.detail(), reason), seen.detail());
+    BOOST_TEST(says(seen.message, reason), seen.message);
+    BOOST_TEST((seen.nodes.at(0).state == redlock::node_state::down));
+    BOOST_TEST(says(seen.nodes[0].detail, reason), seen.nodes[0].detail);
+}
+
+/// The name that OpenSSL looks a CA up by, in a directory.
+void hash_into(fs::path const& directory, std::string const& authority)
+{
+    asio::ssl::context reader(asio::ssl::context::tls_client);
+    reader.load_verify_file(authority);
+    auto* const known = X509_STORE_get1_all_certs(SSL_CTX_get_cert_store(reader.native_handle()));
+    char name[16];
+    std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(sk_X509_value(known, 0)));
+    sk_X509_pop_free(known, X509_free);
+    fs::create_directories(directory);
+    fs::copy_file(authority, directory / name);
+}
+
+struct server_with_tls {
+    certificates papers;
+    redis_server server{{.tls = papers.server}};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(tls)
+
+BOOST_FIXTURE_TEST_CASE(an_authority_file_is_trusted, server_with_tls)
+{
+    granted(try_once(trusting(server, papers.authority.file())));
+    granted(try_once(unhurried({server.tls_url() + "?tls_ca=" + papers.authority.file()})));
+    auto valkeys = trusting(server, papers.authority.file());
+    valkeys.nodes = {"valkeys://127.0.0.1:" + std::to_string(server.tls_port())};
+    granted(try_once(valkeys));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_authority_directory_is_trusted, server_with_tls)
+{
+    temporary_directory const place("redlock-ca");
+    hash_into(place.path() / "known", papers.authority.file());
+    hash_into(place.path() / "strange", papers.stranger.file());
+    auto settings = unhurried({server.tls_url()});
+    settings.tls.ca_dir = place.file("known");
+    granted(try_once(settings));
+    granted(try_once(unhurried({server.tls_url() + "?tls_ca_dir=" + place.file("known")})));
+    settings.tls.ca_dir = place.file("strange");
+    refused(try_once(settings), "unable to get local issuer certificate");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_system_does_not_know_a_private_authority, server_with_tls)
+{
+    refused(try_once(unhurried({server.tls_url()})), "unable to get local issuer certificate");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_file_of_authorities_replaces_the_systems, server_with_tls)
+{
+    refused(try_once(trusting(server, papers.stranger.file())), "unable to get local issuer certificate");
+    // The URL's authority replaces the configuration's: both ways.
+    auto settings = trusting(server, papers.stranger.file());
+    settings.nodes = {server.tls_url() + "?tls_ca=" + papers.authority.file()};
+    granted(try_once(settings));
+    settings = trusting(server, papers.authority.file());
+    settings.nodes = {server.tls_url() + "?tls_ca=" + papers.stranger.file()};
+    refused(try_once(settings), "unable to get local issuer certificate");
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_for_another_name_is_refused_unless_that_name_is_wanted)
+{
+    certificates papers;
+    redis_server server({.tls = papers.misnamed});
+    auto settings = trusting(server, papers.authority.file());
+    refused(try_once(settings), "IP address mismatch, wanted 127.0.0.1");
+    settings.nodes = {at_localhost(server)};
+    refused(try_once(settings), "hostname mismatch, wanted localhost");
+    settings.tls.server_name = "elsewhere.invalid";
+    granted(try_once(settings));
+    settings.tls.server_name = "else.invalid";
+    refused(try_once(settings), "hostname mismatch, wanted else.invalid");
+    settings.nodes = {at_localhost(server, "?tls_sni=elsewhere.invalid")};
+    granted(try_once(settings));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_matched_whole)
+{
+    certificates papers;
+    redis_server server({.tls = papers.authority.issue_server({"DNS:*.redis.invalid"})});
+    auto settings = trusting(server, papers.authority.file());
+    for (char const* const wrong : {"redis.invalid", "a.b.redis.invalid", "a.redis.invalid.example", "*"}) {
+        settings.tls.server_name = wrong;
+        refused(try_once(settings), "hostname mismatch");
+    }
+    settings.tls.server_name = "a.redis.invalid";
+    granted(try_once(settings));
+}
+
+BOOST_AUTO_TEST_CASE(an_address_is_matched_against_addresses_only)
+{
+    certificates papers;
+    redis_server by_address({.tls = papers.authority.issue_server({"IP:127.0.0.1"})});
+    granted(try_once(trusting(by_address, papers.authority.file())));
+    auto named = trusting(by_address, papers.authority.file());
+    named.nodes = {at_localhost(by_address)};
+    refused(try_once(named), "hostname mismatch");
+    redis_server by_name({.tls = papers.authority.issue_server({"DNS:127.0.0.1", "DNS:localhost"})});
+    refused(try_once(trusting(by_name, papers.authority.file())), "IP address mismatch");
+    redis_server elsewhere({.tls = papers.authority.issue_server({"IP:127.0.0.2"})});
+    refused(try_once(trusting(elsewhere, papers.authority.file())), "IP address mismatch");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_roots_dot_is_no_part_of_the_name, server_with_tls)
+{
+    auto settings = trusting(server, papers.authority.file());
+    settings.nodes = {"rediss://localhost.:" + std::to_string(server.tls_port())};
+    granted(try_once(settings));
+}
+
+BOOST_AUTO_TEST_CASE(an_expired_certificate_is_refused)
+{
+    certificates papers;
+    redis_server server({.tls = papers.expired});
+    refused(try_once(trusting(server, papers.authority.file())), "certificate has expired");
+}
+
+BOOST_AUTO_TEST_CASE(a_client_certificate_does_not_make_a_server)
+{
+    certificates papers;
+    redis_server server({.tls = papers.client});
+    auto settings = trusting(server, papers.authority.file());
+    settings.tls.server_name = "redlock-client";
+    refused(try_once(settings), "certificate verify failed");
+}
+
+BOOST_AUTO_TEST_CASE(only_insecure_accepts_what_cannot_be_verified)
+{
+    certificates papers;
+    redis_server server({.tls = papers.expired});
+    auto settings = unhurried({at_localhost(server)});
+    settings.tls.insecure = true;
+    granted(try_once(settings));
+    granted(try_once(unhurried({server.tls_url() + "?tls_verify=false"})));
+    settings.nodes = {at_localhost(server, "?tls_verify=true&tls_ca=" + papers.authority.file())};
+    refused(try_once(settings), "certificate has expired");
+}
+
+BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, server_with_tls)
+{
+    auto const plain_on_tls = try_once(unhurried({"redis://127.0.0.1:" + std::to_string(server.tls_port())}));
+    BOOST_TEST(plain_on_tls.result == make_error_code(redlock::errc::no_quorum));
+    BOOST_TEST((plain_on_tls.table.at(0).result == node_result::unreachable));
+    auto settings = unhurried({"rediss://127.0.0.1:" + std::to_string(server.port())});
+    settings.tls.insecure = true;
+    settings.reconnect.connect_timeout = std::chrono::seconds{1}; // either side may wait for the other to speak
+    auto const tls_on_plain = try_once(settings);
+    BOOST_TEST(tls_on_plain.result == make_error_code(redlock::errc::no_quorum));
+    BOOST_TEST((tls_on_plain.table.at(0).result != node_result::granted));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
