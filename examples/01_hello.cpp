@@ -1,7 +1,8 @@
-// One coroutine takes a lock and gives it back. Run: 01_hello redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+// One coroutine takes a lock and gives it back. Run: 01_hello redis://10.0.0.1 redis://10.0.0.2 …
 #include <redlock/redlock.hpp>
 
 #include <boost/asio.hpp>
+
 #include <iostream>
 
 namespace asio = boost::asio;

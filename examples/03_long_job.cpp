@@ -1,10 +1,9 @@
-// A long job under a lock: `with_lock` acquires, renews while the job runs, cancels it the moment the lease can no
-// longer be trusted, awaits its unwinding, and releases. Three ends: the job finishes; its caller cancels it; the
-// lease is lost because two of three servers die.
+// A long job under a lock: `with_lock` acquires, renews while the job runs, cancels it the moment the lease
+// can no longer be trusted, awaits its unwinding, and releases. Three ends: the job finishes; its caller
+// cancels it; the lease is lost because two of three servers die.
 // Run: 03_long_job                  with three Redis servers of its own
 //      03_long_job redis://a:6379…  with yours; the third end is left out, since it kills servers
 #include "local_redis.hpp"
-
 #include <redlock/redlock.hpp>
 
 #include <boost/asio.hpp>
@@ -12,7 +11,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// Work of many small steps. `progress` outlives the job, so that what was done before an abrupt end is known.
+/// Work of many small steps. `progress` outlives the job: what was done before an abrupt end is known.
 asio::awaitable<void> reindex(redlock::lease& held, int steps, int& progress)
 {
     asio::steady_timer work(co_await asio::this_coro::executor);
@@ -22,8 +21,8 @@ asio::awaitable<void> reindex(redlock::lease& held, int steps, int& progress)
             co_await work.async_wait(asio::use_awaitable); // a cancellation arrives here, as an exception
         }
     } catch (boost::system::system_error const& end) {
-        std::cout << "  the job stops after " << progress << " of " << steps << " steps: " << end.code().message()
-                  << "; lease " << to_string(held.state()) << '\n';
+        std::cout << "  the job stops after " << progress << " of " << steps
+                  << " steps: " << end.code().message() << "; lease " << to_string(held.state()) << '\n';
         throw;
     }
 }
@@ -43,11 +42,12 @@ auto outcome_into(boost::system::error_code& result)
 
 /// One run of the job on a context of its own. `disturb` is called when the job has made five steps.
 template <class Disturb>
-boost::system::error_code run_job(std::vector<std::string> const& urls, int steps, int& progress, Disturb disturb)
+boost::system::error_code run_job(std::vector<std::string> const& urls, int steps, int& progress,
+                                  Disturb disturb)
 {
     progress = 0;
     asio::io_context context;
-    // The servers were started a moment ago: nothing can have been lost by a restart. Leave it out with your own.
+    // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
     redlock::client locks{context.get_executor(), {.nodes = urls, .assume_fresh = true}};
     redlock::mutex index{locks, "index:products", {.ttl = 600ms}};
 
@@ -95,7 +95,8 @@ int main(int argc, char** argv)
     promises.keep(is_free(nodes.urls), "the lock is free at once");
 
     std::cout << "The caller cancels:\n";
-    ended = run_job(nodes.urls, 500, progress, [](auto& stop) { stop.emit(asio::cancellation_type::terminal); });
+    ended =
+        run_job(nodes.urls, 500, progress, [](auto& stop) { stop.emit(asio::cancellation_type::terminal); });
     promises.keep(ended == asio::error::operation_aborted, "with_lock says: " + ended.message());
     promises.keep(is_free(nodes.urls), "the lock is free at once");
 

@@ -1,20 +1,19 @@
 // For those who come from the Ruby gem redis-objects.
 //
-//   there                                           here
-//   ---------------------------------------------   -------------------------------------------------------------
-//   lock :payout, timeout: 5, expiration: 15        redlock::mutex{locks, "account:7:payout_lock", {.ttl = 15s}}
-//   account.payout_lock.lock { pay }                lease = co_await lock.acquire_for(5s); …; co_await lease.release();
-//   Redis::Lock::LockTimeout                        boost::system::system_error, code() == redlock::errc::timed_out
-//   tries every 0.1 s                               random pauses, .retry.min_delay to .max_delay
-//   the expiration is final                         .renew = false; the default renews until the release
-//   no expiration: a crashed holder blocks for ever not possible: every key expires
-//   a holder that overran deletes what it finds     release() deletes only its own key and says lease_lost
-//   one Redis                                       one URL, or three or five: a majority decides
+//   there                                      here
+//   ----------------------------------------   ------------------------------------------------------------
+//   lock :payout, timeout: 5, expiration: 15   redlock::mutex{locks, "account:7:payout_lock", {.ttl = 15s}}
+//   account.payout_lock.lock { pay }           co_await lock.acquire_for(5s), pay, co_await lease.release()
+//   Redis::Lock::LockTimeout                   system_error whose code() == redlock::errc::timed_out
+//   tries every 0.1 s                          random pauses, .retry.min_delay to .max_delay
+//   the expiration is final                    .renew = false; the default renews until the release
+//   no expiration: a dead holder blocks all    not possible: every key expires
+//   who overran deletes what he finds          release() deletes only its own key and says lease_lost
+//   one Redis                                  one URL, or three or five: a majority decides
 //
 // Run: 04_from_redis_objects                  with three Redis servers of its own
 //      04_from_redis_objects redis://a:6379…  with yours
 #include "local_redis.hpp"
-
 #include <redlock/redlock.hpp>
 
 #include <boost/asio.hpp>
@@ -32,7 +31,7 @@ struct account {
     static constexpr auto timeout = 300ms;
 };
 
-/// The block form. An exception in the block frees the lock, too: the lease's destructor does it in the background.
+/// The block form. An exception in the block frees the lock, too: ~lease does it in the background.
 template <class Block>
 asio::awaitable<void> lock(account& owner, Block& block)
 {
@@ -70,7 +69,8 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     auto pay = [&]() -> asio::awaitable<void> {
         auto nothing = []() -> asio::awaitable<void> { co_return; };
         auto const refused = co_await error_of(second, nothing);
-        promises.keep(refused == redlock::errc::timed_out, "while one is in the block, another one's lock times out");
+        promises.keep(refused == redlock::errc::timed_out,
+                      "while one is in the block, another one's lock times out");
         paid = true;
     };
     auto ended = co_await error_of(first, pay);
@@ -78,7 +78,8 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
 
     std::cout << "An exception leaves the block:\n";
     auto fail = []() -> asio::awaitable<void> {
-        throw boost::system::system_error(make_error_code(boost::system::errc::io_error), "the bank is closed");
+        throw boost::system::system_error(make_error_code(boost::system::errc::io_error),
+                                          "the bank is closed");
         co_return;
     };
     ended = co_await error_of(first, fail);
@@ -97,7 +98,8 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
         co_await next.release();
     };
     ended = co_await error_of(first, overrun);
-    promises.keep(ended == redlock::errc::lease_lost, "the one who overran is told, and deletes nobody's key");
+    promises.keep(ended == redlock::errc::lease_lost,
+                  "the one who overran is told, and deletes nobody's key");
 }
 
 int main(int argc, char** argv)
@@ -105,7 +107,7 @@ int main(int argc, char** argv)
     example::nodes nodes(argc, argv);
     example::promises promises;
     asio::io_context context;
-    // The servers were started a moment ago: nothing can have been lost by a restart. Leave it out with your own.
+    // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
     redlock::client locks{context.get_executor(), {.nodes = nodes.urls, .assume_fresh = true}};
     auto done = asio::co_spawn(context, show(locks, promises), asio::use_future);
     context.run();

@@ -1,23 +1,22 @@
-// For those who wrote their lock with Spring Data's RedisTemplate and two scripts: a lock object that keeps key, owner,
-// lock timeout, start and acquire time and the number of tries, or null.
+// For those who wrote their lock with Spring Data's RedisTemplate and two scripts: a lock object that keeps
+// key, owner, lock timeout, start and acquire time and the number of tries, or null.
 //
-//   there                                             here
-//   -----------------------------------------------   --------------------------------------------------------------
-//   SET KEYS[1] ARGV[1] NX PX ARGV[2]                 what every node is sent
-//   UUID owner                                        lease.nonce(), fresh for every try
-//   lockTimeout                                       .ttl; renewed until the release unless .renew = false
-//   tryLockTimeout, 0 = for ever                      acquire_for(time); acquire()
-//   Thread.sleep(50) between tries                    .retry = {.min_delay = 50ms, .max_delay = 50ms}; up to 50 ms, random
-//   tryCount                                          .retry.max_attempts, lease.attempts()
-//   null when it did not get the lock                 an empty lease and the reason: contended, timed_out, no_quorum, …
-//   lock.getKey(), getStartTime(), getAcquireTime()   lease.resource(), lease.waited(), lease.remaining()
-//   compare, then DEL                                 lease.release()
-//   compare, then SET (compareAndSet)                 lease.extend(): the same owner, the full time again
+//   there                                  here
+//   ------------------------------------   ------------------------------------------------------------------
+//   SET KEYS[1] ARGV[1] NX PX ARGV[2]      what every node is sent
+//   UUID owner                             lease.nonce(), fresh for every try
+//   lockTimeout                            .ttl; renewed until the release unless .renew = false
+//   tryLockTimeout, 0 = for ever           acquire_for(time); acquire()
+//   sleep(50) between tries                .retry = {.min_delay = 50ms, .max_delay = 50ms}: random, to 50 ms
+//   tryCount                               .retry.max_attempts; lease.attempts()
+//   null: did not get the lock             an empty lease and the reason: contended, timed_out, no_quorum …
+//   getKey(), getStartTime(), …            lease.resource(), lease.waited(), lease.remaining()
+//   compare, then DEL                      lease.release()
+//   compare, then SET (compareAndSet)      lease.extend(): the same owner, the full time again
 //
 // Run: 05_from_spring_redis_template                  with three Redis servers of its own
 //      05_from_spring_redis_template redis://a:6379…  with yours
 #include "local_redis.hpp"
-
 #include <redlock/redlock.hpp>
 
 #include <boost/asio.hpp>
@@ -45,7 +44,7 @@ public:
     /// Empty instead of null; `reason` says why.
     asio::awaitable<redlock::lease> lock(error_code& reason)
     {
-        auto const token = asio::redirect_error(asio::use_awaitable, reason);
+        auto token = asio::redirect_error(asio::use_awaitable, reason);
         if (try_lock_timeout_ == 0ms)
             co_return co_await mutex_.acquire(token);
         co_return co_await mutex_.acquire_for(try_lock_timeout_, token);
@@ -58,7 +57,9 @@ private:
 
 void print(redlock::lease const& lock)
 {
-    auto const ms = [](auto time) { return std::chrono::duration_cast<std::chrono::milliseconds>(time).count(); };
+    auto const ms = [](auto time) {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    };
     std::cout << "  key " << lock.resource() << ", owner " << lock.nonce() << "\n  tries " << lock.attempts()
               << ", waited " << ms(lock.waited()) << " ms, valid for " << ms(lock.remaining()) << " ms, on "
               << lock.votes() << " nodes\n";
@@ -72,7 +73,8 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     redlock::lease lock = co_await first.lock(reason);
     promises.keep(!reason && lock.valid(), "the lock is held");
     print(lock);
-    promises.keep(lock.resource() == "stock:1" && lock.attempts() == 1, "it knows its key and its number of tries");
+    promises.keep(lock.resource() == "stock:1" && lock.attempts() == 1,
+                  "it knows its key and its number of tries");
 
     std::cout << "Another one gives up after a time:\n";
     redis_lock patient(locks, "stock:1", {.try_lock_timeout = 200ms});
@@ -99,7 +101,7 @@ int main(int argc, char** argv)
     example::nodes nodes(argc, argv);
     example::promises promises;
     asio::io_context context;
-    // The servers were started a moment ago: nothing can have been lost by a restart. Leave it out with your own.
+    // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
     redlock::client locks{context.get_executor(), {.nodes = nodes.urls, .assume_fresh = true}};
     auto done = asio::co_spawn(context, show(locks, promises), asio::use_future);
     context.run();

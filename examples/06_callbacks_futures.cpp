@@ -1,9 +1,9 @@
-// The same operations without coroutines: callbacks, futures, deferred operations, tuples, cancellation slots, and a
-// completion on an executor of the caller's choice. Every operation takes any completion token as its last argument.
+// The same operations with other completion tokens than a coroutine's: callbacks, futures, deferred
+// operations, tuples, cancellation slots, and a completion on an executor of the caller's choice. The token
+// is always the last argument.
 // Run: 06_callbacks_futures                  with three Redis servers of its own
 //      06_callbacks_futures redis://a:6379…  with yours
 #include "local_redis.hpp"
-
 #include <redlock/redlock.hpp>
 
 #include <boost/asio.hpp>
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 redlock::config settings(std::vector<std::string> urls)
 {
-    // The servers were started a moment ago: nothing can have been lost by a restart. Leave it out with your own.
+    // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
     return {.nodes = std::move(urls), .assume_fresh = true};
 }
 
@@ -29,7 +29,8 @@ void with_callbacks(std::vector<std::string> const& urls, example::promises& pro
     door.acquire([&](error_code ec, redlock::lease lease) {
         promises.keep(!ec && lease.valid(), "a callback gets the lease");
         auto held = std::make_shared<redlock::lease>(std::move(lease));
-        held->lost([](error_code reason) { std::cout << "  end of the lease: " << reason.message() << '\n'; });
+        held->lost(
+            [](error_code reason) { std::cout << "  end of the lease: " << reason.message() << '\n'; });
         held->release([&, held](error_code failure) { was_released = !failure; });
     });
     context.run();
@@ -51,7 +52,8 @@ void with_futures(std::vector<std::string> const& urls, example::promises& promi
         door.try_acquire(asio::use_future).get();
         promises.keep(false, "a second one is refused");
     } catch (boost::system::system_error const& e) {
-        promises.keep(e.code() == redlock::errc::contended, std::string("a second one is refused: ") + e.what());
+        promises.keep(e.code() == redlock::errc::contended,
+                      std::string("a second one is refused: ") + e.what());
     }
     std::cout << "  " << summary(door.last_attempt()) << '\n'; // what a future's exception cannot carry
     lease.release(asio::use_future).get();
@@ -77,10 +79,12 @@ asio::awaitable<void> with_deferred(redlock::client& locks, example::promises& p
 
     asio::cancellation_signal stop;
     error_code stopped;
-    door.acquire(asio::bind_cancellation_slot(stop.slot(), [&](error_code e, redlock::lease) { stopped = e; }));
+    door.acquire(
+        asio::bind_cancellation_slot(stop.slot(), [&](error_code e, redlock::lease) { stopped = e; }));
     stop.emit(asio::cancellation_type::terminal);
     co_await lease.release();
-    promises.keep(stopped == asio::error::operation_aborted, "a slot cancels one waiter, and leaves it with nothing");
+    promises.keep(stopped == asio::error::operation_aborted,
+                  "a slot cancels one waiter, and leaves it with nothing");
 }
 
 /// The completion runs where its handler belongs, whatever thread serves the sockets.

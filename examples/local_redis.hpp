@@ -31,7 +31,8 @@
 // What the examples share: Redis servers of their own, so that they run without any preparation. Linux.
 namespace example {
 
-/// A `redis-server` on a free loopback port, in a directory of its own; it ends with this object or this process.
+/// A `redis-server` on a free loopback port, in a directory of its own; it ends with this object or this
+/// process.
 class local_redis {
 public:
     explicit local_redis(std::vector<std::string> arguments = {}) : arguments_(std::move(arguments))
@@ -72,7 +73,8 @@ public:
         ::waitpid(pid_, nullptr, WUNTRACED);
     }
 
-    /// Starts the server on its port, empty unless its arguments say that it persists. Returns when it answers.
+    /// Starts the server on its port, empty unless its arguments say that it persists. Returns when it
+    /// answers.
     void start()
     {
         pid_t const parent = ::getpid();
@@ -90,10 +92,12 @@ public:
                 return;
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
-        throw std::runtime_error("redis-server does not start; is it installed? See " + directory_.string() + "/log");
+        throw std::runtime_error("redis-server does not start; is it installed? See " + directory_.string() +
+                                 "/log");
     }
 
-    /// The first line of the answer to an inline command, read without the library: what is on the server itself.
+    /// The first line of the answer to an inline command, read without the library: what is on the server
+    /// itself.
     [[nodiscard]] std::string ask(std::string const& command) const
     {
         namespace asio = boost::asio;
@@ -114,8 +118,8 @@ public:
     [[nodiscard]] std::filesystem::path const& directory() const { return directory_; }
 
 private:
-    // Bound and never listening, so that the port is nobody else's between two lives of the server; SO_REUSEADDR on
-    // both sockets lets the server listen there (ip(7), socket(7)).
+    // Bound and never listening, so that the port is nobody else's between two lives of the server;
+    // SO_REUSEADDR on both sockets lets the server listen there (ip(7), socket(7)).
     void reserve_port()
     {
         reservation_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -137,9 +141,21 @@ private:
         if (::getppid() != parent) // it died before the line above
             ::_exit(126);
         ::close_range(3, ~0U, 0); // the sockets of the clients in this process, above all
-        std::vector<std::string> words{"redis-server", "--bind",       "127.0.0.1", "--port",       std::to_string(port_),
-                                       "--dir",        directory_,     "--logfile", "log",          "--save",
-                                       "",             "--appendonly", "no",        "--maxmemory-policy", "noeviction"};
+        std::vector<std::string> words{"redis-server",
+                                       "--bind",
+                                       "127.0.0.1",
+                                       "--port",
+                                       std::to_string(port_),
+                                       "--dir",
+                                       directory_,
+                                       "--logfile",
+                                       "log",
+                                       "--save",
+                                       "",
+                                       "--appendonly",
+                                       "no",
+                                       "--maxmemory-policy",
+                                       "noeviction"};
         words.insert(words.end(), arguments_.begin(), arguments_.end());
         std::vector<char*> pointers;
         for (std::string& word : words)

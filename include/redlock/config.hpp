@@ -12,11 +12,11 @@ namespace redlock {
 /// TLS for every `rediss://` and `valkeys://` node; `tls_*` keys in a node's URL win over these.
 struct tls_settings {
     bool system_roots = true; ///< trust the system's certificate authorities when no `ca_file` or `ca_dir` is given
-    std::string ca_file{};      ///< PEM file of trusted authorities
-    std::string ca_dir{};       ///< directory of trusted authorities, hashed names
-    std::string cert_file{};    ///< client certificate chain, PEM
-    std::string key_file{};     ///< client key, PEM
-    std::string server_name{};  ///< name to send (SNI) and to verify; default: the URL's host
+    std::string ca_file{};    ///< PEM file of trusted authorities
+    std::string ca_dir{};     ///< directory of trusted authorities, hashed names
+    std::string cert_file{};  ///< client certificate chain, PEM
+    std::string key_file{};   ///< client key, PEM
+    std::string server_name{}; ///< name to send (SNI) and to verify; default: the URL's host
     bool insecure = false;    ///< accept any certificate: anybody in between can read and forge votes
 };
 
@@ -49,8 +49,8 @@ struct config {
     tls_settings tls{};
     reconnect_settings reconnect{};
     health_settings health{};
-    /// False: a node younger than the largest key TTL may have lost locks and does not vote yet.
-    /// True: the nodes are known to be new (tests, demos, brand-new clusters).
+    /// The nodes are known to be new (tests, demos, brand-new clusters): none can have lost locks in a restart. Accepted
+    /// and without effect as long as every node may vote at once.
     bool assume_fresh = false;
     std::shared_ptr<redlock::observer> observer{}; ///< told of what happens; see `redlock::observer`
 };

@@ -21,7 +21,7 @@ constexpr duration backoff_bound(unsigned failures, duration first, duration cap
 {
     duration bound = std::min(first, cap);
     for (unsigned i = 1; i < failures && bound < cap; ++i)
-        bound = std::min(bound * 2, cap);
+        bound = bound > cap / 2 ? cap : bound * 2;
     return bound;
 }
 

@@ -49,6 +49,11 @@ instant lease_machine::grace_ends() const
     return sent_ + std::min(validity(terms_->ttl + terms_->slack), hold_left_);
 }
 
+bool lease_machine::ended(instant now) const
+{
+    return reached(terms_->tolerate_suspect ? grace_ends() : deadline(), now);
+}
+
 lease_machine::duty lease_machine::due(instant now)
 {
     if (over())
@@ -84,6 +89,10 @@ lease_machine::outcome lease_machine::answer(unsigned node, extension_answer sai
 {
     if (over())
         return outcome::failed;
+    if (ended(now)) { // nobody has looked at the clock in time: what is over stays over (rule H7)
+        phase_ = lease_phase::lost;
+        return outcome::lost;
+    }
     if (said == extension_answer::mine)
         holders_.insert(node);
     else if (said == extension_answer::not_mine)

@@ -66,6 +66,7 @@ private:
 
     [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
     [[nodiscard]] instant grace_ends() const;
+    [[nodiscard]] bool ended(instant now) const;
     [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
     [[nodiscard]] outcome settle(instant now);
     void rely_on(instant sent);

@@ -12,7 +12,7 @@ struct timer_hook {
     timer_hook* next = nullptr;
 };
 
-/// Something that is due at a tick. Belongs to at most one wheel; leaves it when destroyed.
+/// Something that is due at a tick. Belongs to at most one wheel, and must not be destroyed while scheduled there.
 class timer : private timer_hook {
 public:
     timer() = default;

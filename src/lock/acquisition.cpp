@@ -176,7 +176,8 @@ void acquisition::take_back()
 {
     lock_->publish(rows_);
     rows_.resize(engine_.size());
-    engine_.compensate(lock_, nonce_, sent_ + lock_->key_ttl);
+    // A vote may wait for a connection before it is executed.
+    engine_.compensate(lock_, nonce_, sent_ + engine_.settings().connect_timeout + lock_->key_ttl);
 }
 
 bool acquisition::may_retry(errc cause) const

@@ -41,9 +41,9 @@ void intrusive_ptr_release(held_lease* held) noexcept
 {
     if (held->references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
-    auto const client = held->lock_->client;
+    auto const lock = std::move(held->lock_); // keeps the client, and with it the memory
     held->~held_lease();
-    client->lease_blocks().give(held);
+    lock->client->lease_blocks().give(held);
 }
 
 /// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.

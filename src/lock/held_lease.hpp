@@ -89,7 +89,7 @@ private:
     [[nodiscard]] core::instant expires() const;
     [[nodiscard]] std::uint32_t tag(purpose p) const { return round_ << 1U | static_cast<std::uint32_t>(p); }
 
-    std::shared_ptr<lock_state> const lock_;
+    std::shared_ptr<lock_state> lock_;
     core::lease_machine machine_;
     std::atomic<core::duration::rep> deadline_boot_;
     std::atomic<core::duration::rep> deadline_raw_;

@@ -3,8 +3,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <ostream>
-
 using namespace redlock;
 using namespace redlock::test;
 

@@ -1,6 +1,7 @@
 #include "component/stage.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -41,6 +42,21 @@ void start_with_lock(stage& s)
 }
 
 } // namespace
+
+config nobody_there()
+{
+    using asio::ip::tcp;
+    static asio::io_context context;
+    static std::vector<tcp::acceptor> reserved;
+    std::vector<std::string> urls;
+    while (reserved.size() != 3) {
+        reserved.emplace_back(context, tcp::v4());
+        reserved.back().bind({asio::ip::address_v4::loopback(), 0}); // and never listen
+    }
+    for (auto const& port : reserved)
+        urls.push_back("redis://127.0.0.1:" + std::to_string(port.local_endpoint().port()));
+    return settings_for(urls);
+}
 
 std::vector<operation> const& all_operations()
 {

@@ -16,10 +16,35 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace redlock {
+
+inline std::ostream& operator<<(std::ostream& out, errc e)
+{
+    return out << make_error_code(e).message();
+}
+
+inline std::ostream& operator<<(std::ostream& out, node_result r)
+{
+    return out << to_string(r);
+}
+
+inline std::ostream& operator<<(std::ostream& out, server_error e)
+{
+    return out << to_string(e);
+}
+
+inline std::ostream& operator<<(std::ostream& out, lease_state s)
+{
+    return out << to_string(s);
+}
+
+} // namespace redlock
 
 namespace redlock::test {
 
@@ -39,6 +64,9 @@ inline config settings_for(std::vector<std::string> urls)
     settings.reconnect.connect_timeout = 20s;
     return settings;
 }
+
+/// Three ports of ours that nobody listens on: every connection is refused.
+config nobody_there();
 
 /// Three real servers for all tests of the process, and an eye on each.
 class real_servers {

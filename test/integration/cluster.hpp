@@ -20,10 +20,21 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <source_location>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+namespace redlock {
+
+/// For the test framework's reports.
+inline std::ostream& operator<<(std::ostream& out, errc e)
+{
+    return out << make_error_code(e).message();
+}
+
+} // namespace redlock
 
 namespace redlock::test {
 

@@ -2,6 +2,7 @@
 #include "support/certificates.hpp"
 #include "support/redis_server.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/test/unit_test.hpp>

@@ -10,6 +10,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <array>
 #include <future>
 #include <memory_resource>
 #include <thread>
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(redirect_error)
         error_code ec = errc::misconfigured;
         lease held = co_await lock.acquire(asio::redirect_error(asio::use_awaitable, ec));
         BOOST_TEST(!ec);
-        lease refused = co_await lock.try_acquire(asio::redirect_error(asio::deferred, ec));
+        lease refused = co_await lock.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
         BOOST_TEST(ec == errc::contended);
         co_await held.release(asio::redirect_error(asio::use_awaitable, ec));
         BOOST_TEST(!ec);
@@ -167,7 +168,9 @@ BOOST_AUTO_TEST_CASE(the_handlers_allocator_is_used_and_gets_everything_back)
     counting memory;
     bool done = false;
     std::pmr::polymorphic_allocator<> const allocator(&memory);
-    lock.acquire(asio::bind_allocator(allocator, [&](error_code ec, lease held) {
+    std::array<char, 200> const too_large_to_be_kept_in_place{};
+    lock.acquire(asio::bind_allocator(allocator, [&, too_large_to_be_kept_in_place](error_code ec, lease held) {
+        BOOST_TEST(too_large_to_be_kept_in_place[0] == 0);
         BOOST_TEST(!ec);
         BOOST_TEST(held.valid());
         BOOST_TEST(memory.live == 0); // given back before the call, so that the handler can use it again

@@ -209,25 +209,6 @@ BOOST_AUTO_TEST_CASE(a_bell_that_rings_may_schedule_and_cancel)
     BOOST_TEST(wheel.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_timer_leaves_the_wheel_when_destroyed)
-{
-    timer_wheel wheel;
-    auto lone = std::make_unique<bell>();
-    wheel.schedule(*lone, 100);
-    lone.reset();
-    BOOST_REQUIRE(wheel.empty()); // beyond this line the wheel would follow a dangling pointer
-    BOOST_TEST(!wheel.next_due().has_value());
-
-    std::array<bell, 2> neighbours;
-    auto between = std::make_unique<bell>();
-    wheel.schedule(neighbours[0], 5000);
-    wheel.schedule(*between, 5000);
-    wheel.schedule(neighbours[1], 5000);
-    between.reset();
-    BOOST_TEST(drain(wheel, 5000) == 2U);
-    BOOST_TEST(wheel.empty());
-}
-
 BOOST_AUTO_TEST_CASE(a_wheel_may_be_destroyed_before_its_timers)
 {
     auto wheel = std::make_unique<timer_wheel>();

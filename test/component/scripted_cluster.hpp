@@ -1,0 +1,104 @@
+#pragma once
+
+#include "component/scripted_node.hpp"
+#include "component/stage.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+/// Three scripted servers and one client, on one context.
+struct scripted_cluster {
+    asio::io_context context;
+    std::vector<std::unique_ptr<scripted_node>> nodes;
+    std::optional<client> locks;
+
+    scripted_cluster()
+    {
+        std::vector<std::string> urls;
+        for (int i = 0; i != 3; ++i) {
+            nodes.push_back(std::make_unique<scripted_node>(context));
+            urls.push_back(nodes.back()->url());
+        }
+        locks.emplace(context.get_executor(), settings_for(urls));
+    }
+
+    scripted_node& operator[](std::size_t i) { return *nodes[i]; }
+
+    void expect_everywhere(std::string const& command, answer const& a)
+    {
+        for (auto const& node : nodes)
+            node->expect(command, a);
+    }
+
+    [[nodiscard]] mutex lock(std::string name = "resource", lock_options options = long_lived)
+    {
+        return {*locks, std::move(name), options};
+    }
+
+    outcome_ptr try_acquire(mutex lock)
+    {
+        auto result = std::make_shared<outcome>();
+        lock.try_acquire(keeps_outcome{result});
+        run_until(context, [&] { return result->done(); });
+        return result;
+    }
+
+    error_code extend(lease& held)
+    {
+        auto const result = std::make_shared<outcome>();
+        held.extend(keeps_outcome{result});
+        run_until(context, [&] { return result->done(); });
+        return result->ec;
+    }
+
+    error_code release(lease& held)
+    {
+        auto const result = std::make_shared<outcome>();
+        held.release(keeps_outcome{result});
+        run_until(context, [&] { return result->done(); });
+        return result->ec;
+    }
+
+    /// Connections stand, every connection has seen the release script work, and every server has heard the same:
+    /// two votes, the script as text and by its hash.
+    void warm_up()
+    {
+        for (std::size_t round = 1; round != 3; ++round) {
+            auto const got = try_acquire(lock("warm-up"));
+            run_until(context, [&] { return got->granted.votes() == 3; }); // all replies up to here have been read
+            release(got->granted);
+            run_until_heard(2 * round);
+        }
+    }
+
+    /// Every server has heard this many votes and scripts.
+    void run_until_heard(std::size_t count)
+    {
+        run_until(context, [&] {
+            return std::ranges::all_of(nodes, [&](auto const& n) {
+                return n->count("SET") + n->count("EVAL") + n->count("EVALSHA") == count;
+            });
+        });
+    }
+
+    /// Longer than a connection counts as surely alive.
+    void be_idle()
+    {
+        bool over = false;
+        asio::steady_timer timer(context, 30ms);
+        timer.async_wait([&](error_code) { over = true; });
+        run_until(context, [&] { return over; });
+    }
+
+    [[nodiscard]] bool surprised() const
+    {
+        return std::ranges::any_of(nodes, [](auto const& n) { return !n->surprises().empty(); });
+    }
+};
+
+} // namespace redlock::test

@@ -1,0 +1,189 @@
+#include "component/scripted_cluster.hpp"
+#include "net/node.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::size_t many = 32;
+
+std::vector<outcome_ptr> outcomes(std::size_t count)
+{
+    std::vector<outcome_ptr> made;
+    while (made.size() != count)
+        made.push_back(std::make_shared<outcome>());
+    return made;
+}
+
+bool all_done(std::vector<outcome_ptr> const& results)
+{
+    return std::ranges::all_of(results, &outcome::done);
+}
+
+/// In one turn: `many` try_acquires, each on its own name.
+std::vector<outcome_ptr> try_many(scripted_cluster& three)
+{
+    auto results = outcomes(many);
+    asio::post(three.context, [&] {
+        for (std::size_t i = 0; i != many; ++i)
+            three.lock("name" + std::to_string(i)).try_acquire(keeps_outcome{results[i]});
+    });
+    run_until(three.context, [&] { return all_done(results); });
+    return results;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(transport)
+
+BOOST_AUTO_TEST_CASE(one_write_per_node_and_turn)
+{
+    scripted_cluster three;
+    three.warm_up();
+    std::vector<std::uint32_t> before;
+    for (auto const& node : three.nodes)
+        before.push_back(node->writes_received());
+    auto const heard_all = [&](std::string_view command, std::size_t times) {
+        return std::ranges::all_of(three.nodes, [&](auto const& n) { return n->count(command) == times; });
+    };
+
+    auto const results = try_many(three);
+    run_until(three.context, [&] { return heard_all("SET", 2 + many); });
+    for (std::size_t i = 0; i != 3; ++i)
+        BOOST_TEST(three[i].writes_received() - before[i] == 1U);
+
+    asio::post(three.context, [&] {
+        for (auto const& r : results)
+            r->granted = {};
+    });
+    run_until(three.context, [&] { return heard_all("EVALSHA", 1 + many); });
+    for (std::size_t i = 0; i != 3; ++i)
+        BOOST_TEST(three[i].writes_received() - before[i] == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(replies_belong_to_commands_in_order)
+{
+    scripted_cluster three;
+    three.warm_up();
+    for (std::size_t i = 0; i != many; ++i)
+        three.expect_everywhere("SET", reply(i % 3 == 0 ? canned::nil : canned::ok));
+    auto const results = try_many(three);
+    for (std::size_t i = 0; i != many; ++i) {
+        bool const refused = i % 3 == 0;
+        BOOST_TEST(results[i]->ec == (refused ? make_error_code(errc::contended) : error_code()));
+        BOOST_TEST(static_cast<bool>(results[i]->granted) == !refused);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_after_the_node_timeout_does_not_shift_the_next)
+{
+    lock_options options = long_lived;
+    options.node_timeout = 20ms;
+    scripted_cluster three;
+    three.warm_up();
+    three[0].expect("SET", late(canned::ok));
+    three[1].expect("SET", late(canned::ok));
+    auto lock = three.lock("slow", options);
+    BOOST_TEST(three.try_acquire(lock)->ec == errc::no_quorum);
+    BOOST_TEST((lock.last_attempt().at(0).result == node_result::timed_out));
+
+    three.run_until_heard(6);
+    three[0].deliver_late();
+    three[1].deliver_late();
+    three[0].expect("SET", reply(canned::nil));
+    three[1].expect("SET", reply(canned::nil));
+    BOOST_TEST(three.try_acquire(three.lock("next"))->ec == errc::contended);
+    BOOST_TEST(three.try_acquire(three.lock("last"))->ec == error_code());
+    for (std::size_t i = 0; i != 3; ++i)
+        BOOST_TEST(three[i].accepted() == 1U);
+    BOOST_TEST(!three.surprised());
+}
+
+/// The votes of a lost attempt are taken back on every node, also on one that has not answered.
+BOOST_AUTO_TEST_CASE(a_lost_attempt_is_taken_back_everywhere)
+{
+    scripted_cluster three;
+    three.warm_up();
+    three[0].expect("SET", reply(canned::nil));
+    three[1].expect("SET", reply(canned::nil));
+    three[2].expect("SET", late(canned::ok));
+    BOOST_TEST(three.try_acquire(three.lock())->ec == errc::contended);
+    auto const taken_back = [](scripted_node const& n) {
+        auto const& last = n.heard().back();
+        auto const vote = std::ranges::find_if(n.heard(), [](auto const& w) { return w[0] == "SET" && w[1] == "resource"; });
+        return last[0] == "EVALSHA" && last[3] == "resource" && last[4] == vote->at(2);
+    };
+    run_until(three.context, [&] {
+        return taken_back(three[0]) && taken_back(three[1]) && taken_back(three[2]);
+    });
+}
+
+/// A dead connection is replaced before a vote is lost to it.
+BOOST_AUTO_TEST_CASE(an_idle_connection_that_died_is_replaced)
+{
+    scripted_cluster three;
+    three.warm_up();
+    for (auto const& node : three.nodes)
+        node->close_all();
+    three.be_idle();
+    auto const got = three.try_acquire(three.lock());
+    BOOST_TEST(got->ec == error_code());
+    for (std::size_t i = 0; i != 3; ++i)
+        BOOST_TEST(three[i].accepted() == 2U);
+}
+
+namespace {
+
+struct counting_sink : net::reply_sink, net::node_listener {
+    void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { ++replies; }
+    void on_failure(unsigned, std::uint32_t tag, net::failure const&) override
+    {
+        in_order = in_order && tag == failures;
+        ++failures;
+    }
+    void on_node_changed(unsigned) override {}
+
+    std::uint32_t replies = 0;
+    std::uint32_t failures = 0;
+    bool in_order = true;
+};
+
+core::instant steady()
+{
+    auto const now = std::chrono::steady_clock::now().time_since_epoch();
+    return {now, now};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_node_far_behind_takes_no_more)
+{
+    constexpr std::uint32_t bound = 1U << 17U;
+    asio::io_context context;
+    auto const loop = std::make_shared<net::loop>(context.get_executor(), &steady);
+    loop->owned_by(loop);
+    counting_sink sink;
+    auto peer = std::make_shared<net::peer>();
+    peer->where = std::get<redis::endpoint>(redis::parse_url(nobody_there().nodes[0]));
+    peer->connect_timeout = 20s;
+    net::node node(*loop, sink, 0, peer, {50ms, 5s, 20s, {}});
+    std::uint32_t sent = 0;
+    while (sent != 2 * bound && node.usable()) {
+        redis::append_command(node.output(), {"PING"});
+        node.expect(sink, sent++);
+    }
+    BOOST_TEST(sent == bound);
+    run_until(context, [&] { return sink.failures == sent; });
+    BOOST_TEST(sink.in_order);
+    BOOST_TEST(sink.replies == 0U);
+    BOOST_TEST((node.state() == node_state::down));
+    node.close();
+    run_dry(context);
+    BOOST_TEST(sink.failures == sent);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

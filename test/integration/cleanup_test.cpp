@@ -1,0 +1,297 @@
+#include "cluster.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/post.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct fixture {
+    cluster nodes{3};
+    mutex lock = nodes.lock();
+    asio::cancellation_signal signal;
+    std::optional<error_code> result;
+    lease granted;
+
+    void start()
+    {
+        lock.acquire(asio::bind_cancellation_slot(signal.slot(), [this](error_code ec, lease held) {
+            result = ec;
+            granted = std::move(held);
+        }));
+    }
+    void cancel_and_wait()
+    {
+        signal.emit(asio::cancellation_type::terminal);
+        nodes.run_until([&] { return result.has_value(); });
+        BOOST_TEST(*result == asio::error::operation_aborted);
+        BOOST_TEST(!granted);
+    }
+    /// Nothing left and nothing coming: the context runs out of work, then every node is asked.
+    void must_be_clean()
+    {
+        BOOST_TEST(run_dry(nodes.context));
+        nodes.run_until([&] { return nodes.no_keys(); });
+    }
+    void occupy(std::size_t index) { nodes.ask(index).command({"SET", "lock", "stranger"}); }
+    bool only_strangers()
+    {
+        for (std::size_t i = 0; i != 3; ++i)
+            if (auto const value = nodes.ask(i).get("lock"); value && value != "stranger")
+                return false;
+        return true;
+    }
+    void hold_all(direction way)
+    {
+        for (auto const& proxy : nodes.proxies)
+            proxy->hold(way);
+    }
+    void release_all()
+    {
+        for (auto const& proxy : nodes.proxies)
+            proxy->release();
+    }
+    void take_and(std::function<void(lease)> act)
+    {
+        nodes.run([&]() -> asio::awaitable<void> {
+            lease held = co_await lock.acquire();
+            co_await until([&] { return held.votes() == 3; });
+            act(std::move(held));
+        });
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(cleanup, fixture)
+
+BOOST_AUTO_TEST_CASE(after_a_failed_attempt)
+{
+    occupy(0);
+    occupy(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await error_of(lock.try_acquire(asio::use_awaitable)) == errc::contended);
+    });
+    nodes.run_until([&] { return only_strangers() && !nodes.ask(2).exists("lock"); });
+    BOOST_TEST(nodes.ask(0).get("lock").value() == "stranger");
+}
+
+BOOST_AUTO_TEST_CASE(after_cancelling_while_connecting)
+{
+    hold_all(direction::to_server);
+    start();
+    nodes.run_until([&] {
+        return std::ranges::all_of(nodes.proxies, [](auto const& p) { return p->held(direction::to_server) > 0; });
+    });
+    cancel_and_wait();
+    release_all();
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_cancelling_while_the_votes_are_on_their_way)
+{
+    nodes.warm_up();
+    hold_all(direction::to_server);
+    start();
+    nodes.run_until([&] { return nodes.proxy(2).held(direction::to_server) > 0; });
+    cancel_and_wait();
+    release_all();
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_cancelling_while_the_replies_are_on_their_way)
+{
+    nodes.warm_up();
+    hold_all(direction::to_client);
+    start();
+    nodes.run_until([&] { return nodes.keys_left() == 3; });
+    cancel_and_wait();
+    BOOST_TEST(nodes.keys_left() <= 3U);
+    release_all();
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_cancelling_between_two_attempts)
+{
+    occupy(0);
+    occupy(1);
+    auto options = long_lease();
+    options.retry.min_delay = 20h;
+    options.retry.max_delay = 20h;
+    lock = nodes.lock("lock", options);
+    start();
+    nodes.run_until([&] { return nodes.told->count(errc::contended) > 0; });
+    cancel_and_wait();
+    nodes.run_until([&] { return only_strangers() && !nodes.ask(2).exists("lock"); });
+}
+
+BOOST_AUTO_TEST_CASE(after_cancelling_at_every_step_of_the_event_loop)
+{
+    nodes.warm_up();
+    bool granted_once = false;
+    for (int step = 0; !granted_once; ++step) {
+        result.reset();
+        start();
+        for (int i = 0; i != step && !result; ++i) {
+            nodes.context.restart();
+            nodes.context.run_one_for(1s);
+        }
+        granted_once = result && !*result;
+        signal.emit(asio::cancellation_type::terminal);
+        nodes.run_until([&] { return result.has_value(); });
+        BOOST_TEST((*result == asio::error::operation_aborted || granted));
+        BOOST_TEST((!*result || *result == asio::error::operation_aborted));
+        granted = {};
+        must_be_clean();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(after_a_lease_is_destroyed)
+{
+    take_and([](lease) {});
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_a_lease_is_moved_over)
+{
+    mutex other = nodes.lock("other");
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        held = co_await other.acquire();
+        BOOST_TEST(held.resource() == "other");
+        co_await until([&] { return !nodes.ask(0).exists("lock") && !nodes.ask(1).exists("lock"); });
+        BOOST_TEST(nodes.holders("other", held.nonce()) >= 2U);
+        lease moved = std::move(held);
+        BOOST_TEST(!held); // NOLINT(bugprone-use-after-move): empty by contract
+        BOOST_TEST(moved.valid());
+    });
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_the_result_was_dropped_by_its_handler)
+{
+    lock.acquire([](error_code, lease) {});
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_by_a_handler)
+{
+    std::vector<lease> held;
+    take_and([&](lease one) {
+        held.push_back(std::move(one));
+        nodes.locks.reset();
+    });
+    BOOST_TEST(!held[0].valid());
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_outside_of_its_context)
+{
+    std::vector<lease> held;
+    take_and([&](lease one) { held.push_back(std::move(one)); });
+    nodes.context.stop();
+    nodes.locks.reset();
+    nodes.run_until([&] { return nodes.no_keys(); });
+    BOOST_TEST(!held[0].valid());
+}
+
+BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_with_votes_under_way)
+{
+    nodes.warm_up();
+    hold_all(direction::to_client);
+    start();
+    nodes.run_until([&] { return nodes.keys_left() == 3; });
+    nodes.locks.reset();
+    nodes.run_until([&] { return result.has_value(); });
+    BOOST_TEST(*result == errc::shut_down);
+    release_all();
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_the_context_is_destroyed_with_everything_pending)
+{
+    occupy(0);
+    occupy(1);
+    start();
+    nodes.run_until([&] { return nodes.told->count(errc::contended) > 0; });
+    // The fixture goes with a waiter, and its memory must go too: the sanitizers look.
+    BOOST_TEST(!result);
+}
+
+BOOST_AUTO_TEST_CASE(after_shutdown_with_leases_and_waiters)
+{
+    occupy(0);
+    occupy(1);
+    start();
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex other = nodes.lock("other");
+        lease held = co_await other.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        co_await nodes.locks->shutdown();
+        co_await until([&] { return result.has_value(); });
+        BOOST_TEST(!held.valid());
+    });
+    BOOST_TEST(*result == errc::shut_down);
+    BOOST_TEST(run_dry(nodes.context));
+    nodes.run_until([&] { return nodes.keys_left() == 2 && only_strangers(); });
+}
+
+BOOST_AUTO_TEST_CASE(after_a_vote_was_executed_and_its_connection_reset)
+{
+    nodes.warm_up();
+    hold_all(direction::to_client);
+    std::optional<error_code> attempt;
+    lock.try_acquire([&](error_code ec, lease held) {
+        attempt = ec;
+        granted = std::move(held);
+    });
+    nodes.run_until([&] { return nodes.keys_left() == 3; });
+    for (auto const& proxy : nodes.proxies)
+        proxy->reset_all();
+    release_all();
+    nodes.run_until([&] { return attempt.has_value(); });
+    BOOST_TEST(*attempt == errc::no_quorum);
+    must_be_clean(); // nobody uses the client any more, and still it comes back to clean up
+}
+
+BOOST_AUTO_TEST_CASE(after_a_release_was_lost_with_its_connection)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        hold_all(direction::to_server);
+        std::optional<error_code> released;
+        held.release([&](error_code ec) { released = ec; });
+        co_await until([&] { return nodes.proxy(2).held(direction::to_server) > 0; });
+        for (auto const& proxy : nodes.proxies)
+            proxy->reset_all();
+        release_all();
+        co_await until([&] { return released.has_value(); });
+        BOOST_TEST(*released == errc::no_quorum);
+    });
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_CASE(after_a_node_was_away_for_the_release)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        nodes.proxy(1).refuse();
+        nodes.proxy(1).reset_all();
+        co_await held.release();
+        BOOST_TEST(nodes.ask(1).exists("lock"));
+        nodes.proxy(1).accept();
+        // Told at the next opportunity, which any operation of this client is.
+        mutex other = nodes.lock("other");
+        lease next = co_await other.acquire();
+        co_await until([&] { return !nodes.ask(1).exists("lock"); });
+    });
+    must_be_clean();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,225 @@
+#include "cluster.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+#include <array>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+using wall_clock = std::chrono::system_clock;
+
+/// Ends about a second after the nodes fall silent; the slack keeps the keys for the checks that follow.
+lock_options short_lease()
+{
+    return {.ttl = 1s, .slack = 40s, .node_timeout = 300ms};
+}
+
+/// When the holder stops being one, on the wall clock that the servers on this machine share. Rounded down.
+wall_clock::time_point end_of(lease const& held)
+{
+    auto const now = wall_clock::now();
+    return std::chrono::time_point_cast<wall_clock::duration>(now + held.remaining());
+}
+
+/// When the server lets others have the key.
+wall_clock::time_point expiry(probe& node, std::string const& key)
+{
+    return wall_clock::time_point(std::chrono::milliseconds(std::stoll(node.command({"PEXPIRETIME", key}))));
+}
+
+void silence(cluster& nodes, std::size_t index, bool killed)
+{
+    killed ? nodes.kill(index) : nodes.servers[index].pause();
+}
+
+bool const either[] = {true, false};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(loss)
+
+BOOST_DATA_TEST_CASE(the_holder_is_told_when_a_majority_falls_silent, either, killed)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", short_lease());
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3 || !held.valid(); });
+        silence(nodes, 0, killed);
+        silence(nodes, 2, killed);
+
+        bool was_valid = true;
+        std::optional<error_code> reason;
+        held.lost([&](error_code ec) {
+            was_valid = held.valid();
+            reason = ec;
+        });
+        co_await until([&] { return reason.has_value(); });
+        BOOST_TEST(*reason == errc::lease_lost);
+        BOOST_TEST(!was_valid);
+        BOOST_TEST(to_string(held.state()) == "lost");
+        BOOST_TEST(held.remaining().count() == 0);
+        BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::lease_lost);
+        BOOST_TEST(nodes.ask(1).get("lock").value() == held.nonce());
+
+        BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
+        co_await until([&] { return !nodes.ask(1).exists("lock"); });
+    });
+}
+
+BOOST_DATA_TEST_CASE(the_keys_outlive_the_lease_on_every_node, (std::array<std::size_t, 3>{1, 3, 5}), count)
+{
+    cluster nodes(count);
+    nodes.run([&]() -> asio::awaitable<void> {
+        for (auto const slack : {0ms, 10ms, 3000ms}) {
+            mutex lock = nodes.lock("lock", {.ttl = 60s, .slack = slack, .renew = false});
+            lease held = co_await lock.acquire();
+            co_await until([&] { return held.votes() == count; });
+            auto const granted_until = end_of(held);
+            for (std::size_t i = 0; i != count; ++i)
+                BOOST_TEST((granted_until + slack < expiry(nodes.ask(i), "lock")));
+            co_await held.extend();
+            auto const extended_until = end_of(held);
+            auto const later = [&](probe& node) { return extended_until + slack < expiry(node, "lock"); };
+            co_await until([&] { return std::ranges::all_of(nodes.probes, later); });
+            co_await held.release();
+            co_await until([&] { return nodes.no_keys(); });
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(stopped_nodes_still_protect_when_the_loss_is_told)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto options = short_lease();
+        options.renew = false;
+        mutex lock = nodes.lock("lock", options);
+        lease held = co_await lock.acquire();
+        auto const promised = end_of(held);
+        co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+        nodes.servers[0].pause();
+        nodes.servers[1].pause();
+        BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::lease_lost);
+        nodes.servers[0].resume();
+        nodes.servers[1].resume();
+        for (std::size_t i = 0; i != 3; ++i) {
+            BOOST_TEST((promised < expiry(nodes.ask(i), "lock")));
+            BOOST_TEST(nodes.ask(i).get("lock").value() == held.nonce());
+        }
+        client other(nodes.context.get_executor(), nodes.settings);
+        mutex rival(other, "lock", long_lease());
+        BOOST_TEST(co_await error_of(rival.try_acquire(asio::use_awaitable)) == errc::contended);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_foreign_delete_on_a_majority_is_found_by_the_next_extension)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        nodes.ask(0).command({"DEL", "lock"});
+        nodes.ask(1).command({"DEL", "lock"});
+        BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::lease_lost);
+        BOOST_TEST(!held.valid());
+        BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::lease_lost);
+        held = lease();
+        co_await until([&] { return nodes.no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_foreign_delete_on_a_minority_is_survived)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        nodes.ask(2).command({"DEL", "lock"});
+        co_await held.extend();
+        BOOST_TEST(held.valid());
+        co_await held.release();
+        co_await until([&] { return nodes.no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(another_owner_on_a_majority_is_found_and_left_alone)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        nodes.ask(0).command({"SET", "lock", "usurper"});
+        nodes.ask(1).command({"SET", "lock", "usurper"});
+        BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
+        co_await until([&] { return !nodes.ask(2).exists("lock"); });
+        BOOST_TEST(nodes.ask(0).get("lock").value() == "usurper");
+        BOOST_TEST(nodes.ask(1).get("lock").value() == "usurper");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(renewal_finds_the_loss_by_itself)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", {.ttl = 3s, .slack = 30s, .node_timeout = 1s});
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        nodes.ask(0).command({"SET", "lock", "usurper"});
+        nodes.ask(2).command({"SET", "lock", "usurper"});
+        BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::lease_lost);
+        BOOST_TEST(nodes.ask(0).get("lock").value() == "usurper");
+        BOOST_TEST(nodes.ask(0).pttl("lock") == -1);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_tolerant_lease_returns_from_suspicion)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto options = short_lease();
+        options.tolerate_suspect = true;
+        mutex lock = nodes.lock("lock", options);
+        lease held = co_await lock.acquire();
+        co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+        nodes.servers[0].pause();
+        nodes.servers[1].pause();
+        bool over = false;
+        held.lost([&](error_code) { over = true; });
+        co_await until([&] { return nodes.told->count(lease_event::kind::suspect) > 0; });
+        BOOST_TEST(!held.valid());
+        BOOST_TEST(to_string(held.state()) == "suspect");
+        BOOST_TEST(!over);
+        auto const renewed = nodes.told->count(lease_event::kind::renewed);
+        nodes.servers[0].resume();
+        nodes.servers[1].resume();
+        co_await until([&] { return nodes.told->count(lease_event::kind::renewed) > renewed; });
+        BOOST_TEST(!over);
+        BOOST_TEST(nodes.holders("lock", held.nonce()) == 3U);
+        BOOST_TEST(nodes.told->count(lease_event::kind::lost) == 0);
+        BOOST_TEST(!co_await error_of(held.release(asio::use_awaitable)));
+        co_await until([&] { return over && nodes.no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_tolerant_lease_is_lost_when_its_slack_is_over)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", {.ttl = 500ms, .slack = 500ms, .tolerate_suspect = true, .node_timeout = 100ms});
+        lease held = co_await lock.acquire();
+        nodes.servers[0].pause();
+        nodes.servers[2].pause();
+        BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::lease_lost);
+        BOOST_TEST(nodes.told->count(lease_event::kind::suspect) >= 1);
+        BOOST_TEST(to_string(held.state()) == "lost");
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

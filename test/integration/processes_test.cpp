@@ -1,0 +1,213 @@
+#include "cluster.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// A copy of this process that does one thing and leaves without looking back: the servers belong to the parent.
+class child {
+public:
+    explicit child(std::function<void()> const& work)
+    {
+        pid_t const parent = ::getpid();
+        pid_ = ::fork();
+        if (pid_ != 0)
+            return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent)
+            ::_exit(1);
+        try {
+            work();
+            ::_exit(0);
+        } catch (std::exception const& e) {
+            std::fprintf(stderr, "child: %s\n", e.what());
+            ::_exit(1);
+        }
+    }
+    child(child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+    child& operator=(child&&) = delete;
+    ~child() { kill(); }
+
+    void kill()
+    {
+        if (pid_ <= 0)
+            return;
+        ::kill(pid_, SIGKILL);
+        (void)join();
+    }
+    bool join()
+    {
+        int status = -1;
+        ::waitpid(std::exchange(pid_, -1), &status, 0);
+        return status == 0;
+    }
+
+private:
+    pid_t pid_ = -1;
+};
+
+/// Lines that any number of processes append, whole and in order (open(2), O_APPEND).
+class journal {
+public:
+    void append(std::string const& line) const
+    {
+        int const file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+        auto const text = line + '\n';
+        if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+            ::_exit(2);
+        ::close(file);
+    }
+    std::vector<std::string> lines() const
+    {
+        std::ifstream file(path_);
+        std::vector<std::string> all;
+        for (std::string line; std::getline(file, line);)
+            all.push_back(line);
+        return all;
+    }
+
+private:
+    temporary_directory directory_{"redlock-journal"};
+    std::string path_ = directory_.file("journal");
+};
+
+void compete(std::vector<std::string> const& urls, journal const& log, int rounds)
+{
+    asio::io_context context;
+    client locks(context.get_executor(), patient(urls));
+    auto const me = std::to_string(::getpid());
+    test::run(context, [&]() -> asio::awaitable<void> {
+        mutex lock(locks, "lock", long_lease());
+        for (int i = 0; i != rounds; ++i) {
+            lease held = co_await lock.acquire();
+            log.append("enter " + me);
+            co_await asio::post(context, asio::use_awaitable);
+            log.append("leave " + me);
+            co_await held.release();
+        }
+    });
+}
+
+/// Every entry is followed by the same process's leaving.
+void check_exclusion(std::vector<std::string> const& lines)
+{
+    BOOST_TEST(lines.size() % 2 == 0U);
+    for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
+        BOOST_REQUIRE(lines[i].starts_with("enter "));
+        BOOST_REQUIRE(lines[i + 1] == "leave " + lines[i].substr(6));
+    }
+}
+
+template <class Condition>
+void wait_for(Condition holds)
+{
+    asio::io_context clock;
+    run_until(clock, std::move(holds));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(processes)
+
+BOOST_AUTO_TEST_CASE(exclude_each_other)
+{
+    constexpr int rounds = 60;
+    constexpr std::size_t contenders = 3;
+    server_group servers(3);
+    auto const urls = servers.urls();
+    journal log;
+    std::vector<child> all;
+    for (std::size_t i = 0; i != contenders; ++i)
+        all.emplace_back([&] { compete(urls, log, rounds); });
+    for (child& one : all)
+        BOOST_TEST(one.join());
+    auto const lines = log.lines();
+    BOOST_TEST(lines.size() == 2 * contenders * rounds);
+    check_exclusion(lines);
+}
+
+BOOST_AUTO_TEST_CASE(get_the_lock_of_a_holder_that_was_killed)
+{
+    server_group servers(3);
+    auto const urls = servers.urls();
+    journal log;
+    child holder([&] {
+        asio::io_context context;
+        client locks(context.get_executor(), patient(urls));
+        mutex lock(locks, "lock", {.ttl = 2s, .slack = 0ms, .node_timeout = 1s});
+        lease held;
+        lock.acquire([&](error_code, lease granted) {
+            held = std::move(granted);
+            log.append(std::string(held.nonce()));
+        });
+        context.run(); // renews until the end
+    });
+    wait_for([&] { return log.lines().size() == 1; });
+    holder.kill();
+    auto const dead = log.lines()[0];
+
+    asio::io_context context;
+    client locks(context.get_executor(), patient(urls));
+    test::run(context, [&]() -> asio::awaitable<void> {
+        mutex lock(locks, "lock", long_lease());
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.valid());
+        BOOST_TEST(held.nonce() != dead);
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(that_are_copies_of_a_process_have_other_nonces)
+{
+    redis_server server;
+    std::vector<std::string> const urls{server.url()};
+    journal log;
+    asio::io_context context;
+    client locks(context.get_executor(), patient(urls));
+    auto const note_nonces = [&] {
+        test::run(context, [&]() -> asio::awaitable<void> {
+            for (int i = 0; i != 20; ++i) {
+                mutex lock(locks, std::to_string(::getpid()), long_lease());
+                lease held = co_await lock.acquire();
+                log.append(std::string(held.nonce()));
+                co_await held.release();
+            }
+        });
+    };
+    note_nonces(); // the client has random bytes in stock now
+    // The copies must not share a connection: the server ends it, so each makes its own.
+    probe(server.port()).command({"CLIENT", "KILL", "TYPE", "normal"});
+    context.notify_fork(asio::io_context::fork_prepare);
+    auto const copy = [&] {
+        context.notify_fork(asio::io_context::fork_child);
+        note_nonces();
+    };
+    std::vector<child> copies;
+    for (int i = 0; i != 2; ++i)
+        copies.emplace_back(copy);
+    context.notify_fork(asio::io_context::fork_parent);
+    for (child& one : copies)
+        BOOST_TEST(one.join());
+    note_nonces();
+    auto const all = log.lines();
+    std::set<std::string> const distinct(all.begin(), all.end());
+    BOOST_TEST(all.size() == 80U);
+    BOOST_TEST(distinct.size() == all.size());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

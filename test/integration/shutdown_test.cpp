@@ -1,0 +1,180 @@
+#include "cluster.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <thread>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct fixture {
+    cluster nodes{3};
+
+    asio::awaitable<lease> take(std::string name)
+    {
+        mutex lock = nodes.lock(std::move(name));
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        co_return held;
+    }
+    bool all_idle()
+    {
+        auto const table = nodes.locks->nodes();
+        return std::ranges::all_of(table, [](auto const& node) { return node.state == node_state::idle; });
+    }
+    bool nobody_connected()
+    {
+        return std::ranges::all_of(nodes.proxies, [](auto const& proxy) { return proxy->connections() == 0; });
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(shutting_down, fixture)
+
+BOOST_AUTO_TEST_CASE(releases_every_lease_and_closes_the_connections)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        std::vector<lease> held;
+        for (int i = 0; i != 20; ++i)
+            held.push_back(co_await take("lock:" + std::to_string(i)));
+        std::vector<error_code> ends;
+        for (lease& one : held)
+            one.lost([&](error_code ec) { ends.push_back(ec); });
+        BOOST_TEST(!co_await error_of(nodes.locks->shutdown(asio::use_awaitable)));
+        co_await until([&] { return ends.size() == held.size() && nodes.no_keys() && nobody_connected(); });
+        for (error_code const& end : ends)
+            BOOST_TEST(end == errc::shut_down);
+        for (lease& one : held) {
+            BOOST_TEST(!one.valid());
+            BOOST_TEST(co_await error_of(one.extend(asio::use_awaitable)) == errc::shut_down);
+            BOOST_TEST(co_await error_of(one.release(asio::use_awaitable)) == errc::shut_down);
+        }
+        BOOST_TEST(all_idle());
+    });
+    BOOST_TEST(run_dry(nodes.context));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_starts_after_it)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        co_await nodes.locks->shutdown();
+        BOOST_TEST(co_await error_of(lock.acquire(asio::use_awaitable)) == errc::shut_down);
+        BOOST_TEST(co_await error_of(lock.try_acquire(asio::use_awaitable)) == errc::shut_down);
+        BOOST_TEST(!co_await error_of(nodes.locks->shutdown(asio::use_awaitable)));
+    });
+    BOOST_TEST(run_dry(nodes.context));
+    for (std::size_t i = 0; i != 3; ++i)
+        BOOST_TEST(nodes.proxy(i).accepted() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(several_may_wait_for_it)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease const held = co_await take("lock");
+        std::vector<error_code> ends;
+        for (int i = 0; i != 3; ++i)
+            nodes.locks->shutdown([&](error_code ec) { ends.push_back(ec); });
+        co_await until([&] { return ends.size() == 3; });
+        for (error_code const& end : ends)
+            BOOST_TEST(!end);
+        co_await until([&] { return nodes.no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(from_another_thread)
+{
+    std::vector<lease> held;
+    nodes.run([&]() -> asio::awaitable<void> { held.push_back(co_await take("lock")); });
+    nodes.context.restart();
+    auto done = nodes.locks->shutdown(asio::use_future);
+    std::thread runner([&] { nodes.context.run(); });
+    done.get();
+    runner.join();
+    nodes.run_until([&] { return nodes.no_keys(); });
+    BOOST_TEST(!held[0].valid());
+}
+
+BOOST_AUTO_TEST_CASE(ends_operations_in_every_phase)
+{
+    nodes.warm_up();
+    for (std::size_t i = 0; i != 3; ++i)
+        nodes.ask(i).command({"SET", "taken", "stranger"});
+    nodes.run([&]() -> asio::awaitable<void> {
+        std::vector<error_code> ends;
+        auto const note = [&](error_code ec, lease const& nothing) {
+            BOOST_TEST(!nothing);
+            ends.push_back(ec);
+        };
+        mutex waiting = nodes.lock("taken");
+        waiting.acquire(note);
+        co_await until([&] { return nodes.told->count(errc::contended) > 0; });
+        for (auto const& proxy : nodes.proxies)
+            proxy->hold(direction::to_client);
+        mutex voting = nodes.lock("voting");
+        voting.acquire(note);
+        co_await until([&] { return nodes.ask(0).exists("voting"); });
+        BOOST_TEST(!co_await error_of(nodes.locks->shutdown(asio::use_awaitable)));
+        co_await until([&] { return ends.size() == 2; });
+        for (error_code const& end : ends)
+            BOOST_TEST(end == errc::shut_down);
+        co_await until([&] { return nodes.keys_left() == 3; }); // the stranger's
+    });
+}
+
+BOOST_AUTO_TEST_CASE(without_a_majority_it_ends_in_time_and_says_so)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", {.ttl = 30s, .node_timeout = 200ms});
+        lease const held = co_await lock.acquire();
+        nodes.servers[0].pause();
+        nodes.servers[1].pause();
+        BOOST_TEST(co_await error_of(nodes.locks->shutdown(asio::use_awaitable)) == errc::no_quorum);
+        BOOST_TEST(!held.valid());
+    });
+    BOOST_TEST(run_dry(nodes.context));
+}
+
+BOOST_AUTO_TEST_CASE(with_every_node_gone_it_does_not_connect_again)
+{
+    std::vector<lease> held;
+    nodes.run([&]() -> asio::awaitable<void> {
+        held.push_back(co_await take("one"));
+        held.push_back(co_await take("two"));
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.kill(i);
+        auto const down = [&](std::size_t i) { return nodes.locks->nodes()[i].state == node_state::down; };
+        co_await until([&] { return down(0) && down(1) && down(2); });
+        BOOST_TEST(co_await error_of(nodes.locks->shutdown(asio::use_awaitable)) == errc::no_quorum);
+        BOOST_TEST(all_idle());
+    });
+    BOOST_TEST(run_dry(nodes.context));
+    BOOST_TEST(all_idle());
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_stops_the_waiting_only)
+{
+    asio::cancellation_signal signal;
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease const held = co_await take("lock");
+        for (auto const& proxy : nodes.proxies)
+            proxy->hold(direction::to_server);
+        std::optional<error_code> end;
+        nodes.locks->shutdown(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec) { end = ec; }));
+        co_await until([&] { return nodes.proxy(2).held(direction::to_server) > 0; });
+        signal.emit(asio::cancellation_type::total);
+        co_await until([&] { return end.has_value(); });
+        BOOST_TEST(*end == asio::error::operation_aborted);
+        for (auto const& proxy : nodes.proxies)
+            proxy->release();
+        co_await until([&] { return nodes.no_keys() && nobody_connected(); });
+        BOOST_TEST(all_idle());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

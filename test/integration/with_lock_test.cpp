@@ -1,0 +1,190 @@
+#include "cluster.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct own_failure : std::runtime_error {
+    own_failure() : std::runtime_error("the body's own") {}
+};
+
+/// Until it is cancelled.
+asio::awaitable<error_code> sleep_for_ever()
+{
+    error_code ec;
+    asio::steady_timer timer(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    co_return ec;
+}
+
+/// Steps of the event loop that cancellation does not cut short.
+asio::awaitable<void> unwind_slowly()
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    for (int i = 0; i != 10; ++i)
+        co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+}
+
+struct fixture {
+    cluster nodes{3};
+    /// Lost about a second after the nodes fall silent; the keys stay for the checks.
+    mutex lock = nodes.lock("lock", {.ttl = 1s, .slack = 40s, .node_timeout = 300ms});
+    std::vector<std::string> log;
+
+    void silence()
+    {
+        nodes.servers[0].pause();
+        nodes.servers[2].pause();
+    }
+    bool ours(lease const& held) { return nodes.ask(1).get("lock") == std::string(held.nonce()); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(with_lock_, fixture)
+
+BOOST_AUTO_TEST_CASE(runs_the_body_under_the_lock_and_returns_its_value)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease& held) -> asio::awaitable<std::string> {
+            BOOST_TEST(held.valid());
+            co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+            co_return "done";
+        };
+        mutex calm = nodes.lock();
+        std::string const said = co_await with_lock(calm, body);
+        BOOST_TEST(said == "done");
+        co_await until([&] { return nodes.no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(loss_cancels_the_body_awaits_its_unwinding_and_then_releases)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease& held) -> asio::awaitable<void> {
+            silence();
+            co_await asio::this_coro::throw_if_cancelled(false);
+            error_code const woken = co_await sleep_for_ever();
+            log.push_back(woken == asio::error::operation_aborted && !held.valid() ? "cancelled" : "wrong");
+            co_await unwind_slowly();
+            log.push_back(ours(held) ? "unwound before the release" : "released too early");
+        };
+        error_code const result = co_await error_of(with_lock(lock, body));
+        log.push_back(result == errc::lease_lost ? "lease lost" : result.message());
+        co_await until([&] { return !nodes.ask(1).exists("lock"); });
+    });
+    std::vector<std::string> const expected{"cancelled", "unwound before the release", "lease lost"};
+    BOOST_TEST(log == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_bodys_own_exception_wins_over_the_loss)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease&) -> asio::awaitable<void> {
+            silence();
+            co_await asio::this_coro::throw_if_cancelled(false);
+            co_await sleep_for_ever();
+            throw own_failure();
+        };
+        bool own = false;
+        try {
+            co_await with_lock(lock, body);
+        } catch (own_failure const&) {
+            own = true;
+        }
+        BOOST_TEST(own);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_ends_normally_after_the_loss_does_not_hide_it)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease& held) -> asio::awaitable<int> {
+            silence();
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            co_await until([&] { return !held.valid(); });
+            co_return 7;
+        };
+        BOOST_TEST(co_await error_of(with_lock(lock, body)) == errc::lease_lost);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_releases_and_passes)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease& held) -> asio::awaitable<void> {
+            co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+            throw own_failure();
+        };
+        bool own = false;
+        mutex calm = nodes.lock();
+        try {
+            co_await with_lock(calm, body);
+        } catch (own_failure const&) {
+            own = true;
+        }
+        BOOST_TEST(own);
+        co_await until([&] { return nodes.no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_acquisition_never_runs_the_body)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        nodes.ask(i).command({"SET", "lock", "stranger"});
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease&) -> asio::awaitable<void> {
+            log.emplace_back("ran");
+            co_return;
+        };
+        auto options = long_lease();
+        options.retry.max_attempts = 2;
+        BOOST_TEST(co_await error_of(with_lock(nodes.lock("lock", options), body)) == errc::contended);
+        BOOST_TEST(log.empty());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_callers_cancellation_reaches_the_body_and_releases)
+{
+    asio::cancellation_signal signal;
+    std::optional<std::exception_ptr> outcome;
+    bool running = false;
+    auto body = [&](lease&) -> asio::awaitable<void> {
+        running = true;
+        co_await until([] { return false; });
+    };
+    mutex calm = nodes.lock();
+    with_lock(calm, body, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { outcome = e; }));
+    nodes.run_until([&] { return running; });
+    signal.emit(asio::cancellation_type::terminal);
+    nodes.run_until([&] { return outcome.has_value(); });
+    BOOST_REQUIRE(*outcome);
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(*outcome), boost::system::system_error,
+                          [](auto const& e) { return e.code() == asio::error::operation_aborted; });
+    nodes.run_until([&] { return nodes.no_keys(); });
+}
+
+BOOST_AUTO_TEST_CASE(the_callers_cancellation_ends_the_waiting)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        nodes.ask(i).command({"SET", "lock", "stranger"});
+    asio::cancellation_signal signal;
+    std::optional<std::exception_ptr> outcome;
+    auto body = [&](lease&) -> asio::awaitable<void> { co_return; };
+    mutex calm = nodes.lock();
+    with_lock(calm, body, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { outcome = e; }));
+    nodes.run_until([&] { return nodes.told->count(errc::contended) > 1; });
+    signal.emit(asio::cancellation_type::total);
+    nodes.run_until([&] { return outcome.has_value(); });
+    BOOST_REQUIRE(*outcome);
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(*outcome), boost::system::system_error,
+                          [](auto const& e) { return e.code() == asio::error::operation_aborted; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
