@@ -137,6 +137,7 @@ private:
 
     [[noreturn]] void become_server(pid_t parent) const
     {
+        ::setpgid(0, 0); // Ctrl-C at the terminal is for the example, which may still have locks to release
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) // it died before the line above
             ::_exit(126);

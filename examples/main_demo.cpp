@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <map>
-#include <optional>
+#include <set>
 
 namespace asio = boost::asio;
 using clock_type = std::chrono::steady_clock;
@@ -52,9 +52,8 @@ public:
         renewals_ += e.what == renewed ? 1U : 0U;
         if (e.what == acquired || e.what == renewed)
             valid_until_ = clock_type::now() + e.remaining;
-        bool const repeated = e.what == renewal_failed && last_ == renewal_failed;
-        last_ = e.what;
-        if (repeated || !chatty_)
+        bool const repeated = std::exchange(last_, e.what) == renewal_failed && e.what == renewal_failed;
+        if (!chatty_ || repeated)
             return;
         out_.say(who_, std::string(to_string(e.what)) + ", " + std::to_string(e.votes) + " of " +
                            std::to_string(e.nodes) + " votes, valid for " +
@@ -63,13 +62,8 @@ public:
 
     void on_node(redlock::node_event const& e) noexcept override
     {
-        bool const up = e.state == redlock::node_state::ready;
-        auto const server = servers_.find(std::string(e.node));
-        if (!chatty_ || server == servers_.end() || (!up && e.state != redlock::node_state::down))
-            return;
-        auto const [known, first] = up_.try_emplace(server->second, true);
-        if (std::exchange(known->second, up) != up)
-            out_.say(who_, server->second + (up ? " is back" : " is down: " + std::string(e.detail)));
+        if (chatty_ && e.state == redlock::node_state::down && down_.emplace(e.node).second)
+            out_.say(who_, servers_.at(std::string(e.node)) + " is down: " + std::string(e.detail));
     }
 
     void be_chatty() { chatty_ = true; }
@@ -80,8 +74,8 @@ private:
     timeline const& out_;
     std::string who_;
     std::map<std::string, std::string> servers_;
-    std::map<std::string, bool> up_;
-    std::optional<redlock::lease_event::kind> last_;
+    std::set<std::string> down_;
+    redlock::lease_event::kind last_ = redlock::lease_event::kind::released;
     clock_type::time_point valid_until_;
     unsigned renewals_ = 0;
     bool chatty_ = false;
@@ -141,27 +135,28 @@ class demonstration {
 public:
     int run()
     {
-        contention();
+        out_.chapter("Three participants contend for one lock; each takes it three times.");
+        for (participant* p : {&alice_, &bob_, &carol_})
+            asio::co_spawn(context_, takes_turns(*p), asio::detached);
+        context_.run(); // until nobody holds or wants anything
+
         asio::co_spawn(context_, alice_keeps_the_ledger(), asio::detached);
         asio::co_spawn(context_, waits_in_line(bob_), asio::detached);
         asio::co_spawn(context_, waits_in_line(carol_), asio::detached);
-        auto done = asio::co_spawn(context_, misfortunes(), asio::use_future);
+        std::exception_ptr failure;
+        asio::co_spawn(context_, misfortunes(), [&](std::exception_ptr thrown) {
+            failure = thrown;
+            context_.stop(); // whoever waits in vain would wait on
+        });
         context_.restart();
         context_.run();
-        done.get();
+        if (failure)
+            std::rethrow_exception(failure);
         summary();
         return promises_.exit_code();
     }
 
 private:
-    void contention()
-    {
-        out_.chapter("Three participants contend for one lock; each takes it three times.");
-        for (participant* p : {&alice_, &bob_, &carol_})
-            asio::co_spawn(context_, takes_turns(*p), asio::detached);
-        context_.run(); // until nobody holds or wants anything
-    }
-
     asio::awaitable<void> takes_turns(participant& p)
     {
         for (int turn = 0; turn != 3; ++turn) {
@@ -178,15 +173,13 @@ private:
     asio::awaitable<void> alice_keeps_the_ledger()
     {
         auto body = [this](redlock::lease& held) { return write_ledger(held); };
-        boost::system::error_code ec;
         try {
             co_await redlock::with_lock(alice_.lock, body);
         } catch (boost::system::system_error const& e) {
-            ec = e.code();
+            alice_result_ = e.code();
         }
-        alice_result_ = ec;
         alice_ended_ = clock_type::now();
-        out_.say(alice_.name, "with_lock completes: " + ec.message());
+        out_.say(alice_.name, "with_lock completes: " + alice_result_.message());
     }
 
     asio::awaitable<void> write_ledger(redlock::lease& held)
@@ -212,7 +205,7 @@ private:
         co_await until([this] { return inside_ > 0; });
         out_.say(p.name, "waits for the lock");
         redlock::lease lease = co_await p.lock.acquire_for(patience);
-        first_successor_at_ = first_successor_at_.value_or(clock_type::now());
+        first_successor_at_ = std::min(first_successor_at_, clock_type::now());
         enter(p, lease);
         co_await sleep(50ms);
         --inside_;
@@ -235,18 +228,18 @@ private:
         survived_ = co_await until([&, this] {
             return alice_.told->renewals() >= before + 3 && clock_type::now() > faults_at + ttl + slack;
         });
-        survived_ = survived_ && inside_ == 1 && !alice_ended_;
+        survived_ = survived_ && inside_ == 1 && alice_ended_ == never;
 
         out_.chapter("A majority dies.");
         servers_.own[2]->kill();
         out_.say("server 3", "SIGKILL");
         servers_.own[3]->kill();
         out_.say("server 4", "SIGKILL");
-        majority_died_at_ = clock_type::now();
-        co_await until([this] { return alice_ended_.has_value(); });
+        auto const majority_died_at = clock_type::now();
+        co_await until([this] { return alice_ended_ != never; });
 
         out_.chapter("The servers come back empty, when no key of theirs can be valid any more.");
-        co_await sleep(ttl + slack - (clock_type::now() - majority_died_at_));
+        co_await sleep(ttl + slack - (clock_type::now() - majority_died_at));
         for (std::size_t i : {2U, 3U, 4U}) {
             servers_.own[i]->start();
             out_.say("server " + std::to_string(i + 1), "started");
@@ -257,8 +250,8 @@ private:
     void enter(participant const& p, redlock::lease const& lease)
     {
         most_inside_ = std::max(most_inside_, ++inside_);
-        out_.say(p.name, "holds the lock after " + std::to_string(lease.attempts()) + " attempts in " +
-                             std::to_string(in_ms(lease.waited())) + " ms");
+        out_.say(p.name, "holds the lock: waited " + std::to_string(in_ms(lease.waited())) + " ms, attempt " +
+                             std::to_string(lease.attempts()));
     }
 
     void summary()
@@ -269,14 +262,14 @@ private:
                        "the lease outlived a crashed and a hanging server by more than its own time");
         promises_.keep(alice_result_ == redlock::errc::lease_lost,
                        "without a majority the lease was lost, and said so");
-        promises_.keep(key_left_ms_ > 0,
-                       "the job was told while its key still stood on a living server, for " +
-                           std::to_string(key_left_ms_) + " ms more");
-        promises_.keep(told_at_ && unwound_at_ && alice_ended_ && *told_at_ < *unwound_at_ &&
-                           *unwound_at_ < *alice_ended_,
+        // Servers keep the key for ttl + slack, so nobody else can have had it before this moment.
+        auto const free_at = alice_.told->valid_until() + slack;
+        promises_.keep(told_at_ < free_at, "the job was told in time, " +
+                                               std::to_string(in_ms(free_at - told_at_)) +
+                                               " ms before anybody else could have got the lock");
+        promises_.keep(told_at_ < unwound_at_ && unwound_at_ < alice_ended_,
                        "with_lock waited until the job had unwound");
-        promises_.keep(first_successor_at_ && unwound_at_ && *first_successor_at_ > *unwound_at_ &&
-                           successors_ == 2,
+        promises_.keep(unwound_at_ < first_successor_at_ && successors_ == 2,
                        "those in line got the lock with a majority back, and not before the job had ended");
         promises_.keep(most_inside_ == 1, "never were two inside at once");
     }
@@ -295,11 +288,9 @@ private:
     int successors_ = 0;
     bool survived_ = false;
     boost::system::error_code alice_result_;
-    clock_type::time_point majority_died_at_;
-    std::optional<clock_type::time_point> told_at_;
-    std::optional<clock_type::time_point> unwound_at_;
-    std::optional<clock_type::time_point> alice_ended_;
-    std::optional<clock_type::time_point> first_successor_at_;
+    static constexpr clock_type::time_point never = clock_type::time_point::max();
+    clock_type::time_point told_at_ = never, unwound_at_ = never, alice_ended_ = never,
+                           first_successor_at_ = never;
 };
 
 int main()

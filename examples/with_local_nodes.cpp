@@ -22,6 +22,7 @@ int main(int argc, char** argv)
         ::execvp(pointers[0], pointers.data());
         ::_exit(127);
     }
+    std::signal(SIGINT, SIG_IGN); // the command has it from the terminal, too, and its end is ours
     int status = 0;
     ::waitpid(child, &status, 0);
     return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;

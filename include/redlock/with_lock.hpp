@@ -43,8 +43,11 @@ template <class Body>
 using awaited_like_body = boost::asio::use_awaitable_t<typename body_awaitable<Body>::executor_type>;
 
 template <class T>
-using completion_of = std::conditional_t<std::is_void_v<T>, std::type_identity<void(std::exception_ptr)>,
-                                         std::type_identity<void(std::exception_ptr, T)>>::type;
+struct completion_with : std::type_identity<void(std::exception_ptr, T)> {};
+template <>
+struct completion_with<void> : std::type_identity<void(std::exception_ptr)> {};
+template <class T>
+using completion_of = typename completion_with<T>::type;
 
 inline bool aborted(std::exception_ptr const& failure)
 {

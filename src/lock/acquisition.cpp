@@ -2,7 +2,6 @@
 
 #include "core/backoff.hpp"
 #include "core/validity.hpp"
-#include "lock/cancellation.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
 #include "lock/lease_access.hpp"
@@ -32,7 +31,7 @@ void acquisition::start(std::shared_ptr<lock_state> lock, wait_limit limit, leas
     first_attempt_ = attempt_;
     refusals_ = 0;
     outage_ = false;
-    std::visit([this](auto& h) { cancel_with_slot(engine_, h.slot(), *this); }, handler_);
+    result_ = {};
     if (engine_.closing())
         return fail(errc::shut_down);
     connect_or_vote();
@@ -234,6 +233,13 @@ void acquisition::cancel(std::uint32_t generation)
 {
     if (generation == generation_)
         abort(boost::asio::error::operation_aborted);
+}
+
+void acquisition::forsake()
+{
+    auto const handler = std::move(handler_);
+    auto const lock = std::move(lock_);
+    lease_.reset();
 }
 
 void acquisition::fail(boost::system::error_code ec)

@@ -44,6 +44,8 @@ public:
     /// Ends it with this error; votes are taken back.
     void abort(boost::system::error_code);
     void cancel(std::uint32_t generation);
+    /// Lets go of the handler, without calling it, and of the lock.
+    void forsake();
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
 
 private:

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace redlock::lock {
 
@@ -36,11 +37,57 @@ private:
     std::uint32_t generation_;
 };
 
+/// From a handler's cancellation slot to its operation. The slot belongs to the thread that calls the initiating
+/// function and is filled there, also when the operation has yet to hop; everything else happens on the client's
+/// executor.
 template <class Operation>
-void cancel_with_slot(engine& owner, boost::asio::cancellation_slot slot, Operation& operation)
-{
-    if (slot.is_connected())
-        slot.assign(cancel_request<Operation>(owner, operation));
-}
+class cancel_path {
+public:
+    cancel_path(engine& owner, boost::asio::cancellation_slot slot)
+    {
+        if (!slot.is_connected())
+            return;
+        if (owner.loop().running_here()) {
+            slot_ = slot;
+            return;
+        }
+        state_ = std::make_shared<state>();
+        slot.assign([from = owner.weak_from_this(), to = state_](boost::asio::cancellation_type type) {
+            auto const alive = from.lock();
+            if (alive && type != boost::asio::cancellation_type::none)
+                alive->on_executor([to](engine&) { to->cancel(); });
+        });
+    }
+
+    /// The operation has begun.
+    void arrived(engine& owner, Operation& operation)
+    {
+        if (slot_.is_connected())
+            slot_.assign(cancel_request<Operation>(owner, operation));
+        if (!state_)
+            return;
+        state_->operation = &operation;
+        state_->generation = operation.generation();
+        if (state_->requested)
+            state_->cancel();
+    }
+
+private:
+    struct state {
+        void cancel()
+        {
+            requested = true;
+            if (operation)
+                operation->cancel(generation);
+        }
+
+        Operation* operation = nullptr;
+        std::uint32_t generation = 0;
+        bool requested = false;
+    };
+
+    boost::asio::cancellation_slot slot_;
+    std::shared_ptr<state> state_;
+};
 
 } // namespace redlock::lock

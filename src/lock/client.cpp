@@ -1,5 +1,6 @@
 #include <redlock/client.hpp>
 
+#include "lock/cancellation.hpp"
 #include "lock/engine.hpp"
 
 #include <utility>
@@ -46,8 +47,9 @@ client::executor_type const& client::start_shutdown::executor() const noexcept
 
 void client::start_shutdown::begin(lock::completion_handler<signature> handler)
 {
-    engine->on_executor([handler = std::move(handler)](lock::engine& self) mutable {
-        self.shut_down(std::move(handler));
+    lock::cancel_path<lock::waiter> cancel(*engine, handler.slot());
+    engine->on_executor([cancel = std::move(cancel), handler = std::move(handler)](lock::engine& self) mutable {
+        cancel.arrived(self, self.shut_down(std::move(handler)));
     });
 }
 

@@ -1,6 +1,7 @@
 #include "lock/engine.hpp"
 
 #include "lock/clock.hpp"
+#include "lock/context_end.hpp"
 #include "lock/lock_state.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -35,6 +36,7 @@ std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const
         misconfigured("the executor does not serialise: give a strand over the pool, or an io_context run by one thread");
     auto made = std::make_shared<engine>(std::move(executor), check(settings));
     made->loop_.owned_by(made);
+    context_end::tell(boost::asio::query(made->executor(), boost::asio::execution::context), made);
     return made;
 }
 
@@ -127,8 +129,13 @@ void engine::end(held_lease& held)
 
 void engine::watch()
 {
-    for (auto const& node : nodes_)
-        node->watch(outstanding_ != 0);
+    if (closed_)
+        return;
+    for (unsigned i = 0; i != size(); ++i) {
+        nodes_[i]->watch(outstanding_ != 0);
+        if (outstanding_ == 0 && !debts_[i].empty()) // nobody else will bring the node back
+            nodes_[i]->try_once();
+    }
 }
 
 void engine::on_node_changed(unsigned node)
@@ -189,19 +196,24 @@ void engine::pay_debts(unsigned node)
 
 // The end
 
-void engine::shut_down(waiter::handler_type handler)
+waiter& engine::shut_down(waiter::handler_type handler)
 {
     waiter& w = new_waiter(std::move(handler));
-    if (closed_)
-        return w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
+    if (closed_) {
+        w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
+        return w;
+    }
     shutdown_waiters_.push_back(w);
     end_everything();
     close_if_done();
+    return w;
 }
 
 void engine::abandon()
 {
     auto const end = [](engine& self) {
+        if (self.closed_)
+            return;
         self.end_everything();
         self.close();
     };
@@ -212,14 +224,32 @@ void engine::abandon()
         on_executor(end);
 }
 
+void engine::forsake()
+{
+    closing_ = closed_ = true;
+    loop_.close();
+    for (auto const& node : nodes_)
+        node->close();
+    for (auto& owed : debts_)
+        owed.clear();
+    while (!held_.empty())
+        held_.front().forsake();
+    for (auto const& w : waiters_)
+        w->forsake();
+    for (auto const& a : acquisitions_)
+        a->forsake();
+}
+
 void engine::end_everything()
 {
     closing_ = true;
+    ++releasing_; // a release that fails at once must not close before the others have been sent
     // Whoever fails now stays listed until its task has run.
     for (acquisition& a : acquiring_)
         a.abort(errc::shut_down);
     while (!held_.empty())
         held_.front().shut_down();
+    --releasing_;
 }
 
 void engine::release_ended(bool confirmed)
@@ -232,7 +262,7 @@ void engine::release_ended(bool confirmed)
 
 void engine::close_if_done()
 {
-    if (releasing_ == 0 && !closed_ && !shutdown_waiters_.empty())
+    if (releasing_ == 0) // also when nobody waits any more
         close();
 }
 

@@ -50,9 +50,11 @@ public:
 
     /// Ends everything without waiting; hops unless nobody runs the executor any more.
     void abandon();
+    /// The executor's context is being destroyed: lets go of every handler, and completes nothing.
+    void forsake();
     ///@}
 
-    void shut_down(waiter::handler_type);
+    waiter& shut_down(waiter::handler_type);
     [[nodiscard]] bool closing() const { return closing_; }
 
     [[nodiscard]] net::loop& loop() { return loop_; }

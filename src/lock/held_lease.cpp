@@ -41,6 +41,8 @@ void intrusive_ptr_release(held_lease* held) noexcept
 {
     if (held->references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
+    if (held->link.is_linked()) // what should have ended it was destroyed with its context
+        held->forsake();
     auto const lock = std::move(held->lock_); // keeps the client, and with it the memory
     held->~held_lease();
     lock->client->lease_blocks().give(held);
@@ -130,7 +132,7 @@ void held_lease::extend(waiter& w)
     case core::lease_phase::lost:
         return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
     case core::lease_phase::released:
-        return w.finish(errc::released);
+        return w.finish(client().closing() ? errc::shut_down : errc::released);
     default:
         extending_.push_back(w);
         if (!machine_.extending())
@@ -162,7 +164,7 @@ void held_lease::ask(unsigned node, purpose p, redis::script_form form)
         lock_->commands.append_release(n.output(), nonce_.text(), form);
     if (outstanding_++ == 0)
         intrusive_ptr_add_ref(this);
-    n.expect(*this, tag(p));
+    n.expect(*this, tag(p) | (form == redis::script_form::text ? as_text : 0));
 }
 
 /// All replies on their way share one reference; the last one gives it back when it has been dealt with.
@@ -181,17 +183,18 @@ struct held_lease::arrival {
 void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const& reply)
 {
     arrival const guard(*this);
-    auto const p = static_cast<purpose>(t & 1U);
+    auto const p = purpose_of(t);
     auto const script = p == purpose::extension ? net::node::script::extend : net::node::script::release;
     script_answer const answer = read_script_answer(client().at(node), script, reply);
     bool const mine = answer == script_answer::done;
-    if (answer == script_answer::unknown_script && (t == tag(p) || p == purpose::release))
+    bool const wanted = p == purpose::release || current(t, p);
+    if (answer == script_answer::unknown_script && wanted && (t & as_text) == 0)
         return ask(node, p, redis::script_form::text);
     if (answer == script_answer::error)
         client().remark(node, p == purpose::extension ? "extend" : "release", reply);
     if (p == purpose::release)
         return answer_release(answer == script_answer::done || answer == script_answer::not_ours, mine);
-    if (t == tag(p) && machine_.extending())
+    if (current(t, p) && machine_.extending())
         answer_extension(node, mine                                  ? core::extension_answer::mine
                                : answer == script_answer::not_ours ? core::extension_answer::not_mine
                                                                      : core::extension_answer::failed);
@@ -200,10 +203,10 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
 void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
 {
     arrival const guard(*this);
-    if (static_cast<purpose>(t & 1U) == purpose::release) {
+    if (purpose_of(t) == purpose::release) {
         client().owe(node, {lock_, nonce_, expires()});
         answer_release(false, false);
-    } else if (t == tag(purpose::extension) && machine_.extending()) {
+    } else if (current(t, purpose::extension) && machine_.extending()) {
         answer_extension(node, core::extension_answer::failed);
     }
 }
@@ -294,6 +297,14 @@ void held_lease::shut_down()
 {
     give_up(errc::shut_down);
     start_release();
+}
+
+void held_lease::forsake()
+{
+    machine_.release();
+    publish(lease_state::lost);
+    client().loop().cancel(*this);
+    client().end(*this);
 }
 
 void held_lease::give_up(errc reason)

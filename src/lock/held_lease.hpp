@@ -58,6 +58,8 @@ public:
     void abandon();
     /// The client is being shut down: released, and its end told with that reason.
     void shut_down();
+    /// Its context is being destroyed: it is lost, and nobody is told.
+    void forsake();
 
     friend void intrusive_ptr_add_ref(held_lease*) noexcept;
     friend void intrusive_ptr_release(held_lease*) noexcept;
@@ -87,7 +89,11 @@ private:
     void publish(lease_state);
     void tell(event);
     [[nodiscard]] core::instant expires() const;
-    [[nodiscard]] std::uint32_t tag(purpose p) const { return round_ << 1U | static_cast<std::uint32_t>(p); }
+    /// The lowest bit of a tag; the rest is the round and the purpose.
+    static constexpr std::uint32_t as_text = 1;
+    [[nodiscard]] std::uint32_t tag(purpose p) const { return round_ << 2U | static_cast<std::uint32_t>(p) << 1U; }
+    [[nodiscard]] static purpose purpose_of(std::uint32_t tag) { return static_cast<purpose>(tag >> 1U & 1U); }
+    [[nodiscard]] bool current(std::uint32_t t, purpose p) const { return (t & ~as_text) == tag(p); }
 
     std::shared_ptr<lock_state> lock_;
     core::lease_machine machine_;

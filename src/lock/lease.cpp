@@ -1,5 +1,6 @@
 #include <redlock/lease.hpp>
 
+#include "lock/cancellation.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
 
@@ -99,16 +100,22 @@ lease::executor_type const& lease::start::executor() const noexcept
 void lease::start::begin(lock::completion_handler<signature> handler)
 {
     auto& client = held->client();
-    client.on_executor([held = std::move(held), what = what, handler = std::move(handler)](lock::engine& self) mutable {
+    lock::cancel_path<lock::waiter> cancel(client, handler.slot());
+    client.on_executor([held = std::move(held), what = what, cancel = std::move(cancel),
+                        handler = std::move(handler)](lock::engine& self) mutable {
         lock::waiter& waiting = self.new_waiter(std::move(handler));
         switch (what) {
         case operation::extend:
-            return held->extend(waiting);
+            held->extend(waiting);
+            break;
         case operation::release:
-            return held->release(waiting);
+            held->release(waiting);
+            break;
         case operation::lost:
-            return held->await_end(waiting);
+            held->await_end(waiting);
+            break;
         }
+        cancel.arrived(self, waiting);
     });
 }
 

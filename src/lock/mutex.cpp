@@ -1,6 +1,7 @@
 #include <redlock/mutex.hpp>
 
 #include "lock/acquisition.hpp"
+#include "lock/cancellation.hpp"
 #include "lock/configuration.hpp"
 #include "lock/engine.hpp"
 #include "lock/lock_state.hpp"
@@ -21,9 +22,12 @@ template <class Signature>
 void start_acquire<Signature>::begin(completion_handler<Signature> handler)
 {
     engine& client = *lock->client;
-    client.on_executor([what = std::move(lock), how_long = limit, handler = std::move(handler)](engine& self) mutable {
-        self.new_acquisition().start(std::move(what), how_long,
-                                     std::move(handler));
+    cancel_path<acquisition> cancel(client, handler.slot());
+    client.on_executor([what = std::move(lock), how_long = limit, cancel = std::move(cancel),
+                        handler = std::move(handler)](engine& self) mutable {
+        acquisition& started = self.new_acquisition();
+        started.start(std::move(what), how_long, std::move(handler));
+        cancel.arrived(self, started);
     });
 }
 

@@ -1,6 +1,5 @@
 #include "lock/waiter.hpp"
 
-#include "lock/cancellation.hpp"
 #include "lock/engine.hpp"
 
 #include <boost/asio/error.hpp>
@@ -13,7 +12,6 @@ void waiter::start(handler_type handler)
 {
     finished_ = false;
     handler_ = std::move(handler);
-    cancel_with_slot(engine_, handler_.slot(), *this);
 }
 
 void waiter::finish(boost::system::error_code ec)
@@ -28,6 +26,12 @@ void waiter::cancel(std::uint32_t generation)
 {
     if (generation == generation_ && !finished_)
         finish(boost::asio::error::operation_aborted);
+}
+
+void waiter::forsake()
+{
+    link.unlink();
+    auto const gone = std::move(handler_);
 }
 
 /// Retired first: the handler may start the next operation. The turn keeps the engine alive.

@@ -31,6 +31,8 @@ public:
     void finish(boost::system::error_code);
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     void cancel(std::uint32_t generation);
+    /// Lets go of the handler without calling it.
+    void forsake();
 
 private:
     void run() override;

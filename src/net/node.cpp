@@ -36,6 +36,8 @@ node::~node()
 
 bool node::usable()
 {
+    if (closed_)
+        return false;
     switch (state_) {
     case node_state::ready:
         if (went_away())
@@ -54,10 +56,12 @@ bool node::usable()
     return false;
 }
 
-/// Nobody reads an idle connection, so nobody has heard its end: found out here, before a vote is lost to it.
+/// Nobody reads an idle connection, so nobody has heard its end, nor a reply that nobody asked for and that the next
+/// vote would take for its own: found out here, before a vote is sent.
 bool node::went_away()
 {
-    if (!awaited_.empty() || reading_ || core::elapsed(last_heard_, loop_.now()) < surely_alive || !stream_->hung_up())
+    if (!awaited_.empty() || reading_ || core::elapsed(last_heard_, loop_.now()) < surely_alive ||
+        !stream_->readable())
         return false;
     std::exchange(stream_, nullptr)->close();
     return true;
@@ -88,7 +92,7 @@ void node::script_worked(script s, bool known)
 
 void node::watch(bool watched)
 {
-    if (std::exchange(watched_, watched) == watched)
+    if (closed_ || std::exchange(watched_, watched) == watched)
         return;
     if (watched && state_ == node_state::idle)
         connect();
@@ -98,12 +102,13 @@ void node::watch(bool watched)
 
 void node::try_once()
 {
-    if (state_ == node_state::down && failures_ == 1)
+    if (!closed_ && state_ == node_state::down && failures_ == 1)
         connect();
 }
 
 void node::close()
 {
+    closed_ = true;
     loop_.cancel(timer_);
     if (connector_)
         std::exchange(connector_, nullptr)->abandon();
@@ -133,7 +138,7 @@ void node::connect()
 
 void node::on_connected(std::shared_ptr<stream> made)
 {
-    loop::turn current(loop_);
+    loop::turn const begun(loop_); // finished by the next: the connector would swallow what a user's handler throws
     connector_.reset();
     stream_ = std::move(made);
     stream_->listen(*this);
@@ -144,15 +149,13 @@ void node::on_connected(std::shared_ptr<stream> made)
     set_timer();
     if (!std::exchange(dirty_, true))
         loop_.enqueue(static_cast<flushable&>(*this));
-    current.finish();
 }
 
 void node::on_connect_failed(failure why)
 {
-    loop::turn current(loop_);
+    loop::turn const begun(loop_); // finished by the next: the connector would swallow what a user's handler throws
     connector_.reset();
     down(std::move(why));
-    current.finish();
 }
 
 void node::down(failure why)

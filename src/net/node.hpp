@@ -73,7 +73,7 @@ public:
     /// Connects now if it has just gone down, whatever the back-off says; once, not again and again.
     void try_once();
 
-    /// Ends the connection after writing what can be written now; every waiting sink fails.
+    /// Ends the connection after writing what can be written now; every waiting sink fails. There is no next one.
     void close();
 
     [[nodiscard]] node_state state() const { return state_; }
@@ -135,6 +135,7 @@ private:
     bool dirty_ = false;
     bool reading_ = false;
     bool watched_ = false;
+    bool closed_ = false;
 };
 
 } // namespace redlock::net

@@ -12,9 +12,9 @@ namespace redlock::net {
 
 namespace asio = boost::asio;
 
-bool stream::hung_up()
+bool stream::readable()
 {
-    pollfd descriptor{transport().native_handle(), POLLRDHUP, 0};
+    pollfd descriptor{transport().native_handle(), POLLIN, 0};
     return ::poll(&descriptor, 1, 0) != 0;
 }
 

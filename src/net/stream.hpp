@@ -52,8 +52,8 @@ public:
     virtual void start_read(boost::asio::mutable_buffer) = 0;
     /// Writes what can be written now and removes it from `out`; `on_writable` follows if something is left.
     virtual void flush(std::string& out) = 0;
-    /// Has the peer hung up, as far as can be seen without reading?
-    [[nodiscard]] bool hung_up();
+    /// Is there something to read: bytes, or the end of the stream?
+    [[nodiscard]] bool readable();
     ///@}
 
     /// No listener any more, and no connection.

@@ -4,12 +4,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 
-#include <linux/tcp.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -60,6 +61,17 @@ bool of_handshake(std::string const& command)
     constexpr std::array known{"HELLO", "AUTH", "SELECT", "CLIENT", "PING"};
     return std::ranges::find(known, command) != known.end();
 }
+
+/// The kernel's tcp_info (include/uapi/linux/tcp.h) goes on where glibc's ends.
+struct longer_tcp_info {
+    tcp_info known;
+    std::uint64_t rates_and_bytes[4];
+    std::uint32_t segments[2];
+    std::uint32_t not_sent;
+    std::uint32_t min_rtt;
+    std::uint32_t data_segments_in;
+};
+static_assert(offsetof(longer_tcp_info, data_segments_in) == 152);
 
 std::string_view friendly(std::string const& command)
 {
@@ -277,10 +289,10 @@ std::size_t scripted_node::open() const
 
 std::uint32_t scripted_node::writes_received() const
 {
-    tcp_info info{};
+    longer_tcp_info info{};
     socklen_t size = sizeof info;
     ::getsockopt(impl_->sessions.back()->socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size);
-    return info.tcpi_data_segs_in;
+    return info.data_segments_in;
 }
 
 } // namespace redlock::test

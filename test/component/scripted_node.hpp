@@ -36,7 +36,7 @@ inline constexpr std::string_view noreplicas = "-NOREPLICAS Not enough good repl
 inline constexpr std::string_view masterdown =
     "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.\r\n";
 inline constexpr std::string_view unknown_setinfo =
-    "-ERR Unknown subcommand or wrong number of arguments for 'SETINFO'. Try CLIENT HELP.\r\n";
+    "-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.\r\n";
 // Words of the server's source (server.c, cluster.c) that need a cluster, a slow disk or an old version to be heard.
 inline constexpr std::string_view loading = "-LOADING Redis is loading the dataset in memory\r\n";
 inline constexpr std::string_view busy =

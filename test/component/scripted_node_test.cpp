@@ -1,7 +1,6 @@
 #include "component/scripted_node.hpp"
 #include "component/stage.hpp"
 #include "redis/command.hpp"
-#include "redis/scripts.hpp"
 
 #include <boost/asio/read.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -36,9 +35,16 @@ public:
     /// The reply, its end found by the reply to an unknown command behind it, which every state of a server gives.
     std::string ask(std::initializer_list<std::string_view> command)
     {
+        std::string bytes;
+        redis::append_command(bytes, command);
+        return ask(std::move(bytes));
+    }
+
+    std::string ask(std::string command)
+    {
         constexpr std::string_view mark = "-ERR unknown command 'THE-END', with args beginning with: \r\n";
-        send(command);
-        send({"THE-END"});
+        redis::append_command(command, {"THE-END"});
+        asio::write(socket_, asio::buffer(command));
         std::string bytes;
         asio::read_until(socket_, asio::dynamic_buffer(bytes), std::string(mark));
         return bytes.substr(0, bytes.size() - mark.size());
@@ -91,12 +97,25 @@ BOOST_AUTO_TEST_CASE(scripts)
     redis_server server;
     raw_client raw(server.port());
     raw.ask({"HELLO", "3"});
-    raw.ask({"SET", "k", "n"});
-    BOOST_TEST(raw.ask({"EVALSHA", redis::scripts::release.sha1, "1", "k", "n"}) == canned::noscript);
-    BOOST_TEST(raw.ask({"EVAL", redis::scripts::extend.text, "1", "k", "n", "60000"}) == canned::one);
-    BOOST_TEST(raw.ask({"EVAL", redis::scripts::extend.text, "1", "k", "m", "60000"}) == canned::zero);
-    BOOST_TEST(raw.ask({"EVAL", redis::scripts::release.text, "1", "k", "m"}) == canned::zero);
-    BOOST_TEST(raw.ask({"EVALSHA", redis::scripts::release.sha1, "1", "k", "n"}) == canned::one);
+    redis::lock_commands const lock("k", 60s);
+    std::string const ours(redis::nonce_length, 'a');
+    std::string const theirs(redis::nonce_length, 'b');
+    auto const extend = [&](std::string const& nonce, redis::script_form form) {
+        std::string bytes;
+        lock.append_extend(bytes, nonce, form);
+        return raw.ask(std::move(bytes));
+    };
+    auto const release = [&](std::string const& nonce, redis::script_form form) {
+        std::string bytes;
+        lock.append_release(bytes, nonce, form);
+        return raw.ask(std::move(bytes));
+    };
+    raw.ask({"SET", "k", ours});
+    BOOST_TEST(release(ours, redis::script_form::hash) == canned::noscript);
+    BOOST_TEST(extend(ours, redis::script_form::text) == canned::one);
+    BOOST_TEST(extend(theirs, redis::script_form::hash) == canned::zero);
+    BOOST_TEST(release(theirs, redis::script_form::text) == canned::zero);
+    BOOST_TEST(release(ours, redis::script_form::hash) == canned::one);
     raw.ask({"RPUSH", "list", "n"});
     BOOST_TEST(raw.ask({"GET", "list"}) == canned::wrongtype);
 }

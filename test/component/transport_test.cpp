@@ -97,7 +97,10 @@ BOOST_AUTO_TEST_CASE(an_answer_after_the_node_timeout_does_not_shift_the_next)
     three[0].expect("SET", reply(canned::nil));
     three[1].expect("SET", reply(canned::nil));
     BOOST_TEST(three.try_acquire(three.lock("next"))->ec == errc::contended);
-    BOOST_TEST(three.try_acquire(three.lock("last"))->ec == error_code());
+    auto last = three.lock("last");
+    auto const got = three.try_acquire(last);
+    BOOST_TEST_INFO(summary(last.last_attempt()));
+    BOOST_TEST(got->ec == error_code());
     for (std::size_t i = 0; i != 3; ++i)
         BOOST_TEST(three[i].accepted() == 1U);
     BOOST_TEST(!three.surprised());
@@ -134,6 +137,24 @@ BOOST_AUTO_TEST_CASE(an_idle_connection_that_died_is_replaced)
     BOOST_TEST(got->ec == error_code());
     for (std::size_t i = 0; i != 3; ++i)
         BOOST_TEST(three[i].accepted() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_connects_after_a_shutdown)
+{
+    scripted_cluster three;
+    three.warm_up();
+    auto const shut = std::make_shared<outcome>();
+    three.locks->shutdown(keeps_outcome{shut});
+    run_until(three.context, [&] { return shut->done(); });
+    BOOST_TEST(shut->ec == error_code());
+    BOOST_TEST(three.try_acquire(three.lock())->ec == errc::shut_down);
+    three.be_idle();
+    for (std::size_t i = 0; i != 3; ++i) {
+        BOOST_TEST(three[i].accepted() == 1U);
+        BOOST_TEST(three[i].open() == 0U);
+    }
+    for (auto const& node : three.locks->nodes())
+        BOOST_TEST((node.state == node_state::idle));
 }
 
 namespace {

@@ -104,8 +104,8 @@ constexpr missing_right rows[] = {
     {"+get", 1, "extend: ERR The user executing the script"},
     {"+pexpire", 1, "extend: ERR The user executing the script"},
     {"+del", 2, "release: ERR The user executing the script"},
-    {"+eval", 1, "NOPERM User locker has no permissions to run the 'eval' command"},
-    {"+evalsha", 4, "NOPERM User locker has no permissions to run the 'evalsha' command"},
+    {"+eval", 1, " has no permissions to run the 'eval' command"},
+    {"+evalsha", 4, " has no permissions to run the 'evalsha' command"},
 };
 
 } // namespace
@@ -142,7 +142,8 @@ BOOST_AUTO_TEST_CASE(without_set_nothing_is_granted)
     BOOST_TEST(seen.results[0] == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST((seen.table.at(0).result == redlock::node_result::refused));
     BOOST_TEST((seen.table[0].error == server_error::noperm));
-    BOOST_TEST(seen.table[0].detail == "NOPERM User locker has no permissions to run the 'set' command");
+    auto const& words = seen.table[0].detail; // Redis 7.0 says "this user", later ones name it
+    BOOST_TEST((words.starts_with("NOPERM ") && words.ends_with(" has no permissions to run the 'set' command")), words);
 }
 
 BOOST_DATA_TEST_CASE(a_missing_right_is_named, rows, row)

@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(max_hold_ends_a_lease_that_renews)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock("lock", {.ttl = 5s, .max_hold = 1s});
+        mutex lock = nodes.lock("lock", {.ttl = 5s, .max_hold = 1s, .node_timeout = 500ms});
         lease held = co_await lock.acquire();
         BOOST_TEST((held.remaining() <= 1s));
         BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::lease_lost);

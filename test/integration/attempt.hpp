@@ -32,6 +32,9 @@ struct attempt {
     std::string const& detail(std::size_t node = 0) const { return table.at(node).detail; }
 };
 
+/// OpenSSL's word for a chain, sent with its root, that ends in an authority not known here.
+inline std::string const not_trusted = "self-signed certificate in certificate chain";
+
 /// Slow machines and sanitizers stretch a handshake; nothing here is a matter of time.
 inline config unhurried(std::vector<std::string> urls)
 {

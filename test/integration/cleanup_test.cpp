@@ -133,6 +133,7 @@ BOOST_AUTO_TEST_CASE(after_cancelling_at_every_step_of_the_event_loop)
     nodes.warm_up();
     bool granted_once = false;
     for (int step = 0; !granted_once; ++step) {
+        BOOST_REQUIRE(step < 1000);
         result.reset();
         start();
         for (int i = 0; i != step && !result; ++i) {
@@ -142,8 +143,8 @@ BOOST_AUTO_TEST_CASE(after_cancelling_at_every_step_of_the_event_loop)
         granted_once = result && !*result;
         signal.emit(asio::cancellation_type::terminal);
         nodes.run_until([&] { return result.has_value(); });
-        BOOST_TEST((*result == asio::error::operation_aborted || granted));
         BOOST_TEST((!*result || *result == asio::error::operation_aborted));
+        BOOST_TEST(static_cast<bool>(granted) == !*result);
         granted = {};
         must_be_clean();
     }

@@ -1,6 +1,7 @@
 #include "attempt.hpp"
 #include "support/certificates.hpp"
 
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -145,11 +146,13 @@ BOOST_AUTO_TEST_CASE(refuses_urls_it_does_not_understand)
 
 BOOST_AUTO_TEST_CASE(shows_no_password_of_a_broken_url)
 {
-    for (std::string const& broken : {"redis://:" + secret + "@a:x", "redis://u:" + secret + "@@a", "redis://u:Xyzzy/Plugh@a",
-                                      "redis://u:Xyzzy#Plugh@a", "redis://u:Xyzzy?Plugh@a", "redis://u:Xyzzy Plugh@a",
-                                      "redis://u:Xyzzy:Plugh@a", "redis://u:%zz" + secret + "@a", "u:" + secret + "@a",
-                                      "redis://a?password=" + secret, "redis://a?client_name=Xyzzy%20Plugh",
-                                      "unix://:" + secret + "@a/socket", "http://u:" + secret + "@a"})
+    std::vector<std::string> const urls{
+        "redis://:" + secret + "@a:x",    "redis://u:" + secret + "@@a",      "redis://u:Xyzzy/Plugh@a",
+        "redis://u:Xyzzy#Plugh@a",        "redis://u:Xyzzy?Plugh@a",          "redis://u:Xyzzy Plugh@a",
+        "redis://u:Xyzzy:Plugh@a",        "redis://u:%zz" + secret + "@a",    "u:" + secret + "@a",
+        "redis://a?password=" + secret,   "redis://a?client_name=Xyzzy%20Plugh", "unix://:" + secret + "@a/socket",
+        "http://u:" + secret + "@a"};
+    for (auto const& broken : urls)
         names(of_nodes({broken}), {"node URL"});
 }
 

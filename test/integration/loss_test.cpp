@@ -157,7 +157,9 @@ BOOST_AUTO_TEST_CASE(another_owner_on_a_majority_is_found_and_left_alone)
         co_await until([&] { return held.votes() == 3; });
         nodes.ask(0).command({"SET", "lock", "usurper"});
         nodes.ask(1).command({"SET", "lock", "usurper"});
+        nodes.proxy(2).hold(direction::to_client); // else the first two answers may differ, and prove nothing
         BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
+        nodes.proxy(2).release();
         co_await until([&] { return !nodes.ask(2).exists("lock"); });
         BOOST_TEST(nodes.ask(0).get("lock").value() == "usurper");
         BOOST_TEST(nodes.ask(1).get("lock").value() == "usurper");
@@ -212,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_tolerant_lease_is_lost_when_its_slack_is_over)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock("lock", {.ttl = 500ms, .slack = 500ms, .tolerate_suspect = true, .node_timeout = 100ms});
+        mutex lock = nodes.lock("lock", {.ttl = 500ms, .slack = 3s, .tolerate_suspect = true, .node_timeout = 100ms});
         lease held = co_await lock.acquire();
         nodes.servers[0].pause();
         nodes.servers[2].pause();

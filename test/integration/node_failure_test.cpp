@@ -7,15 +7,22 @@
 using namespace redlock;
 using namespace redlock::test;
 
-namespace {
+namespace redlock::test {
 
-enum class fault { killed, stopped, black_hole, refusing, garbage, reset };
+/// Not in an unnamed namespace: the coroutines of data-driven cases are templates over it (-Wsubobject-linkage).
+enum class node_fault { killed, stopped, black_hole, refusing, garbage, reset };
 
-std::ostream& operator<<(std::ostream& out, fault f)
+static std::ostream& operator<<(std::ostream& out, node_fault f)
 {
     char const* const names[] = {"killed", "stopped", "black hole", "refusing", "garbage", "reset"};
     return out << names[static_cast<int>(f)];
 }
+
+} // namespace redlock::test
+
+namespace {
+
+using fault = node_fault;
 
 void inject(cluster& nodes, std::size_t index, fault f)
 {

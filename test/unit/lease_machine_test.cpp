@@ -122,9 +122,12 @@ public:
     witness(witness const&) = delete;
     witness& operator=(witness const&) = delete;
 
+    /// Time passes, and nobody looks at the clock.
+    void oversleep(duration boot, duration raw) { now_ = {now_.boot + boot, now_.raw + raw}; }
+
     void pass(duration boot, duration raw)
     {
-        now_ = {now_.boot + boot, now_.raw + raw};
+        oversleep(boot, raw);
         bool const quiet = over_ || (machine_.next_due() && !reached(*machine_.next_due(), now_));
         auto const duty = machine_.due(now_);
         if (quiet)
@@ -151,7 +154,10 @@ public:
     void answer(unsigned node, extension_answer said)
     {
         auto const outcome = machine_.answer(node, said, now_);
-        if (!over_) {
+        if (!over_ && too_late()) {
+            RC_ASSERT(outcome == lease_machine::outcome::lost);
+            RC_ASSERT(machine_.phase() == lost);
+        } else if (!over_) {
             said == extension_answer::mine       ? holders_.insert(node)
             : said == extension_answer::not_mine ? holders_.erase(node)
                                                  : void();
@@ -215,6 +221,13 @@ private:
         end_ = machine_.phase();
         over_ = end_ == lost || end_ == released;
         RC_ASSERT((end_ != suspect || terms_.tolerate_suspect));
+    }
+
+    [[nodiscard]] bool too_late() const
+    {
+        auto const slack = terms_.tolerate_suspect ? terms_.slack : duration::zero();
+        return elapsed(confirmed_, now_) >= validity(terms_.ttl + slack) ||
+               elapsed(at(0s), now_) >= terms_.max_hold;
     }
 
     [[nodiscard]] instant core_deadline() const { return redlock::core::deadline(confirmed_, terms_.ttl); }
@@ -406,27 +419,38 @@ BOOST_AUTO_TEST_CASE(an_answer_read_after_the_deadline_resurrects_nothing)
     // A blocked executor may read the answers before it looks at its timers; others have seen the lease as over by then.
     struct row {
         lease_terms terms;
-        duration answered_at;
+        duration sent;
+        duration end;
     };
     row const rows[] = {
-        {nine_seconds, 8908ms}, // at the deadline
-        {nine_seconds, 10s},
-        {unrenewed, 8908ms},
-        {tolerant, 9799ms}, // at the end of the grace
-        {with(8s), 8s},     // at the end of max_hold
-        {with(8s, true, true), 8s},
+        {nine_seconds, 7900ms, 8908ms},     {unrenewed, 7900ms, 8908ms},
+        {tolerant, 7900ms, 9799ms},         {with(8s), 7900ms, 8s},
+        {with(8s, true, true), 7900ms, 8s}, {with(9200ms, true, true), 7900ms, 9200ms},
     };
     for (row const& r : rows) {
-        lease l{r.terms};
-        auto const before = l.deadline_us();
-        BOOST_TEST_CONTEXT("answered at " << us(r.answered_at) << " us")
+        BOOST_TEST_CONTEXT("ends at " << us(r.end) << " us")
         {
-            BOOST_TEST(l.round(7900ms, "0m 1m", r.answered_at) != ".E");
-            BOOST_TEST(l.deadline_us() == before);
-            (void)l.due(r.answered_at);
-            BOOST_TEST(l.machine.phase() == lost);
+            lease in_time{r.terms};
+            BOOST_TEST(in_time.round(r.sent, "0m 1m", r.end - 1ns) == ".E");
+
+            for (duration answered_at : {r.end, r.end + 1s}) {
+                lease late{r.terms};
+                auto const before = late.deadline_us();
+                BOOST_TEST(late.round(r.sent, "0m 1m", answered_at) == "LF");
+                BOOST_TEST(late.machine.phase() == lost);
+                BOOST_TEST(late.deadline_us() == before);
+                BOOST_TEST(late.next_us() == -1);
+            }
+
+            lease begun_late{r.terms}; // by hand
+            BOOST_TEST(begun_late.round(r.end + 1s, "0m 1m") == "LF");
+            BOOST_TEST(begun_late.machine.phase() == lost);
         }
     }
+    lease slept;
+    slept.machine.extension_started(at(8000ms));
+    instant const woken{at(8908ms).boot, at(8001ms).raw};
+    BOOST_TEST((slept.machine.answer(0, extension_answer::mine, woken) == lease_machine::outcome::lost));
 }
 
 BOOST_AUTO_TEST_CASE(only_nodes_known_as_holders_before_the_round_count)
@@ -737,7 +761,12 @@ RC_BOOST_PROP(only_a_confirmed_round_moves_the_deadline_and_never_back, ())
 {
     auto const terms = any_terms(duration::max());
     auto const any_span = rc::gen::inRange<std::int64_t>(0, (terms.ttl / 5).count());
-    live_a_random_life(terms, [&](witness& w) { w.pass(duration{*any_span}, duration{*any_span}); });
+    live_a_random_life(terms, [&](witness& w) {
+        if (*rc::gen::inRange(0, 8) == 0)
+            w.oversleep(duration{*any_span}, duration{*any_span});
+        else
+            w.pass(duration{*any_span}, duration{*any_span});
+    });
 }
 
 // One clock stands still while the machine is suspended; then less than the whole of max_hold is left on the other.

@@ -1,0 +1,26 @@
+#include "lock/context_end.hpp"
+
+#include "lock/engine.hpp"
+
+#include <utility>
+
+namespace redlock::lock {
+
+boost::asio::execution_context::id context_end::id;
+
+void context_end::tell(boost::asio::execution_context& context, std::shared_ptr<engine> const& e)
+{
+    auto& self = boost::asio::use_service<context_end>(context);
+    std::scoped_lock const guard(self.lock_);
+    std::erase_if(self.engines_, [](auto const& known) { return known.expired(); });
+    self.engines_.push_back(e);
+}
+
+void context_end::shutdown()
+{
+    for (auto const& known : std::exchange(engines_, {}))
+        if (auto const alive = known.lock())
+            alive->forsake();
+}
+
+} // namespace redlock::lock
