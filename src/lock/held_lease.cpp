@@ -268,8 +268,16 @@ void held_lease::end(errc reason)
     finish_all(ended_, reason);
 }
 
+/// The clock may have run out before the timer did: what `valid()` denied must not end as a clean release.
+void held_lease::look_at_clock()
+{
+    if (machine_.due(client().loop().read_clock()) == core::lease_machine::duty::tell_lost)
+        lose();
+}
+
 void held_lease::release(waiter& w)
 {
+    look_at_clock();
     switch (machine_.phase()) {
     case core::lease_phase::released:
         return w.finish(client().closing() ? errc::shut_down : errc::released);
@@ -285,6 +293,7 @@ void held_lease::release(waiter& w)
 
 void held_lease::abandon()
 {
+    look_at_clock();
     if (machine_.phase() == core::lease_phase::lost)
         return take_back();
     if (machine_.phase() == core::lease_phase::released)

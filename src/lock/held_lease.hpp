@@ -81,6 +81,7 @@ private:
     void answer_release(bool answered, bool ours);
     void finish_release();
     void take_back();
+    void look_at_clock();
     void lose();
     void end(errc reason);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <new>
 
@@ -7,6 +8,9 @@ namespace redlock::net {
 
 /// Room for one pending handler that is started again and again: no allocation in the steady state. A handler that
 /// does not fit, or a second one at the same time, goes to the heap.
+///
+/// Any thread: a strand's pool gives the memory of a finished handler back, and takes it again for the hop, outside the
+/// strand.
 class handler_memory {
 public:
     handler_memory() = default;
@@ -15,23 +19,22 @@ public:
 
     void* allocate(std::size_t size)
     {
-        if (in_use_ || size > sizeof(storage_))
+        if (size > sizeof(storage_) || in_use_.exchange(true, std::memory_order_acquire))
             return ::operator new(size);
-        in_use_ = true;
         return storage_;
     }
 
     void deallocate(void* pointer) noexcept
     {
         if (pointer == storage_)
-            in_use_ = false;
+            in_use_.store(false, std::memory_order_release);
         else
             ::operator delete(pointer);
     }
 
 private:
     alignas(std::max_align_t) std::byte storage_[320];
-    bool in_use_ = false;
+    std::atomic<bool> in_use_ = false;
 };
 
 /// The memory must outlive the handler.

@@ -85,6 +85,7 @@ BOOST_AUTO_TEST_CASE(of_everything_at_every_step)
 {
     at_every_step([](operation const&, std::unique_ptr<stage> s) {
         auto const result = s->result;
+        result->granted = {}; // no lease outlives its context, as no socket does
         s.reset();
         BOOST_TEST(result->completions <= 1U);
         BOOST_TEST(result.use_count() == 1); // the handler is gone, called or not
@@ -97,6 +98,7 @@ BOOST_AUTO_TEST_CASE(of_a_stopped_context_at_every_step)
 {
     at_every_step([](operation const&, std::unique_ptr<stage> s) {
         auto const result = s->result;
+        result->granted = {}; // no lease outlives its context, as no socket does
         s->context.stop();
         s.reset();
         BOOST_TEST(result->completions <= 1U);

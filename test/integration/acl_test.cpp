@@ -31,9 +31,9 @@ struct guarded_server {
     redis_server server;
 
     explicit guarded_server(std::string const& rights)
-        : server({.acl = {"user default off", "user watcher on nopass ~* &* +@all", "user locker on >pw " + rights}})
-    {
-    }
+        : server({.acl = {"user default off", "user watcher on nopass ~* &* +@all",
+                          "user locker on >pw " + rights}})
+    {}
 
     redlock::config settings() const
     {
@@ -143,7 +143,9 @@ BOOST_AUTO_TEST_CASE(without_set_nothing_is_granted)
     BOOST_TEST((seen.table.at(0).result == redlock::node_result::refused));
     BOOST_TEST((seen.table[0].error == server_error::noperm));
     auto const& words = seen.table[0].detail; // Redis 7.0 says "this user", later ones name it
-    BOOST_TEST((words.starts_with("NOPERM ") && words.ends_with(" has no permissions to run the 'set' command")), words);
+    BOOST_TEST(
+        (words.starts_with("NOPERM ") && words.ends_with(" has no permissions to run the 'set' command")),
+        words);
 }
 
 BOOST_DATA_TEST_CASE(a_missing_right_is_named, rows, row)

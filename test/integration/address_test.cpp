@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <netdb.h>
+
 #include <string>
 #include <string_view>
 
@@ -39,9 +40,11 @@ extern "C" int getaddrinfo(char const* host, char const* service, addrinfo const
     addrinfo* more = nullptr;
     addrinfo numeric = *hints;
     numeric.ai_flags = AI_NUMERICHOST; // AI_ADDRCONFIG leaves out addresses of families without a network
-    if (int const failed = systems_getaddrinfo()(first_address.c_str(), service, &numeric, found); failed != 0)
+    if (int const failed = systems_getaddrinfo()(first_address.c_str(), service, &numeric, found);
+        failed != 0)
         return failed;
-    if (int const failed = systems_getaddrinfo()(second_address.c_str(), service, &numeric, &more); failed != 0) {
+    if (int const failed = systems_getaddrinfo()(second_address.c_str(), service, &numeric, &more);
+        failed != 0) {
         ::freeaddrinfo(*found);
         return failed;
     }

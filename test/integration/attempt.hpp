@@ -1,7 +1,6 @@
 #pragma once
 
 #include "support/coro.hpp"
-
 #include <redlock/client.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>
@@ -11,7 +10,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
 #include <boost/system/error_code.hpp>
 
 #include <chrono>

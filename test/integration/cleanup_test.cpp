@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(after_cancelling_while_connecting)
     hold_all(direction::to_server);
     start();
     nodes.run_until([&] {
-        return std::ranges::all_of(nodes.proxies, [](auto const& p) { return p->held(direction::to_server) > 0; });
+        return std::ranges::all_of(nodes.proxies,
+                                   [](auto const& p) { return p->held(direction::to_server) > 0; });
     });
     cancel_and_wait();
     release_all();

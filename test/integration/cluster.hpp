@@ -4,7 +4,6 @@
 #include "support/fault_proxy.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
-
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -53,7 +52,10 @@ public:
     {
         return std::ranges::count(leases, what);
     }
-    [[nodiscard]] std::ptrdiff_t count(error_code result) const { return std::ranges::count(attempts, result); }
+    [[nodiscard]] std::ptrdiff_t count(error_code result) const
+    {
+        return std::ranges::count(attempts, result);
+    }
 
     std::vector<error_code> attempts;
     std::vector<lease_event::kind> leases;

@@ -146,19 +146,27 @@ BOOST_AUTO_TEST_CASE(refuses_urls_it_does_not_understand)
 
 BOOST_AUTO_TEST_CASE(shows_no_password_of_a_broken_url)
 {
-    std::vector<std::string> const urls{
-        "redis://:" + secret + "@a:x",    "redis://u:" + secret + "@@a",      "redis://u:Xyzzy/Plugh@a",
-        "redis://u:Xyzzy#Plugh@a",        "redis://u:Xyzzy?Plugh@a",          "redis://u:Xyzzy Plugh@a",
-        "redis://u:Xyzzy:Plugh@a",        "redis://u:%zz" + secret + "@a",    "u:" + secret + "@a",
-        "redis://a?password=" + secret,   "redis://a?client_name=Xyzzy%20Plugh", "unix://:" + secret + "@a/socket",
-        "http://u:" + secret + "@a"};
+    std::vector<std::string> const urls{"redis://:" + secret + "@a:x",
+                                        "redis://u:" + secret + "@@a",
+                                        "redis://u:Xyzzy/Plugh@a",
+                                        "redis://u:Xyzzy#Plugh@a",
+                                        "redis://u:Xyzzy?Plugh@a",
+                                        "redis://u:Xyzzy Plugh@a",
+                                        "redis://u:Xyzzy:Plugh@a",
+                                        "redis://u:%zz" + secret + "@a",
+                                        "u:" + secret + "@a",
+                                        "redis://a?password=" + secret,
+                                        "redis://a?client_name=Xyzzy%20Plugh",
+                                        "unix://:" + secret + "@a/socket",
+                                        "http://u:" + secret + "@a"};
     for (auto const& broken : urls)
         names(of_nodes({broken}), {"node URL"});
 }
 
 BOOST_AUTO_TEST_CASE(needs_a_password_with_a_user)
 {
-    names(of_change([](config& c) { c.username = "locker", c.password.clear(); }), {node, "a user name without a password"});
+    names(of_change([](config& c) { c.username = "locker", c.password.clear(); }),
+          {node, "a user name without a password"});
     names(of_nodes({"redis://locker@127.0.0.1:6379"}), {node, "a user name without a password"});
     BOOST_TEST(of_change([](config& c) { c.username = "locker"; }) == "");
 }
@@ -170,19 +178,23 @@ BOOST_AUTO_TEST_CASE(needs_times_that_make_sense)
     names(of_change([](config& c) { c.reconnect.min_delay = 70ms, c.reconnect.max_delay = 60ms; }),
           {"reconnect.min_delay (70 ms) is above reconnect.max_delay (60 ms)"});
     names(of_change([](config& c) { c.reconnect.connect_timeout = 0ms; }), {"connect_timeout", "not 0 ms"});
-    names(of_change([](config& c) { c.health.response_timeout = 0ms; }), {"health.response_timeout", "not 0 ms"});
+    names(of_change([](config& c) { c.health.response_timeout = 0ms; }),
+          {"health.response_timeout", "not 0 ms"});
     names(of_change([](config& c) { c.health.check_interval = -1ms; }), {"health.check_interval"});
     names(of_change([](config& c) { c.node_timeout = -1ms; }), {"node_timeout", "not -1 ms"});
-    names(of_change([](config& c) { c.node_timeout = 25h; }), {"node_timeout", "24 hours", "not 90000000 ms"});
+    names(of_change([](config& c) { c.node_timeout = 25h; }),
+          {"node_timeout", "24 hours", "not 90000000 ms"});
     BOOST_TEST(of_change([](config& c) { c.health.check_interval = 0ms; }) == "");
 }
 
 BOOST_AUTO_TEST_CASE(needs_names_that_a_server_takes)
 {
-    for (std::string const& wrong : {std::string("two words"), std::string("line\n"), std::string("zero\0", 5), std::string("caf\xc3\xa9")})
+    for (std::string const& wrong : {std::string("two words"), std::string("line\n"),
+                                     std::string("zero\0", 5), std::string("caf\xc3\xa9")})
         names(of_change([&](config& c) { c.client_name = wrong; }), {"client_name"});
     names(of_change([](config& c) { c.key_prefix = std::string(513, 'x'); }), {"key_prefix", "512"});
-    BOOST_TEST(of_change([](config& c) { c.client_name.clear(), c.key_prefix = std::string(512, 'x'); }) == "");
+    BOOST_TEST(of_change([](config& c) { c.client_name.clear(), c.key_prefix = std::string(512, 'x'); }) ==
+               "");
 }
 
 BOOST_AUTO_TEST_CASE(needs_an_executor_that_serialises)
@@ -190,7 +202,8 @@ BOOST_AUTO_TEST_CASE(needs_an_executor_that_serialises)
     asio::thread_pool pool(1);
     config settings;
     settings.nodes = {node};
-    names(refusal([&] { redlock::client(pool.get_executor(), settings); }), {"executor does not serialise", "strand"});
+    names(refusal([&] { redlock::client(pool.get_executor(), settings); }),
+          {"executor does not serialise", "strand"});
     BOOST_TEST(refusal([&] { redlock::client(asio::make_strand(pool), settings); }) == "");
 }
 
@@ -227,7 +240,8 @@ BOOST_FIXTURE_TEST_CASE(names_a_file_it_cannot_read, papers_on_disk)
     auto const empty = written("empty", "");
     auto const junk = written("junk", "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n");
     for (auto const& file : {absent, empty, junk}) {
-        names(of_tls([&](auto& tls) { tls.ca_file = file; }), {"rediss://127.0.0.1:6379", "CA file " + file + ": "});
+        names(of_tls([&](auto& tls) { tls.ca_file = file; }),
+              {"rediss://127.0.0.1:6379", "CA file " + file + ": "});
         names(of_tls([&](auto& tls) { tls.cert_file = file, tls.key_file = papers.client.key; }),
               {"client certificate " + file + ": "});
         names(of_tls([&](auto& tls) { tls.cert_file = papers.client.certificate, tls.key_file = file; }),
@@ -255,7 +269,8 @@ BOOST_FIXTURE_TEST_CASE(needs_somebody_to_trust, papers_on_disk)
 {
     names(of_tls([](auto& tls) { tls.system_roots = false; }), {"no certificate authority to trust"});
     BOOST_TEST(of_tls([](auto& tls) { tls.system_roots = false, tls.insecure = true; }) == "");
-    BOOST_TEST(of_tls([&](auto& tls) { tls.system_roots = false, tls.ca_file = papers.authority.file(); }) == "");
+    BOOST_TEST(of_tls([&](auto& tls) { tls.system_roots = false, tls.ca_file = papers.authority.file(); }) ==
+               "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -276,9 +291,11 @@ BOOST_AUTO_TEST_CASE(needs_a_ttl_that_leaves_time_to_use_it)
     names(of_options([](auto& o) { o.ttl = 0ms; }), {"ttl", "not 0 ms"});
     names(of_options([](auto& o) { o.ttl = -1s; }), {"ttl", "not -1000 ms"});
     names(of_options([](auto& o) { o.ttl = 25h; }), {"ttl", "24 hours", "not 90000000 ms"});
-    names(of_options([](auto& o) { o.ttl = 22ms; }), {"ttl 22 ms is too small", "1 % and 2 ms", "20 ms (node_timeout)"});
+    names(of_options([](auto& o) { o.ttl = 22ms; }),
+          {"ttl 22 ms is too small", "1 % and 2 ms", "20 ms (node_timeout)"});
     BOOST_TEST(of_options([](auto& o) { o.ttl = 23ms; }) == "");
-    names(of_options([](auto& o) { o.ttl = 1s, o.node_timeout = 988ms; }), {"ttl 1000 ms is too small", "988 ms (node_timeout)"});
+    names(of_options([](auto& o) { o.ttl = 1s, o.node_timeout = 988ms; }),
+          {"ttl 1000 ms is too small", "988 ms (node_timeout)"});
     BOOST_TEST(of_options([](auto& o) { o.ttl = 1s, o.node_timeout = 987ms; }) == "");
     config slow;
     slow.node_timeout = 5s;
@@ -294,7 +311,8 @@ BOOST_AUTO_TEST_CASE(needs_slack_and_limits_that_make_sense)
     names(of_options([](auto& o) { o.max_hold = 0ms; }), {"max_hold", "not 0 ms"});
     names(of_options([](auto& o) { o.retry.min_delay = 0ms; }), {"retry.min_delay", "not 0 ms"});
     names(of_options([](auto& o) { o.retry.max_delay = 0ms; }), {"retry.max_delay", "not 0 ms"});
-    names(of_options([](auto& o) { o.retry.min_delay = 300ms; }), {"retry.min_delay (300 ms) is above retry.max_delay (200 ms)"});
+    names(of_options([](auto& o) { o.retry.min_delay = 300ms; }),
+          {"retry.min_delay (300 ms) is above retry.max_delay (200 ms)"});
     names(of_options([](auto& o) { o.retry.outage_patience = -1ms; }), {"retry.outage_patience"});
     BOOST_TEST(of_options([](auto& o) { o.retry.outage_patience = 0ms; }) == "");
 }

@@ -21,7 +21,10 @@ std::string const secret_in_url = "Xyzzy%3APlugh%40Hoard%2FOf%3FGems%2340%2525%2
 /// Everything an observer is told in words.
 class ear final : public redlock::observer {
 public:
-    void on_node(redlock::node_event const& e) noexcept override { heard.append(e.node).append(e.detail).append("\n"); }
+    void on_node(redlock::node_event const& e) noexcept override
+    {
+        heard.append(e.node).append(e.detail).append("\n");
+    }
     std::string heard;
 };
 
@@ -51,7 +54,8 @@ attempt try_secretly(redlock::config settings)
     return seen;
 }
 
-std::string with_credentials(redis_server const& server, std::string const& credentials, std::string const& query = {})
+std::string with_credentials(redis_server const& server, std::string const& credentials,
+                             std::string const& query = {})
 {
     return "redis://" + credentials + "@127.0.0.1:" + std::to_string(server.port()) + query;
 }
@@ -121,12 +125,16 @@ BOOST_AUTO_TEST_CASE(of_the_default_user)
 
 BOOST_AUTO_TEST_CASE(of_a_user)
 {
-    redis_server server({.acl = {"user default off", locker, "user other on >else ~* +@all", "user gone off >pw ~* +@all"}});
+    redis_server server(
+        {.acl = {"user default off", locker, "user other on >else ~* +@all", "user gone off >pw ~* +@all"}});
     for (char const* const query : {"", "?protocol=2"}) {
         granted(try_secretly(unhurried({with_credentials(server, "locker:pw", query)})));
-        refused(try_secretly(unhurried({with_credentials(server, "locker:else", query)})), server_error::wrongpass, "WRONGPASS");
-        refused(try_secretly(unhurried({with_credentials(server, "nobody:pw", query)})), server_error::wrongpass, "WRONGPASS");
-        refused(try_secretly(unhurried({with_credentials(server, "gone:pw", query)})), server_error::wrongpass, "WRONGPASS");
+        refused(try_secretly(unhurried({with_credentials(server, "locker:else", query)})),
+                server_error::wrongpass, "WRONGPASS");
+        refused(try_secretly(unhurried({with_credentials(server, "nobody:pw", query)})),
+                server_error::wrongpass, "WRONGPASS");
+        refused(try_secretly(unhurried({with_credentials(server, "gone:pw", query)})),
+                server_error::wrongpass, "WRONGPASS");
         refused(try_secretly(unhurried({server.url() + query})), server_error::noauth, "NOAUTH");
     }
 }
@@ -189,7 +197,9 @@ BOOST_AUTO_TEST_CASE(a_database_is_selected)
         auto const line = connection_seen_by(server, unhurried({server.url() + path}), "name=redlock ");
         BOOST_TEST(has(line, "db=5"), line);
     }
-    BOOST_TEST(has(connection_seen_by(server, unhurried({"unix://" + server.unix_path() + "?db=6"}), "name=redlock "), "db=6"));
+    BOOST_TEST(has(
+        connection_seen_by(server, unhurried({"unix://" + server.unix_path() + "?db=6"}), "name=redlock "),
+        "db=6"));
 }
 
 BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_named)

@@ -105,7 +105,8 @@ std::string interop_partner::read_line()
         }
         pollfd watched{from_, POLLIN, 0};
         std::array<char, 512> chunk{};
-        ssize_t const size = ::poll(&watched, 1, patience_ms) == 1 ? ::read(from_, chunk.data(), chunk.size()) : -1;
+        ssize_t const size =
+            ::poll(&watched, 1, patience_ms) == 1 ? ::read(from_, chunk.data(), chunk.size()) : -1;
         if (size <= 0)
             throw std::runtime_error("interop_partner: no answer");
         received_.append(chunk.data(), static_cast<std::size_t>(size));
@@ -120,7 +121,8 @@ std::string interop_program(std::string const& name)
 std::string node_modules()
 {
     static std::string const found = [] {
-        auto const place = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "interop").string();
+        auto const place =
+            (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "interop").string();
         std::fflush(stdout);
         pid_t const child = spawn({interop_program("install.sh"), place}, STDIN_FILENO, STDOUT_FILENO);
         int status = -1;

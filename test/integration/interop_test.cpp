@@ -35,7 +35,8 @@ public:
         auto const meanwhile = co_await our_attempt();
         BOOST_TEST(meanwhile == make_error_code(redlock::errc::contended));
         for (auto const& row : lock_.last_attempt())
-            BOOST_TEST((row.result == redlock::node_result::held_by_other || row.result == redlock::node_result::pending));
+            BOOST_TEST((row.result == redlock::node_result::held_by_other ||
+                        row.result == redlock::node_result::pending));
         BOOST_TEST(partner_.ask("extend 60000") == "extended"); // our attempt has taken nothing from them
         BOOST_TEST(partner_.ask("release") == "released");
         auto const after = co_await our_attempt();
@@ -128,7 +129,8 @@ BOOST_AUTO_TEST_SUITE(interoperability)
 BOOST_AUTO_TEST_CASE(with_the_lock_of_redis_py)
 {
     server_group servers(1);
-    interop_partner partner({"/usr/bin/python3", interop_program("redis_py.py"), std::to_string(servers[0].port())});
+    interop_partner partner(
+        {"/usr/bin/python3", interop_program("redis_py.py"), std::to_string(servers[0].port())});
     if (present(partner))
         encounter(partner, servers).play();
 }

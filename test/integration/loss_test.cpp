@@ -181,6 +181,23 @@ BOOST_AUTO_TEST_CASE(renewal_finds_the_loss_by_itself)
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_holder_that_blocks_past_its_deadline_hears_of_it_at_the_release)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", {.ttl = 600ms, .slack = 40s, .renew = false, .node_timeout = 500ms});
+        lease held = co_await lock.acquire();
+        std::optional<error_code> end;
+        held.lost([&](error_code ec) { end = ec; });
+        co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+        while (held.valid()) // no timer runs meanwhile, and the keys are still there
+            ;
+        BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
+        co_await until([&] { return end.has_value() && nodes.no_keys(); });
+        BOOST_TEST(*end == errc::lease_lost);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_tolerant_lease_returns_from_suspicion)
 {
     cluster nodes(3);
@@ -214,7 +231,8 @@ BOOST_AUTO_TEST_CASE(a_tolerant_lease_is_lost_when_its_slack_is_over)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock("lock", {.ttl = 500ms, .slack = 3s, .tolerate_suspect = true, .node_timeout = 100ms});
+        mutex lock =
+            nodes.lock("lock", {.ttl = 500ms, .slack = 3s, .tolerate_suspect = true, .node_timeout = 100ms});
         lease held = co_await lock.acquire();
         nodes.servers[0].pause();
         nodes.servers[2].pause();

@@ -10,7 +10,8 @@ BOOST_AUTO_TEST_CASE(names_are_bytes)
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
         using namespace std::string_literals;
-        std::string const names[] = {"\r\n"s, "a\0b"s, "\xff\xfe\x80"s, " "s, "{tag}:*?[x]"s, std::string(512, 'n')};
+        std::string const names[] = {"\r\n"s, "a\0b"s,        "\xff\xfe\x80"s,
+                                     " "s,    "{tag}:*?[x]"s, std::string(512, 'n')};
         for (std::string const& name : names) {
             mutex lock = nodes.lock(name);
             lease held = co_await lock.acquire();

@@ -9,7 +9,7 @@ using namespace redlock::test;
 
 namespace redlock::test {
 
-/// Not in an unnamed namespace: the coroutines of data-driven cases are templates over it (-Wsubobject-linkage).
+/// Not in an unnamed namespace: coroutines in data-driven cases are templates over it (-Wsubobject-linkage).
 enum class node_fault { killed, stopped, black_hole, refusing, garbage, reset };
 
 static std::ostream& operator<<(std::ostream& out, node_fault f)
@@ -28,20 +28,12 @@ void inject(cluster& nodes, std::size_t index, fault f)
 {
     fault_proxy& proxy = nodes.proxy(index);
     switch (f) {
-    case fault::killed:
-        return nodes.kill(index);
-    case fault::stopped:
-        return nodes.servers[index].pause();
-    case fault::black_hole:
-        return proxy.black_hole();
-    case fault::refusing:
-        proxy.refuse();
-        return proxy.reset_all();
-    case fault::garbage:
-        return proxy.garbage("\x01garbage\xff$-7\r\n");
-    case fault::reset:
-        proxy.hold(direction::to_client);
-        return proxy.reset_all();
+    case fault::killed: return nodes.kill(index);
+    case fault::stopped: return nodes.servers[index].pause();
+    case fault::black_hole: return proxy.black_hole();
+    case fault::refusing: proxy.refuse(); return proxy.reset_all();
+    case fault::garbage: return proxy.garbage("\x01garbage\xff$-7\r\n");
+    case fault::reset: proxy.hold(direction::to_client); return proxy.reset_all();
     }
 }
 
@@ -119,7 +111,8 @@ BOOST_AUTO_TEST_CASE(two_of_five_may_fail_in_different_ways)
         co_await held.extend();
         co_await held.release();
         nodes.servers[3].resume();
-        co_await until([&] { return nodes.no_keys(); }); // the vote and its release waited at the stopped node
+        co_await until(
+            [&] { return nodes.no_keys(); }); // the vote and its release waited at the stopped node
     });
 }
 

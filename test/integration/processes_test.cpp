@@ -19,7 +19,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// A copy of this process that does one thing and leaves without looking back: the servers belong to the parent.
+/// A copy of this process that does one thing and leaves as it is: the servers belong to the parent.
 class child {
 public:
     explicit child(std::function<void()> const& work)

@@ -28,7 +28,8 @@ struct fixture {
     }
     bool nobody_connected()
     {
-        return std::ranges::all_of(nodes.proxies, [](auto const& proxy) { return proxy->connections() == 0; });
+        return std::ranges::all_of(nodes.proxies,
+                                   [](auto const& proxy) { return proxy->connections() == 0; });
     }
 };
 

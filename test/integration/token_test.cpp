@@ -68,7 +68,10 @@ private:
         --live;
         std::pmr::new_delete_resource()->deallocate(block, bytes, alignment);
     }
-    bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override { return this == &other; }
+    bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override
+    {
+        return this == &other;
+    }
 };
 
 } // namespace
@@ -169,13 +172,14 @@ BOOST_AUTO_TEST_CASE(the_handlers_allocator_is_used_and_gets_everything_back)
     bool done = false;
     std::pmr::polymorphic_allocator<> const allocator(&memory);
     std::array<char, 200> const too_large_to_be_kept_in_place{};
-    lock.acquire(asio::bind_allocator(allocator, [&, too_large_to_be_kept_in_place](error_code ec, lease held) {
-        BOOST_TEST(too_large_to_be_kept_in_place[0] == 0);
-        BOOST_TEST(!ec);
-        BOOST_TEST(held.valid());
-        BOOST_TEST(memory.live == 0); // given back before the call, so that the handler can use it again
-        done = true;
-    }));
+    lock.acquire(
+        asio::bind_allocator(allocator, [&, too_large_to_be_kept_in_place](error_code ec, lease held) {
+            BOOST_TEST(too_large_to_be_kept_in_place[0] == 0);
+            BOOST_TEST(!ec);
+            BOOST_TEST(held.valid());
+            BOOST_TEST(memory.live == 0); // given back before the call, so that the handler can use it again
+            done = true;
+        }));
     nodes.run_until([&] { return done; });
     BOOST_TEST(memory.taken > 0);
     BOOST_TEST(memory.live == 0);

@@ -115,6 +115,21 @@ BOOST_AUTO_TEST_CASE(a_body_that_ends_normally_after_the_loss_does_not_hide_it)
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
+{
+    auto options = long_lease();
+    options.max_hold = 200ms;
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease& held) -> asio::awaitable<void> {
+            while (held.valid()) // no timer runs meanwhile
+                ;
+            co_return;
+        };
+        BOOST_TEST(co_await error_of(with_lock(nodes.lock("lock", options), body)) == errc::lease_lost);
+    });
+    nodes.run_until([&] { return nodes.no_keys(); });
+}
+
 BOOST_AUTO_TEST_CASE(an_exception_releases_and_passes)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -160,7 +175,8 @@ BOOST_AUTO_TEST_CASE(the_callers_cancellation_reaches_the_body_and_releases)
         co_await until([] { return false; });
     };
     mutex calm = nodes.lock();
-    with_lock(calm, body, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { outcome = e; }));
+    with_lock(calm, body,
+              asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { outcome = e; }));
     nodes.run_until([&] { return running; });
     signal.emit(asio::cancellation_type::terminal);
     nodes.run_until([&] { return outcome.has_value(); });
@@ -178,7 +194,8 @@ BOOST_AUTO_TEST_CASE(the_callers_cancellation_ends_the_waiting)
     std::optional<std::exception_ptr> outcome;
     auto body = [&](lease&) -> asio::awaitable<void> { co_return; };
     mutex calm = nodes.lock();
-    with_lock(calm, body, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { outcome = e; }));
+    with_lock(calm, body,
+              asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { outcome = e; }));
     nodes.run_until([&] { return nodes.told->count(errc::contended) > 1; });
     signal.emit(asio::cancellation_type::total);
     nodes.run_until([&] { return outcome.has_value(); });

@@ -55,8 +55,8 @@ extension_answer parse_answer(char letter)
                            : extension_answer::failed;
 }
 
-/// Of nine seconds: valid for 9000 - 90 - 2 = 8908 ms, renewed at 3000 ms; with its slack of 900 ms, a tolerated suspect
-/// until 9900 - 99 - 2 = 9799 ms.
+/// Of nine seconds: valid for 9000 - 90 - 2 = 8908 ms, renewed at 3000 ms; with its slack of 900 ms, a
+/// tolerated suspect until 9900 - 99 - 2 = 9799 ms.
 constexpr lease_terms nine_seconds{.ttl = 9s, .slack = 900ms};
 
 constexpr lease_terms with(duration max_hold, bool renew = true, bool tolerate = false)
@@ -416,7 +416,8 @@ BOOST_AUTO_TEST_CASE(an_extension_counts_only_within_its_own_validity)
 
 BOOST_AUTO_TEST_CASE(an_answer_read_after_the_deadline_resurrects_nothing)
 {
-    // A blocked executor may read the answers before it looks at its timers; others have seen the lease as over by then.
+    // A blocked executor may read the answers before it looks at its timers; others have seen the lease as
+    // over by then.
     struct row {
         lease_terms terms;
         duration sent;
@@ -769,7 +770,8 @@ RC_BOOST_PROP(only_a_confirmed_round_moves_the_deadline_and_never_back, ())
     });
 }
 
-// One clock stands still while the machine is suspended; then less than the whole of max_hold is left on the other.
+// One clock stands still while the machine is suspended; then less than the whole of max_hold is left on the
+// other.
 RC_BOOST_PROP(max_hold_is_never_exceeded, ())
 {
     auto const terms = any_terms(milliseconds{*rc::gen::inRange(10, 30000)});

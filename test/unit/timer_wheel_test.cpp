@@ -77,8 +77,10 @@ public:
         auto const next = wheel_.next_due();
         RC_ASSERT(wheel_.empty() == sorted_.empty());
         RC_ASSERT(next.has_value() == !sorted_.empty());
-        if (next)
+        if (next) {
             RC_ASSERT(*next <= sorted_.begin()->first);
+            RC_ASSERT(*next >= std::min(now_, horizon - 1)); // looking again at what has passed finds nothing
+        }
         for (bell const& a : bells_)
             RC_ASSERT(a.scheduled() == std::any_of(sorted_.begin(), sorted_.end(),
                                                    [&a](auto const& entry) { return entry.second == &a; }));
