@@ -13,8 +13,7 @@ int main()
     settings.nodes = {"redis://127.0.0.1:not-a-port"};
     try {
         redlock::client locks{context.get_executor(), settings};
-    }
-    catch (boost::system::system_error const& refused) {
+    } catch (boost::system::system_error const& refused) {
         if (refused.code() == redlock::errc::misconfigured) {
             std::cout << "redlock " << REDLOCK_VERSION_MAJOR << '.' << REDLOCK_VERSION_MINOR << '.'
                       << REDLOCK_VERSION_PATCH << " refused a bad URL: " << refused.what() << '\n';

@@ -16,7 +16,8 @@
 namespace boost::asio::detail {
 
 template <typename R, typename Executor>
-class awaitable_async_op_handler<R(std::exception_ptr, redlock::lease), Executor> : public awaitable_thread<Executor> {
+class awaitable_async_op_handler<R(std::exception_ptr, redlock::lease), Executor>
+    : public awaitable_thread<Executor> {
 public:
     struct result_type {
         std::exception_ptr* failure;
@@ -25,8 +26,7 @@ public:
 
     awaitable_async_op_handler(awaitable_thread<Executor>* other, result_type& result)
         : awaitable_thread<Executor>(std::move(*other)), result_(result)
-    {
-    }
+    {}
 
     void operator()(std::exception_ptr failure, redlock::lease granted)
     {

@@ -26,7 +26,9 @@ public:
     using executor_type = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
     using cancellation_slot_type = boost::asio::associated_cancellation_slot_t<Handler>;
 
-    posted_handler(Handler handler, executor_type const& executor) : handler_(std::move(handler)), work_(executor) {}
+    posted_handler(Handler handler, executor_type const& executor)
+        : handler_(std::move(handler)), work_(executor)
+    {}
 
     [[nodiscard]] executor_type get_executor() const noexcept { return work_.get_executor(); }
     [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept
@@ -37,7 +39,8 @@ public:
     template <class... Results>
     void operator()(Results... results)
     {
-        boost::asio::post(work_.get_executor(), boost::asio::append(std::move(handler_), std::move(results)...));
+        boost::asio::post(work_.get_executor(),
+                          boost::asio::append(std::move(handler_), std::move(results)...));
     }
 
 private:
@@ -83,7 +86,8 @@ private:
 
     static allocator allocator_of(Handler const& handler)
     {
-        return allocator(boost::asio::get_associated_allocator(handler, boost::asio::recycling_allocator<void>()));
+        return allocator(
+            boost::asio::get_associated_allocator(handler, boost::asio::recycling_allocator<void>()));
     }
 
     /// The memory is given back before the handler runs, as Asio promises.
@@ -134,7 +138,10 @@ public:
 
     [[nodiscard]] boost::asio::cancellation_slot slot() { return kind_->slot(&storage_); }
 
-    void operator()(Results... results) { std::exchange(kind_, nullptr)->call(&storage_, std::move(results)...); }
+    void operator()(Results... results)
+    {
+        std::exchange(kind_, nullptr)->call(&storage_, std::move(results)...);
+    }
 
 private:
     struct kind {
@@ -145,20 +152,20 @@ private:
     };
 
     template <class Handler>
-    static constexpr kind kind_of{
-        [](void* from, void* to) noexcept {
-            ::new (to) Handler(std::move(*static_cast<Handler*>(from)));
-            std::destroy_at(static_cast<Handler*>(from));
-        },
-        [](void* at) noexcept { std::destroy_at(static_cast<Handler*>(at)); },
-        [](void* at, Results&&... results) {
-            Handler handler(std::move(*static_cast<Handler*>(at)));
-            std::destroy_at(static_cast<Handler*>(at));
-            std::move(handler)(std::move(results)...);
-        },
-        [](void* at) noexcept -> boost::asio::cancellation_slot {
-            return boost::asio::get_associated_cancellation_slot(*static_cast<Handler*>(at));
-        }};
+    static constexpr kind kind_of{[](void* from, void* to) noexcept {
+                                      ::new (to) Handler(std::move(*static_cast<Handler*>(from)));
+                                      std::destroy_at(static_cast<Handler*>(from));
+                                  },
+                                  [](void* at) noexcept { std::destroy_at(static_cast<Handler*>(at)); },
+                                  [](void* at, Results&&... results) {
+                                      Handler handler(std::move(*static_cast<Handler*>(at)));
+                                      std::destroy_at(static_cast<Handler*>(at));
+                                      std::move(handler)(std::move(results)...);
+                                  },
+                                  [](void* at) noexcept -> boost::asio::cancellation_slot {
+                                      return boost::asio::get_associated_cancellation_slot(
+                                          *static_cast<Handler*>(at));
+                                  }};
 
     template <class Executor>
     static bool same(Executor const& theirs, boost::asio::any_io_executor const& own)

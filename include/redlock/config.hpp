@@ -11,13 +11,14 @@ namespace redlock {
 
 /// TLS for every `rediss://` and `valkeys://` node; `tls_*` keys in a node's URL win over these.
 struct tls_settings {
-    bool system_roots = true; ///< trust the system's certificate authorities when no `ca_file` or `ca_dir` is given
-    std::string ca_file{};    ///< PEM file of trusted authorities
-    std::string ca_dir{};     ///< directory of trusted authorities, hashed names
-    std::string cert_file{};  ///< client certificate chain, PEM
-    std::string key_file{};   ///< client key, PEM
+    bool system_roots =
+        true; ///< trust the system's certificate authorities when no `ca_file` or `ca_dir` is given
+    std::string ca_file{};     ///< PEM file of trusted authorities
+    std::string ca_dir{};      ///< directory of trusted authorities, hashed names
+    std::string cert_file{};   ///< client certificate chain, PEM
+    std::string key_file{};    ///< client key, PEM
     std::string server_name{}; ///< name to send (SNI) and to verify; default: the URL's host
-    bool insecure = false;    ///< accept any certificate: anybody in between can read and forge votes
+    bool insecure = false;     ///< accept any certificate: anybody in between can read and forge votes
 };
 
 /// When a lost connection is made again. The pause is random between half the bound and the bound, which doubles
@@ -42,8 +43,8 @@ struct config {
     std::vector<std::string> nodes{};
     /// How long one node may take to answer; zero means clamp(ttl / 20, 20 ms, 500 ms), reckoned per lock.
     std::chrono::milliseconds node_timeout{0};
-    std::string username{}; ///< for nodes whose URL names no user
-    std::string password{}; ///< for nodes whose URL has no password
+    std::string username{};              ///< for nodes whose URL names no user
+    std::string password{};              ///< for nodes whose URL has no password
     std::string client_name = "redlock"; ///< shown by CLIENT LIST
     std::string key_prefix{}; ///< put before every lock's name; empty, so that other Redlock clients meet us
     tls_settings tls{};

@@ -28,10 +28,10 @@ REDLOCK_EXPORT void intrusive_ptr_release(held_lease*) noexcept;
 } // namespace lock
 
 enum class lease_state : std::uint8_t {
-    empty,    ///< default-constructed or moved from
-    held,     ///< ours, while `valid()`
-    suspect,  ///< the deadline has passed; an extension may still prove unbroken ownership (`tolerate_suspect`)
-    lost,     ///< over without having been released
+    empty,   ///< default-constructed or moved from
+    held,    ///< ours, while `valid()`
+    suspect, ///< the deadline has passed; an extension may still prove unbroken ownership (`tolerate_suspect`)
+    lost,    ///< over without having been released
     released, ///< given up by its holder
 };
 
@@ -71,10 +71,12 @@ public:
     [[nodiscard]] std::chrono::steady_clock::time_point expires_at() const noexcept;
     [[nodiscard]] lease_state state() const noexcept;
 
-    [[nodiscard]] std::string_view resource() const noexcept; ///< the lock's name; lives as long as this lease
-    [[nodiscard]] std::string_view nonce() const noexcept;    ///< the key's value on the nodes; as long as this lease
-    [[nodiscard]] unsigned votes() const noexcept;            ///< nodes known to hold our key
-    [[nodiscard]] unsigned attempts() const noexcept;         ///< attempts the acquisition took
+    [[nodiscard]] std::string_view
+    resource() const noexcept; ///< the lock's name; lives as long as this lease
+    [[nodiscard]] std::string_view
+    nonce() const noexcept;                           ///< the key's value on the nodes; as long as this lease
+    [[nodiscard]] unsigned votes() const noexcept;    ///< nodes known to hold our key
+    [[nodiscard]] unsigned attempts() const noexcept; ///< attempts the acquisition took
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;     ///< zero unless the lock is fenced
 
@@ -140,7 +142,8 @@ struct lease::start {
     {
         if (!held) {
             auto const executor = boost::asio::get_associated_executor(handler);
-            boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler), make_error_code(errc::empty_lease)));
+            boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler),
+                                                            make_error_code(errc::empty_lease)));
             return;
         }
         begin(lock::completion_handler<signature>(std::forward<Handler>(handler), executor()));

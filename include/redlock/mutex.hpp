@@ -98,9 +98,10 @@ class REDLOCK_EXPORT mutex {
     template <class Token>
     auto initiate(lock::wait_limit limit, Token&& token)
     {
-        using signature = std::conditional_t<lock::throws<std::remove_cvref_t<Token>>, lock::throwing_lease_signature,
-                                             lock::lease_signature>;
-        return boost::asio::async_initiate<Token, signature>(lock::start_acquire<signature>{state_, limit}, token);
+        using signature = std::conditional_t<lock::throws<std::remove_cvref_t<Token>>,
+                                             lock::throwing_lease_signature, lock::lease_signature>;
+        return boost::asio::async_initiate<Token, signature>(lock::start_acquire<signature>{state_, limit},
+                                                             token);
     }
 
 public:

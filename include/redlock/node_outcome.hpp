@@ -27,12 +27,13 @@ enum class node_result : std::uint8_t {
 
 /// One row of the table that every failed attempt leaves behind.
 struct node_outcome {
-    std::string node;                                     ///< the node's URL, never with a password
-    node_result result = node_result::pending;            ///
-    server_error error = server_error::none;              ///< class of the server's error when `refused`
-    std::string detail;                                   ///< the server's or the system's own words, if any
-    std::optional<std::chrono::milliseconds> remaining;   ///< time left of the other owner's key or the quarantine
-    std::optional<std::chrono::microseconds> round_trip;  ///< from sending the vote to reading its reply
+    std::string node;                          ///< the node's URL, never with a password
+    node_result result = node_result::pending; ///
+    server_error error = server_error::none;   ///< class of the server's error when `refused`
+    std::string detail;                        ///< the server's or the system's own words, if any
+    std::optional<std::chrono::milliseconds>
+        remaining; ///< time left of the other owner's key or the quarantine
+    std::optional<std::chrono::microseconds> round_trip; ///< from sending the vote to reading its reply
 };
 
 /// "1 of 3 granted; redis://b:6379 unreachable (Connection refused); redis://c:6379 refused (NOAUTH ...)".
@@ -51,7 +52,8 @@ enum class node_state : std::uint8_t {
 struct node_status {
     std::string node;                    ///< the node's URL, never with a password
     node_state state = node_state::idle; ///
-    std::string detail; ///< why it is down, or what it last answered instead of releasing or extending; their words
+    std::string
+        detail; ///< why it is down, or what it last answered instead of releasing or extending; their words
 };
 
 } // namespace redlock

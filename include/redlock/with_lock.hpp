@@ -61,7 +61,8 @@ inline bool aborted(std::exception_ptr const& failure)
 }
 
 /// The body's own exception wins; a loss replaces the abortion it caused; then a failed release.
-inline void settle(guarded_run const& run, std::exception_ptr const& failure, boost::system::error_code release)
+inline void settle(guarded_run const& run, std::exception_ptr const& failure,
+                   boost::system::error_code release)
 {
     if (failure && !(run.loss && aborted(failure)))
         std::rethrow_exception(failure);
@@ -165,7 +166,8 @@ template <class Lock, class Body, class Token = lock::awaited_like_body<std::dec
     using body_type = std::decay_t<Body>;
     using signature = lock::completion_of<lock::body_result<body_type>>;
     using start = lock::start_guarded<Lock, body_type>;
-    return boost::asio::async_initiate<Token, signature>(start{std::move(locked), std::forward<Body>(body)}, token);
+    return boost::asio::async_initiate<Token, signature>(start{std::move(locked), std::forward<Body>(body)},
+                                                         token);
 }
 
 } // namespace redlock

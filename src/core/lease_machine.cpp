@@ -24,7 +24,8 @@ constexpr instant earlier(instant a, instant b)
 } // namespace
 
 lease_machine::lease_machine(lease_terms const& terms, unsigned nodes, instant sent, node_set granted)
-    : terms_(&terms), sent_(sent), hold_left_(terms.max_hold), renew_after_(duration::max()), holders_(granted)
+    : terms_(&terms), sent_(sent), hold_left_(terms.max_hold), renew_after_(duration::max()),
+      holders_(granted)
 {
     round_.answers = tally{nodes};
     rely_on(sent);
@@ -101,9 +102,7 @@ lease_machine::outcome lease_machine::answer(unsigned node, extension_answer sai
         return outcome::pending;
 
     bool const counts = said == extension_answer::mine && round_.holders_before.contains(node);
-    vote const as = counts                                ? vote::granted
-                    : said == extension_answer::not_mine ? vote::denied
-                                                         : vote::failed;
+    vote const as = counts ? vote::granted : said == extension_answer::not_mine ? vote::denied : vote::failed;
     round_.answers.record(node, as);
     return settle(now);
 }
@@ -119,7 +118,8 @@ lease_machine::outcome lease_machine::settle(instant now)
         return outcome::pending;
 
     extending_ = false;
-    bool const won = answers.result() == verdict::won && !reached(core::deadline(round_.sent, terms_->ttl), now);
+    bool const won =
+        answers.result() == verdict::won && !reached(core::deadline(round_.sent, terms_->ttl), now);
     if (!won) {
         instant const end = phase_ == lease_phase::suspect ? grace_ends() : deadline();
         if (renewal_planned())

@@ -59,7 +59,10 @@ public:
     }
 
     /// Enough nodes answered that a majority could have been had: others hold it. Otherwise too few could be asked.
-    [[nodiscard]] constexpr bool contended() const { return denied_ > 0 && granted() + denied_ >= majority(nodes_); }
+    [[nodiscard]] constexpr bool contended() const
+    {
+        return denied_ > 0 && granted() + denied_ >= majority(nodes_);
+    }
 
     [[nodiscard]] constexpr unsigned nodes() const { return nodes_; }
     [[nodiscard]] constexpr unsigned granted() const { return grants_; }

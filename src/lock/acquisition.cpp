@@ -8,7 +8,6 @@
 #include "lock/replies.hpp"
 #include "net/random.hpp"
 #include "redis/error_class.hpp"
-
 #include <redlock/observer.hpp>
 
 #include <boost/asio/error.hpp>
@@ -120,12 +119,9 @@ void acquisition::expire()
     switch (phase_) {
     case phase::connecting:
         return out_of_time(now) && limit_ > core::duration::zero() ? fail(errc::timed_out) : vote();
-    case phase::voting:
-        return attempt_timed_out();
-    case phase::pausing:
-        return out_of_time(now) ? fail(errc::timed_out) : connect_or_vote();
-    default:
-        return;
+    case phase::voting: return attempt_timed_out();
+    case phase::pausing: return out_of_time(now) ? fail(errc::timed_out) : connect_or_vote();
+    default: return;
     }
 }
 
@@ -186,7 +182,8 @@ bool acquisition::may_retry(errc cause) const
         return false;
     if (cause != errc::no_quorum)
         return true;
-    return !hopeless() && (limited_ || core::elapsed(outage_began_, engine_.loop().now()) < policy.outage_patience);
+    return !hopeless() &&
+           (limited_ || core::elapsed(outage_began_, engine_.loop().now()) < policy.outage_patience);
 }
 
 /// A majority can never be had while so many nodes need an operator.
@@ -290,7 +287,8 @@ void acquisition::deliver(std::exception_ptr failure)
     if (auto* const plain = std::get_if<completion_handler<lease_signature>>(&handler))
         (*plain)(result, std::move(granted));
     else
-        std::get<completion_handler<throwing_lease_signature>>(handler)(std::move(failure), std::move(granted));
+        std::get<completion_handler<throwing_lease_signature>>(handler)(std::move(failure),
+                                                                        std::move(granted));
 }
 
 void acquisition::retire_if_drained()

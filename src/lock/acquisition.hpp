@@ -7,7 +7,6 @@
 #include "lock/nonce_source.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
-
 #include <redlock/completion_handler.hpp>
 #include <redlock/error.hpp>
 #include <redlock/mutex.hpp>
@@ -26,7 +25,8 @@ class engine;
 class held_lease;
 
 /// Where a finished acquisition goes: with an error code, or with an exception that tells the whole story.
-using lease_completion = std::variant<completion_handler<lease_signature>, completion_handler<throwing_lease_signature>>;
+using lease_completion =
+    std::variant<completion_handler<lease_signature>, completion_handler<throwing_lease_signature>>;
 
 /// One call of `acquire` or `try_acquire`: attempts, with pauses between them, until one wins or none may follow.
 ///
@@ -70,7 +70,10 @@ private:
     void deliver_failure();
     void retire_if_drained();
 
-    [[nodiscard]] bool current(std::uint32_t attempt) const { return phase_ == phase::voting && attempt == attempt_; }
+    [[nodiscard]] bool current(std::uint32_t attempt) const
+    {
+        return phase_ == phase::voting && attempt == attempt_;
+    }
     [[nodiscard]] bool may_retry(errc cause) const;
     [[nodiscard]] bool hopeless() const;
     [[nodiscard]] bool out_of_time(core::instant now) const;

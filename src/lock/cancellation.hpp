@@ -18,17 +18,15 @@ class cancel_request {
 public:
     cancel_request(engine& owner, Operation& operation)
         : owner_(owner.weak_from_this()), operation_(&operation), generation_(operation.generation())
-    {
-    }
+    {}
 
     void operator()(boost::asio::cancellation_type type) const
     {
         auto const owner = owner_.lock();
         if (!owner || type == boost::asio::cancellation_type::none)
             return;
-        owner->on_executor([operation = operation_, generation = generation_](engine&) {
-            operation->cancel(generation);
-        });
+        owner->on_executor(
+            [operation = operation_, generation = generation_](engine&) { operation->cancel(generation); });
     }
 
 private:

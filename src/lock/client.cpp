@@ -1,13 +1,14 @@
-#include <redlock/client.hpp>
-
 #include "lock/cancellation.hpp"
 #include "lock/engine.hpp"
+#include <redlock/client.hpp>
 
 #include <utility>
 
 namespace redlock {
 
-client::client(executor_type executor, config settings) : engine_(lock::engine::make(std::move(executor), settings)) {}
+client::client(executor_type executor, config settings)
+    : engine_(lock::engine::make(std::move(executor), settings))
+{}
 
 client::client(client&&) noexcept = default;
 
@@ -48,9 +49,10 @@ client::executor_type const& client::start_shutdown::executor() const noexcept
 void client::start_shutdown::begin(lock::completion_handler<signature> handler)
 {
     lock::cancel_path<lock::waiter> cancel(*engine, handler.slot());
-    engine->on_executor([cancel = std::move(cancel), handler = std::move(handler)](lock::engine& self) mutable {
-        cancel.arrived(self, self.shut_down(std::move(handler)));
-    });
+    engine->on_executor(
+        [cancel = std::move(cancel), handler = std::move(handler)](lock::engine& self) mutable {
+            cancel.arrived(self, self.shut_down(std::move(handler)));
+        });
 }
 
 } // namespace redlock

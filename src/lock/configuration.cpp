@@ -4,7 +4,6 @@
 #include "core/validity.hpp"
 #include "net/tls.hpp"
 #include "redis/url.hpp"
-
 #include <redlock/error.hpp>
 
 #include <algorithm>
@@ -70,15 +69,18 @@ void secure(net::peer& peer, tls_settings const& common)
     tls_settings const settings = merged(common, peer.where);
     require(settings.cert_file.empty() == settings.key_file.empty(),
             peer.name + ": a client certificate and its key go together; only one is given");
-    require(settings.insecure || settings.system_roots || !settings.ca_file.empty() || !settings.ca_dir.empty(),
-            peer.name + ": no certificate authority to trust: tls.system_roots is false, and no CA file or directory is given");
+    require(settings.insecure || settings.system_roots || !settings.ca_file.empty() ||
+                !settings.ca_dir.empty(),
+            peer.name + ": no certificate authority to trust: tls.system_roots is false, and no CA file or "
+                        "directory is given");
     try {
         peer.tls = net::make_tls_context(settings);
     } catch (net::tls_error const& e) {
         misconfigured(peer.name + ": " + e.what());
     }
     peer.server_name = settings.server_name.empty() ? peer.where.host : settings.server_name;
-    if (peer.server_name.ends_with('.')) // the root's dot is no part of the name in SNI (RFC 6066, 3) or a certificate
+    if (peer.server_name.ends_with(
+            '.')) // the root's dot is no part of the name in SNI (RFC 6066, 3) or a certificate
         peer.server_name.pop_back();
     peer.verify = !settings.insecure;
 }
@@ -117,8 +119,8 @@ void check_times(config const& settings)
     require_positive(settings.reconnect.min_delay, "reconnect.min_delay");
     require_positive(settings.reconnect.max_delay, "reconnect.max_delay");
     require(settings.reconnect.min_delay <= settings.reconnect.max_delay,
-            "reconnect.min_delay (" + text(settings.reconnect.min_delay) + ") is above reconnect.max_delay (" +
-                text(settings.reconnect.max_delay) + ")");
+            "reconnect.min_delay (" + text(settings.reconnect.min_delay) +
+                ") is above reconnect.max_delay (" + text(settings.reconnect.max_delay) + ")");
     require(settings.node_timeout >= milliseconds::zero() && settings.node_timeout <= longest,
             "node_timeout must be zero (automatic) or up to 24 hours, not " + text(settings.node_timeout));
     require(settings.key_prefix.size() <= max_prefix, "key_prefix is longer than 512 bytes");
@@ -137,8 +139,9 @@ void misconfigured(std::string message)
 client_settings check(config const& settings)
 {
     require(!settings.nodes.empty(), "no nodes: at least one URL is needed");
-    require(settings.nodes.size() <= core::max_nodes,
-            std::to_string(settings.nodes.size()) + " nodes are more than " + std::to_string(core::max_nodes));
+    require(settings.nodes.size() <= core::max_nodes, std::to_string(settings.nodes.size()) +
+                                                          " nodes are more than " +
+                                                          std::to_string(core::max_nodes));
     check_times(settings);
 
     client_settings checked;
@@ -152,7 +155,8 @@ client_settings check(config const& settings)
         checked.names.push_back(checked.peers.back()->name);
     }
     checked.node_timeout = settings.node_timeout;
-    checked.connect_timeout = std::ranges::max(checked.peers, {}, &net::peer::connect_timeout)->connect_timeout;
+    checked.connect_timeout =
+        std::ranges::max(checked.peers, {}, &net::peer::connect_timeout)->connect_timeout;
     checked.key_prefix = settings.key_prefix;
     checked.watcher = settings.observer;
     return checked;
@@ -165,7 +169,8 @@ void check_retry(retry_policy const& retry)
     require_positive(retry.min_delay, "retry.min_delay");
     require_positive(retry.max_delay, "retry.max_delay");
     require(retry.min_delay <= retry.max_delay, "retry.min_delay (" + text(retry.min_delay) +
-                                                    ") is above retry.max_delay (" + text(retry.max_delay) + ")");
+                                                    ") is above retry.max_delay (" + text(retry.max_delay) +
+                                                    ")");
     require(retry.outage_patience >= milliseconds::zero(), "retry.outage_patience must not be negative");
 }
 
@@ -174,8 +179,8 @@ void check_retry(retry_policy const& retry)
 void check(std::string const& name, lock_options const& options, client_settings const& client)
 {
     require(!name.empty(), "the lock's name is empty");
-    require(name.size() <= max_name,
-            "the lock's name has " + std::to_string(name.size()) + " bytes, more than " + std::to_string(max_name));
+    require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
+                                         " bytes, more than " + std::to_string(max_name));
     require_positive(options.ttl, "ttl");
     auto const slack = options.slack.value_or(core::default_slack(options.ttl));
     require(slack >= milliseconds::zero() && slack <= longest,
@@ -191,7 +196,8 @@ void check(std::string const& name, lock_options const& options, client_settings
                                             : core::duration{core::default_node_timeout(options.ttl)};
     core::duration const left = core::validity(options.ttl);
     require(left > node_timeout,
-            "ttl " + text(options.ttl) + " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
+            "ttl " + text(options.ttl) +
+                " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
                 text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
     check_retry(options.retry);
 }

@@ -2,7 +2,6 @@
 
 #include "core/instant.hpp"
 #include "net/node.hpp"
-
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
 

@@ -33,7 +33,8 @@ T& reuse_or_make(std::vector<T*>& free, std::vector<std::unique_ptr<T>>& all, en
 std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const& settings)
 {
     if (!net::serialising(executor))
-        misconfigured("the executor does not serialise: give a strand over the pool, or an io_context run by one thread");
+        misconfigured("the executor does not serialise: give a strand over the pool, or an io_context run by "
+                      "one thread");
     auto made = std::make_shared<engine>(std::move(executor), check(settings));
     made->loop_.owned_by(made);
     context_end::tell(boost::asio::query(made->executor(), boost::asio::execution::context), made);
@@ -41,11 +42,12 @@ std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const
 }
 
 engine::engine(net::any_io_executor executor, client_settings settings)
-    : settings_(std::move(settings)), loop_(executor, &read_clocks),
-      lease_blocks_(sizeof(held_lease)), debts_(settings_.peers.size())
+    : settings_(std::move(settings)), loop_(executor, &read_clocks), lease_blocks_(sizeof(held_lease)),
+      debts_(settings_.peers.size())
 {
     for (unsigned i = 0; i != settings_.peers.size(); ++i) {
-        nodes_.push_back(std::make_unique<net::node>(loop_, static_cast<net::node_listener&>(*this), i, settings_.peers[i], settings_.terms[i]));
+        nodes_.push_back(std::make_unique<net::node>(loop_, static_cast<net::node_listener&>(*this), i,
+                                                     settings_.peers[i], settings_.terms[i]));
         table_.push_back({settings_.names[i], node_state::idle, {}});
     }
 }
@@ -275,7 +277,8 @@ void engine::close()
     for (auto& owed : debts_) // they hold their locks, which hold us
         owed.clear();
     loop_.close();
-    finish_all(shutdown_waiters_, all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
+    finish_all(shutdown_waiters_,
+               all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
 }
 
 } // namespace redlock::lock

@@ -9,7 +9,6 @@
 #include "lock/waiter.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
-
 #include <redlock/config.hpp>
 
 #include <boost/asio/post.hpp>
@@ -45,7 +44,8 @@ public:
         if (loop_.running_here())
             work(*this);
         else
-            boost::asio::post(executor(), [self = shared_from_this(), work = std::move(work)]() mutable { work(*self); });
+            boost::asio::post(executor(),
+                              [self = shared_from_this(), work = std::move(work)]() mutable { work(*self); });
     }
 
     /// Ends everything without waiting; hops unless nobody runs the executor any more.

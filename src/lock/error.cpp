@@ -17,24 +17,15 @@ public:
     std::string message(int value) const override
     {
         switch (static_cast<errc>(value)) {
-        case errc::contended:
-            return "contended";
-        case errc::timed_out:
-            return "timed out";
-        case errc::no_quorum:
-            return "no quorum";
-        case errc::too_slow:
-            return "too slow: the validity was over before a majority had granted";
-        case errc::lease_lost:
-            return "lease lost";
-        case errc::released:
-            return "released";
-        case errc::misconfigured:
-            return "misconfigured";
-        case errc::shut_down:
-            return "client shut down";
-        case errc::empty_lease:
-            return "empty lease";
+        case errc::contended: return "contended";
+        case errc::timed_out: return "timed out";
+        case errc::no_quorum: return "no quorum";
+        case errc::too_slow: return "too slow: the validity was over before a majority had granted";
+        case errc::lease_lost: return "lease lost";
+        case errc::released: return "released";
+        case errc::misconfigured: return "misconfigured";
+        case errc::shut_down: return "client shut down";
+        case errc::empty_lease: return "empty lease";
         }
         return "unknown redlock error " + std::to_string(value);
     }
@@ -60,8 +51,7 @@ boost::system::error_category const& error_category() noexcept
 
 lock_error::lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table)
     : system_error(code), message_(std::move(message)), outcomes_(std::move(table))
-{
-}
+{}
 
 std::string summary(std::vector<node_outcome> const& table)
 {
@@ -79,20 +69,13 @@ std::string summary(std::vector<node_outcome> const& table)
 std::string_view to_string(node_result result) noexcept
 {
     switch (result) {
-    case node_result::pending:
-        return "pending";
-    case node_result::granted:
-        return "granted";
-    case node_result::held_by_other:
-        return "held by another";
-    case node_result::timed_out:
-        return "timed out";
-    case node_result::unreachable:
-        return "unreachable";
-    case node_result::refused:
-        return "refused";
-    case node_result::quarantined:
-        return "quarantined";
+    case node_result::pending: return "pending";
+    case node_result::granted: return "granted";
+    case node_result::held_by_other: return "held by another";
+    case node_result::timed_out: return "timed out";
+    case node_result::unreachable: return "unreachable";
+    case node_result::refused: return "refused";
+    case node_result::quarantined: return "quarantined";
     }
     return "unknown";
 }
@@ -100,14 +83,10 @@ std::string_view to_string(node_result result) noexcept
 std::string_view to_string(node_state state) noexcept
 {
     switch (state) {
-    case node_state::idle:
-        return "idle";
-    case node_state::connecting:
-        return "connecting";
-    case node_state::ready:
-        return "ready";
-    case node_state::down:
-        return "down";
+    case node_state::idle: return "idle";
+    case node_state::connecting: return "connecting";
+    case node_state::ready: return "ready";
+    case node_state::down: return "down";
     }
     return "unknown";
 }
@@ -115,16 +94,11 @@ std::string_view to_string(node_state state) noexcept
 std::string_view to_string(lease_state state) noexcept
 {
     switch (state) {
-    case lease_state::empty:
-        return "empty";
-    case lease_state::held:
-        return "held";
-    case lease_state::suspect:
-        return "suspect";
-    case lease_state::lost:
-        return "lost";
-    case lease_state::released:
-        return "released";
+    case lease_state::empty: return "empty";
+    case lease_state::held: return "held";
+    case lease_state::suspect: return "suspect";
+    case lease_state::lost: return "lost";
+    case lease_state::released: return "released";
     }
     return "unknown";
 }
@@ -132,18 +106,12 @@ std::string_view to_string(lease_state state) noexcept
 std::string_view to_string(lease_event::kind what) noexcept
 {
     switch (what) {
-    case lease_event::kind::acquired:
-        return "acquired";
-    case lease_event::kind::renewed:
-        return "renewed";
-    case lease_event::kind::renewal_failed:
-        return "renewal failed";
-    case lease_event::kind::suspect:
-        return "suspect";
-    case lease_event::kind::lost:
-        return "lost";
-    case lease_event::kind::released:
-        return "released";
+    case lease_event::kind::acquired: return "acquired";
+    case lease_event::kind::renewed: return "renewed";
+    case lease_event::kind::renewal_failed: return "renewal failed";
+    case lease_event::kind::suspect: return "suspect";
+    case lease_event::kind::lost: return "lost";
+    case lease_event::kind::released: return "released";
     }
     return "unknown";
 }

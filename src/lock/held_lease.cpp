@@ -3,7 +3,6 @@
 #include "lock/clock.hpp"
 #include "lock/engine.hpp"
 #include "lock/replies.hpp"
-
 #include <redlock/observer.hpp>
 
 #include <algorithm>
@@ -12,17 +11,17 @@
 
 namespace redlock::lock {
 
-held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, unsigned nodes, core::instant sent,
-                       core::node_set holders, unsigned attempts, core::duration waited)
-    : lock_(std::move(lock)), machine_(lock_->terms, nodes, sent, holders), waited_(waited), attempts_(attempts),
-      nonce_(owner)
+held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, unsigned nodes,
+                       core::instant sent, core::node_set holders, unsigned attempts, core::duration waited)
+    : lock_(std::move(lock)), machine_(lock_->terms, nodes, sent, holders), waited_(waited),
+      attempts_(attempts), nonce_(owner)
 {
     publish(lease_state::held);
 }
 
-boost::intrusive_ptr<held_lease> new_held_lease(engine& owner, std::shared_ptr<lock_state> const& lock, nonce const& n,
-                                                core::instant sent, core::node_set holders, unsigned attempts,
-                                                core::duration waited)
+boost::intrusive_ptr<held_lease> new_held_lease(engine& owner, std::shared_ptr<lock_state> const& lock,
+                                                nonce const& n, core::instant sent, core::node_set holders,
+                                                unsigned attempts, core::duration waited)
 {
     static_assert(sizeof(held_lease) <= 256 + redis::nonce_length);
     void* const block = owner.lease_blocks().take();
@@ -111,16 +110,13 @@ void held_lease::expire()
     if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->node_timeout, now))
         return time_out_extension();
     switch (machine_.due(now)) {
-    case core::lease_machine::duty::renew:
-        return start_extension();
-    case core::lease_machine::duty::tell_lost:
-        return lose();
+    case core::lease_machine::duty::renew: return start_extension();
+    case core::lease_machine::duty::tell_lost: return lose();
     case core::lease_machine::duty::tell_suspect:
         publish(lease_state::suspect);
         tell(event::suspect);
         [[fallthrough]];
-    case core::lease_machine::duty::none:
-        return schedule();
+    case core::lease_machine::duty::none: return schedule();
     }
 }
 
@@ -129,10 +125,8 @@ void held_lease::expire()
 void held_lease::extend(waiter& w)
 {
     switch (machine_.phase()) {
-    case core::lease_phase::lost:
-        return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
-    case core::lease_phase::released:
-        return w.finish(client().closing() ? errc::shut_down : errc::released);
+    case core::lease_phase::lost: return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
+    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
     default:
         extending_.push_back(w);
         if (!machine_.extending())
@@ -195,9 +189,9 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
     if (p == purpose::release)
         return answer_release(answer == script_answer::done || answer == script_answer::not_ours, mine);
     if (current(t, p) && machine_.extending())
-        answer_extension(node, mine                                  ? core::extension_answer::mine
+        answer_extension(node, mine                                ? core::extension_answer::mine
                                : answer == script_answer::not_ours ? core::extension_answer::not_mine
-                                                                     : core::extension_answer::failed);
+                                                                   : core::extension_answer::failed);
 }
 
 void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
@@ -215,8 +209,7 @@ void held_lease::answer_extension(unsigned node, core::extension_answer answer)
 {
     using outcome = core::lease_machine::outcome;
     switch (machine_.answer(node, answer, client().loop().now())) {
-    case outcome::pending:
-        return;
+    case outcome::pending: return;
     case outcome::extended:
         publish(lease_state::held);
         tell(event::renewed);
@@ -227,8 +220,7 @@ void held_lease::answer_extension(unsigned node, core::extension_answer answer)
         tell(event::renewal_failed);
         finish_all(extending_, errc::no_quorum);
         return schedule();
-    case outcome::lost:
-        return lose();
+    case outcome::lost: return lose();
     }
 }
 
@@ -244,12 +236,9 @@ void held_lease::time_out_extension()
 void held_lease::await_end(waiter& w)
 {
     switch (machine_.phase()) {
-    case core::lease_phase::lost:
-        return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
-    case core::lease_phase::released:
-        return w.finish(client().closing() ? errc::shut_down : errc::released);
-    default:
-        ended_.push_back(w);
+    case core::lease_phase::lost: return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
+    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
+    default: ended_.push_back(w);
     }
 }
 
@@ -279,8 +268,7 @@ void held_lease::release(waiter& w)
 {
     look_at_clock();
     switch (machine_.phase()) {
-    case core::lease_phase::released:
-        return w.finish(client().closing() ? errc::shut_down : errc::released);
+    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
     case core::lease_phase::lost:
         take_back();
         return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
@@ -373,9 +361,9 @@ void held_lease::finish_release()
     bool const confirmed = release_answers_ >= majority;
     bool const was_gone = release_refusals_ > client().size() - majority;
     client().release_ended(confirmed);
-    finish_all(extending_, was_gone     ? make_error_code(errc::lease_lost)
+    finish_all(extending_, was_gone    ? make_error_code(errc::lease_lost)
                            : confirmed ? boost::system::error_code{}
-                                        : make_error_code(errc::no_quorum));
+                                       : make_error_code(errc::no_quorum));
 }
 
 void held_lease::tell(event what)

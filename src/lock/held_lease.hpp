@@ -7,7 +7,6 @@
 #include "lock/nonce_source.hpp"
 #include "lock/waiter.hpp"
 #include "net/node.hpp"
-
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/observer.hpp>
@@ -29,14 +28,17 @@ class held_lease final : private net::reply_sink, private core::timer {
 public:
     boost::intrusive::list_member_hook<> link; ///< in the engine's list of live leases
 
-    held_lease(std::shared_ptr<lock_state>, nonce const&, unsigned nodes, core::instant sent, core::node_set holders,
-               unsigned attempts, core::duration waited);
+    held_lease(std::shared_ptr<lock_state>, nonce const&, unsigned nodes, core::instant sent,
+               core::node_set holders, unsigned attempts, core::duration waited);
 
     /// \name Observers, for any thread
     ///@{
     [[nodiscard]] core::duration remaining() const;
     /// Released, so that the end of the handle means nothing any more.
-    [[nodiscard]] bool over() const { return state_.load(std::memory_order_acquire) == lease_state::released; }
+    [[nodiscard]] bool over() const
+    {
+        return state_.load(std::memory_order_acquire) == lease_state::released;
+    }
     [[nodiscard]] lease_state state() const;
     [[nodiscard]] unsigned votes() const { return votes_.load(std::memory_order_relaxed); }
     [[nodiscard]] lock_state const& lock() const { return *lock_; }
@@ -92,8 +94,14 @@ private:
     [[nodiscard]] core::instant expires() const;
     /// The lowest bit of a tag; the rest is the round and the purpose.
     static constexpr std::uint32_t as_text = 1;
-    [[nodiscard]] std::uint32_t tag(purpose p) const { return round_ << 2U | static_cast<std::uint32_t>(p) << 1U; }
-    [[nodiscard]] static purpose purpose_of(std::uint32_t tag) { return static_cast<purpose>(tag >> 1U & 1U); }
+    [[nodiscard]] std::uint32_t tag(purpose p) const
+    {
+        return round_ << 2U | static_cast<std::uint32_t>(p) << 1U;
+    }
+    [[nodiscard]] static purpose purpose_of(std::uint32_t tag)
+    {
+        return static_cast<purpose>(tag >> 1U & 1U);
+    }
     [[nodiscard]] bool current(std::uint32_t t, purpose p) const { return (t & ~as_text) == tag(p); }
 
     std::shared_ptr<lock_state> lock_;
@@ -116,8 +124,9 @@ private:
     nonce const nonce_;
 };
 
-[[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(engine&, std::shared_ptr<lock_state> const&, nonce const&,
-                                                              core::instant sent, core::node_set holders,
-                                                              unsigned attempts, core::duration waited);
+[[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(engine&, std::shared_ptr<lock_state> const&,
+                                                              nonce const&, core::instant sent,
+                                                              core::node_set holders, unsigned attempts,
+                                                              core::duration waited);
 
 } // namespace redlock::lock

@@ -1,8 +1,7 @@
-#include <redlock/lease.hpp>
-
 #include "lock/cancellation.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
+#include <redlock/lease.hpp>
 
 #include <boost/asio/system_executor.hpp>
 
@@ -105,15 +104,9 @@ void lease::start::begin(lock::completion_handler<signature> handler)
                         handler = std::move(handler)](lock::engine& self) mutable {
         lock::waiter& waiting = self.new_waiter(std::move(handler));
         switch (what) {
-        case operation::extend:
-            held->extend(waiting);
-            break;
-        case operation::release:
-            held->release(waiting);
-            break;
-        case operation::lost:
-            held->await_end(waiting);
-            break;
+        case operation::extend: held->extend(waiting); break;
+        case operation::release: held->release(waiting); break;
+        case operation::lost: held->await_end(waiting); break;
         }
         cancel.arrived(self, waiting);
     });

@@ -41,8 +41,7 @@ lock_state::lock_state(std::shared_ptr<engine> owner, std::string its_name, lock
       node_timeout(node_timeout_of(its_options, client->settings())),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
       commands(client->settings().key_prefix + name, core::key_ttl(its_options.ttl, slack_of(its_options)))
-{
-}
+{}
 
 void lock_state::publish(std::vector<node_report>& rows)
 {
@@ -56,7 +55,8 @@ std::vector<node_outcome> lock_state::last_attempt() const
     return to_table(table_, client->settings().names);
 }
 
-std::vector<node_outcome> to_table(std::vector<node_report> const& rows, std::vector<std::string> const& names)
+std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
+                                   std::vector<std::string> const& names)
 {
     std::vector<node_outcome> table;
     for (std::size_t i = 0; i != rows.size(); ++i) {

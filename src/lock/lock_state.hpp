@@ -3,7 +3,6 @@
 #include "core/lease_machine.hpp"
 #include "lock/node_report.hpp"
 #include "redis/command.hpp"
-
 #include <redlock/lock_options.hpp>
 
 #include <memory>

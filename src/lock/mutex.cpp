@@ -1,10 +1,9 @@
-#include <redlock/mutex.hpp>
-
 #include "lock/acquisition.hpp"
 #include "lock/cancellation.hpp"
 #include "lock/configuration.hpp"
 #include "lock/engine.hpp"
 #include "lock/lock_state.hpp"
+#include <redlock/mutex.hpp>
 
 #include <utility>
 

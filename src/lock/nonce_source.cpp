@@ -1,10 +1,12 @@
 #include "lock/nonce_source.hpp"
 
+#include <openssl/rand.h>
+
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <new>
-#include <openssl/rand.h>
 #include <stdexcept>
-#include <sys/mman.h>
 
 namespace redlock::lock {
 
@@ -16,7 +18,8 @@ struct nonce_source::page {
 
 nonce_source::nonce_source()
 {
-    void* const memory = ::mmap(nullptr, page::size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const memory =
+        ::mmap(nullptr, page::size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         throw std::bad_alloc();
     page_ = static_cast<page*>(memory);

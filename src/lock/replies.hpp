@@ -1,7 +1,7 @@
 #pragma once
 
-#include "lock/node_report.hpp"
 #include "core/tally.hpp"
+#include "lock/node_report.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
 

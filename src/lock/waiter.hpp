@@ -1,7 +1,6 @@
 #pragma once
 
 #include "net/loop.hpp"
-
 #include <redlock/completion_handler.hpp>
 
 #include <boost/intrusive/list.hpp>
@@ -19,7 +18,8 @@ class held_lease;
 /// cancelling it only stops the waiting.
 class waiter final : private net::task {
 public:
-    using link_type = boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    using link_type =
+        boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
     link_type link; ///< among those who wait for the same
 
     using signature = void(boost::system::error_code);
@@ -44,8 +44,9 @@ private:
     bool finished_ = false;
 };
 
-using waiter_list = boost::intrusive::list<waiter, boost::intrusive::member_hook<waiter, waiter::link_type, &waiter::link>,
-                                           boost::intrusive::constant_time_size<false>>;
+using waiter_list =
+    boost::intrusive::list<waiter, boost::intrusive::member_hook<waiter, waiter::link_type, &waiter::link>,
+                           boost::intrusive::constant_time_size<false>>;
 
 /// Completes all that wait with the same result.
 void finish_all(waiter_list&, boost::system::error_code);

@@ -9,20 +9,20 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <openssl/ssl.h>
 
 #include <algorithm>
-#include <openssl/ssl.h>
 #include <utility>
 
 namespace redlock::net {
 
 namespace asio = boost::asio;
 
-connector::connector(asio::any_io_executor const& executor, std::shared_ptr<peer const> to, connect_listener& listener)
+connector::connector(asio::any_io_executor const& executor, std::shared_ptr<peer const> to,
+                     connect_listener& listener)
     : peer_(std::move(to)), listener_(&listener), executor_(executor), resolver_(executor), timer_(executor),
       deadline_(std::chrono::steady_clock::now() + peer_->connect_timeout)
-{
-}
+{}
 
 void connector::start()
 {
@@ -68,7 +68,8 @@ void connector::fail_secure(error_code ec, std::string const& doing)
 
 std::chrono::steady_clock::duration connector::time_left() const
 {
-    return std::max(deadline_ - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration::zero());
+    return std::max(deadline_ - std::chrono::steady_clock::now(),
+                    std::chrono::steady_clock::duration::zero());
 }
 
 /// \param whole the time for everything is over with it; otherwise only this address had its share
@@ -79,7 +80,8 @@ void connector::limit(std::chrono::steady_clock::duration time, bool whole)
         if (ec || phase != self->phase_)
             return;
         if (whole)
-            self->fail({node_result::timed_out, server_error::none, "no connection within the connect timeout"});
+            self->fail(
+                {node_result::timed_out, server_error::none, "no connection within the connect timeout"});
         else
             self->stream_->transport().close(ec);
     });
@@ -171,7 +173,8 @@ void connector::configure(socket& s) const
 asio::awaitable<bool> connector::secure()
 {
     error_code ec;
-    stream_ = make_tls_stream(std::move(stream_->transport()), peer_->tls, peer_->server_name, peer_->verify, ec);
+    stream_ =
+        make_tls_stream(std::move(stream_->transport()), peer_->tls, peer_->server_name, peer_->verify, ec);
     auto const attempt = stream_;
     if (!ec)
         ec = co_await attempt->handshake();
@@ -207,7 +210,8 @@ asio::awaitable<bool> connector::introduce()
             co_return false;
         }
         if (parsed.status == redis::parse_status::malformed) {
-            fail({node_result::unreachable, server_error::none, "not a Redis server: " + std::string(parser.what())});
+            fail({node_result::unreachable, server_error::none,
+                  "not a Redis server: " + std::string(parser.what())});
             co_return false;
         }
         if (parsed.status != redis::parse_status::complete)

@@ -3,7 +3,6 @@
 #include "net/stream.hpp"
 #include "redis/handshake.hpp"
 #include "redis/url.hpp"
-
 #include <redlock/node_outcome.hpp>
 
 #include <boost/asio/ip/tcp.hpp>

@@ -46,8 +46,7 @@ public:
     explicit handler_allocator(handler_memory& memory) noexcept : memory_(&memory) {}
     template <class U>
     handler_allocator(handler_allocator<U> const& other) noexcept : memory_(other.memory_)
-    {
-    }
+    {}
 
     T* allocate(std::size_t n) { return static_cast<T*>(memory_->allocate(n * sizeof(T))); }
     void deallocate(T* pointer, std::size_t) noexcept { memory_->deallocate(pointer); }

@@ -48,7 +48,8 @@ bool is_any_of(any_io_executor const& executor)
 on_executor serialising(any_io_executor const& executor)
 {
     using context = asio::io_context::executor_type;
-    using tracked_context = decltype(asio::prefer(std::declval<context>(), asio::execution::outstanding_work.tracked));
+    using tracked_context =
+        decltype(asio::prefer(std::declval<context>(), asio::execution::outstanding_work.tracked));
     using pool = asio::thread_pool::executor_type;
     if (!executor || is_any_of<pool, asio::system_executor>(executor))
         return nullptr;
@@ -58,10 +59,9 @@ on_executor serialising(any_io_executor const& executor)
 }
 
 loop::loop(any_io_executor executor, clock_reader clock)
-    : executor_(std::move(executor)), running_here_(serialising(executor_)), clock_(clock), start_(clock()), now_(start_),
-      timer_(executor_)
-{
-}
+    : executor_(std::move(executor)), running_here_(serialising(executor_)), clock_(clock), start_(clock()),
+      now_(start_), timer_(executor_)
+{}
 
 core::instant loop::read_clock()
 {

@@ -20,11 +20,11 @@ constexpr core::duration surely_alive = std::chrono::milliseconds{10};
 
 } // namespace
 
-node::node(loop& l, node_listener& listener, unsigned index, std::shared_ptr<peer const> to, node_terms const& terms)
+node::node(loop& l, node_listener& listener, unsigned index, std::shared_ptr<peer const> to,
+           node_terms const& terms)
     : loop_(l), listener_(listener), peer_(std::move(to)), terms_(terms), awaited_(first_queue_size),
       in_(first_input_size), index_(index)
-{
-}
+{}
 
 node::~node()
 {
@@ -43,15 +43,12 @@ bool node::usable()
         if (went_away())
             connect();
         return awaited_.size() < max_queue_size;
-    case node_state::connecting:
-        return awaited_.size() < max_queue_size;
+    case node_state::connecting: return awaited_.size() < max_queue_size;
     case node_state::down:
         if (!core::reached(retry_at_, loop_.now()))
             return false;
         [[fallthrough]];
-    case node_state::idle:
-        connect();
-        return true;
+    case node_state::idle: connect(); return true;
     }
     return false;
 }
@@ -138,7 +135,8 @@ void node::connect()
 
 void node::on_connected(std::shared_ptr<stream> made)
 {
-    loop::turn const begun(loop_); // finished by the next: the connector would swallow what a user's handler throws
+    loop::turn const begun(
+        loop_); // finished by the next: the connector would swallow what a user's handler throws
     connector_.reset();
     stream_ = std::move(made);
     stream_->listen(*this);
@@ -153,7 +151,8 @@ void node::on_connected(std::shared_ptr<stream> made)
 
 void node::on_connect_failed(failure why)
 {
-    loop::turn const begun(loop_); // finished by the next: the connector would swallow what a user's handler throws
+    loop::turn const begun(
+        loop_); // finished by the next: the connector would swallow what a user's handler throws
     connector_.reset();
     down(std::move(why));
 }
@@ -166,7 +165,8 @@ void node::down(failure why)
     out_.clear();
     failure_ = std::move(why);
     ++failures_;
-    retry_at_ = loop_.now() + core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap, random_bits());
+    retry_at_ = loop_.now() +
+                core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap, random_bits());
     enter(node_state::down);
     fail_all(failure_);
     set_timer();
@@ -264,7 +264,8 @@ void node::work_off()
         if (parsed.status == redis::parse_status::need_more)
             break;
         if (parsed.status == redis::parse_status::malformed)
-            return down({node_result::unreachable, server_error::none, "malformed reply: " + std::string(parser_.what())});
+            return down({node_result::unreachable, server_error::none,
+                         "malformed reply: " + std::string(parser_.what())});
         deliver(parser_.message());
         begin += parsed.consumed;
     }

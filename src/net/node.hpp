@@ -6,7 +6,6 @@
 #include "net/loop.hpp"
 #include "redis/command.hpp"
 #include "redis/resp_parser.hpp"
-
 #include <redlock/node_outcome.hpp>
 
 #include <boost/circular_buffer.hpp>

@@ -6,6 +6,7 @@
 #include <boost/asio/write.hpp>
 
 #include <poll.h>
+
 #include <utility>
 
 namespace redlock::net {
@@ -51,7 +52,8 @@ public:
             if (listener_)
                 listener_->on_read(ec, bytes);
         };
-        socket_.async_read_some(into, asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
+        socket_.async_read_some(into,
+                                asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
     }
 
     void flush(std::string& out) override

@@ -7,12 +7,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-
-#include <chrono>
-#include <filesystem>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+
+#include <chrono>
+#include <filesystem>
 #include <utility>
 
 namespace redlock::net {
@@ -28,8 +28,7 @@ class tls_stream final : public stream {
 public:
     tls_stream(socket s, std::shared_ptr<asio::ssl::context> context)
         : context_(std::move(context)), ssl_(std::move(s), *context_)
-    {
-    }
+    {}
 
     asio::ssl::stream<socket>& ssl() { return ssl_; }
     socket& transport() override { return ssl_.next_layer(); }
@@ -37,7 +36,8 @@ public:
     asio::awaitable<error_code> handshake() override
     {
         error_code ec;
-        co_await ssl_.async_handshake(asio::ssl::stream_base::client, asio::redirect_error(asio::use_awaitable, ec));
+        co_await ssl_.async_handshake(asio::ssl::stream_base::client,
+                                      asio::redirect_error(asio::use_awaitable, ec));
         co_return ec;
     }
 
@@ -73,7 +73,8 @@ public:
             if (listener_)
                 listener_->on_read(ec, bytes);
         };
-        ssl_.async_read_some(into, asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
+        ssl_.async_read_some(into,
+                             asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
     }
 
     /// A TLS record cannot be taken back when the socket is full, so a write is started and the next waits for it.
@@ -179,9 +180,11 @@ std::shared_ptr<asio::ssl::context> make_tls_context(tls_settings const& setting
     if (settings.system_roots && settings.ca_file.empty() && settings.ca_dir.empty())
         check(context->set_default_verify_paths(ec), "system certificate authorities");
     // A library asks nobody at the terminal for the key's passphrase, as OpenSSL does by default.
-    context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string(); }, ec);
+    context->set_password_callback(
+        [](std::size_t, asio::ssl::context::password_purpose) { return std::string(); }, ec);
     if (!settings.cert_file.empty())
-        check(context->use_certificate_chain_file(settings.cert_file, ec), "client certificate " + settings.cert_file);
+        check(context->use_certificate_chain_file(settings.cert_file, ec),
+              "client certificate " + settings.cert_file);
     if (!settings.key_file.empty())
         check(context->use_private_key_file(settings.key_file, asio::ssl::context::pem, ec),
               "client key " + settings.key_file);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "net/stream.hpp"
-
 #include <redlock/config.hpp>
 
 #include <boost/asio/ssl/context.hpp>
@@ -23,6 +22,7 @@ public:
 
 /// `server_name` is what the certificate must be for, and what is sent as SNI unless it is a numeric address.
 [[nodiscard]] std::shared_ptr<stream> make_tls_stream(socket, std::shared_ptr<boost::asio::ssl::context>,
-                                                      std::string const& server_name, bool verify, error_code&);
+                                                      std::string const& server_name, bool verify,
+                                                      error_code&);
 
 } // namespace redlock::net

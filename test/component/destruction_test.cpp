@@ -122,13 +122,15 @@ BOOST_AUTO_TEST_CASE(of_the_context_below_a_coroutine_at_every_step)
                     mutex seat(locks, "seat", long_lived);
                     lease held = co_await seat.acquire(asio::use_awaitable);
                     co_await held.extend(asio::use_awaitable);
-                    co_await with_lock(mutex(locks, "inner", long_lived), [&](lease& inner) -> asio::awaitable<void> {
-                        co_await inner.extend(asio::use_awaitable);
-                        co_await held.lost(asio::use_awaitable);
-                    });
+                    co_await with_lock(mutex(locks, "inner", long_lived),
+                                       [&](lease& inner) -> asio::awaitable<void> {
+                                           co_await inner.extend(asio::use_awaitable);
+                                           co_await held.lost(asio::use_awaitable);
+                                       });
                 };
                 asio::co_spawn(context, owner(real_servers::get().settings()), asio::detached);
-                for (unsigned i = 0; i != steps && context.run_one_for(50ms) != 0; ++i) {}
+                for (unsigned i = 0; i != steps && context.run_one_for(50ms) != 0; ++i) {
+                }
             }
             BOOST_TEST(witness.use_count() == 1);
         }

@@ -13,24 +13,16 @@ BOOST_AUTO_TEST_CASE(as_votes_are_classified_and_not_counted)
         std::string_view bytes;
         server_error error;
     };
-    for (row const& r : {row{canned::readonly, server_error::readonly},
-                         row{canned::masterdown, server_error::masterdown},
-                         row{canned::loading, server_error::loading},
-                         row{canned::busy, server_error::busy},
-                         row{canned::misconf, server_error::misconf},
-                         row{canned::noreplicas, server_error::noreplicas},
-                         row{canned::oom, server_error::oom},
-                         row{canned::clusterdown, server_error::clusterdown},
-                         row{canned::tryagain, server_error::tryagain},
-                         row{canned::moved, server_error::moved},
-                         row{canned::ask, server_error::ask},
-                         row{canned::noauth, server_error::noauth},
-                         row{canned::noperm, server_error::noperm},
-                         row{canned::wrongtype, server_error::wrongtype},
-                         row{canned::noscript, server_error::noscript},
-                         row{"-ERR what\r\n", server_error::other},
-                         row{"!9\r\nERR what?\r\n", server_error::other},
-                         row{"-\r\n", server_error::other}})
+    for (row const& r :
+         {row{canned::readonly, server_error::readonly}, row{canned::masterdown, server_error::masterdown},
+          row{canned::loading, server_error::loading}, row{canned::busy, server_error::busy},
+          row{canned::misconf, server_error::misconf}, row{canned::noreplicas, server_error::noreplicas},
+          row{canned::oom, server_error::oom}, row{canned::clusterdown, server_error::clusterdown},
+          row{canned::tryagain, server_error::tryagain}, row{canned::moved, server_error::moved},
+          row{canned::ask, server_error::ask}, row{canned::noauth, server_error::noauth},
+          row{canned::noperm, server_error::noperm}, row{canned::wrongtype, server_error::wrongtype},
+          row{canned::noscript, server_error::noscript}, row{"-ERR what\r\n", server_error::other},
+          row{"!9\r\nERR what?\r\n", server_error::other}, row{"-\r\n", server_error::other}})
         BOOST_TEST_CONTEXT(r.bytes)
         {
             scripted_cluster three;
@@ -61,7 +53,8 @@ BOOST_AUTO_TEST_CASE(as_votes_are_classified_and_not_counted)
 /// Whatever is neither OK, nil nor an error is no vote either.
 BOOST_AUTO_TEST_CASE(strange_answers_are_no_votes)
 {
-    for (std::string_view bytes : {":1\r\n", "$2\r\nOK\r\n", "+QUEUED\r\n", "*0\r\n", "#t\r\n", "*1\r\n+OK\r\n"})
+    for (std::string_view bytes :
+         {":1\r\n", "$2\r\nOK\r\n", "+QUEUED\r\n", "*0\r\n", "#t\r\n", "*1\r\n+OK\r\n"})
         BOOST_TEST_CONTEXT(bytes)
         {
             scripted_cluster three;
@@ -110,7 +103,8 @@ BOOST_AUTO_TEST_CASE(noscript_on_extend_is_answered_with_one_eval)
     BOOST_TEST(three.extend(got->granted) == error_code());
     // Once every connection has used the hash, all of them will.
     std::size_t heard = 2;
-    for (three.run_until_heard(heard); three[0].count("EVALSHA") * three[1].count("EVALSHA") * three[2].count("EVALSHA") == 0;
+    for (three.run_until_heard(heard);
+         three[0].count("EVALSHA") * three[1].count("EVALSHA") * three[2].count("EVALSHA") == 0;
          three.run_until_heard(heard)) {
         BOOST_TEST(three.extend(got->granted) == error_code());
         ++heard;
@@ -180,7 +174,8 @@ BOOST_AUTO_TEST_CASE(loading_keeps_a_node_out)
 BOOST_AUTO_TEST_CASE(noauth_is_told)
 {
     scripted_cluster three;
-    three.expect_everywhere("HELLO", reply("-NOAUTH HELLO must be called with the client already authenticated\r\n"));
+    three.expect_everywhere("HELLO",
+                            reply("-NOAUTH HELLO must be called with the client already authenticated\r\n"));
     auto lock = three.lock();
     BOOST_TEST(three.try_acquire(lock)->ec == errc::no_quorum);
     for (auto const& row : lock.last_attempt())
@@ -201,7 +196,8 @@ BOOST_AUTO_TEST_CASE(without_hello_resp2_works)
 
 BOOST_AUTO_TEST_CASE(an_end_or_nonsense_in_it_is_unreachable)
 {
-    for (answer const& a : {hang_up(), reset(), reply("HTTP/1.1 400 Bad Request\r\n\r\n"), reply("$999999999999\r\n")}) {
+    for (answer const& a :
+         {hang_up(), reset(), reply("HTTP/1.1 400 Bad Request\r\n\r\n"), reply("$999999999999\r\n")}) {
         scripted_cluster three;
         three[0].expect("HELLO", a);
         three[1].expect("HELLO", a);
@@ -288,7 +284,8 @@ BOOST_AUTO_TEST_CASE(unsolicited_reply_to_an_idle_client)
 
 BOOST_AUTO_TEST_CASE(malformed_replies_drop_the_connection_and_others_decide)
 {
-    for (std::string_view bytes : {"$999999999999999\r\n", "*2147483647\r\n", "OK\r\n", "+OK\n\n", "$-7\r\n", "$?\r\n"})
+    for (std::string_view bytes :
+         {"$999999999999999\r\n", "*2147483647\r\n", "OK\r\n", "+OK\n\n", "$-7\r\n", "$?\r\n"})
         BOOST_TEST_CONTEXT(bytes)
         {
             scripted_cluster three;

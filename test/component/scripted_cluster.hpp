@@ -70,7 +70,8 @@ struct scripted_cluster {
     {
         for (std::size_t round = 1; round != 3; ++round) {
             auto const got = try_acquire(lock("warm-up"));
-            run_until(context, [&] { return got->granted.votes() == 3; }); // all replies up to here have been read
+            run_until(context,
+                      [&] { return got->granted.votes() == 3; }); // all replies up to here have been read
             release(got->granted);
             run_until_heard(2 * round);
         }

@@ -124,18 +124,19 @@ public:
 
     void read(session_ptr const& s)
     {
-        s->socket.async_read_some(asio::buffer(s->chunk), [self = shared_from_this(), s](error_code ec, std::size_t n) {
-            if (ec || s->closed)
-                return self->close(*s);
-            s->input.append(s->chunk.data(), n);
-            while (auto const command = take_command(s->input)) {
-                self->heard.push_back(*command);
-                self->act(s, self->decide(*command));
-                if (s->closed)
-                    return;
-            }
-            self->read(s);
-        });
+        s->socket.async_read_some(asio::buffer(s->chunk),
+                                  [self = shared_from_this(), s](error_code ec, std::size_t n) {
+                                      if (ec || s->closed)
+                                          return self->close(*s);
+                                      s->input.append(s->chunk.data(), n);
+                                      while (auto const command = take_command(s->input)) {
+                                          self->heard.push_back(*command);
+                                          self->act(s, self->decide(*command));
+                                          if (s->closed)
+                                              return;
+                                      }
+                                      self->read(s);
+                                  });
     }
 
     answer decide(words const& command)
@@ -155,22 +156,12 @@ public:
     void act(session_ptr const& s, answer const& a)
     {
         switch (a.what) {
-        case answer::kind::late:
-            s->holding = true;
-            [[fallthrough]];
-        case answer::kind::reply:
-            return send(*s, a.bytes);
-        case answer::kind::silence:
-            s->silent = true;
-            return;
-        case answer::kind::close:
-            return close(*s);
-        case answer::kind::reset:
-            s->socket.set_option(asio::socket_base::linger(true, 0));
-            return close(*s);
-        case answer::kind::dribble:
-            s->trickle += a.bytes;
-            return trickle(s);
+        case answer::kind::late: s->holding = true; [[fallthrough]];
+        case answer::kind::reply: return send(*s, a.bytes);
+        case answer::kind::silence: s->silent = true; return;
+        case answer::kind::close: return close(*s);
+        case answer::kind::reset: s->socket.set_option(asio::socket_base::linger(true, 0)); return close(*s);
+        case answer::kind::dribble: s->trickle += a.bytes; return trickle(s);
         }
     }
 
@@ -188,15 +179,16 @@ public:
 
     void trickle(session_ptr const& s)
     {
-        asio::async_write(s->socket, asio::buffer(s->trickle, 1), [self = shared_from_this(), s](error_code ec, std::size_t) {
-            if (ec || s->closed)
-                return;
-            s->trickle.erase(0, 1);
-            if (!s->trickle.empty())
-                return self->trickle(s);
-            if (!s->holding)
-                self->send(*s, std::exchange(s->held, {}));
-        });
+        asio::async_write(s->socket, asio::buffer(s->trickle, 1),
+                          [self = shared_from_this(), s](error_code ec, std::size_t) {
+                              if (ec || s->closed)
+                                  return;
+                              s->trickle.erase(0, 1);
+                              if (!s->trickle.empty())
+                                  return self->trickle(s);
+                              if (!s->holding)
+                                  self->send(*s, std::exchange(s->held, {}));
+                          });
     }
 
     void close(session& s)

@@ -20,7 +20,8 @@ inline constexpr std::string_view nil_resp2 = "$-1\r\n";
 inline constexpr std::string_view one = ":1\r\n";
 inline constexpr std::string_view zero = ":0\r\n";
 inline constexpr std::string_view hello =
-    "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:5\r\n"
+    "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:"
+    "5\r\n"
     "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n";
 inline constexpr std::string_view noscript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
 inline constexpr std::string_view noauth = "-NOAUTH Authentication required.\r\n";
@@ -35,8 +36,7 @@ inline constexpr std::string_view oom = "-OOM command not allowed when used memo
 inline constexpr std::string_view noreplicas = "-NOREPLICAS Not enough good replicas to write.\r\n";
 inline constexpr std::string_view masterdown =
     "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.\r\n";
-inline constexpr std::string_view unknown_setinfo =
-    "-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.\r\n";
+inline constexpr std::string_view unknown_setinfo = "-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.\r\n";
 // Words of the server's source (server.c, cluster.c) that need a cluster, a slow disk or an old version to be heard.
 inline constexpr std::string_view loading = "-LOADING Redis is loading the dataset in memory\r\n";
 inline constexpr std::string_view busy =
@@ -47,7 +47,8 @@ inline constexpr std::string_view clusterdown = "-CLUSTERDOWN Hash slot not serv
 inline constexpr std::string_view tryagain = "-TRYAGAIN Multiple keys request during rehashing of slot\r\n";
 inline constexpr std::string_view moved = "-MOVED 866 127.0.0.1:7002\r\n";
 inline constexpr std::string_view ask = "-ASK 866 127.0.0.1:7002\r\n";
-inline constexpr std::string_view unknown_hello = "-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n";
+inline constexpr std::string_view unknown_hello =
+    "-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n";
 } // namespace canned
 
 /// What the node does about a command.

@@ -2,8 +2,8 @@
 #include "component/stage.hpp"
 #include "redis/command.hpp"
 
-#include <boost/asio/read.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
@@ -177,8 +177,9 @@ BOOST_AUTO_TEST_CASE(grants_by_default_and_reports_surprises)
     scripted_node node(context);
     node.expect("EVAL", reply(canned::one));
     tcp::socket socket(context);
-    tcp::endpoint const there(asio::ip::address_v4::loopback(),
-                              static_cast<std::uint16_t>(std::stoi(node.url().substr(node.url().rfind(':') + 1))));
+    tcp::endpoint const there(
+        asio::ip::address_v4::loopback(),
+        static_cast<std::uint16_t>(std::stoi(node.url().substr(node.url().rfind(':') + 1))));
     socket.async_connect(there, [&](error_code) {
         std::string bytes;
         redis::append_command(bytes, {"PING"});

@@ -3,7 +3,6 @@
 #include "support/coro.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
-
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -101,7 +100,8 @@ public:
 
     [[nodiscard]] unsigned holders(std::string const& key, std::string_view nonce)
     {
-        return static_cast<unsigned>(std::ranges::count_if(eyes_, [&](probe& p) { return p.get(key) == nonce; }));
+        return static_cast<unsigned>(
+            std::ranges::count_if(eyes_, [&](probe& p) { return p.get(key) == nonce; }));
     }
 
 private:
@@ -117,7 +117,8 @@ private:
 
 /// Runs handlers until the condition holds.
 template <class Condition>
-void run_until(asio::io_context& context, Condition met, std::source_location where = std::source_location::current())
+void run_until(asio::io_context& context, Condition met,
+               std::source_location where = std::source_location::current())
 {
     auto const limit = std::chrono::steady_clock::now() + patience;
     context.restart();
@@ -132,7 +133,8 @@ inline void run_dry(asio::io_context& context, std::source_location where = std:
     context.restart();
     context.run_for(patience);
     if (!context.stopped())
-        throw std::runtime_error("run_dry() at " + coro::position(where) + ": something keeps the context busy");
+        throw std::runtime_error("run_dry() at " + coro::position(where) +
+                                 ": something keeps the context busy");
 }
 
 /// What an operation completed with, and how often. Shared with the handler, so it survives whoever asked.
@@ -186,7 +188,10 @@ struct stage {
         return {*locks, std::move(name), options};
     }
 
-    [[nodiscard]] auto handler() { return asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{result}); }
+    [[nodiscard]] auto handler()
+    {
+        return asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{result});
+    }
 
     void acquire(std::string name = "resource")
     {

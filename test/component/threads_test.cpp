@@ -245,7 +245,8 @@ BOOST_AUTO_TEST_CASE(client_destroyed_elsewhere)
         {
             client locks(asio::make_strand(pool), real_servers::get().settings());
             for (int i = 0; i != 4; ++i)
-                pending.push_back(mutex(locks, "own" + std::to_string(i), long_lived).acquire(asio::use_future));
+                pending.push_back(
+                    mutex(locks, "own" + std::to_string(i), long_lived).acquire(asio::use_future));
         }
         for (auto& p : pending) {
             try {
@@ -361,7 +362,8 @@ BOOST_AUTO_TEST_CASE(cancellation_of_a_bound_handler)
         asio::cancellation_signal cancel;
         auto const result = std::make_shared<outcome>();
         mutex(locks, "bound", impatient())
-            .acquire(asio::bind_executor(there, asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{result})));
+            .acquire(asio::bind_executor(there,
+                                         asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{result})));
         cancel.emit(asio::cancellation_type::total);
         there.restart();
         there.run_for(patience);
@@ -392,7 +394,7 @@ BOOST_AUTO_TEST_CASE(never_inside_the_initiating_call)
     };
     for (operation const& op : all_operations())
         BOOST_TEST_CONTEXT(op.name)
-            check(op);
+    check(op);
     auto const over = [](stage& s) {
         s.acquire("held");
         s.release();
@@ -417,7 +419,8 @@ BOOST_AUTO_TEST_CASE(those_that_do_not_serialise_are_refused)
         try {
             client const locks(executor, real_servers::get().settings());
         } catch (lock_error const& e) {
-            return e.code() == errc::misconfigured && std::string(e.what()).find("strand") != std::string::npos;
+            return e.code() == errc::misconfigured &&
+                   std::string(e.what()).find("strand") != std::string::npos;
         }
         return false;
     };
@@ -426,7 +429,8 @@ BOOST_AUTO_TEST_CASE(those_that_do_not_serialise_are_refused)
     BOOST_TEST(refused(asio::system_executor()));
     BOOST_TEST(refused(asio::any_io_executor()));
     BOOST_TEST(!refused(asio::make_strand(pool)));
-    BOOST_TEST(!refused(asio::any_io_executor(asio::make_strand(asio::any_io_executor(pool.get_executor())))));
+    BOOST_TEST(
+        !refused(asio::any_io_executor(asio::make_strand(asio::any_io_executor(pool.get_executor())))));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

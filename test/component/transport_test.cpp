@@ -117,12 +117,12 @@ BOOST_AUTO_TEST_CASE(a_lost_attempt_is_taken_back_everywhere)
     BOOST_TEST(three.try_acquire(three.lock())->ec == errc::contended);
     auto const taken_back = [](scripted_node const& n) {
         auto const& last = n.heard().back();
-        auto const vote = std::ranges::find_if(n.heard(), [](auto const& w) { return w[0] == "SET" && w[1] == "resource"; });
+        auto const vote = std::ranges::find_if(
+            n.heard(), [](auto const& w) { return w[0] == "SET" && w[1] == "resource"; });
         return last[0] == "EVALSHA" && last[3] == "resource" && last[4] == vote->at(2);
     };
-    run_until(three.context, [&] {
-        return taken_back(three[0]) && taken_back(three[1]) && taken_back(three[2]);
-    });
+    run_until(three.context,
+              [&] { return taken_back(three[0]) && taken_back(three[1]) && taken_back(three[2]); });
 }
 
 /// A dead connection is replaced before a vote is lost to it.
