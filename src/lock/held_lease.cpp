@@ -208,7 +208,7 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
 void held_lease::answer_extension(unsigned node, core::extension_answer answer)
 {
     using outcome = core::lease_machine::outcome;
-    switch (machine_.answer(node, answer, client().loop().now())) {
+    switch (machine_.answer(node, answer, client().loop().read_clock())) {
     case outcome::pending: return;
     case outcome::extended:
         publish(lease_state::held);
