@@ -176,13 +176,27 @@ void check_retry(retry_policy const& retry)
 
 } // namespace
 
+milliseconds slack_of(lock_options const& options)
+{
+    return options.slack.value_or(core::default_slack(options.ttl));
+}
+
+core::duration node_timeout_of(lock_options const& options, client_settings const& client)
+{
+    if (options.node_timeout)
+        return *options.node_timeout;
+    if (client.node_timeout > core::duration::zero())
+        return client.node_timeout;
+    return core::default_node_timeout(options.ttl);
+}
+
 void check(std::string const& name, lock_options const& options, client_settings const& client)
 {
     require(!name.empty(), "the lock's name is empty");
     require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
                                          " bytes, more than " + std::to_string(max_name));
     require_positive(options.ttl, "ttl");
-    auto const slack = options.slack.value_or(core::default_slack(options.ttl));
+    auto const slack = slack_of(options);
     require(slack >= milliseconds::zero() && slack <= longest,
             "slack must not be negative, nor above 24 hours, but is " + text(slack));
     if (options.node_timeout)
@@ -190,10 +204,7 @@ void check(std::string const& name, lock_options const& options, client_settings
     if (options.max_hold)
         require_positive(*options.max_hold, "max_hold");
 
-    core::duration const node_timeout = options.node_timeout ? core::duration{*options.node_timeout}
-                                        : client.node_timeout > core::duration::zero()
-                                            ? client.node_timeout
-                                            : core::duration{core::default_node_timeout(options.ttl)};
+    core::duration const node_timeout = node_timeout_of(options, client);
     core::duration const left = core::validity(options.ttl);
     require(left > node_timeout,
             "ttl " + text(options.ttl) +

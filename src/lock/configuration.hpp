@@ -5,6 +5,7 @@
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct client_settings {
 
 /// \throws lock_error `errc::misconfigured`
 void check(std::string const& name, lock_options const&, client_settings const&);
+
+/// The slack and the per-node timeout that a lock really has: what is checked is what is used.
+[[nodiscard]] std::chrono::milliseconds slack_of(lock_options const&);
+[[nodiscard]] core::duration node_timeout_of(lock_options const&, client_settings const&);
 
 /// Something in the configuration is unusable; the message says what.
 [[noreturn]] void misconfigured(std::string message);

@@ -10,11 +10,6 @@ namespace redlock::lock {
 
 namespace {
 
-core::milliseconds slack_of(lock_options const& options)
-{
-    return options.slack.value_or(core::default_slack(options.ttl));
-}
-
 core::lease_terms terms_of(lock_options const& options)
 {
     core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};
@@ -23,15 +18,6 @@ core::lease_terms terms_of(lock_options const& options)
     if (options.max_hold)
         terms.max_hold = *options.max_hold;
     return terms;
-}
-
-core::duration node_timeout_of(lock_options const& options, client_settings const& client)
-{
-    if (options.node_timeout)
-        return *options.node_timeout;
-    if (client.node_timeout > core::duration::zero())
-        return client.node_timeout;
-    return core::default_node_timeout(options.ttl);
 }
 
 } // namespace
