@@ -47,7 +47,7 @@ enum class lease_state : std::uint8_t {
 /// outside synchronisation.
 ///
 /// The destructor never throws and never waits: a lease not yet released stops renewing and is released in the
-/// background.
+/// background. A lease may outlive its client (it is then over), but not the client's execution context.
 class REDLOCK_EXPORT lease {
 public:
     using executor_type = boost::asio::any_io_executor;

@@ -8,8 +8,9 @@ namespace redlock {
 
 /// When and how often `acquire` asks again.
 struct retry_policy {
-    /// Shortest upper bound of the random pause between two attempts. The bound doubles with each refused attempt
-    /// ("full jitter": the pause is uniform between zero and the bound, so contenders fall out of step).
+    /// First upper bound of the random pause between two attempts, but never less than two round trips. The bound
+    /// doubles with each failed attempt. While others hold the lock the pause is uniform between zero and the bound, so
+    /// that contenders fall out of step; while no quorum can be reached, in its upper half.
     std::chrono::milliseconds min_delay{2};
     /// Longest upper bound of that pause.
     std::chrono::milliseconds max_delay{200};
@@ -34,7 +35,7 @@ struct lock_options {
     /// Keep a body running through `lease_state::suspect`: the validity is over, but an extension may still prove
     /// unbroken ownership.
     bool tolerate_suspect = false;
-    /// Automatic renewal stops so that the lease ends this long after it was granted.
+    /// Automatic renewal stops so that the lease ends this long after the winning attempt began.
     std::optional<std::chrono::milliseconds> max_hold{};
     /// How long one node may take to answer. Default: `config::node_timeout`.
     std::optional<std::chrono::milliseconds> node_timeout{};

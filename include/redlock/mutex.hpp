@@ -75,9 +75,10 @@ struct start_acquire {
 /// `errc::contended`, `errc::no_quorum`, `errc::too_slow` (one attempt was asked for, or the retry policy is
 /// exhausted), `errc::timed_out`, `errc::shut_down`.
 /// \par Cancellation
-/// terminal, partial, total. Afterwards the caller owns nothing: every vote sent is being released, and on a node
-/// that cannot be reached the key lingers for `ttl + slack` at most. A grant that races with the cancellation is
-/// released, not leaked.
+/// terminal, partial, total. Afterwards the caller owns nothing: every vote sent is being released. On a node that
+/// cannot be reached the key lingers for `ttl + slack` after the vote was executed, which may be up to
+/// `reconnect.connect_timeout` after it was asked for. A grant that races with the cancellation is released, not
+/// leaked.
 /// \par Thread safety and lifetime
 /// May be started from any thread. The client must outlive the operation.
 /// \par Source

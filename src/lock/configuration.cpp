@@ -136,6 +136,20 @@ void misconfigured(std::string message)
     throw lock_error(errc::misconfigured, "misconfigured: " + std::move(message), {});
 }
 
+namespace {
+
+/// Who names authorities or a key expects encryption, which the URL's scheme alone brings.
+void check_tls_is_used(config const& settings, std::vector<std::shared_ptr<net::peer const>> const& peers)
+{
+    tls_settings const& tls = settings.tls;
+    bool const given = !tls.system_roots || tls.insecure || !tls.ca_file.empty() || !tls.ca_dir.empty() ||
+                       !tls.cert_file.empty() || !tls.key_file.empty() || !tls.server_name.empty();
+    bool const used = std::ranges::any_of(peers, [](auto const& peer) { return peer->tls != nullptr; });
+    require(!given || used, "tls settings are given, but no node's URL begins with rediss:// or valkeys://");
+}
+
+} // namespace
+
 client_settings check(config const& settings)
 {
     require(!settings.nodes.empty(), "no nodes: at least one URL is needed");
@@ -154,6 +168,7 @@ client_settings check(config const& settings)
         checked.peers.push_back(make_peer(std::move(where), settings));
         checked.names.push_back(checked.peers.back()->name);
     }
+    check_tls_is_used(settings, checked.peers);
     checked.node_timeout = settings.node_timeout;
     checked.connect_timeout =
         std::ranges::max(checked.peers, {}, &net::peer::connect_timeout)->connect_timeout;

@@ -3,6 +3,7 @@
 #include "lock/clock.hpp"
 #include "lock/context_end.hpp"
 #include "lock/lock_state.hpp"
+#include "redis/server_words.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -62,9 +63,8 @@ std::vector<node_status> engine::node_table() const
 
 void engine::remark(unsigned node, std::string_view script, redis::resp_node const& reply)
 {
-    constexpr std::size_t longest = 200;
     std::scoped_lock const guard(table_lock_);
-    table_[node].detail.assign(script).append(": ").append(reply.text.substr(0, longest));
+    table_[node].detail.assign(script).append(": ").append(redis::quote(reply.text));
 }
 
 void engine::measured(core::duration sample)

@@ -1,14 +1,9 @@
 #include "lock/replies.hpp"
 
 #include "redis/error_class.hpp"
+#include "redis/server_words.hpp"
 
 namespace redlock::lock {
-
-namespace {
-
-constexpr std::size_t max_detail = 200;
-
-} // namespace
 
 core::vote read_vote(redis::resp_node const& reply, node_report& row)
 {
@@ -22,7 +17,7 @@ core::vote read_vote(redis::resp_node const& reply, node_report& row)
     }
     row.result = node_result::refused;
     row.error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::other;
-    row.detail = std::make_shared<std::string const>(reply.text.substr(0, max_detail));
+    row.detail = std::make_shared<std::string const>(redis::quote(reply.text));
     return core::vote::failed;
 }
 

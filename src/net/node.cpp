@@ -15,8 +15,6 @@ constexpr std::size_t first_input_size = 16 * 1024;
 constexpr std::size_t first_queue_size = 64;
 /// Commands waiting on one connection; a node that far behind is as good as down.
 constexpr std::size_t max_queue_size = std::size_t{1} << 17;
-/// A connection used this recently is not asked whether its peer has hung up.
-constexpr core::duration surely_alive = std::chrono::milliseconds{10};
 
 } // namespace
 
@@ -57,8 +55,7 @@ bool node::usable()
 /// vote would take for its own: found out here, before a vote is sent.
 bool node::went_away()
 {
-    if (!awaited_.empty() || reading_ || core::elapsed(last_heard_, loop_.now()) < surely_alive ||
-        !stream_->readable())
+    if (!awaited_.empty() || reading_ || !stream_->readable())
         return false;
     std::exchange(stream_, nullptr)->close();
     return true;

@@ -2,31 +2,19 @@
 
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
+#include "redis/server_words.hpp"
 #include <redlock/version.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace redlock::redis {
 namespace {
 
-constexpr std::size_t longest_words = 200;
-
 std::string library_version()
 {
     return std::to_string(REDLOCK_VERSION_MAJOR) + '.' + std::to_string(REDLOCK_VERSION_MINOR) + '.' +
            std::to_string(REDLOCK_VERSION_PATCH);
-}
-
-std::string printable(std::string_view text)
-{
-    std::string result;
-    std::copy_if(text.begin(), text.end(), std::back_inserter(result), [](char c) {
-        auto const byte = static_cast<unsigned char>(c);
-        return byte >= 0x20 && byte != 0x7f;
-    });
-    return result;
 }
 
 // Nothing sent after these can be answered better on this connection.
@@ -170,9 +158,9 @@ handshake::step handshake::on_hello(std::span<resp_node const> reply)
         if (key->text == "proto")
             protocol_ = node.number == 3 ? 3 : 2;
         else if (key->text == "version")
-            server_version_ = printable(node.text.substr(0, longest_words));
+            server_version_ = quote(node.text);
         else if (key->text == "role")
-            role_ = printable(node.text.substr(0, longest_words));
+            role_ = quote(node.text);
         else if (key->text == "mode")
             cluster_ = node.text == "cluster";
         key = nullptr;

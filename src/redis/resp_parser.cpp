@@ -1,9 +1,9 @@
 #include "redis/resp_parser.hpp"
 
+#include "redis/resp_number.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <system_error>
 
 namespace redlock::redis {
 namespace {
@@ -11,48 +11,9 @@ namespace {
 // A sign, 19 digits and some grace for leading zeros: a longer header cannot be a valid number.
 constexpr std::size_t longest_header = 32;
 
-constexpr bool is_digit(char c) noexcept
-{
-    return c >= '0' && c <= '9';
-}
-
 constexpr bool line_ends(std::string_view input, std::size_t at) noexcept
 {
     return input[at] == '\r' && input[at + 1] == '\n';
-}
-
-bool read_integer(std::string_view text, std::int64_t& number) noexcept
-{
-    // from_chars knows no plus sign, the protocol does.
-    if (text.size() > 1 && text[0] == '+' && is_digit(text[1]))
-        text.remove_prefix(1);
-    auto const end = text.data() + text.size();
-    auto const [stop, error] = std::from_chars(text.data(), end, number);
-    return error == std::errc{} && stop == end;
-}
-
-bool read_length(std::string_view text, std::size_t& length) noexcept
-{
-    auto const end = text.data() + text.size();
-    auto const [stop, error] = std::from_chars(text.data(), end, length);
-    return error == std::errc{} && stop == end;
-}
-
-bool is_real(std::string_view text) noexcept
-{
-    if (text.size() > 1 && text[0] == '+' && text[1] != '-')
-        text.remove_prefix(1);
-    double ignored = 0;
-    auto const end = text.data() + text.size();
-    auto const [stop, error] = std::from_chars(text.data(), end, ignored);
-    return stop == end && error != std::errc::invalid_argument;
-}
-
-bool is_big_number(std::string_view text) noexcept
-{
-    if (!text.empty() && (text[0] == '-' || text[0] == '+'))
-        text.remove_prefix(1);
-    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 } // namespace
@@ -220,7 +181,7 @@ resp_parser::step resp_parser::take_payload(std::string_view input, resp_type ty
         return add({});
     }
     std::size_t length = 0;
-    if (!read_length(line, length))
+    if (!read_number(line, length))
         return broken("bad length");
     if (length > limits_.max_bulk)
         return broken("string too long");
@@ -251,7 +212,7 @@ resp_parser::step resp_parser::take_aggregate(std::string_view input, resp_type 
         cursor_ += line.size() + 3;
         return add({});
     }
-    if (!read_length(line, size))
+    if (!read_number(line, size))
         return broken("bad length");
     if (type == resp_type::push && !open_.empty())
         return broken("push inside another value");

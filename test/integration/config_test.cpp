@@ -1,12 +1,11 @@
-#include "attempt.hpp"
-#include "support/certificates.hpp"
+#include "refusal.hpp"
+#include <redlock/lock_options.hpp>
+#include <redlock/mutex.hpp>
 
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,38 +18,7 @@ using namespace std::chrono_literals;
 using redlock::config;
 using redlock::lock_options;
 
-std::string const secret = "Xyzzy-Plugh";
 std::string const node = "redis://127.0.0.1:6379";
-
-/// The refusal's text; empty when it was accepted. In no case the password.
-template <class Make>
-std::string refusal(Make make)
-{
-    try {
-        make();
-    } catch (redlock::lock_error const& e) {
-        std::string const text = e.what();
-        BOOST_TEST(e.code() == make_error_code(redlock::errc::misconfigured));
-        BOOST_TEST(text.starts_with("misconfigured: "), text);
-        BOOST_TEST((text.find("Xyzzy") == std::string::npos), text);
-        BOOST_TEST((text.find("Plugh") == std::string::npos), text);
-        return text;
-    }
-    return {};
-}
-
-std::string of_client(config const& settings)
-{
-    asio::io_context context;
-    return refusal([&] { redlock::client(context.get_executor(), settings); });
-}
-
-std::string of_nodes(std::vector<std::string> const& urls)
-{
-    config settings;
-    settings.nodes = urls;
-    return of_client(settings);
-}
 
 std::string of_change(std::function<void(config&)> const& change)
 {
@@ -74,13 +42,6 @@ std::string of_options(std::function<void(lock_options&)> const& change)
     lock_options options;
     change(options);
     return of_lock("resource", options);
-}
-
-void names(std::string const& text, std::vector<std::string> const& parts)
-{
-    BOOST_TEST(!text.empty(), "accepted, without " << parts.front());
-    for (auto const& part : parts)
-        BOOST_TEST((text.find(part) != std::string::npos), text << " - without: " << part);
 }
 
 std::vector<std::string> many(std::size_t count)
@@ -205,72 +166,6 @@ BOOST_AUTO_TEST_CASE(needs_an_executor_that_serialises)
     names(refusal([&] { redlock::client(pool.get_executor(), settings); }),
           {"executor does not serialise", "strand"});
     BOOST_TEST(refusal([&] { redlock::client(asio::make_strand(pool), settings); }) == "");
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(tls_configuration)
-
-namespace {
-
-struct papers_on_disk {
-    certificates papers;
-    temporary_directory place{"redlock-config"};
-
-    std::string written(std::string const& name, std::string const& content) const
-    {
-        std::ofstream(place.file(name)) << content;
-        return place.file(name);
-    }
-
-    static std::string of_tls(std::function<void(redlock::tls_settings&)> const& change)
-    {
-        config settings;
-        settings.nodes = {"rediss://127.0.0.1:6379"};
-        change(settings.tls);
-        return of_client(settings);
-    }
-};
-
-} // namespace
-
-BOOST_FIXTURE_TEST_CASE(names_a_file_it_cannot_read, papers_on_disk)
-{
-    auto const absent = place.file("absent");
-    auto const empty = written("empty", "");
-    auto const junk = written("junk", "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n");
-    for (auto const& file : {absent, empty, junk}) {
-        names(of_tls([&](auto& tls) { tls.ca_file = file; }),
-              {"rediss://127.0.0.1:6379", "CA file " + file + ": "});
-        names(of_tls([&](auto& tls) { tls.cert_file = file, tls.key_file = papers.client.key; }),
-              {"client certificate " + file + ": "});
-        names(of_tls([&](auto& tls) { tls.cert_file = papers.client.certificate, tls.key_file = file; }),
-              {"client key " + file + ": "});
-        names(of_tls([&](auto& tls) { tls.ca_dir = file; }), {"CA directory " + file + ": "});
-        names(of_nodes({"rediss://a?tls_ca=" + file}), {"rediss://a:6379", file});
-    }
-    BOOST_TEST(of_tls([&](auto& tls) { tls.ca_file = papers.authority.file(); }) == "");
-    BOOST_TEST(of_tls([&](auto& tls) { tls.ca_dir = place.path().string(); }) == "");
-}
-
-BOOST_FIXTURE_TEST_CASE(needs_certificate_and_key_that_belong_together, papers_on_disk)
-{
-    names(of_tls([&](auto& tls) { tls.cert_file = papers.client.certificate; }), {"go together"});
-    names(of_tls([&](auto& tls) { tls.key_file = papers.client.key; }), {"go together"});
-    names(of_tls([&](auto& tls) {
-              tls.cert_file = papers.client.certificate;
-              tls.key_file = papers.strange_client.key;
-          }),
-          {"client key " + papers.strange_client.key, "mismatch"});
-    names(of_nodes({"rediss://a?tls_cert=" + papers.client.certificate}), {"go together"});
-}
-
-BOOST_FIXTURE_TEST_CASE(needs_somebody_to_trust, papers_on_disk)
-{
-    names(of_tls([](auto& tls) { tls.system_roots = false; }), {"no certificate authority to trust"});
-    BOOST_TEST(of_tls([](auto& tls) { tls.system_roots = false, tls.insecure = true; }) == "");
-    BOOST_TEST(of_tls([&](auto& tls) { tls.system_roots = false, tls.ca_file = papers.authority.file(); }) ==
-               "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

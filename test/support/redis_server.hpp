@@ -1,8 +1,8 @@
 #pragma once
 
 #include "support/certificates.hpp"
-
-#include <sys/types.h>
+#include "support/child_process.hpp"
+#include "support/reserved_port.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,23 +37,22 @@ public:
 
     /// Returns when the server answers; otherwise throws std::runtime_error with the end of its log.
     explicit redis_server(redis_server_options options = {});
-    ~redis_server();
     redis_server(redis_server const&) = delete;
     redis_server& operator=(redis_server const&) = delete;
 
     /// As in a crash: SIGKILL.
-    void kill();
+    void kill() { process_.kill(); }
     /// As an administrator does it: SIGTERM.
-    void terminate();
+    void terminate() { process_.terminate(); }
     /// Stops the process; its sockets stay open, the kernel goes on accepting. Returns when it stands still.
     void pause();
     void resume();
     /// Ends the server if it runs, and starts it on the same ports and directory.
     void restart();
 
-    bool running();
+    bool running() { return process_.running(); }
     /// -1 when the server does not run.
-    pid_t pid() const noexcept { return pid_; }
+    pid_t pid() const noexcept { return process_.pid(); }
     std::uint16_t port() const noexcept { return port_.number(); }
     /// 0 without TLS.
     std::uint16_t tls_port() const noexcept { return tls_port_ ? tls_port_->number() : std::uint16_t{0}; }
@@ -64,37 +63,18 @@ public:
     std::string log() const;
 
 private:
-    /// A port that stays ours while no server listens on it: bound, never listening, with SO_REUSEADDR, so
-    /// that our server can listen beside it and the kernel gives it to nobody else.
-    class reserved_port {
-    public:
-        explicit reserved_port(std::uint16_t wanted);
-        ~reserved_port();
-        reserved_port(reserved_port&& other) noexcept;
-        reserved_port& operator=(reserved_port&& other) noexcept;
-        std::uint16_t number() const noexcept { return number_; }
-
-    private:
-        int socket_ = -1;
-        std::uint16_t number_ = 0;
-    };
-
     std::vector<std::string> command_line() const;
     void start();
     bool started();
     bool answers() const;
-    void signal_and_wait(int signal, int report);
-    void forget();
-    bool ended_within(int milliseconds);
+    std::string said() const;
 
     temporary_directory directory_{"redlock-redis"};
     redis_server_options options_;
     reserved_port port_;
     std::optional<reserved_port> tls_port_;
-    pid_t pid_ = -1;
-    int handle_ = -1;
-    bool paused_ = false;
     std::size_t log_start_ = 0;
+    child_process process_; // last: it ends before its directory goes
 };
 
 /// Independent servers, as Redlock wants them.

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace redlock::redis {
+
+inline constexpr std::size_t longest_words = 200;
+
+/// Without the control characters that could forge a line of a log.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// The same of no more than `longest_words`: what a server said, fit to be shown.
+[[nodiscard]] std::string quote(std::string_view words);
+
+} // namespace redlock::redis

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+/// A process of our own, dead at the latest with the thread that started it (prctl(2), PR_SET_PDEATHSIG).
+/// Failures of the system throw std::system_error.
+class child_process {
+public:
+    /// Nobody yet.
+    child_process() = default;
+    /// The command is a path and its arguments; what it prints is appended to the log.
+    child_process(std::vector<std::string> const& command, std::string const& log_path);
+    ~child_process();
+    child_process(child_process&& other) noexcept;
+    child_process& operator=(child_process&& other) noexcept;
+
+    /// -1 once its end has been seen.
+    pid_t pid() const noexcept { return pid_; }
+    bool running() { return !ended_within(0); }
+    bool ended_within(int milliseconds);
+
+    /// SIGKILL; returns when it is gone.
+    void kill();
+    /// SIGTERM; returns when it is gone.
+    void terminate();
+    /// False: it has ended by itself. Otherwise returns when it stands still.
+    bool pause();
+    /// False: it has ended by itself.
+    bool resume();
+    bool paused() const noexcept { return paused_; }
+
+private:
+    bool signal_and_wait(int signal, int report);
+    void forget();
+
+    pid_t pid_ = -1;
+    int handle_ = -1;
+    bool paused_ = false;
+};
+
+} // namespace redlock::test

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+namespace redlock::test {
+
+/// A port that stays ours while no server listens on it: bound, never listening, with SO_REUSEADDR, so
+/// that our server can listen beside it and the kernel gives it to nobody else.
+class reserved_port {
+public:
+    explicit reserved_port(std::uint16_t wanted);
+    ~reserved_port();
+    reserved_port(reserved_port&& other) noexcept;
+    reserved_port& operator=(reserved_port&& other) noexcept;
+    std::uint16_t number() const noexcept { return number_; }
+
+private:
+    int socket_ = -1;
+    std::uint16_t number_ = 0;
+};
+
+} // namespace redlock::test

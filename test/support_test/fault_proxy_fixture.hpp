@@ -1,0 +1,23 @@
+#pragma once
+
+#include "support/fault_proxy.hpp"
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+#include "support_test/wire.hpp"
+
+#include <string>
+
+namespace redlock::test {
+
+/// A server, reached through a proxy and directly.
+struct proxied_server {
+    redis_server server;
+    fault_proxy proxy{server.port()};
+    probe direct{server.port()};
+};
+
+inline constexpr auto to_server = direction::to_server;
+inline constexpr auto to_client = direction::to_client;
+inline std::string const pong = "+PONG\r\n";
+
+} // namespace redlock::test

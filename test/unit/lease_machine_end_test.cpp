@@ -1,0 +1,171 @@
+#include "lease_machine_script.hpp"
+
+#include <string>
+#include <string_view>
+
+using namespace redlock::test;
+using enum redlock::core::lease_phase;
+
+BOOST_AUTO_TEST_SUITE(lease_machine_rules)
+
+BOOST_AUTO_TEST_CASE(loss_is_told_one_millisecond_before_the_deadline)
+{
+    lease l{unrenewed};
+    BOOST_TEST(l.next_us() == us(8907ms));
+    BOOST_TEST(l.due(8907ms - 1ns) == '-');
+    BOOST_TEST(l.machine.phase() == held);
+    BOOST_TEST(l.due(8907ms) == 'L');
+    BOOST_TEST(l.machine.phase() == lost);
+    BOOST_TEST(l.due(8907ms) == '-'); // told once
+    BOOST_TEST(l.next_us() == -1);
+
+    lease boot_ahead{unrenewed};
+    BOOST_TEST(boot_ahead.due(instant{at(8907ms).boot, at(5ms).raw}) == 'L');
+    lease raw_ahead{unrenewed};
+    BOOST_TEST(raw_ahead.due(instant{at(5ms).boot, at(8907ms).raw}) == 'L');
+
+    lease asking;
+    asking.machine.extension_started(at(8900ms)); // an answer on its way buys no time
+    BOOST_TEST(asking.next_us() == us(8907ms));
+    BOOST_TEST(asking.due(8907ms) == 'L');
+}
+
+BOOST_AUTO_TEST_CASE(is_lost_for_certain_when_its_majority_is_gone)
+{
+    struct row {
+        unsigned nodes;
+        std::string script;
+        std::string expected;
+    };
+    row const rows[] = {
+        {1, "0n", "L"},
+        {1, "0f", "F"},
+        {2, "0n", "L"},
+        {2, "0m 1n", ".L"},
+        {2, "0f", "F"},
+        {3, "0n 1n", ".L"},
+        {3, "0n 1m 2n", "..L"},
+        {3, "0n 1m 2m", "..E"},
+        {3, "0n 0n 1m 2m", "...E"}, // one node cannot refuse twice
+        {3, "0n 1f", ".F"},
+        {3, "0f 1n", ".F"},
+        {3, "0f 1m 2n", "..F"},
+        {4, "0n 1n", ".L"},
+        {4, "0m 1m 2n 3n", "...L"},
+        {4, "0m 1m 2n 3f", "...F"},
+        {5, "0n 1n 2n", "..L"},
+        {5, "0n 1m 2n 3m 4n", "....L"},
+        {5, "0n 1n 2m 3m 4m", "....E"},
+        {5, "0n 1n 2f", "..F"},
+        {5, "0f 1f 2f 3n 4n", "..F.."}, // a decided round takes no more evidence
+    };
+    for (row const& r : rows) {
+        BOOST_TEST_CONTEXT(r.nodes << " nodes: " << r.script)
+        {
+            lease l{nine_seconds, r.nodes};
+            BOOST_TEST(l.round(3s, r.script) == r.expected);
+            bool const gone = r.expected.back() == 'L';
+            BOOST_TEST(l.machine.phase() == (gone ? lost : held));
+            BOOST_TEST((l.next_us() == -1) == gone);
+            if (gone)
+                BOOST_TEST(l.due(8907ms) == '-');
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_tolerated_suspect_is_held_again_when_its_ownership_is_proven)
+{
+    lease l{tolerant};
+    BOOST_TEST(l.round(3s, "0f 1f", 8900ms) == ".F");
+    BOOST_TEST(l.due(8907ms - 1ns) == '-');
+    BOOST_TEST(l.due(8907ms) == 'S');
+    BOOST_TEST(l.machine.phase() == suspect);
+    BOOST_TEST(l.deadline_us() == us(8908ms)); // more than tolerated it is not
+    BOOST_TEST(l.due(8909ms) == '-');          // told once
+    BOOST_TEST(l.next_us() == us(8910ms));
+    BOOST_TEST(l.due(8910ms) == 'R');
+    BOOST_TEST(l.round(8910ms, "0m 1f 2f", 8999ms) == "..F");
+    BOOST_TEST(l.machine.phase() == suspect);
+    BOOST_TEST(l.next_us() == us(9099ms)); // an eighth of the 800 ms of grace that remain
+    BOOST_TEST(l.round(9099ms, "0m 1m", 9150ms) == ".E");
+    BOOST_TEST(l.machine.phase() == held);
+    BOOST_TEST(l.deadline_us() == us(18007ms));
+    BOOST_TEST(l.next_us() == us(12099ms));
+    BOOST_TEST(l.due(12099ms - 1ns) == '-');
+    l.machine.extension_started(at(12099ms));
+    BOOST_TEST(l.due(18006ms) == 'S');               // once more
+    BOOST_TEST(l.answers("0m 1m", 18100ms) == ".E"); // begun before the deadline, ended in the grace
+    BOOST_TEST(l.machine.phase() == held);
+}
+
+BOOST_AUTO_TEST_CASE(a_tolerated_suspect_is_lost_when_the_grace_ends)
+{
+    lease l{tolerant_unrenewed};
+    BOOST_TEST(l.next_us() == us(8907ms));
+    BOOST_TEST(l.due(8907ms) == 'S');
+    BOOST_TEST(l.next_us() == us(9798ms));
+    BOOST_TEST(l.due(9798ms - 1ns) == '-');
+    BOOST_TEST(l.due(9798ms) == 'L');
+    BOOST_TEST(l.machine.phase() == lost);
+
+    lease overslept{tolerant};
+    BOOST_TEST(overslept.due(9798ms) == 'L'); // not a suspect any more when first looked at
+
+    lease refused{tolerant};
+    BOOST_TEST(refused.due(8907ms) == 'S');
+    BOOST_TEST(refused.round(8910ms, "0n 1n") == ".L");
+    BOOST_TEST(refused.machine.phase() == lost);
+
+    lease capped{with(9200ms, false, true)}; // max_hold ends inside the grace
+    BOOST_TEST(capped.due(8907ms) == 'S');
+    BOOST_TEST(capped.next_us() == us(9199ms));
+    BOOST_TEST(capped.due(9199ms - 1ns) == '-');
+    BOOST_TEST(capped.due(9199ms) == 'L');
+
+    lease capped_before{with(5s, true, true)};
+    BOOST_TEST(capped_before.due(4999ms) == 'L');
+}
+
+BOOST_AUTO_TEST_CASE(nothing_happens_after_the_end)
+{
+    struct row {
+        std::string_view how;
+        lease_phase end;
+    };
+    row const rows[] = {
+        {"release", released},
+        {"release amid a round", released},
+        {"release as a suspect", released},
+        {"deadline", lost},
+        {"refusals", lost},
+        {"end of grace", lost},
+    };
+    for (row const& r : rows) {
+        BOOST_TEST_CONTEXT(r.how)
+        {
+            lease l{r.how.ends_with("suspect") || r.how.ends_with("grace") ? tolerant : nine_seconds};
+            if (r.how.ends_with("round"))
+                BOOST_TEST(l.round(3s, "0m") == ".");
+            if (r.how == "refusals")
+                BOOST_TEST(l.round(3s, "0n 1n") == ".L");
+            if (r.how == "deadline" || r.how == "release as a suspect")
+                (void)l.due(8907ms);
+            if (r.how == "end of grace")
+                (void)l.due(9798ms);
+            BOOST_TEST(l.machine.release() == (r.end == released));
+
+            BOOST_TEST(!l.machine.release());
+            BOOST_TEST(l.answers("1m 2m", 3s) == "FF");
+            l.machine.late_grant(2);
+            BOOST_TEST(l.round(3100ms, "0m 1m 2m") == "FFF");
+            BOOST_TEST(l.round(3200ms, "0n 1n 2n") == "FFF");
+            for (duration now : {3s, 5s, 10s, 100s})
+                BOOST_TEST(l.due(now) == '-');
+            BOOST_TEST(l.next_us() == -1);
+            BOOST_TEST(l.deadline_us() == us(8908ms));
+            BOOST_TEST(l.machine.phase() == r.end);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,61 @@
+#include "lease_machine_script.hpp"
+
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(lease_machine_rules)
+
+BOOST_AUTO_TEST_CASE(max_hold_ends_it_whatever_the_nodes_say)
+{
+    lease l{with(20s)};
+    BOOST_TEST(l.round(3s, "0m 1m") == ".E");
+    BOOST_TEST(l.deadline_us() == us(11908ms));
+    BOOST_TEST(l.round(11s, "0m 1m") == ".E");
+    BOOST_TEST(l.deadline_us() == us(19908ms));
+    BOOST_TEST(l.next_us() == us(14s));
+    BOOST_TEST(l.round(14s, "0m 1m") == ".E");
+    BOOST_TEST(l.deadline_us() == us(20s));
+    BOOST_TEST(l.due(17s) == '-'); // there is nothing left to win
+    BOOST_TEST(l.next_us() == us(19999ms));
+    BOOST_TEST(l.round(18s, "0m 1m") == ".E"); // asked for by hand
+    BOOST_TEST(l.deadline_us() == us(20s));
+    BOOST_TEST(l.round(19s, "0f 1f") == ".F");
+    BOOST_TEST(l.next_us() == us(19999ms));
+    BOOST_TEST(l.due(19999ms - 1ns) == '-');
+    BOOST_TEST(l.due(19999ms) == 'L');
+}
+
+BOOST_AUTO_TEST_CASE(max_hold_decides_whether_to_renew_at_all)
+{
+    struct row {
+        duration max_hold;
+        duration deadline;
+        duration next;
+    };
+    row const rows[] = {
+        {1s, 1s, 999ms},          {5s, 5s, 4999ms}, {8907ms, 8907ms, 8906ms},
+        {8908ms, 8908ms, 8907ms}, // as long as the first validity: a renewal would win nothing
+        {8909ms, 8908ms, 3s},
+    };
+    for (row const& r : rows) {
+        lease l{with(r.max_hold)};
+        BOOST_TEST(l.deadline_us() == us(r.deadline), us(r.max_hold));
+        BOOST_TEST(l.next_us() == us(r.next), us(r.max_hold));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(max_hold_counts_on_the_clock_that_ran_further)
+{
+    lease l{with(20s)};
+    instant const slept{at(8s).boot, at(3s).raw}; // five seconds suspended
+    l.machine.extension_started(slept);
+    (void)l.machine.answer(0, extension_answer::mine, slept);
+    BOOST_TEST((l.machine.answer(1, extension_answer::mine, slept) == lease_machine::outcome::extended));
+    BOOST_TEST(us(remaining(l.machine.deadline(), slept)) == us(8908ms));
+    instant const later = slept + 6s;
+    l.machine.extension_started(later);
+    (void)l.machine.answer(0, extension_answer::mine, later);
+    (void)l.machine.answer(1, extension_answer::mine, later);
+    BOOST_TEST(us(remaining(l.machine.deadline(), later)) == us(6s)); // 20 - 8 - 6
+}
+
+BOOST_AUTO_TEST_SUITE_END()
