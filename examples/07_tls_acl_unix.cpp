@@ -17,9 +17,9 @@ constexpr char const* password = "p@ss";
 std::vector<std::string> few_rights(std::vector<std::string> more = {})
 {
     std::vector<std::string> arguments{
-        "--user",  "default", "off",   "--user", user,   "on",   ">" + std::string(password),
-        "~lock:*", "+hello",  "+ping", "+set",   "+get", "+del", "+pexpire",
-        "+eval",   "+evalsha"};
+        "--user",  "default",  "off",   "--user", user,   "on",   ">" + std::string(password),
+        "~lock:*", "+hello",   "+ping", "+set",   "+get", "+del", "+pexpire",
+        "+eval",   "+evalsha", "+info"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
 }

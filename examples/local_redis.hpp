@@ -175,10 +175,10 @@ private:
 
 /// The nodes that an example works with: those named on the command line, or servers of its own.
 struct nodes {
-    explicit nodes(std::size_t count)
+    explicit nodes(std::size_t count, std::vector<std::string> const& arguments = {})
     {
         for (std::size_t i = 0; i != count; ++i) {
-            own.push_back(std::make_unique<local_redis>());
+            own.push_back(std::make_unique<local_redis>(arguments));
             urls.push_back(own.back()->url());
         }
     }

@@ -9,7 +9,8 @@ int main(int argc, char** argv)
         std::cerr << "usage: with_local_nodes COUNT COMMAND [ARGUMENT...]\n";
         return EXIT_FAILURE;
     }
-    example::nodes const nodes(std::stoul(argv[1]));
+    // Servers that lose nothing vote at once, also to clients that do not know how new they are.
+    example::nodes const nodes(std::stoul(argv[1]), {"--appendonly", "yes", "--appendfsync", "always"});
     std::vector<std::string> words(std::next(argv, 2), std::next(argv, argc));
     words.insert(words.end(), nodes.urls.begin(), nodes.urls.end());
     std::vector<char*> pointers;

@@ -18,6 +18,7 @@ namespace redlock {
 
 namespace lock {
 class engine;
+struct lock_access;
 }
 
 /// The N nodes, one pipelined connection to each, and all that is held or waited for through them.
@@ -63,7 +64,7 @@ public:
     [[nodiscard]] std::vector<node_status> nodes() const;
 
 private:
-    friend class mutex;
+    friend struct lock::lock_access;
     struct start_shutdown;
     std::shared_ptr<lock::engine> engine_;
 };

@@ -37,6 +37,26 @@ struct health_settings {
     bool keep_alive = true; ///< TCP keep-alive
 };
 
+/// Which nodes may vote. Whenever a connection is made, a node is asked who it is, how old and how it is set up. A
+/// replica, a node that is still loading, and a second name of a node that votes already are always refused. A node that
+/// may have lost keys is *quarantined*: it stays connected, but neither votes nor extends until a key that it lost could
+/// not live any more.
+struct admission_settings {
+    /// The largest ttl + slack of any lock that *any* client has on these nodes. A quarantine lasts 1.01 times as long, or
+    /// as the longest lock made on this client asks for, whichever is longer. Zero: this client's locks are the longest.
+    std::chrono::milliseconds longest_ttl{0};
+    /// Nodes in cluster mode may vote. Risk: a failover puts a replica without the last locks in the node's place, under a
+    /// slot that moves a lock's key is refused, and one cluster's nodes are not independent of each other.
+    bool allow_cluster_node = false;
+    /// Nodes with `maxmemory` and another policy than `noeviction` may vote. Risk: a server short of memory removes keys of
+    /// locks that are held, and two owners hold one lock.
+    bool allow_eviction = false;
+    /// No quarantine: a node may vote as soon as it is back. Risk: it has forgotten its votes, so that a second owner can
+    /// win a majority while the first still holds the lock. Right only where a restart cannot lose what was answered, or
+    /// never takes less time than the longest ttl + slack.
+    bool trust_restarted_nodes = false;
+};
+
 /// A client's settings. Everything has a default but `nodes`. Read once, by the client's constructor.
 struct config {
     /// The independent masters, one URL each: `redis://`, `rediss://`, `valkey://`, `valkeys://`, `unix://`.
@@ -50,8 +70,10 @@ struct config {
     tls_settings tls{};
     reconnect_settings reconnect{};
     health_settings health{};
-    /// The nodes are known to be new (tests, demos, brand-new clusters): none can have lost locks in a restart. Accepted
-    /// and without effect as long as every node may vote at once.
+    admission_settings admission{};
+    /// The nodes are known to be new (tests, demos, brand-new clusters): none can have lost locks in a restart before this
+    /// client first met it, so however young it is, it votes at once. A restart that the client witnesses is none of
+    /// these: it is quarantined (see `admission_settings`).
     bool assume_fresh = false;
     std::shared_ptr<redlock::observer> observer{}; ///< told of what happens; see `redlock::observer`
 };

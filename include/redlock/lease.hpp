@@ -78,7 +78,12 @@ public:
     [[nodiscard]] unsigned votes() const noexcept;    ///< nodes known to hold our key
     [[nodiscard]] unsigned attempts() const noexcept; ///< attempts the acquisition took
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
-    [[nodiscard]] std::uint64_t fencing_token() const noexcept;     ///< zero unless the lock is fenced
+    /// Zero unless the lock is a `fenced_mutex`. What the grant returned: it never changes during a lease.
+    [[nodiscard]] std::uint64_t fencing_token() const noexcept;
+
+    /// The holder is getting on: with `lock_options::progress_within`, renewal depends on it. Any thread; as cheap as
+    /// reading the clock.
+    void progress() const noexcept;
 
     /// Renews by hand: asks every node to set the key's expiry to the full TTL again. Joins a renewal already
     /// under way.

@@ -17,7 +17,8 @@ struct retry_policy {
     /// Attempts before `acquire` gives up with the last attempt's error; 0 means no limit.
     unsigned max_attempts = 0;
     /// How long `acquire` goes on while no quorum can be reached at all, before it fails with `errc::no_quorum`.
-    /// Errors that only an operator can mend (wrong password, missing right) end it at once.
+    /// Errors that only an operator can mend (wrong password, missing right) end it at once. Nodes that are quarantined
+    /// count as reachable: `acquire` waits for them (see `admission_settings`).
     std::chrono::milliseconds outage_patience{5000};
 };
 
@@ -37,8 +38,14 @@ struct lock_options {
     bool tolerate_suspect = false;
     /// Automatic renewal stops so that the lease ends this long after the winning attempt began.
     std::optional<std::chrono::milliseconds> max_hold{};
+    /// Renew only while the holder says often enough that it is getting on (`lease::progress()`): a holder that hangs for
+    /// longer than this loses the lock at its deadline. Default: renew whatever the holder does.
+    std::optional<std::chrono::milliseconds> progress_within{};
     /// How long one node may take to answer. Default: `config::node_timeout`.
     std::optional<std::chrono::milliseconds> node_timeout{};
+    /// Fenced locks only: how long a node remembers the last token of a resource that nobody locks. Default: 24 h, or
+    /// ten times `ttl` and `slack` if that is longer.
+    std::optional<std::chrono::milliseconds> fence_ttl{};
     retry_policy retry{};
 };
 

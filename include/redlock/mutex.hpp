@@ -155,6 +155,10 @@ public:
     /// What each node said to the last attempt that was decided, through this lock or a copy. Any thread.
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
 
+protected:
+    /// A lock of another kind.
+    explicit mutex(std::shared_ptr<lock::lock_state> state) noexcept : state_(std::move(state)) {}
+
 private:
     std::shared_ptr<lock::lock_state> state_;
 };

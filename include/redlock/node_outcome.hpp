@@ -41,10 +41,11 @@ struct node_outcome {
 
 /// Connection to one node, as seen by `client::nodes()`.
 enum class node_state : std::uint8_t {
-    idle,       ///< not connected; the next operation connects
-    connecting, ///< connecting, or shaking hands
-    ready,      ///< may vote
-    down,       ///< the last connection failed; waiting before the next try
+    idle,        ///< not connected; the next operation connects
+    connecting,  ///< connecting, or shaking hands
+    ready,       ///< may vote
+    down,        ///< the last connection failed, or the node may not vote at all; waiting before the next try
+    quarantined, ///< connected, but may have lost keys in a restart: may not vote yet
 };
 
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(node_state) noexcept;
@@ -52,8 +53,10 @@ enum class node_state : std::uint8_t {
 struct node_status {
     std::string node;                    ///< the node's URL, never with a password
     node_state state = node_state::idle; ///
-    std::string
-        detail; ///< why it is down, or what it last answered instead of releasing or extending; their words
+    /// Why it is down or quarantined, what of it cannot be checked, or what it last answered instead of releasing or
+    /// extending.
+    std::string detail;
+    std::optional<std::chrono::milliseconds> remaining{}; ///< until a quarantined node votes again
 };
 
 } // namespace redlock

@@ -30,7 +30,8 @@ struct attempt_event {
 
 /// Something happened to a lease.
 struct lease_event {
-    enum class kind : std::uint8_t { acquired, renewed, renewal_failed, suspect, lost, released };
+    /// stalled: not renewed, because the holder does not get on (`lock_options::progress_within`)
+    enum class kind : std::uint8_t { acquired, renewed, renewal_failed, suspect, lost, released, stalled };
     kind what;
     std::string_view resource;
     unsigned votes; ///< nodes known to hold our key

@@ -3,6 +3,8 @@
 #include <redlock/client.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
+#include <redlock/fenced_mutex.hpp>
+#include <redlock/fenced_register.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 #include <redlock/mutex.hpp>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/rule.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -20,13 +22,17 @@ struct instant {
 
 constexpr duration elapsed(instant from, instant to)
 {
-    return std::max(to.boot - from.boot, to.raw - from.raw);
+    duration const boot = to.boot - from.boot;
+    duration const raw = to.raw - from.raw;
+    if (!applies(rule::boot_clock_counts))
+        return raw;
+    return applies(rule::raw_clock_counts) ? std::max(boot, raw) : boot;
 }
 
 /// Negative once the deadline has passed on either clock.
 constexpr duration remaining(instant deadline, instant now)
 {
-    return std::min(deadline.boot - now.boot, deadline.raw - now.raw);
+    return -elapsed(deadline, now);
 }
 
 constexpr bool reached(instant deadline, instant now)

@@ -1,5 +1,6 @@
 #include "core/lease_machine.hpp"
 
+#include "core/rule.hpp"
 #include "core/validity.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ constexpr instant earlier(instant a, instant b)
 
 lease_machine::lease_machine(lease_terms const& terms, unsigned nodes, instant sent, node_set granted)
     : terms_(&terms), sent_(sent), hold_left_(terms.max_hold), renew_after_(duration::max()),
-      holders_(granted)
+      holders_(granted), seen_(granted), confirmed_(granted)
 {
     round_.answers = tally{nodes};
     rely_on(sent);
@@ -34,7 +35,7 @@ lease_machine::lease_machine(lease_terms const& terms, unsigned nodes, instant s
 void lease_machine::rely_on(instant sent)
 {
     if (hold_left_ != duration::max())
-        hold_left_ -= elapsed(sent_, sent);
+        hold_left_ -= applies(rule::max_hold) ? elapsed(sent_, sent) : duration::zero();
     sent_ = sent;
     bool const last = validity(terms_->ttl) >= hold_left_;
     renew_after_ = terms_->renew && !last ? terms_->ttl / renewal_divisor : duration::max();
@@ -60,7 +61,7 @@ lease_machine::duty lease_machine::due(instant now)
     if (over())
         return duty::none;
     bool const tolerated = terms_->tolerate_suspect && remaining(grace_ends(), now) > notice;
-    if (remaining(deadline(), now) <= notice && !tolerated) {
+    if (remaining(deadline(), now) <= notice && !tolerated && applies(rule::loss_is_told_in_time)) {
         phase_ = lease_phase::lost;
         return duty::tell_lost;
     }
@@ -80,37 +81,93 @@ std::optional<instant> lease_machine::next_due() const
     return renewal_planned() && !extending_ ? earlier(sent_ + renew_after_, end) : end;
 }
 
+void lease_machine::late_grant(unsigned node)
+{
+    holders_.insert(node);
+    seen_.insert(node);
+    confirmed_.insert(node);
+}
+
 void lease_machine::extension_started(instant sent)
 {
-    round_ = {tally{nodes()}, holders_, sent};
+    seen_ = confirmed_; // of the round before, with the answers that came after its verdict
+    confirmed_ = {};
+    round_ = {tally{nodes()}, holders_, {}, sent};
     extending_ = true;
 }
 
 lease_machine::outcome lease_machine::answer(unsigned node, extension_answer said, instant now)
 {
-    if (over())
+    if (over() && applies(rule::the_end_is_final))
         return outcome::failed;
-    if (ended(now)) { // nobody has looked at the clock in time: what is over stays over (rule H7)
+    if (ended(now) &&
+        applies(
+            rule::
+                the_deadline_is_final)) { // nobody has looked at the clock in time: what is over stays over (rule H7)
         phase_ = lease_phase::lost;
         return outcome::lost;
     }
-    if (said == extension_answer::mine)
-        holders_.insert(node);
-    else if (said == extension_answer::not_mine)
-        holders_.erase(node);
+    note(node, said);
     if (!extending_)
         return outcome::pending;
-
-    bool const counts = said == extension_answer::mine && round_.holders_before.contains(node);
-    vote const as = counts ? vote::granted : said == extension_answer::not_mine ? vote::denied : vote::failed;
-    round_.answers.record(node, as);
+    round_.answers.record(node, judge(node, said));
+    if (said == extension_answer::repaired)
+        round_.repaired.insert(node);
     return settle(now);
+}
+
+void lease_machine::note(unsigned node, extension_answer said)
+{
+    if (said == extension_answer::mine || said == extension_answer::repaired)
+        return late_grant(node);
+    seen_.erase(node);
+    if (said == extension_answer::not_mine && applies(rule::lost_keys_are_forgotten))
+        holders_.erase(node);
+}
+
+/// The fence tells a late own vote apart, so a fenced lease needs no knowledge from before the round (rule F4).
+vote lease_machine::judge(unsigned node, extension_answer said) const
+{
+    switch (said) {
+    case extension_answer::mine:
+        return terms_->fenced || round_.holders_before.contains(node) ||
+                       !applies(rule::own_late_votes_prove_nothing)
+                   ? vote::granted
+                   : vote::failed;
+    case extension_answer::repaired: return terms_->fenced ? vote::granted : vote::failed;
+    case extension_answer::not_mine: return vote::denied;
+    case extension_answer::failed: break;
+    }
+    return vote::failed;
+}
+
+lease_machine::outcome lease_machine::time_out(instant now)
+{
+    if (over() || !extending_)
+        return outcome::pending;
+    for (unsigned node = 0; node != nodes(); ++node)
+        round_.answers.record(node, vote::failed);
+    seen_ = confirmed_;
+    return settle(now);
+}
+
+/// Within the validity that the round itself establishes (rule H4), and with repaired keys only before the old deadline:
+/// after it, others may have come and gone (rule F5).
+bool lease_machine::counts(instant now) const
+{
+    tally const& answers = round_.answers;
+    bool const in_time = !reached(core::deadline(round_.sent, terms_->ttl), now) ||
+                         !applies(rule::extension_within_its_validity);
+    bool const unbroken = answers.granted() - round_.repaired.size() >= majority(nodes());
+    bool const before_the_end = !reached(deadline(), now) || !applies(rule::repair_before_the_old_deadline);
+    return answers.result() == verdict::won && in_time && (unbroken || before_the_end);
 }
 
 lease_machine::outcome lease_machine::settle(instant now)
 {
     tally const& answers = round_.answers;
-    if (answers.denied() > nodes() - majority(nodes())) { // somebody else can have a majority now (rule H6)
+    if (answers.denied() > nodes() - majority(nodes()) &&
+        applies(rule::definite_loss)) { // a majority can never be had again (rule H6)
         phase_ = lease_phase::lost;
         return outcome::lost;
     }
@@ -118,17 +175,20 @@ lease_machine::outcome lease_machine::settle(instant now)
         return outcome::pending;
 
     extending_ = false;
-    bool const won =
-        answers.result() == verdict::won && !reached(core::deadline(round_.sent, terms_->ttl), now);
-    if (!won) {
-        instant const end = phase_ == lease_phase::suspect ? grace_ends() : deadline();
+    if (!counts(now)) {
         if (renewal_planned())
-            renew_after_ = elapsed(sent_, now) + retry_pause(remaining(end, now));
+            postpone_renewal(now);
         return outcome::failed;
     }
     phase_ = lease_phase::held;
-    rely_on(round_.sent);
+    rely_on(applies(rule::extension_counts_from_its_sending) ? round_.sent : now);
     return outcome::extended;
+}
+
+void lease_machine::postpone_renewal(instant now)
+{
+    instant const end = phase_ == lease_phase::suspect ? grace_ends() : deadline();
+    renew_after_ = elapsed(sent_, now) + retry_pause(remaining(end, now));
 }
 
 bool lease_machine::release()

@@ -11,14 +11,16 @@ struct lease_terms {
     duration ttl;
     duration slack;
     duration max_hold = duration::max();
+    duration progress_within = duration::max();
     bool renew = true;
     bool tolerate_suspect = false;
+    bool fenced = false;
 };
 
 enum class lease_phase : std::uint8_t { held, suspect, lost, released };
 
-/// What a node said to an extension.
-enum class extension_answer : std::uint8_t { mine, not_mine, failed };
+/// What a node said to an extension. Repaired: the key was gone, and has been set again under the fence's guard.
+enum class extension_answer : std::uint8_t { mine, repaired, not_mine, failed };
 
 /// Decides when a lease is renewed, whether a renewal counts, and when the lease is over. Time comes in as an argument,
 /// and every answer is a value; docs/protocol.md, rules H1 to H7.
@@ -43,8 +45,14 @@ public:
     enum class outcome : std::uint8_t { pending, extended, failed, lost };
     [[nodiscard]] outcome answer(unsigned node, extension_answer, instant now);
 
+    /// A renewal is due, but the holder does not get on: it is put off, like one that failed (rule H8).
+    void postpone_renewal(instant now);
+
+    /// The round is over: who is silent now has no vote in it.
+    [[nodiscard]] outcome time_out(instant now);
+
     /// A vote granted to this lease's attempt that arrived after its verdict.
-    void late_grant(unsigned node) { holders_.insert(node); }
+    void late_grant(unsigned node);
 
     /// True when the lease was still ours to give up.
     bool release();
@@ -53,14 +61,15 @@ public:
     [[nodiscard]] instant deadline() const;
     [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
-    [[nodiscard]] bool answered(unsigned node) const { return round_.answers.has_answered(node); }
-    [[nodiscard]] unsigned votes() const { return holders_.size(); }
+    /// Nodes that were found to hold our key when they were last asked.
+    [[nodiscard]] unsigned votes() const { return seen_.size(); }
     [[nodiscard]] unsigned nodes() const { return round_.answers.nodes(); }
 
 private:
     struct round {
         tally answers{0};
         node_set holders_before; ///< a late own vote found by this round proves nothing yet (rule H5)
+        node_set repaired;
         instant sent;
     };
 
@@ -68,6 +77,9 @@ private:
     [[nodiscard]] instant grace_ends() const;
     [[nodiscard]] bool ended(instant now) const;
     [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
+    void note(unsigned node, extension_answer);
+    [[nodiscard]] vote judge(unsigned node, extension_answer) const;
+    [[nodiscard]] bool counts(instant now) const;
     [[nodiscard]] outcome settle(instant now);
     void rely_on(instant sent);
 
@@ -78,6 +90,8 @@ private:
     duration renew_after_; ///< from sent_ on
     round round_;
     node_set holders_;
+    node_set seen_;      ///< of them, those that confirmed it when last asked
+    node_set confirmed_; ///< by the round that is open
     lease_phase phase_ = lease_phase::held;
     bool extending_ = false;
 };

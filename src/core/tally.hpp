@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/rule.hpp"
+
 #include <bit>
 #include <cstdint>
 
@@ -9,7 +11,7 @@ inline constexpr unsigned max_nodes = 63;
 
 constexpr unsigned majority(unsigned nodes)
 {
-    return nodes / 2 + 1;
+    return nodes / 2 + (applies(rule::more_than_half) ? 1 : 0);
 }
 
 /// A set of nodes by index.
@@ -58,10 +60,12 @@ public:
         return granted() + missing() < majority(nodes_) ? verdict::lost : verdict::pending;
     }
 
-    /// Enough nodes answered that a majority could have been had: others hold it. Otherwise too few could be asked.
-    [[nodiscard]] constexpr bool contended() const
+    /// After a defeat: do others hold it, or could too few be asked? A majority can be asked as long as no more nodes
+    /// have failed than it can spare.
+    /// \param expected of the missing, how many may still answer
+    [[nodiscard]] constexpr bool contended(unsigned expected) const
     {
-        return denied_ > 0 && granted() + denied_ >= majority(nodes_);
+        return denied_ > 0 && granted() + denied_ + expected >= majority(nodes_);
     }
 
     [[nodiscard]] constexpr unsigned nodes() const { return nodes_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "core/rule.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +18,7 @@ inline constexpr duration drift_constant = milliseconds{2};
 /// What a holder may rely on, of a lease of `ttl`, counted from before the first byte of the attempt was sent.
 constexpr duration validity(duration ttl)
 {
-    return ttl - ttl / drift_divisor - drift_constant;
+    return applies(rule::drift_is_left_out) ? ttl - ttl / drift_divisor - drift_constant : ttl;
 }
 
 constexpr instant deadline(instant sent, duration ttl)
@@ -34,7 +35,7 @@ constexpr milliseconds default_slack(milliseconds ttl)
 /// Expiry that the servers are asked for.
 constexpr milliseconds key_ttl(milliseconds ttl, milliseconds slack)
 {
-    return ttl + slack;
+    return applies(rule::keys_outlive_the_lease) ? ttl + slack : ttl;
 }
 
 /// Far below the lease, so that a silent node costs little of it (docs/protocol.md, rule V4).

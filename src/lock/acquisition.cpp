@@ -2,6 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "core/validity.hpp"
+#include "lock/clock.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
 #include "lock/lease_access.hpp"
@@ -27,7 +28,7 @@ void acquisition::start(std::shared_ptr<lock_state> lock, wait_limit limit, leas
     limited_ = limit.has_value();
     once_ = limit == one_attempt;
     limit_ = limit.value_or(core::duration::zero());
-    first_attempt_ = attempt_;
+    first_number_ = number_;
     refusals_ = 0;
     outage_ = false;
     result_ = {};
@@ -36,10 +37,11 @@ void acquisition::start(std::shared_ptr<lock_state> lock, wait_limit limit, leas
     connect_or_vote();
 }
 
-/// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease.
+/// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease. A fenced vote
+/// is not sent ahead of the handshake, which tells whose data it will meet.
 void acquisition::connect_or_vote()
 {
-    for (unsigned i = 0; i != engine_.size() && engine_.ready() != engine_.size(); ++i)
+    for (unsigned i = 0; i != engine_.size() && (lock_->fenced || engine_.ready() != engine_.size()); ++i)
         (void)engine_.at(i).usable();
     if (engine_.ready() >= core::majority(engine_.size()) || engine_.connecting() == 0)
         return vote();
@@ -57,60 +59,157 @@ void acquisition::nodes_changed()
 
 void acquisition::vote()
 {
+    using kind = core::attempt::kind;
     phase_ = phase::voting;
-    ++attempt_;
+    ++number_;
     nonce_ = engine_.fresh_nonce();
-    sent_ = engine_.loop().now();
-    tally_ = core::tally(engine_.size());
-    late_ = {};
+    if (lock_->fenced)
+        proposal_ = core::proposal(lock_->fenced->highest_seen, wall_clock());
+    attempt_ =
+        core::attempt(lock_->fenced ? kind::fenced : kind::plain, engine_.size(), engine_.loop().now());
+    auto verdict = core::attempt::step::pending;
     for (unsigned i = 0; i != engine_.size(); ++i) {
         net::node& node = engine_.at(i);
         rows_[i] = {};
-        if (!node.usable()) {
-            report_failure(node.last_failure(), rows_[i]);
-            tally_.record(i, core::vote::failed);
+        if (node.usable() && may_be_asked(i)) {
+            send_vote(i, node.form(net::node::script::fenced_vote));
             continue;
         }
-        lock_->commands.append_vote(node.output(), nonce_.text());
-        ++outstanding_;
-        node.expect(*this, attempt_);
+        if (rows_[i].result == node_result::pending)
+            report_failure(node.last_failure(), rows_[i]);
+        verdict = std::max(verdict, attempt_.voted(i, core::vote::failed));
     }
-    if (tally_.result() != core::verdict::pending)
-        return decided();
-    core::instant const patience = sent_ + lock_->node_timeout;
+    expect_within_node_timeout();
+    follow(verdict);
+}
+
+/// Fenced votes need a node whose data is known, and whole for long enough (rule F6).
+bool acquisition::may_be_asked(unsigned node)
+{
+    if (!lock_->fenced)
+        return true;
+    node_report& row = rows_[node];
+    if (engine_.at(node).state() != node_state::ready) {
+        row.result = node_result::unreachable;
+        row.detail = std::make_shared<std::string const>("still connecting");
+        return false;
+    }
+    marker& its = engine_.marker_of(node);
+    its.expected();
+    auto const left = core::remaining(its.quarantined_until(), engine_.loop().now());
+    if (left <= core::duration::zero())
+        return true;
+    row.result = node_result::quarantined;
+    row.remaining = std::chrono::ceil<std::chrono::milliseconds>(left);
+    row.detail = std::make_shared<std::string const>("its data was lost or replaced");
+    return false;
+}
+
+/// A fenced vote is said again as text where its hash was unknown, and so nothing executed; nothing else is repeated.
+void acquisition::send_vote(unsigned node, redis::script_form form)
+{
+    std::string& out = engine_.at(node).output();
+    if (lock_->fenced)
+        lock_->fenced->commands.append_vote(out,
+                                            {nonce_.text(), proposal_, engine_.at(node).incarnation(), form});
+    else
+        lock_->commands.append_vote(out, nonce_.text());
+    ++outstanding_;
+    engine_.at(node).expect(*this, tag(purpose::vote, form));
+}
+
+void acquisition::raise()
+{
+    auto verdict = core::attempt::step::pending;
+    for (unsigned i = 0; i != engine_.size(); ++i) {
+        if (!attempt_.to_raise().contains(i))
+            continue;
+        net::node& node = engine_.at(i);
+        if (node.usable())
+            send_raise(i, node.form(net::node::script::fenced_raise));
+        else
+            verdict = std::max(verdict, attempt_.raised(i, core::vote::failed));
+    }
+    expect_within_node_timeout();
+    follow(verdict);
+}
+
+void acquisition::send_raise(unsigned node, redis::script_form form)
+{
+    lock_->fenced->commands.append_raise(
+        engine_.at(node).output(), {nonce_.text(), attempt_.token(), engine_.at(node).incarnation(), form});
+    ++outstanding_;
+    engine_.at(node).expect(*this, tag(purpose::raise, form));
+}
+
+void acquisition::expect_within_node_timeout()
+{
+    core::instant const patience = engine_.loop().now() + lock_->node_timeout;
     engine_.loop().schedule(*this, limit_ > core::duration::zero() ? within_limit(patience) : patience);
 }
 
-void acquisition::on_reply(unsigned node, std::uint32_t attempt, redis::resp_node const& reply)
+void acquisition::on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply)
 {
     --outstanding_;
-    if (current(attempt)) {
-        auto const took = core::elapsed(sent_, engine_.loop().now());
-        rows_[node].round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
-        return count(node, read_vote(reply, rows_[node]));
-    }
+    if (!current(tag))
+        return retire_if_drained();
+    bool const counted = phase_ == phase::voting;
     node_report ignored;
-    if (attempt == attempt_ && read_vote(reply, ignored) == core::vote::granted) {
-        late_.insert(node); // not counted, but known (rule H5)
-        if (lease_)
-            lease_->late_grant(node);
-    }
+    auto const step = read(node, tag, reply, counted ? rows_[node] : ignored);
+    if (counted)
+        return follow(step);
+    if (lease_ && attempt_.holders().contains(node)) // not counted, but known (rule H5)
+        lease_->late_grant(node);
     retire_if_drained();
 }
 
-void acquisition::on_failure(unsigned node, std::uint32_t attempt, net::failure const& why)
+core::attempt::step acquisition::read(unsigned node, std::uint32_t t, redis::resp_node const& reply,
+                                      node_report& row)
 {
-    --outstanding_;
-    if (!current(attempt))
-        return retire_if_drained();
-    report_failure(why, rows_[node]);
-    count(node, core::vote::failed);
+    bool const by_hash = t == tag(purpose::vote, redis::script_form::hash) ||
+                         t == tag(purpose::raise, redis::script_form::hash);
+    if ((t >> 1U & 1U) == static_cast<std::uint32_t>(purpose::raise)) {
+        auto const answer = read_script_answer(engine_.at(node), net::node::script::fenced_raise, reply);
+        if (answer == script_answer::unknown_script && by_hash && phase_ == phase::voting)
+            return send_raise(node, redis::script_form::text), core::attempt::step::pending;
+        return attempt_.raised(node, answer == script_answer::done       ? core::vote::granted
+                                     : answer == script_answer::not_ours ? core::vote::denied
+                                                                         : core::vote::failed);
+    }
+    auto const took = core::elapsed(attempt_.sent(), engine_.loop().now());
+    row.round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
+    if (!lock_->fenced)
+        return attempt_.voted(node, read_vote(reply, row));
+    auto const answer = read_fenced_vote(engine_.at(node), reply, row);
+    if (answer.unknown_script && by_hash && phase_ == phase::voting)
+        return send_vote(node, redis::script_form::text), core::attempt::step::pending;
+    if (answer.stranger)
+        engine_.marker_of(node).missed();
+    lock_->fenced->highest_seen = std::max(lock_->fenced->highest_seen, answer.counter);
+    return attempt_.voted(node, answer.vote, answer.counter);
 }
 
-void acquisition::count(unsigned node, core::vote v)
+void acquisition::on_failure(unsigned node, std::uint32_t t, net::failure const& why)
 {
-    if (tally_.record(node, v))
-        decided();
+    --outstanding_;
+    if (!current(t) || phase_ != phase::voting)
+        return retire_if_drained();
+    bool const raise = (t >> 1U & 1U) == static_cast<std::uint32_t>(purpose::raise);
+    if (!raise)
+        report_failure(why, rows_[node]);
+    follow(raise ? attempt_.raised(node, core::vote::failed) : attempt_.voted(node, core::vote::failed));
+}
+
+void acquisition::follow(core::attempt::step step)
+{
+    switch (step) {
+    case core::attempt::step::pending: return;
+    case core::attempt::step::raise: return raise();
+    case core::attempt::step::won: return won();
+    case core::attempt::step::lost:
+        engine_.loop().cancel(*this);
+        return lose(attempt_.contended() ? errc::contended : errc::no_quorum);
+    }
 }
 
 void acquisition::expire()
@@ -127,26 +226,19 @@ void acquisition::expire()
 
 void acquisition::attempt_timed_out()
 {
-    for (unsigned i = 0; i != engine_.size() && tally_.result() == core::verdict::pending; ++i) {
-        if (tally_.has_answered(i))
-            continue;
-        rows_[i].result = node_result::timed_out;
-        tally_.record(i, core::vote::failed);
-    }
-    decided();
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (attempt_.awaits(i))
+            rows_[i].result = node_result::timed_out;
+    follow(attempt_.time_out());
 }
 
-void acquisition::decided()
+void acquisition::won()
 {
     engine_.loop().cancel(*this);
-    if (tally_.result() == core::verdict::won) {
-        if (core::reached(core::deadline(sent_, lock_->terms.ttl), engine_.loop().now()))
-            return lose(errc::too_slow);
-        phase_ = phase::won;
-        engine_.loop().enqueue(static_cast<net::task&>(*this));
-        return;
-    }
-    lose(tally_.contended() ? errc::contended : errc::no_quorum);
+    if (core::reached(core::deadline(attempt_.sent(), lock_->terms.ttl), engine_.loop().now()))
+        return lose(errc::too_slow);
+    phase_ = phase::won;
+    engine_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
 void acquisition::lose(errc cause)
@@ -155,7 +247,7 @@ void acquisition::lose(errc cause)
     ++refusals_;
     if (cause != errc::no_quorum)
         outage_ = false;
-    else if (!std::exchange(outage_, true))
+    else if (!std::exchange(outage_, true) || waits_for_quarantine())
         outage_began_ = engine_.loop().now();
     bool const again = !once_ && may_retry(cause);
     take_back();
@@ -172,18 +264,33 @@ void acquisition::take_back()
     lock_->publish(rows_);
     rows_.resize(engine_.size());
     // A vote may wait for a connection before it is executed.
-    engine_.compensate(lock_, nonce_, sent_ + engine_.settings().connect_timeout + lock_->key_ttl);
+    engine_.compensate(lock_, nonce_, attempt_.sent() + engine_.settings().connect_timeout + lock_->key_ttl);
 }
 
 bool acquisition::may_retry(errc cause) const
 {
     retry_policy const& policy = lock_->options.retry;
-    if (policy.max_attempts != 0 && attempt_ - first_attempt_ >= policy.max_attempts)
+    if (policy.max_attempts != 0 && number_ - first_number_ >= policy.max_attempts)
         return false;
-    if (cause != errc::no_quorum)
+    if (cause != errc::no_quorum || waits_for_quarantine())
         return true;
     return !hopeless() &&
            (limited_ || core::elapsed(outage_began_, engine_.loop().now()) < policy.outage_patience);
+}
+
+/// With the quarantined nodes there would be a majority: their time ends by itself, and is no outage.
+bool acquisition::waits_for_quarantine() const
+{
+    unsigned quarantined = 0;
+    unsigned voting = 0;
+    for (node_report const& row : rows_) {
+        quarantined += row.result == node_result::quarantined ? 1U : 0U;
+        voting += row.result == node_result::granted || row.result == node_result::held_by_other ||
+                          row.result == node_result::pending
+                      ? 1U
+                      : 0U;
+    }
+    return quarantined != 0 && voting + quarantined >= core::majority(engine_.size());
 }
 
 /// A majority can never be had while so many nodes need an operator.
@@ -252,15 +359,13 @@ void acquisition::run()
     if (phase_ == phase::failed)
         return deliver_failure();
     core::instant const now = engine_.loop().read_clock();
-    if (core::reached(core::deadline(sent_, lock_->terms.ttl), now)) // it was in time when counted
+    if (core::reached(core::deadline(attempt_.sent(), lock_->terms.ttl), now)) // it was in time when counted
         return lose(errc::too_slow);
-    engine_.measured(core::elapsed(sent_, now));
+    engine_.measured(core::elapsed(attempt_.sent(), now));
     tell({});
     lock_->publish(rows_);
     rows_.resize(engine_.size());
-    core::node_set holders = tally_.granted_by();
-    holders.insert(late_);
-    lease_ = new_held_lease(engine_, lock_, nonce_, sent_, holders, attempt_ - first_attempt_,
+    lease_ = new_held_lease(engine_, lock_, nonce_, attempt_, number_ - first_number_,
                             core::elapsed(started_, now));
     deliver({});
 }
@@ -304,7 +409,7 @@ void acquisition::retire_if_drained()
 std::string acquisition::story(std::vector<node_outcome> const& table) const
 {
     std::string text = result_.message();
-    unsigned const attempts = attempt_ - first_attempt_;
+    unsigned const attempts = number_ - first_number_;
     if (result_ == errc::timed_out) {
         auto const waited = core::elapsed(started_, engine_.loop().now());
         text += " after " + std::to_string(waited / std::chrono::milliseconds{1}) + " ms and " +
@@ -324,8 +429,8 @@ void acquisition::tell(errc result)
     if (!watcher)
         return;
     auto const ec = result == errc{} ? boost::system::error_code{} : make_error_code(result);
-    watcher->on_attempt({lock_->name, ec, tally_.granted(), engine_.size(), attempt_ - first_attempt_,
-                         core::elapsed(sent_, engine_.loop().now())});
+    watcher->on_attempt({lock_->name, ec, attempt_.granted(), engine_.size(), number_ - first_number_,
+                         core::elapsed(attempt_.sent(), engine_.loop().now())});
 }
 
 } // namespace redlock::lock

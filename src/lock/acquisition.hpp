@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/attempt.hpp"
 #include "core/instant.hpp"
-#include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/nonce_source.hpp"
@@ -51,16 +51,23 @@ public:
 private:
     enum class phase : std::uint8_t { idle, connecting, voting, pausing, won, failed };
 
-    void on_reply(unsigned node, std::uint32_t attempt, redis::resp_node const&) override;
-    void on_failure(unsigned node, std::uint32_t attempt, net::failure const&) override;
+    void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
+    void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
     void expire() override;
     void run() override;
 
     void connect_or_vote();
     void vote();
-    void count(unsigned node, core::vote);
+    [[nodiscard]] bool may_be_asked(unsigned node);
+    void send_vote(unsigned node, redis::script_form);
+    void raise();
+    void send_raise(unsigned node, redis::script_form);
+    void expect_within_node_timeout();
+    [[nodiscard]] core::attempt::step read(unsigned node, std::uint32_t tag, redis::resp_node const&,
+                                           node_report&);
+    void follow(core::attempt::step);
     void attempt_timed_out();
-    void decided();
+    void won();
     void lose(errc cause);
     void take_back();
     void pause(errc cause);
@@ -70,12 +77,16 @@ private:
     void deliver_failure();
     void retire_if_drained();
 
-    [[nodiscard]] bool current(std::uint32_t attempt) const
+    /// What was sent, and for which attempt.
+    enum class purpose : std::uint8_t { vote, raise };
+    [[nodiscard]] std::uint32_t tag(purpose p, redis::script_form form) const
     {
-        return phase_ == phase::voting && attempt == attempt_;
+        return number_ << 2U | static_cast<std::uint32_t>(p) << 1U | static_cast<std::uint32_t>(form);
     }
+    [[nodiscard]] bool current(std::uint32_t t) const { return (t ^ number_ << 2U) < 4; }
     [[nodiscard]] bool may_retry(errc cause) const;
     [[nodiscard]] bool hopeless() const;
+    [[nodiscard]] bool waits_for_quarantine() const;
     [[nodiscard]] bool out_of_time(core::instant now) const;
     [[nodiscard]] core::instant within_limit(core::instant) const;
     [[nodiscard]] std::string story(std::vector<node_outcome> const&) const;
@@ -85,19 +96,18 @@ private:
     lease_completion handler_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     std::vector<node_report> rows_;
-    core::tally tally_{0};
-    core::node_set late_;
+    core::attempt attempt_{core::attempt::kind::plain, 0, {}};
+    core::fence proposal_ = 0;
     nonce nonce_;
     core::instant started_;
-    core::instant sent_;
     core::instant outage_began_;
     core::duration limit_{};
     boost::system::error_code result_;
     errc last_cause_{};
     unsigned outstanding_ = 0;
-    unsigned refusals_ = 0; ///< in a row, for the back-off
-    std::uint32_t attempt_ = 0;
-    std::uint32_t first_attempt_ = 0;
+    unsigned refusals_ = 0;    ///< in a row, for the back-off
+    std::uint32_t number_ = 0; ///< of the attempt; 30 bits of it go round with the commands
+    std::uint32_t first_number_ = 0;
     std::uint32_t generation_ = 0;
     phase phase_ = phase::idle;
     bool limited_ = false;

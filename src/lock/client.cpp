@@ -38,7 +38,7 @@ client::executor_type client::get_executor() const noexcept
 
 std::vector<node_status> client::nodes() const
 {
-    return engine_->node_table();
+    return engine_->nodes();
 }
 
 client::executor_type const& client::start_shutdown::executor() const noexcept

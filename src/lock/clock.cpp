@@ -25,4 +25,10 @@ core::instant read_clocks()
 #endif
 }
 
+std::chrono::milliseconds wall_clock()
+{
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+}
+
 } // namespace redlock::lock

@@ -16,7 +16,7 @@ void compensation::start(debt what)
 void compensation::send_to(unsigned node)
 {
     net::node& n = engine_.at(node);
-    if (n.usable())
+    if (n.reachable())
         send(node, n.form(net::node::script::release));
     else
         engine_.owe(node, what_);

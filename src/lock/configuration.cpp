@@ -3,6 +3,7 @@
 #include "core/tally.hpp"
 #include "core/validity.hpp"
 #include "net/tls.hpp"
+#include "redis/command.hpp"
 #include "redis/url.hpp"
 #include <redlock/error.hpp>
 
@@ -123,6 +124,9 @@ void check_times(config const& settings)
                 ") is above reconnect.max_delay (" + text(settings.reconnect.max_delay) + ")");
     require(settings.node_timeout >= milliseconds::zero() && settings.node_timeout <= longest,
             "node_timeout must be zero (automatic) or up to 24 hours, not " + text(settings.node_timeout));
+    auto const longest_ttl = settings.admission.longest_ttl;
+    require(longest_ttl >= milliseconds::zero() && longest_ttl <= 2 * longest,
+            "admission.longest_ttl must be zero or up to 48 hours, not " + text(longest_ttl));
     require(settings.key_prefix.size() <= max_prefix, "key_prefix is longer than 512 bytes");
     // The server would refuse HELLO for it, and with it the protocol.
     require(std::ranges::all_of(settings.client_name, [](char c) { return c > ' ' && c < '\x7f'; }),
@@ -172,6 +176,11 @@ client_settings check(config const& settings)
     checked.node_timeout = settings.node_timeout;
     checked.connect_timeout =
         std::ranges::max(checked.peers, {}, &net::peer::connect_timeout)->connect_timeout;
+    checked.admission = {.assume_fresh = settings.assume_fresh,
+                         .trust_restarted_nodes = settings.admission.trust_restarted_nodes,
+                         .allow_cluster_node = settings.admission.allow_cluster_node,
+                         .allow_eviction = settings.admission.allow_eviction};
+    checked.longest_ttl = settings.admission.longest_ttl;
     checked.key_prefix = settings.key_prefix;
     checked.watcher = settings.observer;
     return checked;
@@ -205,8 +214,18 @@ core::duration node_timeout_of(lock_options const& options, client_settings cons
     return core::default_node_timeout(options.ttl);
 }
 
+/// A fence must outlive every lease by far, or its node would count anew while others remember.
+milliseconds fence_ttl_of(lock_options const& options)
+{
+    milliseconds const shortest = 10 * core::key_ttl(options.ttl, slack_of(options));
+    return options.fence_ttl.value_or(std::max<milliseconds>(std::chrono::hours{24}, shortest));
+}
+
 void check(std::string const& name, lock_options const& options, client_settings const& client)
 {
+    for (std::string_view const kept : {redis::fence_suffix, redis::marker_name, redis::quarantine_name})
+        require(!name.ends_with(kept),
+                "a name that ends in '" + std::string(kept) + "' is kept for fenced locks");
     require(!name.empty(), "the lock's name is empty");
     require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
                                          " bytes, more than " + std::to_string(max_name));
@@ -216,6 +235,8 @@ void check(std::string const& name, lock_options const& options, client_settings
             "slack must not be negative, nor above 24 hours, but is " + text(slack));
     if (options.node_timeout)
         require_positive(*options.node_timeout, "node_timeout");
+    if (options.progress_within)
+        require_positive(*options.progress_within, "progress_within");
     if (options.max_hold)
         require_positive(*options.max_hold, "max_hold");
 
@@ -225,6 +246,10 @@ void check(std::string const& name, lock_options const& options, client_settings
             "ttl " + text(options.ttl) +
                 " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
                 text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
+    if (options.fence_ttl)
+        require(*options.fence_ttl >= 10 * core::key_ttl(options.ttl, slack),
+                "fence_ttl " + text(*options.fence_ttl) + " is too short: ten times ttl and slack are " +
+                    text(10 * core::key_ttl(options.ttl, slack)));
     check_retry(options.retry);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/admission.hpp"
 #include "core/instant.hpp"
 #include "net/node.hpp"
 #include <redlock/config.hpp>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::lock {
@@ -19,6 +21,8 @@ struct client_settings {
     std::vector<std::string> names;     ///< the peers' URLs without secrets
     core::duration node_timeout;        ///< zero: reckoned per lock
     core::duration connect_timeout;     ///< the longest of all nodes
+    core::admission_terms admission;
+    core::duration longest_ttl; ///< of what other clients' keys are given; this client's own may live longer
     std::string key_prefix;
     std::shared_ptr<observer> watcher;
 };
@@ -29,9 +33,10 @@ struct client_settings {
 /// \throws lock_error `errc::misconfigured`
 void check(std::string const& name, lock_options const&, client_settings const&);
 
-/// The slack and the per-node timeout that a lock really has: what is checked is what is used.
+/// The slack and the times that a lock really has: what is checked is what is used.
 [[nodiscard]] std::chrono::milliseconds slack_of(lock_options const&);
 [[nodiscard]] core::duration node_timeout_of(lock_options const&, client_settings const&);
+[[nodiscard]] std::chrono::milliseconds fence_ttl_of(lock_options const&);
 
 /// Something in the configuration is unusable; the message says what.
 [[noreturn]] void misconfigured(std::string message);

@@ -3,7 +3,6 @@
 #include "lock/clock.hpp"
 #include "lock/context_end.hpp"
 #include "lock/lock_state.hpp"
-#include "redis/server_words.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -44,27 +43,21 @@ std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const
 
 engine::engine(net::any_io_executor executor, client_settings settings)
     : settings_(std::move(settings)), loop_(executor, &read_clocks), lease_blocks_(sizeof(held_lease)),
-      debts_(settings_.peers.size())
+      debts_(settings_.peers.size()), admissions_(settings_), table_(settings_.names),
+      states_(settings_.peers.size(), node_state::idle)
 {
     for (unsigned i = 0; i != settings_.peers.size(); ++i) {
         nodes_.push_back(std::make_unique<net::node>(loop_, static_cast<net::node_listener&>(*this), i,
                                                      settings_.peers[i], settings_.terms[i]));
-        table_.push_back({settings_.names[i], node_state::idle, {}});
+        markers_.push_back(std::make_unique<marker>(*this, i));
     }
 }
 
 engine::~engine() = default;
 
-std::vector<node_status> engine::node_table() const
-{
-    std::scoped_lock const guard(table_lock_);
-    return table_;
-}
-
 void engine::remark(unsigned node, std::string_view script, redis::resp_node const& reply)
 {
-    std::scoped_lock const guard(table_lock_);
-    table_[node].detail.assign(script).append(": ").append(redis::quote(reply.text));
+    table_.remark(node, script, reply.text);
 }
 
 void engine::measured(core::duration sample)
@@ -74,6 +67,9 @@ void engine::measured(core::duration sample)
 
 acquisition& engine::new_acquisition()
 {
+    if (admissions_.outgrown())
+        for (auto const& node : nodes_)
+            node->judge_again();
     acquisition& a = reuse_or_make(free_acquisitions_, acquisitions_, *this);
     begin(a);
     return a;
@@ -143,24 +139,40 @@ void engine::watch()
 void engine::on_node_changed(unsigned node)
 {
     node_state const now = nodes_[node]->state();
-    node_state before;
-    std::string const& detail = nodes_[node]->last_failure().detail;
-    {
-        std::scoped_lock const guard(table_lock_);
-        before = std::exchange(table_[node].state, now);
-        table_[node].detail = detail;
-    }
+    node_state const before = std::exchange(states_[node], now);
     ready_ += (now == node_state::ready ? 1U : 0U) - (before == node_state::ready ? 1U : 0U);
     connecting_ += (now == node_state::connecting ? 1U : 0U) - (before == node_state::connecting ? 1U : 0U);
-    if (observer* const o = watcher(); o && now != before)
-        o->on_node({settings_.names[node], now, detail});
+    tell_node(node, now != before);
     if (closed_)
         return;
-    if (now == node_state::ready)
+    bool const connected = now == node_state::ready || now == node_state::quarantined;
+    if (connected)
         pay_debts(node);
-    if (now == node_state::ready || now == node_state::down)
+    if (connected || now == node_state::down)
         for (acquisition& a : acquiring_)
             a.nodes_changed();
+}
+
+/// Into the table, and to the observer what is news: what cannot be checked on a node is said once.
+void engine::tell_node(unsigned node, bool news)
+{
+    node_state const now = states_[node];
+    net::failure why = nodes_[node]->last_failure();
+    bool mention = now != node_state::ready;
+    if (!mention && (why.detail = admissions::blind_spot(*nodes_[node])).size() != 0)
+        mention = admissions_.first_mention(node);
+    table_.enter(node, now, why);
+    observer* const o = watcher();
+    if (!o || !news)
+        return;
+    if (now == node_state::quarantined)
+        why.detail = quarantine_notice(why, loop_.now());
+    o->on_node({settings_.names[node], now, mention ? std::string_view(why.detail) : std::string_view()});
+}
+
+std::optional<net::failure> engine::objection(unsigned node)
+{
+    return admissions_.objection(node, *nodes_[node], loop_.now());
 }
 
 void engine::compensate(std::shared_ptr<lock_state> const& lock, nonce const& owner, core::instant expires)

@@ -1,10 +1,13 @@
 #pragma once
 
 #include "lock/acquisition.hpp"
+#include "lock/admissions.hpp"
 #include "lock/block_cache.hpp"
 #include "lock/compensation.hpp"
 #include "lock/configuration.hpp"
 #include "lock/held_lease.hpp"
+#include "lock/marker.hpp"
+#include "lock/node_table.hpp"
 #include "lock/nonce_source.hpp"
 #include "lock/waiter.hpp"
 #include "net/loop.hpp"
@@ -16,7 +19,7 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace redlock::lock {
@@ -34,7 +37,9 @@ public:
     ///@{
     [[nodiscard]] net::any_io_executor const& executor() const { return loop_.executor(); }
     [[nodiscard]] client_settings const& settings() const { return settings_; }
-    [[nodiscard]] std::vector<node_status> node_table() const;
+    [[nodiscard]] std::vector<node_status> nodes() const { return table_.rows(); }
+    /// A lock was made whose keys live this long: nodes that are younger must not vote (docs/protocol.md, rule N4).
+    void expect_keys(core::duration ttl) { admissions_.expect_keys(ttl); }
     [[nodiscard]] block_cache& lease_blocks() { return lease_blocks_; }
 
     /// Runs `work(engine&)` here if this is the executor, there otherwise.
@@ -60,10 +65,16 @@ public:
     [[nodiscard]] net::loop& loop() { return loop_; }
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
     [[nodiscard]] net::node& at(unsigned node) { return *nodes_[node]; }
+    [[nodiscard]] lock::marker& marker_of(unsigned node) { return *markers_[node]; }
+    [[nodiscard]] core::marker_trust marker_trust(unsigned node) const
+    {
+        return admissions_.marker_trust(node, *nodes_[node]);
+    }
+    [[nodiscard]] core::duration quarantine_length() const { return admissions_.quarantine_length(); }
     [[nodiscard]] unsigned ready() const { return ready_; }
     [[nodiscard]] unsigned connecting() const { return connecting_; }
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
-    /// What a node answered to a script instead of doing it, for `node_table()`: no other table has a place for it.
+    /// What a node answered to a script instead of doing it, for `nodes()`: no other table has a place for it.
     void remark(unsigned node, std::string_view script, redis::resp_node const& reply);
     [[nodiscard]] observer* watcher() { return settings_.watcher.get(); }
 
@@ -99,6 +110,8 @@ private:
         boost::intrusive::constant_time_size<false>>;
 
     void on_node_changed(unsigned node) override;
+    std::optional<net::failure> objection(unsigned node) override;
+    void tell_node(unsigned node, bool news);
     void pay_debts(unsigned node);
     void watch();
     void end_everything();
@@ -110,6 +123,7 @@ private:
     nonce_source nonces_;
     block_cache lease_blocks_;
     std::vector<std::unique_ptr<net::node>> nodes_;
+    std::vector<std::unique_ptr<marker>> markers_;
     std::vector<std::deque<debt>> debts_;
 
     std::vector<std::unique_ptr<acquisition>> acquisitions_;
@@ -122,8 +136,9 @@ private:
     list_of<held_lease> held_;
 
     waiter_list shutdown_waiters_;
-    std::mutex mutable table_lock_;
-    std::vector<node_status> table_;
+    admissions admissions_;
+    node_table table_;
+    std::vector<node_state> states_; ///< as the counters below know them
     core::duration round_trip_{};
     unsigned outstanding_ = 0; ///< acquisitions and leases
     unsigned releasing_ = 0;

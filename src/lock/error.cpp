@@ -34,6 +34,11 @@ public:
 std::string describe(node_outcome const& row)
 {
     std::string text = row.node + ' ' + std::string(to_string(row.result));
+    if (row.result == node_result::quarantined && row.remaining) {
+        auto const tenths = row.remaining->count() / 100;
+        return text + " (" + row.detail + "; votes again in " + std::to_string(tenths / 10) + '.' +
+               std::to_string(tenths % 10) + " s)";
+    }
     if (row.remaining)
         text += " for " + std::to_string(row.remaining->count()) + " ms";
     if (!row.detail.empty())
@@ -87,6 +92,7 @@ std::string_view to_string(node_state state) noexcept
     case node_state::connecting: return "connecting";
     case node_state::ready: return "ready";
     case node_state::down: return "down";
+    case node_state::quarantined: return "quarantined";
     }
     return "unknown";
 }
@@ -109,6 +115,7 @@ std::string_view to_string(lease_event::kind what) noexcept
     case lease_event::kind::acquired: return "acquired";
     case lease_event::kind::renewed: return "renewed";
     case lease_event::kind::renewal_failed: return "renewal failed";
+    case lease_event::kind::stalled: return "stalled";
     case lease_event::kind::suspect: return "suspect";
     case lease_event::kind::lost: return "lost";
     case lease_event::kind::released: return "released";

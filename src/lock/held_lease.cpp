@@ -11,22 +11,22 @@
 
 namespace redlock::lock {
 
-held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, unsigned nodes,
-                       core::instant sent, core::node_set holders, unsigned attempts, core::duration waited)
-    : lock_(std::move(lock)), machine_(lock_->terms, nodes, sent, holders), waited_(waited),
+held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, core::attempt const& won,
+                       unsigned attempts, core::duration waited)
+    : lock_(std::move(lock)), machine_(lock_->terms, won.nodes(), won.sent(), won.holders()),
+      progressed_(won.sent().boot.count()), waited_(waited), fence_(lock_->fenced ? won.token() : 0),
       attempts_(attempts), nonce_(owner)
 {
     publish(lease_state::held);
 }
 
 boost::intrusive_ptr<held_lease> new_held_lease(engine& owner, std::shared_ptr<lock_state> const& lock,
-                                                nonce const& n, core::instant sent, core::node_set holders,
-                                                unsigned attempts, core::duration waited)
+                                                nonce const& n, core::attempt const& won, unsigned attempts,
+                                                core::duration waited)
 {
-    static_assert(sizeof(held_lease) <= 256 + redis::nonce_length);
+    static_assert(sizeof(held_lease) <= 304 + redis::nonce_length);
     void* const block = owner.lease_blocks().take();
-    boost::intrusive_ptr<held_lease> const made(
-        ::new (block) held_lease(lock, n, owner.size(), sent, holders, attempts, waited));
+    boost::intrusive_ptr<held_lease> const made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
     return made;
 }
@@ -72,8 +72,13 @@ void held_lease::publish(lease_state s)
     core::instant const deadline = machine_.deadline();
     deadline_boot_.store(deadline.boot.count(), std::memory_order_release);
     deadline_raw_.store(deadline.raw.count(), std::memory_order_release);
-    votes_.store(static_cast<std::uint8_t>(machine_.votes()), std::memory_order_relaxed);
+    publish_votes();
     state_.store(s, std::memory_order_release);
+}
+
+void held_lease::publish_votes()
+{
+    votes_.store(static_cast<std::uint8_t>(machine_.votes()), std::memory_order_relaxed);
 }
 
 void held_lease::begin()
@@ -86,7 +91,7 @@ void held_lease::begin()
 void held_lease::late_grant(unsigned node)
 {
     machine_.late_grant(node);
-    votes_.store(static_cast<std::uint8_t>(machine_.votes()), std::memory_order_relaxed);
+    publish_votes();
 }
 
 void held_lease::schedule()
@@ -110,7 +115,7 @@ void held_lease::expire()
     if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->node_timeout, now))
         return time_out_extension();
     switch (machine_.due(now)) {
-    case core::lease_machine::duty::renew: return start_extension();
+    case core::lease_machine::duty::renew: return renew();
     case core::lease_machine::duty::tell_lost: return lose();
     case core::lease_machine::duty::tell_suspect:
         publish(lease_state::suspect);
@@ -121,6 +126,22 @@ void held_lease::expire()
 }
 
 // Extension
+
+/// What nobody works under is not kept alive (rule H8).
+void held_lease::renew()
+{
+    core::instant const now = client().loop().now();
+    core::duration const silence = now.boot - core::duration{progressed_.load(std::memory_order_relaxed)};
+    bool const stalled = silence > lock_->terms.progress_within;
+    bool const news = stalled && !stalled_;
+    stalled_ = stalled;
+    if (!stalled)
+        return start_extension();
+    if (news)
+        tell(event::stalled);
+    machine_.postpone_renewal(now);
+    schedule();
+}
 
 void held_lease::extend(waiter& w)
 {
@@ -138,10 +159,11 @@ void held_lease::start_extension()
 {
     ++round_;
     machine_.extension_started(client().loop().now());
+    publish_votes();
     for (unsigned i = 0; i != client().size() && machine_.extending(); ++i) {
         net::node& node = client().at(i);
         if (node.usable())
-            ask(i, purpose::extension, node.form(net::node::script::extend));
+            extend_on(i);
         else
             answer_extension(i, core::extension_answer::failed);
     }
@@ -149,16 +171,30 @@ void held_lease::start_extension()
         schedule();
 }
 
+void held_lease::extend_on(unsigned node)
+{
+    if (lock_->fenced)
+        client().marker_of(node).expected(); // where it was missed, it is asked for again
+    ask(node, purpose::extension, client().at(node).form(extension_script()));
+}
+
 void held_lease::ask(unsigned node, purpose p, redis::script_form form)
 {
     net::node& n = client().at(node);
-    if (p == purpose::extension)
-        lock_->commands.append_extend(n.output(), nonce_.text(), form);
-    else
+    if (p == purpose::release)
         lock_->commands.append_release(n.output(), nonce_.text(), form);
+    else if (lock_->fenced)
+        lock_->fenced->commands.append_extend(n.output(), {nonce_.text(), fence_, n.incarnation(), form});
+    else
+        lock_->commands.append_extend(n.output(), nonce_.text(), form);
     if (outstanding_++ == 0)
         intrusive_ptr_add_ref(this);
     n.expect(*this, tag(p) | (form == redis::script_form::text ? as_text : 0));
+}
+
+net::node::script held_lease::extension_script() const
+{
+    return lock_->fenced ? net::node::script::fenced_extend : net::node::script::extend;
 }
 
 /// All replies on their way share one reference; the last one gives it back when it has been dealt with.
@@ -178,18 +214,21 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
 {
     arrival const guard(*this);
     auto const p = purpose_of(t);
-    auto const script = p == purpose::extension ? net::node::script::extend : net::node::script::release;
+    auto const script = p == purpose::extension ? extension_script() : net::node::script::release;
     script_answer const answer = read_script_answer(client().at(node), script, reply);
-    bool const mine = answer == script_answer::done;
     bool const wanted = p == purpose::release || current(t, p);
     if (answer == script_answer::unknown_script && wanted && (t & as_text) == 0)
         return ask(node, p, redis::script_form::text);
+    if (answer == script_answer::stranger)
+        client().marker_of(node).missed();
     if (answer == script_answer::error)
         client().remark(node, p == purpose::extension ? "extend" : "release", reply);
     if (p == purpose::release)
-        return answer_release(answer == script_answer::done || answer == script_answer::not_ours, mine);
-    if (current(t, p) && machine_.extending())
-        answer_extension(node, mine                                ? core::extension_answer::mine
+        return answer_release(answer == script_answer::done || answer == script_answer::not_ours,
+                              answer == script_answer::done);
+    if (current(t, p))
+        answer_extension(node, answer == script_answer::done       ? core::extension_answer::mine
+                               : answer == script_answer::repaired ? core::extension_answer::repaired
                                : answer == script_answer::not_ours ? core::extension_answer::not_mine
                                                                    : core::extension_answer::failed);
 }
@@ -200,35 +239,42 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
     if (purpose_of(t) == purpose::release) {
         client().owe(node, {lock_, nonce_, expires()});
         answer_release(false, false);
-    } else if (current(t, purpose::extension) && machine_.extending()) {
+    } else if (current(t, purpose::extension)) {
         answer_extension(node, core::extension_answer::failed);
     }
 }
 
 void held_lease::answer_extension(unsigned node, core::extension_answer answer)
 {
-    using outcome = core::lease_machine::outcome;
-    switch (machine_.answer(node, answer, client().loop().read_clock())) {
-    case outcome::pending: return;
-    case outcome::extended:
-        publish(lease_state::held);
-        tell(event::renewed);
-        finish_all(extending_, {});
-        return schedule();
-    case outcome::failed:
-        publish(state_.load(std::memory_order_relaxed));
-        tell(event::renewal_failed);
-        finish_all(extending_, errc::no_quorum);
-        return schedule();
-    case outcome::lost: return lose();
-    }
+    bool const open = machine_.extending();
+    auto const outcome = machine_.answer(node, answer, client().loop().read_clock());
+    if (open || outcome == core::lease_machine::outcome::lost)
+        return settle(outcome);
+    publish_votes(); // the answer of a node that the verdict did not wait for
 }
 
 void held_lease::time_out_extension()
 {
-    for (unsigned i = 0; i != client().size() && machine_.extending(); ++i)
-        if (!machine_.answered(i))
-            answer_extension(i, core::extension_answer::failed);
+    settle(machine_.time_out(client().loop().read_clock()));
+}
+
+void held_lease::settle(core::lease_machine::outcome outcome)
+{
+    using result = core::lease_machine::outcome;
+    switch (outcome) {
+    case result::pending: return publish_votes();
+    case result::extended:
+        publish(lease_state::held);
+        tell(event::renewed);
+        finish_all(extending_, {});
+        return schedule();
+    case result::failed:
+        publish(state_.load(std::memory_order_relaxed));
+        tell(event::renewal_failed);
+        finish_all(extending_, errc::no_quorum);
+        return schedule();
+    case result::lost: return lose();
+    }
 }
 
 // The end
@@ -333,7 +379,7 @@ void held_lease::start_release()
     client().loop().schedule_after(*this, lock_->node_timeout);
     for (unsigned i = 0; i != client().size(); ++i) {
         net::node& node = client().at(i);
-        if (node.usable()) {
+        if (node.reachable()) {
             ask(i, purpose::release, node.form(net::node::script::release));
         } else {
             client().owe(i, {lock_, nonce_, expires()});

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "core/attempt.hpp"
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
 #include "core/timer_wheel.hpp"
+#include "lock/clock.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/nonce_source.hpp"
 #include "lock/waiter.hpp"
@@ -28,8 +30,8 @@ class held_lease final : private net::reply_sink, private core::timer {
 public:
     boost::intrusive::list_member_hook<> link; ///< in the engine's list of live leases
 
-    held_lease(std::shared_ptr<lock_state>, nonce const&, unsigned nodes, core::instant sent,
-               core::node_set holders, unsigned attempts, core::duration waited);
+    held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, unsigned attempts,
+               core::duration waited);
 
     /// \name Observers, for any thread
     ///@{
@@ -45,6 +47,11 @@ public:
     [[nodiscard]] nonce const& owner() const { return nonce_; }
     [[nodiscard]] unsigned attempts() const { return attempts_; }
     [[nodiscard]] core::duration waited() const { return waited_; }
+    [[nodiscard]] std::uint64_t fencing_token() const
+    {
+        return fence_ == 0 ? 0 : core::fencing_token(fence_);
+    }
+    void progress() { progressed_.store(read_clocks().boot.count(), std::memory_order_relaxed); }
     ///@}
 
     /// The engine, for any thread: it outlives the lease.
@@ -75,9 +82,12 @@ private:
     void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
     void expire() override;
 
+    void renew();
     void start_extension();
+    void extend_on(unsigned node);
     void answer_extension(unsigned node, core::extension_answer);
     void time_out_extension();
+    void settle(core::lease_machine::outcome);
     void give_up(errc reason);
     void start_release();
     void answer_release(bool answered, bool ours);
@@ -90,6 +100,8 @@ private:
     void ask(unsigned node, purpose, redis::script_form);
     void schedule();
     void publish(lease_state);
+    void publish_votes();
+    [[nodiscard]] net::node::script extension_script() const;
     void tell(event);
     [[nodiscard]] core::instant expires() const;
     /// The lowest bit of a tag; the rest is the round and the purpose.
@@ -108,9 +120,11 @@ private:
     core::lease_machine machine_;
     std::atomic<core::duration::rep> deadline_boot_;
     std::atomic<core::duration::rep> deadline_raw_;
+    std::atomic<core::duration::rep> progressed_; ///< on CLOCK_BOOTTIME
     core::duration const waited_;
-    waiter_list ended_;     ///< who waits for the end
-    waiter_list extending_; ///< who waits for an extension, then for the release
+    core::fence const fence_; ///< zero: a plain lock
+    waiter_list ended_;       ///< who waits for the end
+    waiter_list extending_;   ///< who waits for an extension, then for the release
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t const attempts_;
     std::uint32_t round_ = 0;
@@ -119,14 +133,14 @@ private:
     std::uint8_t release_refusals_ = 0;
     std::uint8_t release_missing_ = 0;
     bool releasing_ = false;
+    bool stalled_ = false;
     std::atomic<std::uint8_t> votes_;
     std::atomic<lease_state> state_{lease_state::held};
     nonce const nonce_;
 };
 
 [[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(engine&, std::shared_ptr<lock_state> const&,
-                                                              nonce const&, core::instant sent,
-                                                              core::node_set holders, unsigned attempts,
-                                                              core::duration waited);
+                                                              nonce const&, core::attempt const& won,
+                                                              unsigned attempts, core::duration waited);
 
 } // namespace redlock::lock

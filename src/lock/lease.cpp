@@ -88,7 +88,13 @@ std::chrono::nanoseconds lease::waited() const noexcept
 
 std::uint64_t lease::fencing_token() const noexcept
 {
-    return 0;
+    return held_ ? held_->fencing_token() : 0;
+}
+
+void lease::progress() const noexcept
+{
+    if (held_)
+        held_->progress();
 }
 
 lease::executor_type const& lease::start::executor() const noexcept

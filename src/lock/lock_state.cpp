@@ -10,24 +10,43 @@ namespace redlock::lock {
 
 namespace {
 
-core::lease_terms terms_of(lock_options const& options)
+core::lease_terms terms_of(lock_options const& options, lock_kind kind)
 {
     core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};
     terms.renew = options.renew;
     terms.tolerate_suspect = options.tolerate_suspect;
+    terms.fenced = kind == lock_kind::fenced;
+    if (options.progress_within)
+        terms.progress_within = *options.progress_within;
     if (options.max_hold)
         terms.max_hold = *options.max_hold;
     return terms;
 }
 
+std::unique_ptr<fence_state> fence_of(std::string const& key, lock_options const& options,
+                                      client_settings const& client)
+{
+    std::string const fence = key + std::string(redis::fence_suffix);
+    std::string const marker = client.key_prefix + std::string(redis::marker_name);
+    auto const key_ttl = core::key_ttl(options.ttl, slack_of(options));
+    return std::make_unique<fence_state>(
+        fence_state{redis::fenced_commands({key, fence, marker}, key_ttl, fence_ttl_of(options))});
+}
+
 } // namespace
 
-lock_state::lock_state(std::shared_ptr<engine> owner, std::string its_name, lock_options const& its_options)
-    : client(std::move(owner)), name(std::move(its_name)), options(its_options), terms(terms_of(its_options)),
-      node_timeout(node_timeout_of(its_options, client->settings())),
+lock_state::lock_state(std::shared_ptr<engine> owner, std::string its_name, lock_options const& its_options,
+                       lock_kind kind)
+    : client(std::move(owner)), name(std::move(its_name)), options(its_options),
+      terms(terms_of(its_options, kind)), node_timeout(node_timeout_of(its_options, client->settings())),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
-      commands(client->settings().key_prefix + name, core::key_ttl(its_options.ttl, slack_of(its_options)))
-{}
+      commands(client->settings().key_prefix + name, core::key_ttl(its_options.ttl, slack_of(its_options))),
+      fenced(kind == lock_kind::fenced
+                 ? fence_of(client->settings().key_prefix + name, its_options, client->settings())
+                 : nullptr)
+{
+    client->expect_keys(key_ttl);
+}
 
 void lock_state::publish(std::vector<node_report>& rows)
 {
@@ -47,7 +66,8 @@ std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
     std::vector<node_outcome> table;
     for (std::size_t i = 0; i != rows.size(); ++i) {
         node_report const& row = rows[i];
-        node_outcome out{names[i], row.result, row.error, row.detail ? *row.detail : std::string(), {}, {}};
+        node_outcome out{names[i],      row.result, row.error, row.detail ? *row.detail : std::string(),
+                         row.remaining, {}};
         if (row.round_trip_us != 0)
             out.round_trip = std::chrono::microseconds{row.round_trip_us};
         table.push_back(std::move(out));

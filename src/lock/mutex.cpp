@@ -3,6 +3,7 @@
 #include "lock/configuration.hpp"
 #include "lock/engine.hpp"
 #include "lock/lock_state.hpp"
+#include <redlock/fenced_mutex.hpp>
 #include <redlock/mutex.hpp>
 
 #include <utility>
@@ -35,11 +36,22 @@ template struct REDLOCK_EXPORT start_acquire<throwing_lease_signature>;
 
 } // namespace lock
 
+struct lock::lock_access {
+    static std::shared_ptr<lock_state> make(client& owner, std::string name, lock_options const& options,
+                                            lock_kind kind)
+    {
+        check(name, options, owner.engine_->settings());
+        return std::make_shared<lock_state>(owner.engine_, std::move(name), options, kind);
+    }
+};
+
 mutex::mutex(client& owner, std::string name, lock_options options)
-{
-    lock::check(name, options, owner.engine_->settings());
-    state_ = std::make_shared<lock::lock_state>(owner.engine_, std::move(name), options);
-}
+    : state_(lock::lock_access::make(owner, std::move(name), options, lock::lock_kind::plain))
+{}
+
+fenced_mutex::fenced_mutex(client& owner, std::string name, lock_options options)
+    : mutex(lock::lock_access::make(owner, std::move(name), options, lock::lock_kind::fenced))
+{}
 
 mutex::executor_type mutex::get_executor() const noexcept
 {

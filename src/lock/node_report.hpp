@@ -2,8 +2,10 @@
 
 #include <redlock/node_outcome.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ struct node_report {
     node_result result = node_result::pending;
     server_error error = server_error::none;
     std::uint32_t round_trip_us = 0;
+    std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
     std::shared_ptr<std::string const> detail;
 };
 

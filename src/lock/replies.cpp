@@ -1,9 +1,32 @@
 #include "lock/replies.hpp"
 
+#include "lock/admissions.hpp"
+#include "lock/clock.hpp"
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"
 
+#include <charconv>
+#include <optional>
+#include <string_view>
+
 namespace redlock::lock {
+
+namespace {
+
+bool is_stranger(redis::resp_node const& reply)
+{
+    return reply.type == redis::resp_type::simple_string && reply.text == "STRANGER";
+}
+
+core::vote refused(redis::resp_node const& reply, node_report& row)
+{
+    row.result = node_result::refused;
+    row.error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::other;
+    row.detail = std::make_shared<std::string const>(redis::quote(reply.text));
+    return core::vote::failed;
+}
+
+} // namespace
 
 core::vote read_vote(redis::resp_node const& reply, node_report& row)
 {
@@ -15,17 +38,68 @@ core::vote read_vote(redis::resp_node const& reply, node_report& row)
         row.result = node_result::held_by_other;
         return core::vote::denied;
     }
-    row.result = node_result::refused;
-    row.error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::other;
-    row.detail = std::make_shared<std::string const>(redis::quote(reply.text));
-    return core::vote::failed;
+    return refused(reply, row);
+}
+
+namespace {
+
+/// "HELD <milliseconds left> <fence>"
+std::optional<core::fence> read_held(std::string_view text, node_report& row)
+{
+    constexpr std::string_view head = "HELD ";
+    if (!text.starts_with(head))
+        return std::nullopt;
+    char const* const end = text.data() + text.size();
+    std::int64_t left = 0;
+    core::fence counter = 0;
+    auto const first = std::from_chars(text.data() + head.size(), end, left);
+    if (first.ec != std::errc{} || first.ptr == end || *first.ptr != ' ')
+        return std::nullopt;
+    auto const second = std::from_chars(first.ptr + 1, end, counter);
+    if (second.ec != std::errc{} || second.ptr != end)
+        return std::nullopt;
+    if (left >= 0)
+        row.remaining = std::chrono::milliseconds{left};
+    return counter;
+}
+
+} // namespace
+
+fenced_vote read_fenced_vote(net::node& node, redis::resp_node const& reply, node_report& row)
+{
+    if (reply.type == redis::resp_type::number && reply.number > 0) {
+        node.script_worked(net::node::script::fenced_vote, true);
+        row.result = node_result::granted;
+        return {core::vote::granted, static_cast<core::fence>(reply.number)};
+    }
+    if (is_stranger(reply)) {
+        row.result = node_result::quarantined;
+        row.detail = std::make_shared<std::string const>("its data was lost or replaced");
+        return {.stranger = true};
+    }
+    if (reply.type == redis::resp_type::simple_string) {
+        if (auto const counter = read_held(reply.text, row)) {
+            node.script_worked(net::node::script::fenced_vote, true);
+            row.result = node_result::held_by_other;
+            return {core::vote::denied, *counter};
+        }
+    }
+    if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::noscript) {
+        node.script_worked(net::node::script::fenced_vote, false);
+        return {.unknown_script = true};
+    }
+    return {refused(reply, row)};
 }
 
 void report_failure(net::failure const& why, node_report& row)
 {
     row.result = why.result;
     row.error = why.error;
-    if (!why.detail.empty())
+    if (why.result == node_result::quarantined) {
+        core::instant const now = read_clocks();
+        row.remaining = quarantine_left(why.until, now);
+        row.detail = std::make_shared<std::string const>(quarantine_story(why, now));
+    } else if (!why.detail.empty())
         row.detail = std::make_shared<std::string const>(why.detail);
 }
 
@@ -33,13 +107,15 @@ script_answer read_script_answer(net::node& node, net::node::script script, redi
 {
     if (reply.type == redis::resp_type::number) {
         node.script_worked(script, true);
-        return reply.number == 1 ? script_answer::done : script_answer::not_ours;
+        return reply.number == 1   ? script_answer::done
+               : reply.number == 2 ? script_answer::repaired
+                                   : script_answer::not_ours;
     }
     if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::noscript) {
         node.script_worked(script, false);
         return script_answer::unknown_script;
     }
-    return script_answer::error;
+    return is_stranger(reply) ? script_answer::stranger : script_answer::error;
 }
 
 } // namespace redlock::lock

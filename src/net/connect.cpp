@@ -107,7 +107,7 @@ asio::awaitable<void> connector::run()
         co_return;
     ++phase_;
     timer_.cancel();
-    std::exchange(listener_, nullptr)->on_connected(std::exchange(stream_, nullptr));
+    std::exchange(listener_, nullptr)->on_connected(std::exchange(stream_, nullptr), std::move(facts_));
 }
 
 /// Numeric hosts never meet the resolver, whose one thread a hung name server can hold up for every node.
@@ -224,6 +224,7 @@ asio::awaitable<bool> connector::introduce()
             co_return false;
         }
     }
+    facts_ = talk.facts();
     co_return true;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/instant.hpp"
 #include "net/stream.hpp"
 #include "redis/handshake.hpp"
 #include "redis/url.hpp"
@@ -30,14 +31,16 @@ struct peer {
 
 /// Why a node cannot be asked.
 struct failure {
-    node_result result = node_result::unreachable; ///< unreachable, timed_out or refused
+    node_result result = node_result::unreachable; ///< unreachable, timed_out, refused or quarantined
     server_error error = server_error::none;
-    std::string detail;
+    std::string detail{};
+    core::instant since{}; ///< quarantined: keys set before may be lost
+    core::instant until{}; ///< quarantined: may vote from then on
 };
 
 class connect_listener {
 public:
-    virtual void on_connected(std::shared_ptr<stream>) = 0;
+    virtual void on_connected(std::shared_ptr<stream>, redis::server_facts) = 0;
     virtual void on_connect_failed(failure) = 0;
 
 protected:
@@ -76,6 +79,7 @@ private:
     boost::asio::steady_timer timer_;
     std::chrono::steady_clock::time_point deadline_;
     std::shared_ptr<stream> stream_;
+    redis::server_facts facts_;
     unsigned phase_ = 0;
 };
 

@@ -32,16 +32,26 @@ node::~node()
         stream_->close();
 }
 
+bool node::has_room() const
+{
+    return awaited_.size() < max_queue_size;
+}
+
 bool node::usable()
 {
     if (closed_)
         return false;
     switch (state_) {
+    case node_state::quarantined:
+        if (!went_away())
+            return false;
+        connect();
+        return has_room();
     case node_state::ready:
         if (went_away())
             connect();
-        return awaited_.size() < max_queue_size;
-    case node_state::connecting: return awaited_.size() < max_queue_size;
+        return has_room();
+    case node_state::connecting: return has_room();
     case node_state::down:
         if (!core::reached(retry_at_, loop_.now()))
             return false;
@@ -49,6 +59,15 @@ bool node::usable()
     case node_state::idle: connect(); return true;
     }
     return false;
+}
+
+bool node::reachable()
+{
+    if (state_ != node_state::quarantined || closed_)
+        return usable();
+    if (went_away())
+        connect();
+    return has_room();
 }
 
 /// Nobody reads an idle connection, so nobody has heard its end, nor a reply that nobody asked for and that the next
@@ -88,6 +107,8 @@ void node::watch(bool watched)
 {
     if (closed_ || std::exchange(watched_, watched) == watched)
         return;
+    if (watched && state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
+        admit(); // no timer ran meanwhile
     if (watched && state_ == node_state::idle)
         connect();
     else
@@ -130,20 +151,56 @@ void node::connect()
     enter(node_state::connecting);
 }
 
-void node::on_connected(std::shared_ptr<stream> made)
+void node::on_connected(std::shared_ptr<stream> made, redis::server_facts facts)
 {
     loop::turn const begun(
         loop_); // finished by the next: the connector would swallow what a user's handler throws
     connector_.reset();
     stream_ = std::move(made);
+    facts_ = std::move(facts);
+    incarnation_ = redis::incarnation(facts_);
+    std::optional<failure> const objection = listener_.objection(index_);
+    last_heard_ = heard_ = loop_.now();
+    if (objection && objection->result != node_result::quarantined)
+        return down(*objection);
     stream_->listen(*this);
     failures_ = 0;
-    failure_ = {};
-    last_heard_ = loop_.now();
-    enter(node_state::ready);
-    set_timer();
+    if (objection)
+        quarantine(*objection);
+    else
+        admit();
     if (!std::exchange(dirty_, true))
         loop_.enqueue(static_cast<flushable&>(*this));
+}
+
+void node::admit()
+{
+    failure_ = {};
+    enter(node_state::ready);
+    set_timer();
+}
+
+/// What waited for the connection were votes, too: all of it fails, and releases among it are owed, and paid at once.
+void node::quarantine(failure why)
+{
+    bool const waited = state_ == node_state::connecting;
+    failure_ = std::move(why);
+    state_ = node_state::quarantined;
+    if (waited) {
+        out_.clear();
+        fail_all(failure_);
+    }
+    enter(node_state::quarantined);
+    set_timer();
+}
+
+void node::judge_again()
+{
+    if (!connected())
+        return;
+    auto objection = listener_.objection(index_);
+    if (objection && objection->result == node_result::quarantined)
+        quarantine(std::move(*objection));
 }
 
 void node::on_connect_failed(failure why)
@@ -179,15 +236,26 @@ void node::fail_all(failure const& why)
     }
 }
 
-/// One timer for the one thing that can be due in each state.
+/// What is due next in each state; of an unwatched node, nothing but a reply.
+std::optional<core::instant> node::next_due() const
+{
+    std::optional<core::instant> due;
+    if (!awaited_.empty() && connected())
+        due = last_heard_ + terms_.response_timeout;
+    else if (watched_ && connected() && terms_.check_interval > core::duration::zero())
+        due = last_heard_ + terms_.check_interval;
+    else if (watched_ && state_ == node_state::down)
+        due = retry_at_;
+    if (!watched_ || state_ != node_state::quarantined)
+        return due;
+    bool const sooner = !due || core::remaining(failure_.until, *due) < core::duration::zero();
+    return sooner ? failure_.until : due;
+}
+
 void node::set_timer()
 {
-    if (!awaited_.empty() && state_ == node_state::ready)
-        loop_.schedule(timer_, last_heard_ + terms_.response_timeout);
-    else if (watched_ && state_ == node_state::ready && terms_.check_interval > core::duration::zero())
-        loop_.schedule(timer_, last_heard_ + terms_.check_interval);
-    else if (watched_ && state_ == node_state::down)
-        loop_.schedule(timer_, retry_at_);
+    if (auto const due = next_due())
+        loop_.schedule(timer_, *due);
     else
         loop_.cancel(timer_);
 }
@@ -195,11 +263,13 @@ void node::set_timer()
 void node::on_timer()
 {
     core::duration const silence = core::elapsed(last_heard_, loop_.now());
-    if (state_ == node_state::down)
+    if (state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
+        admit();
+    else if (state_ == node_state::down)
         connect();
     else if (!awaited_.empty() && silence >= terms_.response_timeout)
         down({node_result::timed_out, server_error::none, "no answer within the response timeout"});
-    else if (awaited_.empty() && silence >= terms_.check_interval && usable()) {
+    else if (awaited_.empty() && silence >= terms_.check_interval && reachable()) {
         redis::append_command(out_, {"PING"}); // any answer will do, also one that forbids it
         expect(check_, 0);
     } else
@@ -209,7 +279,7 @@ void node::on_timer()
 void node::flush()
 {
     dirty_ = false;
-    if (state_ != node_state::ready)
+    if (!connected())
         return;
     if (!out_.empty())
         stream_->flush(out_);
@@ -245,7 +315,7 @@ void node::on_read(error_code ec, std::size_t bytes)
         down({node_result::unreachable, server_error::none, ec.message()});
     } else {
         in_used_ += bytes;
-        last_heard_ = loop_.now();
+        last_heard_ = heard_ = loop_.now();
         work_off();
         if (!std::exchange(dirty_, true))
             loop_.enqueue(static_cast<flushable&>(*this));
@@ -256,7 +326,7 @@ void node::on_read(error_code ec, std::size_t bytes)
 void node::work_off()
 {
     std::size_t begin = 0;
-    while (begin != in_used_ && state_ == node_state::ready) {
+    while (begin != in_used_ && connected()) {
         auto const parsed = parser_.next({in_.data() + begin, in_used_ - begin});
         if (parsed.status == redis::parse_status::need_more)
             break;
@@ -266,7 +336,7 @@ void node::work_off()
         deliver(parser_.message());
         begin += parsed.consumed;
     }
-    if (state_ != node_state::ready)
+    if (!connected())
         return;
     std::memmove(in_.data(), in_.data() + begin, in_used_ - begin);
     in_used_ -= begin;

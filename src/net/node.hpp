@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ protected:
 class node_listener {
 public:
     virtual void on_node_changed(unsigned node) = 0;
+    /// What speaks against votes of this node, whose handshake has just succeeded: refused or quarantined, or nothing.
+    virtual std::optional<failure> objection(unsigned node) = 0;
 
 protected:
     ~node_listener() = default;
@@ -54,17 +57,23 @@ public:
     node& operator=(node const&) = delete;
     ~node();
 
-    /// May commands be appended? Connects if that is possible now. While it connects, commands wait.
+    /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait; those of
+    /// a node that then may not vote fail.
     [[nodiscard]] bool usable();
+    /// The same for releases, which a quarantined node may execute: deleting a key is no vote.
+    [[nodiscard]] bool reachable();
 
     /// One command: append its bytes to `output()`, then say who gets the reply. Only when `usable()`.
     [[nodiscard]] std::string& output() { return out_; }
     void expect(reply_sink&, std::uint32_t tag);
 
     /// Scripts travel as text until this connection has seen them work once.
-    enum class script : std::uint8_t { release, extend };
+    enum class script : std::uint8_t { release, extend, fenced_vote, fenced_raise, fenced_extend };
     [[nodiscard]] redis::script_form form(script) const;
     void script_worked(script, bool known);
+
+    /// Whether it may vote is asked anew: what was enough for shorter locks may not be for longer ones.
+    void judge_again();
 
     /// While something is held or waited for, a lost connection is made again and an idle one is checked.
     void watch(bool watched);
@@ -78,6 +87,13 @@ public:
     [[nodiscard]] node_state state() const { return state_; }
     [[nodiscard]] std::string const& name() const { return peer_->name; }
     [[nodiscard]] failure const& last_failure() const { return failure_; }
+
+    /// What the server told when the standing connection began, or the last one that stood.
+    [[nodiscard]] redis::server_facts const& facts() const { return facts_; }
+    /// Which life of which data set the standing connection leads to; empty where the server does not tell.
+    [[nodiscard]] std::string const& incarnation() const { return incarnation_; }
+    /// When it last said something, of what came before the handshake that is being judged.
+    [[nodiscard]] core::instant heard() const { return heard_; }
 
 private:
     struct awaited {
@@ -96,11 +112,13 @@ private:
 
     void on_read(error_code, std::size_t) override;
     void on_writable(error_code) override;
-    void on_connected(std::shared_ptr<stream>) override;
+    void on_connected(std::shared_ptr<stream>, redis::server_facts) override;
     void on_connect_failed(failure) override;
     void flush() override;
 
     void connect();
+    void admit();
+    void quarantine(failure);
     void enter(node_state);
     void down(failure);
     void fail_all(failure const&);
@@ -110,6 +128,12 @@ private:
     void deliver(std::span<redis::resp_node const> message);
     void read_more();
     [[nodiscard]] bool went_away();
+    [[nodiscard]] bool connected() const
+    {
+        return state_ == node_state::ready || state_ == node_state::quarantined;
+    }
+    [[nodiscard]] bool has_room() const;
+    [[nodiscard]] std::optional<core::instant> next_due() const;
 
     loop& loop_;
     node_listener& listener_;
@@ -125,12 +149,15 @@ private:
     std::size_t in_used_ = 0;
     redis::resp_parser parser_;
     failure failure_;
-    core::instant last_heard_;
+    redis::server_facts facts_;
+    std::string incarnation_;
+    core::instant heard_;
+    core::instant last_heard_; ///< or when the wait for a reply began
     core::instant retry_at_;
     unsigned failures_ = 0;
     unsigned index_;
     node_state state_ = node_state::idle;
-    bool known_scripts_[2] = {};
+    bool known_scripts_[5] = {};
     bool dirty_ = false;
     bool reading_ = false;
     bool watched_ = false;

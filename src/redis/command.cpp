@@ -26,14 +26,14 @@ void append_argument(std::string& out, std::string_view argument)
     out.append(argument).append(crlf);
 }
 
-// A script call up to its key. `arguments` counts what follows the key.
-std::string script_head(script const& called, script_form form, std::size_t arguments)
+// A script call up to its keys. `arguments` counts the keys and what follows them.
+std::string script_head(script const& called, script_form form, std::size_t keys, std::size_t arguments)
 {
     std::string head;
-    append_header(head, '*', 4 + arguments);
+    append_header(head, '*', 3 + arguments);
     append_argument(head, form == script_form::hash ? "EVALSHA" : "EVAL");
     append_argument(head, form == script_form::hash ? called.sha1 : called.text);
-    append_argument(head, "1");
+    append_argument(head, std::to_string(keys));
     return head;
 }
 
@@ -41,9 +41,9 @@ struct script_heads {
     std::string hash;
     std::string text;
 
-    script_heads(script const& called, std::size_t arguments)
-        : hash{script_head(called, script_form::hash, arguments)},
-          text{script_head(called, script_form::text, arguments)}
+    script_heads(script const& called, std::size_t keys, std::size_t arguments)
+        : hash{script_head(called, script_form::hash, keys, arguments)},
+          text{script_head(called, script_form::text, keys, arguments)}
     {}
 
     std::string const& operator[](script_form form) const noexcept
@@ -85,15 +85,75 @@ void lock_commands::append_vote(std::string& out, std::string_view nonce) const
 void lock_commands::append_release(std::string& out, std::string_view nonce, script_form form) const
 {
     assert(nonce.size() == nonce_length);
-    static script_heads const heads{scripts::release, 1};
+    static script_heads const heads{scripts::release, 1, 2};
     out.append(heads[form]).append(key_).append(nonce).append(crlf);
 }
 
 void lock_commands::append_extend(std::string& out, std::string_view nonce, script_form form) const
 {
     assert(nonce.size() == nonce_length);
-    static script_heads const heads{scripts::extend, 2};
+    static script_heads const heads{scripts::extend, 1, 3};
     out.append(heads[form]).append(key_).append(nonce).append(crlf).append(ttl_);
+}
+
+void append_mark(std::string& out, std::string_view key_prefix, std::string_view incarnation,
+                 std::chrono::nanoseconds quarantine, std::string_view trust)
+{
+    std::string const prefix(key_prefix);
+    auto const length = std::chrono::ceil<std::chrono::milliseconds>(quarantine);
+    append_command(out, {"EVAL", scripts::mark.text, "2", prefix + std::string(marker_name),
+                         prefix + std::string(quarantine_name), incarnation, std::to_string(length.count()),
+                         trust});
+}
+
+// Every fenced script has three keys and five arguments.
+namespace {
+
+constexpr std::size_t fenced_key_count = 3;
+constexpr std::size_t fenced_arguments = fenced_key_count + 5;
+
+} // namespace
+
+fenced_commands::fenced_commands(fenced_keys const& keys, std::chrono::milliseconds key_ttl,
+                                 std::chrono::milliseconds fence_ttl)
+{
+    assert(key_ttl.count() > 0 && fence_ttl.count() > 0);
+    for (std::string_view const key : {keys.lock, keys.fence, keys.marker})
+        append_argument(keys_, key);
+    append_argument(keys_, std::to_string(key_ttl.count()));
+    append_argument(keys_, std::to_string(fence_ttl.count()));
+    append_header(keys_, '$', nonce_length);
+}
+
+void fenced_commands::append_vote(std::string& out, call const& c) const
+{
+    static script_heads const heads{scripts::fenced_vote, fenced_key_count, fenced_arguments};
+    out.append(heads[c.form]);
+    append_rest(out, c);
+}
+
+void fenced_commands::append_raise(std::string& out, call const& c) const
+{
+    static script_heads const heads{scripts::fenced_raise, fenced_key_count, fenced_arguments};
+    out.append(heads[c.form]);
+    append_rest(out, c);
+}
+
+void fenced_commands::append_extend(std::string& out, call const& c) const
+{
+    static script_heads const heads{scripts::fenced_extend, fenced_key_count, fenced_arguments};
+    out.append(heads[c.form]);
+    append_rest(out, c);
+}
+
+void fenced_commands::append_rest(std::string& out, call const& c) const
+{
+    assert(c.nonce.size() == nonce_length);
+    std::array<char, 20> digits;
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), c.number).ptr;
+    out.append(keys_).append(c.nonce).append(crlf);
+    append_argument(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
+    append_argument(out, c.marker);
 }
 
 } // namespace redlock::redis

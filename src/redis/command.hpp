@@ -40,4 +40,44 @@ private:
     std::string ttl_; // the ttl as an argument
 };
 
+/// Beside a fenced lock's key stands its fence, and on each node one marker for all of them.
+inline constexpr std::string_view fence_suffix = ":redlock-fence";
+inline constexpr std::string_view marker_name = "redlock-marker";
+inline constexpr std::string_view quarantine_name = "redlock-quarantine";
+
+/// Asks for a node's marker, or leaves it: milliseconds until fenced votes count there.
+/// \param trust "any", "absent" or "none"
+void append_mark(std::string& out, std::string_view key_prefix, std::string_view incarnation,
+                 std::chrono::nanoseconds quarantine, std::string_view trust);
+
+/// What a fenced lock is made of on a node, formatted once.
+struct fenced_keys {
+    std::string_view lock;
+    std::string_view fence;
+    std::string_view marker;
+};
+
+/// The fenced commands of one lock. All three name the same keys and take the same arguments.
+class fenced_commands {
+public:
+    fenced_commands(fenced_keys const& keys, std::chrono::milliseconds key_ttl,
+                    std::chrono::milliseconds fence_ttl);
+
+    /// What is fresh in a command.
+    struct call {
+        std::string_view nonce;
+        std::uint64_t number;    ///< the proposal, or the token
+        std::string_view marker; ///< as it must stand on the node; empty: whatever it is
+        script_form form;
+    };
+    void append_vote(std::string& out, call const&) const;
+    void append_raise(std::string& out, call const&) const;
+    void append_extend(std::string& out, call const&) const;
+
+private:
+    void append_rest(std::string& out, call const&) const;
+
+    std::string keys_; // from the number of keys to the header of the nonce
+};
+
 } // namespace redlock::redis

@@ -96,6 +96,15 @@ void handshake::send_select_and_names(bool name_client)
     auto const version = library_version();
     send(request::courtesy, {"CLIENT", "SETINFO", "LIB-NAME", "asio-redlock"});
     send(request::courtesy, {"CLIENT", "SETINFO", "LIB-VER", version});
+    send_questions();
+}
+
+/// May this server vote? In the same flight: admission costs no round trip (docs/protocol.md, rule N2). Plain INFO,
+/// because old servers take one section at most.
+void handshake::send_questions()
+{
+    send(request::info, {"INFO"});
+    send(request::append_settings, {"CONFIG", "GET", append_settings_pattern});
 }
 
 handshake::step handshake::on_reply(std::span<resp_node const> message)
@@ -113,7 +122,29 @@ handshake::step handshake::on_reply(std::span<resp_node const> message)
         return fail(server_error::other, {}, "an empty reply");
     if (is_error(reply.front().type))
         return on_error(answered, reply.front().text);
-    return answered == request::hello ? on_hello(reply) : proceed();
+    return on_value(answered, reply);
+}
+
+handshake::step handshake::on_value(request answered, std::span<resp_node const> reply)
+{
+    if (answered == request::hello)
+        return on_hello(reply);
+    if (answered == request::info && !is_aggregate(reply.front().type))
+        info_ = parse_info(reply.front().text);
+    else if (answered == request::append_settings)
+        append_ = read_append_settings(reply);
+    return proceed();
+}
+
+server_facts handshake::facts() const
+{
+    server_facts facts{.info = info_, .replica = replica_, .cluster = cluster_};
+    if (info_) {
+        facts.replica = info_->replica || replica_;
+        facts.cluster = info_->cluster || cluster_;
+        facts.durable = info_->aof && append_.fsync_always && !append_.pauses_on_rewrite;
+    }
+    return facts;
 }
 
 handshake::step handshake::on_error(request answered, std::string_view words)
@@ -134,6 +165,8 @@ handshake::step handshake::on_error(request answered, std::string_view words)
         return may_repeat_arguments(error) ? fail(error, "AUTH: ", to_string(error)) : fail(error, {}, words);
     case request::select: return fail(error, "SELECT " + std::to_string(settings_.database) + ": ", words);
     case request::courtesy:
+    case request::info:
+    case request::append_settings:
     case request::ping: // NOPERM shows a living, authenticated connection as well as PONG does
         if (error == server_error::noauth)
             return fail(error, {}, words);
@@ -155,17 +188,22 @@ handshake::step handshake::on_hello(std::span<resp_node const> reply)
             key = &node;
             continue;
         }
-        if (key->text == "proto")
-            protocol_ = node.number == 3 ? 3 : 2;
-        else if (key->text == "version")
-            server_version_ = quote(node.text);
-        else if (key->text == "role")
-            role_ = quote(node.text);
-        else if (key->text == "mode")
-            cluster_ = node.text == "cluster";
+        learn(key->text, node);
         key = nullptr;
     }
     return proceed();
+}
+
+void handshake::learn(std::string_view key, resp_node const& told)
+{
+    if (key == "proto")
+        protocol_ = told.number == 3 ? 3 : 2;
+    else if (key == "version")
+        server_version_ = quote(told.text);
+    else if (key == "role")
+        replica_ = told.text == "replica" || told.text == "slave";
+    else if (key == "mode")
+        cluster_ = told.text == "cluster";
 }
 
 handshake::step handshake::proceed()

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "redis/info.hpp"
 #include "redis/resp.hpp"
 #include <redlock/server_error.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +26,7 @@ struct handshake_settings {
 ///
 /// Everything goes out in one flight around HELLO 3. Servers and proxies without it get a second flight in
 /// RESP2 with AUTH. Client and library names are a courtesy to whoever reads CLIENT LIST: refusals of those
-/// are ignored.
+/// are ignored. So are refusals of INFO and CONFIG: what they would have told is then not known.
 class handshake {
 public:
     enum class step : std::uint8_t { more, ready, failed };
@@ -44,22 +46,24 @@ public:
     /// The version now spoken.
     [[nodiscard]] int protocol() const noexcept { return protocol_; }
 
-    /// What HELLO told; false and empty in RESP2.
-    [[nodiscard]] bool cluster() const noexcept { return cluster_; }
-    [[nodiscard]] std::string const& role() const noexcept { return role_; }
+    /// What HELLO, INFO and CONFIG told.
+    [[nodiscard]] server_facts facts() const;
     [[nodiscard]] std::string const& server_version() const noexcept { return server_version_; }
 
 private:
-    enum class request : std::uint8_t { hello, auth, select, courtesy, ping };
+    enum class request : std::uint8_t { hello, auth, select, courtesy, ping, info, append_settings };
 
     [[nodiscard]] bool has_credentials() const noexcept;
     void send(request kind, std::vector<std::string_view> const& args);
     void send_resp3();
     void send_resp2();
     void send_select_and_names(bool name_client);
+    void send_questions();
     step fail(server_error error, std::string_view context, std::string_view words);
     step on_error(request answered, std::string_view words);
+    step on_value(request answered, std::span<resp_node const> reply);
     step on_hello(std::span<resp_node const> reply);
+    void learn(std::string_view key, resp_node const& told);
     step proceed();
 
     handshake_settings settings_;
@@ -71,8 +75,10 @@ private:
     std::string failure_text_;
     int protocol_ = 2;
     bool cluster_ = false;
-    std::string role_;
+    bool replica_ = false;
     std::string server_version_;
+    std::optional<server_info> info_;
+    append_settings append_;
 };
 
 } // namespace redlock::redis

@@ -58,7 +58,7 @@ std::optional<scripted_node::words> take_command(std::string& input)
 
 bool of_handshake(std::string const& command)
 {
-    constexpr std::array known{"HELLO", "AUTH", "SELECT", "CLIENT", "PING"};
+    constexpr std::array known{"HELLO", "AUTH", "SELECT", "CLIENT", "PING", "INFO", "CONFIG"};
     return std::ranges::find(known, command) != known.end();
 }
 
@@ -79,10 +79,22 @@ std::string_view friendly(std::string const& command)
         return canned::hello;
     if (command == "PING")
         return canned::pong;
+    if (command == "CONFIG")
+        return canned::append_settings;
     return command.starts_with("EVAL") ? canned::one : canned::ok;
 }
 
 } // namespace
+
+std::string info_reply(std::vector<std::pair<std::string, std::string>> const& changes)
+{
+    std::string text(canned::info);
+    for (auto const& [name, value] : changes) {
+        auto const begin = text.find("\n" + name + ':') + name.size() + 2;
+        text.replace(begin, text.find('\r', begin) - begin, value);
+    }
+    return "=" + std::to_string(text.size() + 4) + "\r\ntxt:" + text + "\r\n";
+}
 
 class scripted_node::impl : public std::enable_shared_from_this<impl> {
 public:
@@ -147,6 +159,8 @@ public:
             script.pop_front();
             return then;
         }
+        if (name == "INFO")
+            return reply(info_reply({{"run_id", std::to_string(acceptor_.local_endpoint().port())}}));
         if (script.empty() || of_handshake(name))
             return reply(friendly(name));
         surprises.push_back("expected " + script.front().command + ", heard " + name);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -23,6 +24,16 @@ inline constexpr std::string_view hello =
     "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:"
     "5\r\n"
     "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n";
+/// The lines of INFO that admission reads, in their order; the server says many more.
+inline constexpr std::string_view info =
+    "# Server\r\nredis_version:7.0.15\r\n"
+    "run_id:0000000000000000000000000000000000000001\r\nuptime_in_seconds:86400\r\n"
+    "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
+    "# Persistence\r\nloading:0\r\naof_enabled:0\r\n"
+    "# Replication\r\nrole:master\r\nmaster_replid:000000000000000000000000000000000000000a\r\n"
+    "master_replid2:0000000000000000000000000000000000000000\r\n# Cluster\r\ncluster_enabled:0\r\n";
+inline constexpr std::string_view append_settings =
+    "%2\r\n$25\r\nno-appendfsync-on-rewrite\r\n$2\r\nno\r\n$11\r\nappendfsync\r\n$8\r\neverysec\r\n";
 inline constexpr std::string_view noscript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
 inline constexpr std::string_view noauth = "-NOAUTH Authentication required.\r\n";
 inline constexpr std::string_view wrongpass =
@@ -62,6 +73,8 @@ inline answer reply(std::string_view bytes)
 {
     return {answer::kind::reply, std::string(bytes)};
 }
+/// INFO's answer, `canned::info` with these changes: {"role", "slave"}.
+std::string info_reply(std::vector<std::pair<std::string, std::string>> const& changes);
 /// Held back, with every later reply of that connection, until `deliver_late`.
 inline answer late(std::string_view bytes)
 {
@@ -91,8 +104,8 @@ inline answer reset()
 /// A server that does what a real one cannot be made to do. It lives in the test's own context, so that test, client
 /// and server move step by step together.
 ///
-/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING) that are not
-/// the next expected one are answered as a friendly server does. Votes and scripts are checked against the queue;
+/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG) that
+/// are not the next expected one are answered as a friendly server does; each node has a run id of its own. Votes and scripts are checked against the queue;
 /// with an empty queue every vote is granted and every script succeeds. What came instead of the expected command is
 /// in `surprises()`, and gets no answer.
 class scripted_node {

@@ -1,6 +1,7 @@
 #include "component/scripted_node.hpp"
 #include "component/stage.hpp"
 #include "redis/command.hpp"
+#include "redis/info.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -9,6 +10,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <regex>
+#include <sstream>
+#include <string>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -79,6 +82,37 @@ BOOST_AUTO_TEST_CASE(hello)
     BOOST_TEST(without_numbers(raw.ask({"HELLO", "3"})) == without_numbers(canned::hello));
     BOOST_TEST(raw.ask({"PING"}) == canned::pong);
     BOOST_TEST(raw.ask({"CLIENT", "SETINFO", "LIB-NAME", "x"}) == canned::unknown_setinfo);
+}
+
+BOOST_AUTO_TEST_CASE(info)
+{
+    redis_server server;
+    raw_client raw(server.port());
+    raw.ask({"HELLO", "3"});
+    // A server says the pairs of a map in any order.
+    std::string const settings = raw.ask({"CONFIG", "GET", redis::append_settings_pattern});
+    BOOST_TEST(settings.size() == canned::append_settings.size());
+    for (std::string const pair :
+         {"$25\r\nno-appendfsync-on-rewrite\r\n$2\r\nno\r\n", "$11\r\nappendfsync\r\n$8\r\neverysec\r\n"}) {
+        BOOST_TEST((settings.find(pair) != std::string::npos), settings);
+        BOOST_TEST((canned::append_settings.find(pair) != std::string::npos));
+    }
+    std::string const said = raw.ask({"INFO"});
+    BOOST_TEST(said.starts_with("="));
+    BOOST_TEST(info_reply({}).starts_with("="));
+    // The values differ from server to server; the names and their order do not.
+    std::size_t at = 0;
+    std::istringstream lines{std::string(canned::info)};
+    for (std::string line; std::getline(lines, line) && at != std::string::npos;) {
+        auto const name = line.substr(0, line.find_first_of(":\r"));
+        at = said.find(name, at);
+        BOOST_TEST((at != std::string::npos), name);
+    }
+    auto const parsed = redis::parse_info(std::string_view(said).substr(said.find("txt:") + 4));
+    BOOST_TEST_REQUIRE(parsed.has_value());
+    BOOST_TEST(parsed->run_id.size() == 40U);
+    BOOST_TEST(parsed->replid.size() == 40U);
+    BOOST_TEST(redis::parse_info(canned::info).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(vote)

@@ -15,7 +15,8 @@ using namespace redlock::test;
 
 using redlock::server_error;
 
-constexpr char const* needed[] = {"+set", "+get", "+del", "+pexpire", "+eval", "+evalsha"};
+constexpr char const* needed[] = {"+set",  "+get",     "+del",  "+pexpire",
+                                  "+eval", "+evalsha", "+info", "+config|get"};
 
 /// The documented minimum, less one.
 std::string rights_without(std::string const& missing)
@@ -131,6 +132,17 @@ BOOST_AUTO_TEST_CASE(the_minimum_is_enough_for_an_old_protocol)
     auto settings = guarded.settings();
     settings.nodes[0] += "?protocol=2";
     for (auto const& result : live(settings).results)
+        BOOST_TEST(!result, result.message());
+}
+
+BOOST_AUTO_TEST_CASE(the_rights_to_ask_may_be_missing)
+{
+    guarded_server const silent(rights_without("+info"));
+    auto const unguarded = live(silent.settings());
+    for (auto const& result : unguarded.results)
+        BOOST_TEST(!result, result.message());
+    guarded_server const discreet(rights_without("+config|get"));
+    for (auto const& result : live(discreet.settings()).results)
         BOOST_TEST(!result, result.message());
 }
 

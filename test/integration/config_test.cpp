@@ -142,6 +142,9 @@ BOOST_AUTO_TEST_CASE(needs_times_that_make_sense)
     names(of_change([](config& c) { c.health.response_timeout = 0ms; }),
           {"health.response_timeout", "not 0 ms"});
     names(of_change([](config& c) { c.health.check_interval = -1ms; }), {"health.check_interval"});
+    names(of_change([](config& c) { c.admission.longest_ttl = -1ms; }),
+          {"admission.longest_ttl", "not -1 ms"});
+    names(of_change([](config& c) { c.admission.longest_ttl = 49h; }), {"admission.longest_ttl", "48 hours"});
     names(of_change([](config& c) { c.node_timeout = -1ms; }), {"node_timeout", "not -1 ms"});
     names(of_change([](config& c) { c.node_timeout = 25h; }),
           {"node_timeout", "24 hours", "not 90000000 ms"});

@@ -99,6 +99,7 @@ BOOST_AUTO_TEST_CASE(servers_restarted_meanwhile_cost_no_vote)
     // Straight to the servers: a proxy would keep its side of a dead connection open.
     config settings = patient(nodes.servers.urls());
     settings.observer = nodes.told;
+    settings.admission.trust_restarted_nodes = true; // here it is the connections that count
     client locks(nodes.context.get_executor(), settings);
     mutex lock(locks, "lock", long_lease());
     auto const use = [&]() -> asio::awaitable<void> {

@@ -242,4 +242,38 @@ BOOST_AUTO_TEST_CASE(a_tolerant_lease_is_lost_when_its_slack_is_over)
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_holder_that_does_not_get_on_loses_the_lock)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lock_options options = short_lease();
+        options.progress_within = 50ms;
+        mutex lock = nodes.lock("lock", options);
+        lease held = co_await lock.acquire();
+        error_code reason;
+        co_await held.lost(asio::redirect_error(asio::use_awaitable, reason));
+        BOOST_TEST(reason == errc::lease_lost);
+        BOOST_TEST(nodes.told->count(lease_event::kind::renewed) == 0);
+        BOOST_TEST(nodes.told->count(lease_event::kind::stalled) == 1);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_that_gets_on_keeps_the_lock)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lock_options options = short_lease();
+        options.progress_within = 20s;
+        mutex lock = nodes.lock("lock", options);
+        lease held = co_await lock.acquire();
+        co_await until([&] {
+            held.progress();
+            return nodes.told->count(lease_event::kind::renewed) >= 4;
+        });
+        BOOST_TEST(held.valid());
+        BOOST_TEST(nodes.told->count(lease_event::kind::stalled) == 0);
+        co_await held.release();
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

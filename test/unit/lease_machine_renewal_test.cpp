@@ -88,4 +88,15 @@ BOOST_AUTO_TEST_CASE(an_unrenewed_lease_is_extended_by_hand_only)
     BOOST_TEST(l.due(13000ms) == '-');
 }
 
+BOOST_AUTO_TEST_CASE(a_renewal_that_is_put_off_comes_again_before_the_end)
+{
+    lease l;
+    BOOST_TEST(l.due(3000ms) == 'R');
+    l.machine.postpone_renewal(at(3000ms));
+    BOOST_TEST(l.due(3000ms) == '-');
+    BOOST_TEST(l.next_us() == us(3738500us));
+    BOOST_TEST(l.due(3739ms) == 'R');
+    BOOST_TEST(l.due(8907ms) == 'L'); // put off for ever, it is lost in time
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,6 +50,7 @@ inline node_set nodes_of(std::string_view digits)
 inline extension_answer parse_answer(char letter)
 {
     return letter == 'm'   ? extension_answer::mine
+           : letter == 'r' ? extension_answer::repaired
            : letter == 'n' ? extension_answer::not_mine
                            : extension_answer::failed;
 }
@@ -77,7 +78,7 @@ struct lease {
     char due(duration now) { return due(at(now)); }
     char due(instant now) { return "-RSL"[static_cast<std::size_t>(machine.due(now))]; }
 
-    /// "0m 1n 2f": mine, not mine, failed. For each: pending, Extended, Failed or Lost.
+    /// "0m 1n 2f 3r": mine, not mine, failed, repaired. For each: pending, Extended, Failed or Lost.
     std::string answers(std::string const& script, duration now)
     {
         std::string told;

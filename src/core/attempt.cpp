@@ -1,0 +1,94 @@
+#include "core/attempt.hpp"
+
+#include "core/rule.hpp"
+
+namespace redlock::core {
+
+attempt::attempt(kind k, unsigned nodes, instant sent) : sent_(sent), votes_(nodes), raises_(nodes), kind_(k)
+{}
+
+attempt::step attempt::voted(unsigned node, vote v, fence counter)
+{
+    if (decided_ || raising_) {
+        heard_late(node, v, counter);
+        return raising() && raises_.has_answered(node) ? decide(raises_.result()) : step::pending;
+    }
+    if (v == vote::granted && kind_ == kind::fenced && !votes_.has_answered(node))
+        fences_.granted(node, counter);
+    votes_.record(node, v);
+    return votes_.result() == verdict::won && kind_ == kind::fenced ? agree() : decide(votes_.result());
+}
+
+/// Never counted as a vote (rule A5), but a node whose counter stands at the token has it like any other.
+void attempt::heard_late(unsigned node, vote v, fence counter)
+{
+    bool const holds = v == vote::granted &&
+                       (kind_ == kind::plain || counter == token() || !applies(rule::late_vote_at_the_token));
+    if (raising() && !fences_.behind().contains(node))
+        raises_.record(node, holds ? vote::granted : vote::failed);
+    else if (holds)
+        late_.insert(node);
+}
+
+attempt::step attempt::agree()
+{
+    raising_ = true;
+    for (unsigned node = 0; node != nodes(); ++node) {
+        if (fences_.agreeing().contains(node))
+            raises_.record(node, vote::granted);
+        else if (votes_.has_answered(node) && !fences_.behind().contains(node))
+            raises_.record(node, vote::failed);
+    }
+    if (!applies(rule::one_token_at_a_majority))
+        return decide(verdict::won);
+    return raises_.result() == verdict::pending ? step::raise : decide(raises_.result());
+}
+
+attempt::step attempt::raised(unsigned node, vote v)
+{
+    if (decided_) {
+        heard_late(node, v, token());
+        return step::pending;
+    }
+    raises_.record(node, v);
+    return decide(raises_.result());
+}
+
+attempt::step attempt::time_out()
+{
+    if (decided_)
+        return step::pending;
+    timed_out_ = true;
+    return decide(verdict::lost);
+}
+
+bool attempt::contended() const
+{
+    tally const& answers = raising_ ? raises_ : votes_;
+    return answers.contended(timed_out_ ? 0 : answers.missing());
+}
+
+attempt::step attempt::decide(verdict v)
+{
+    if (v == verdict::pending)
+        return step::pending;
+    decided_ = true;
+    return v == verdict::won ? step::won : step::lost;
+}
+
+bool attempt::awaits(unsigned node) const
+{
+    if (decided_)
+        return false;
+    return raising_ ? fences_.behind().contains(node) && !raises_.has_answered(node)
+                    : !votes_.has_answered(node);
+}
+
+node_set attempt::holders() const
+{
+    node_set ours = kind_ == kind::fenced ? raises_.granted_by() : votes_.granted_by();
+    ours.insert(late_);
+    return ours;
+}
+
+} // namespace redlock::core

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "core/fencing.hpp"
+#include "core/instant.hpp"
+#include "core/tally.hpp"
+
+#include <cstdint>
+
+namespace redlock::core {
+
+/// One attempt to win a majority: answers go in, what to do next comes out (docs/protocol.md, rules A1 to A6 and F2).
+///
+/// A fenced attempt is not over with its majority of grants: a majority of the counters must stand at one token. Where
+/// they do not, those behind are raised, which each node does only while the key is ours and nobody came after us.
+class attempt {
+public:
+    enum class kind : std::uint8_t { plain, fenced };
+    /// \param sent the clocks before the first byte was sent
+    attempt(kind, unsigned nodes, instant sent);
+
+    enum class step : std::uint8_t { pending, raise, won, lost };
+    /// \param counter of a granting node, in fenced attempts
+    step voted(unsigned node, vote, fence counter = 0);
+    /// The answer to a raise: granted when the node's counter now stands at the token.
+    step raised(unsigned node, vote);
+    /// No answer is waited for any more.
+    step time_out();
+
+    [[nodiscard]] bool awaits(unsigned node) const;
+    [[nodiscard]] node_set to_raise() const { return fences_.behind(); }
+    /// Of a fenced attempt that is raising or won.
+    [[nodiscard]] fence token() const { return fences_.highest(); }
+    /// Nodes that may be relied on: ours, and at the token where there is one.
+    [[nodiscard]] node_set holders() const;
+    /// After a defeat: did a majority answer, so that others hold the lock, or could too few be asked?
+    [[nodiscard]] bool contended() const;
+
+    [[nodiscard]] instant sent() const { return sent_; }
+    [[nodiscard]] unsigned granted() const { return votes_.granted(); }
+    [[nodiscard]] unsigned nodes() const { return votes_.nodes(); }
+    [[nodiscard]] bool raising() const { return raising_ && !decided_; }
+    [[nodiscard]] bool decided() const { return decided_; }
+
+private:
+    step decide(verdict);
+    step agree();
+    void heard_late(unsigned node, vote, fence counter);
+
+    instant sent_;
+    tally votes_;
+    tally raises_; ///< nodes at the token
+    fence_tally fences_;
+    node_set late_;
+    kind kind_;
+    bool raising_ = false;
+    bool decided_ = false;
+    bool timed_out_ = false;
+};
+
+} // namespace redlock::core

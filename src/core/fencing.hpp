@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/rule.hpp"
+#include "core/tally.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace redlock::core {
+
+/// The counter that each node keeps for each fenced resource (docs/protocol.md, rule F1).
+using fence = std::uint64_t;
+
+/// A fence's place in an exported token: the bits below count local hand-offs. Tokens stay below 2^53, where every
+/// language's numbers are exact, until the year 2248.
+inline constexpr unsigned hand_off_bits = 10;
+
+constexpr std::uint64_t fencing_token(fence value, unsigned hand_off = 0)
+{
+    return value << hand_off_bits | hand_off;
+}
+
+/// The same number for every node of an attempt, and above all that was ever seen: so the counters agree after one
+/// round trip even where they differed before. The clock makes it larger than what a node that forgot had counted.
+constexpr fence proposal(fence highest_seen, std::chrono::milliseconds wall_clock)
+{
+    if (!applies(rule::clock_under_the_token))
+        return highest_seen + 1;
+    return std::max(highest_seen + 1, static_cast<fence>(std::max<std::int64_t>(wall_clock.count(), 1)));
+}
+
+/// What the granting nodes' counters say about the token: the highest one, and who is already there.
+class fence_tally {
+public:
+    constexpr void granted(unsigned node, fence counter)
+    {
+        if (counter > highest_) {
+            behind_.insert(agreeing_);
+            agreeing_ = {};
+            highest_ = counter;
+        }
+        (counter == highest_ ? agreeing_ : behind_).insert(node);
+    }
+
+    [[nodiscard]] constexpr fence highest() const { return highest_; }
+    [[nodiscard]] constexpr node_set agreeing() const { return agreeing_; }
+    [[nodiscard]] constexpr node_set behind() const { return behind_; }
+
+private:
+    fence highest_ = 0;
+    node_set agreeing_;
+    node_set behind_;
+};
+
+} // namespace redlock::core

@@ -1,0 +1,55 @@
+#include "lock/marker.hpp"
+
+#include "lock/engine.hpp"
+#include "redis/command.hpp"
+
+#include <chrono>
+
+namespace redlock::lock {
+
+namespace {
+
+std::string_view to_words(core::marker_trust trust)
+{
+    switch (trust) {
+    case core::marker_trust::any: return "any";
+    case core::marker_trust::absent: return "absent";
+    case core::marker_trust::none: break;
+    }
+    return "none";
+}
+
+} // namespace
+
+std::string_view marker::expected()
+{
+    std::string const& now = engine_.at(node_).incarnation();
+    bool const over = until_ != core::instant{} && core::reached(until_, engine_.loop().now());
+    if (!now.empty() && (asked_ != now || over))
+        ask();
+    return now;
+}
+
+void marker::ask()
+{
+    net::node& node = engine_.at(node_);
+    asked_ = node.incarnation();
+    until_ = {};
+    // Where it stood and is gone, this node has lost data under our eyes.
+    auto const trust = stood_ == asked_ ? core::marker_trust::none : engine_.marker_trust(node_);
+    redis::append_mark(node.output(), engine_.settings().key_prefix, asked_, engine_.quarantine_length(),
+                       to_words(trust));
+    node.expect(*this, 0);
+}
+
+void marker::on_reply(unsigned, std::uint32_t, redis::resp_node const& reply)
+{
+    if (reply.type != redis::resp_type::number)
+        return engine_.remark(node_, "marker", reply);
+    if (reply.number > 0)
+        until_ = engine_.loop().now() + std::chrono::milliseconds{reply.number};
+    else
+        stood_ = asked_;
+}
+
+} // namespace redlock::lock

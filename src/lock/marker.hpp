@@ -1,0 +1,47 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "net/node.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace redlock::lock {
+
+class engine;
+
+/// One node's marker, which fenced scripts compare before they do anything: so that a node which loses its data on a
+/// standing connection votes no more (docs/protocol.md, rule F6). Nothing is written to a node before the first fenced
+/// lock asks it.
+class marker final : private net::reply_sink {
+public:
+    marker(engine& owner, unsigned node) : engine_(owner), node_(node) {}
+
+    /// What the scripts have to find; empty where the server does not tell who it is. Sends for it first, in the same
+    /// write, where this life of the node has not been asked.
+    std::string_view expected();
+
+    /// Fenced votes count from then on; what is past counts already.
+    [[nodiscard]] core::instant quarantined_until() const { return until_; }
+
+    /// A script has found another marker: asked for anew, unless that is what the quarantine has come from.
+    void missed()
+    {
+        if (until_ == core::instant{})
+            asked_.clear();
+    }
+
+private:
+    void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
+    void on_failure(unsigned, std::uint32_t, net::failure const&) override { asked_.clear(); }
+    void ask();
+
+    engine& engine_;
+    unsigned node_;
+    std::string asked_; ///< whom: an incarnation
+    std::string stood_; ///< in which incarnation the marker has been found
+    core::instant until_;
+};
+
+} // namespace redlock::lock

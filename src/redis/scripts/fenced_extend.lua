@@ -1,0 +1,21 @@
+-- Renews the lock, or sets it again where it is gone, only while nobody came after us (docs/protocol.md, rules F4 and
+-- F5). KEYS and ARGV as for the vote; ARGV[4] is our token. 1: renewed, 2: set again, 0: not ours,
+-- "STRANGER": another node than expected.
+local seen = redis.call('mget', KEYS[1], KEYS[2], KEYS[3])
+if ARGV[5] ~= '' and seen[3] ~= ARGV[5] then
+    return redis.status_reply('STRANGER')
+end
+local fence = tonumber(seen[2] or 0)
+if fence > tonumber(ARGV[4]) or (seen[1] and seen[1] ~= ARGV[3]) then
+    return 0
+end
+-- Not SET where PEXPIRE will do: it is refused when the server is out of memory.
+if seen[1] and fence == tonumber(ARGV[4]) then
+    redis.call('pexpire', KEYS[1], ARGV[1])
+    redis.call('pexpire', KEYS[2], ARGV[2])
+    return 1
+end
+redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[1])
+redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[2])
+-- A fence that is gone says that the node has lost data: its key proves nothing either.
+return (seen[1] and seen[2]) and 1 or 2

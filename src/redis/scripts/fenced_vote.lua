@@ -1,0 +1,23 @@
+-- A vote with a fence (docs/protocol.md, rule F1). KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the
+-- lock, milliseconds of the fence, nonce, proposal, the marker as it was on connecting (empty: not looked at).
+-- A number: granted, with that fence. "HELD <milliseconds left> <fence>": refused. "STRANGER": another node than expected.
+-- SET comes first because most votes are granted: then it is all that the lock itself costs.
+local granted = redis.call('set', KEYS[1], ARGV[3], 'nx', 'px', ARGV[1])
+local seen = redis.call('mget', KEYS[2], KEYS[3])
+if ARGV[5] ~= '' and seen[2] ~= ARGV[5] then
+    if granted then
+        redis.call('del', KEYS[1])
+    end
+    return redis.status_reply('STRANGER')
+end
+local fence = tonumber(seen[1] or 0)
+if not granted then
+    return redis.status_reply(string.format('HELD %d %.0f', redis.call('pttl', KEYS[1]), fence))
+end
+-- No proposal leads the node's clock by more than half of the lock's time: what one client with a wrong clock counts up
+-- must be behind the others' clocks again before a node that lost its data votes (rule F3).
+local now = redis.call('time')
+local latest = now[1] * 1000 + math.floor(now[2] / 1000) + math.floor(ARGV[1] / 2)
+fence = math.max(fence + 1, math.min(tonumber(ARGV[4]), latest))
+redis.call('set', KEYS[2], string.format('%.0f', fence), 'px', ARGV[2])
+return fence

@@ -1,0 +1,78 @@
+#include "redis/handshake.hpp"
+#include "redis/info.hpp"
+#include "redis/resp_parser.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+using namespace redlock::redis;
+
+namespace {
+
+void require(bool condition)
+{
+    if (!condition)
+        std::abort();
+}
+
+bool plain(std::string_view text)
+{
+    return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f' && c != ':'; });
+}
+
+void check(server_info const& info)
+{
+    require(!info.run_id.empty() && info.run_id.size() <= 64 && plain(info.run_id));
+    require(info.replid.size() <= 64 && plain(info.replid) && plain(info.replid2));
+    require(info.uptime >= std::chrono::seconds::zero() && info.uptime < std::chrono::hours{24 * 40'000});
+    require(info.version.size() <= 200 && info.version.find('\n') == std::string::npos);
+    // Our own words for what was read are read as the same.
+    auto const flag = [](bool f) { return f ? "1\n" : "0\n"; };
+    std::string const text =
+        "run_id:" + info.run_id + "\nuptime_in_seconds:" + std::to_string(info.uptime.count()) +
+        "\nrole:" + (info.replica ? "slave" : "master") + "\nloading:" + flag(info.loading) +
+        "cluster_enabled:" + flag(info.cluster) + "aof_enabled:" + flag(info.aof);
+    auto const again = parse_info(text);
+    require(again && again->run_id == info.run_id && again->uptime == info.uptime);
+    require(again->replica == info.replica && again->loading == info.loading &&
+            again->cluster == info.cluster);
+}
+
+/// The answers of a whole handshake, whatever they are.
+void converse(std::string_view wire, int protocol)
+{
+    handshake talk(
+        {.username = "u", .password = "p", .client_name = "c", .database = 1, .protocol = protocol});
+    resp_parser parser;
+    for (auto step = handshake::step::more; step == handshake::step::more;) {
+        (void)talk.take_output();
+        auto const parsed = parser.next(wire);
+        if (parsed.status != parse_status::complete)
+            return;
+        if (value(parser.message()).type != resp_type::push)
+            step = talk.on_reply(parser.message());
+        wire.remove_prefix(parsed.consumed);
+    }
+    auto const facts = talk.facts();
+    require(!facts.durable || (facts.info && facts.info->aof));
+    require(facts.info.has_value() != incarnation(facts).empty());
+    if (facts.info)
+        check(*facts.info);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
+{
+    std::string_view const text(reinterpret_cast<char const*>(data), size);
+    if (auto const info = parse_info(text))
+        check(*info);
+    for (int const protocol : {2, 3})
+        converse(text, protocol);
+    return 0;
+}

@@ -1,0 +1,133 @@
+#include "admission.hpp"
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(admission)
+
+BOOST_AUTO_TEST_CASE(a_replica_is_refused)
+{
+    cluster nodes(3);
+    nodes.ask(1).command({"REPLICAOF", "127.0.0.1", std::to_string(nodes.servers[0].port())});
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() == 2U);
+        co_await until([&] { return in_state(*nodes.locks, 1, node_state::down); });
+        BOOST_TEST(status(*nodes.locks, 1).detail == "a replica");
+        BOOST_TEST(nodes.ask(1).command_calls("set") == 0);
+    });
+}
+
+void make_evicting(cluster& nodes)
+{
+    for (std::size_t i = 0; i != nodes.size(); ++i) {
+        nodes.ask(i).command({"CONFIG", "SET", "maxmemory", "1gb"});
+        nodes.ask(i).command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_may_evict_keys_is_refused)
+{
+    cluster nodes(3);
+    make_evicting(nodes);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
+        for (node_outcome const& row : lock.last_attempt()) {
+            BOOST_TEST((row.result == node_result::refused));
+            BOOST_TEST(contains(row.detail, "maxmemory-policy"), row.detail);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(eviction_may_be_allowed)
+{
+    cluster nodes(3, [](config& settings) { settings.admission.allow_eviction = true; });
+    make_evicting(nodes);
+    nodes.run([&]() -> asio::awaitable<void> { BOOST_TEST(!co_await attempt_once(nodes.lock())); });
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_node_is_refused_unless_allowed)
+{
+    redis_server_options options;
+    options.arguments = {"--cluster-enabled", "yes"};
+    redis_server server(options);
+    for (bool const allowed : {false, true}) {
+        asio::io_context context;
+        config settings = patient({server.url()});
+        settings.admission.allow_cluster_node = allowed;
+        client locks(context.get_executor(), settings);
+        mutex lock(locks, "lock", long_lease());
+        run(context,
+            [&]() -> asio::awaitable<void> { BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum); });
+        auto const row = lock.last_attempt().at(0); // without slots it votes for nobody
+        BOOST_TEST((row.error == (allowed ? server_error::clusterdown : server_error::other)));
+        BOOST_TEST(contains(row.detail, "a cluster node") == !allowed, row.detail);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_server_under_two_names_has_one_vote)
+{
+    redis_server twice;
+    redis_server once;
+    auto const port = std::to_string(twice.port());
+    asio::io_context context;
+    client locks(context.get_executor(),
+                 patient({"redis://127.0.0.1:" + port, "redis://localhost:" + port, once.url()}));
+    auto const refused = [&] {
+        auto const all = locks.nodes();
+        return std::ranges::count(all, node_state::down, &node_status::state);
+    };
+    run(context, [&]() -> asio::awaitable<void> {
+        mutex lock(locks, "lock", long_lease());
+        lease held = co_await lock.acquire();
+        co_await until([&] { return refused() == 1; });
+        BOOST_TEST(held.votes() == 2U);
+        auto const all = locks.nodes();
+        auto const second = in_state(locks, 0, node_state::down) ? 0U : 1U;
+        BOOST_TEST(all[second].detail == "the same server as " + all[1 - second].node);
+        BOOST_TEST((all[2].state == node_state::ready));
+        co_await held.release();
+    });
+}
+
+/// What was said about the nodes.
+class listener final : public observer {
+public:
+    void on_node(node_event const& e) noexcept override
+    {
+        if (e.state == node_state::ready)
+            said.emplace_back(e.detail);
+    }
+    std::vector<std::string> said;
+};
+
+BOOST_AUTO_TEST_CASE(a_node_that_tells_nothing_votes_and_that_is_said_once)
+{
+    redis_server_options options;
+    options.acl = {"user default on nopass ~* &* +@all -info -config"};
+    redis_server server(options);
+    fault_proxy proxy(server.port());
+    auto const ear = std::make_shared<listener>();
+    asio::io_context context;
+    config settings = patient({proxy.url()});
+    settings.assume_fresh = false;
+    settings.observer = ear;
+    client locks(context.get_executor(), settings);
+    for (int connections = 1; connections != 3; ++connections) {
+        run(context, [&]() -> asio::awaitable<void> {
+            BOOST_TEST(!co_await attempt_once(mutex(locks, "lock", long_lease())));
+        });
+        auto const detail = locks.nodes().at(0).detail;
+        BOOST_TEST(contains(detail, "INFO is not permitted"), detail);
+        BOOST_TEST(run_dry(context));
+        BOOST_TEST(ear->said.size() == static_cast<std::size_t>(connections));
+        proxy.close_all();
+        proxy.wait_connections(0);
+    }
+    BOOST_TEST(contains(ear->said[0], "INFO is not permitted"));
+    BOOST_TEST(ear->said[1] == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

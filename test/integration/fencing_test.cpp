@@ -1,0 +1,235 @@
+#include "cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::string const fence_key = "lock:redlock-fence";
+
+fenced_mutex fenced(cluster& nodes, lock_options options = long_lease())
+{
+    return {*nodes.locks, "lock", options};
+}
+
+unsigned long long fence_on(cluster& nodes, std::size_t node)
+{
+    return std::stoull(nodes.ask(node).get(fence_key).value_or("0"));
+}
+
+bool free_everywhere(cluster& nodes)
+{
+    for (std::size_t i = 0; i != nodes.size(); ++i)
+        if (nodes.ask(i).exists("lock"))
+            return false;
+    return true;
+}
+
+asio::awaitable<lease> held_everywhere(cluster& nodes, fenced_mutex lock)
+{
+    lease held = co_await lock.acquire();
+    while (held.votes() != nodes.size()) // a node that was still connecting got no vote
+        co_await held.extend();
+    co_return held;
+}
+
+/// As large as real ones.
+std::uint64_t token_number(std::uint64_t number)
+{
+    return (std::uint64_t{1'800'000'000'000} + number) << 10U;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(fencing)
+
+BOOST_AUTO_TEST_CASE(each_grant_has_a_larger_token_than_the_one_before)
+{
+    cluster nodes(3);
+    client other(nodes.context.get_executor(), nodes.settings);
+    fenced_mutex theirs(other, "lock", long_lease());
+    nodes.run([&]() -> asio::awaitable<void> {
+        std::uint64_t last = 0;
+        for (int i = 0; i != 20; ++i) {
+            fenced_mutex ours = fenced(nodes);
+            lease held = co_await (i % 2 == 0 ? ours : theirs).acquire();
+            BOOST_TEST(held.fencing_token() > last);
+            last = held.fencing_token();
+            BOOST_TEST(last < (std::uint64_t{1} << 53));
+            co_await held.extend();
+            BOOST_TEST(held.fencing_token() == last);
+            co_await held.release();
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(plain_and_fenced_exclude_each_other)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex plain = nodes.lock();
+        fenced_mutex guarded = fenced(nodes);
+        lease held = co_await plain.acquire();
+        BOOST_TEST(held.fencing_token() == 0U);
+        BOOST_TEST(co_await error_of(guarded.try_acquire()) == make_error_code(errc::contended));
+        co_await held.release();
+        co_await until([&] { return free_everywhere(nodes); });
+        held = co_await guarded.acquire();
+        BOOST_TEST(co_await error_of(plain.try_acquire()) == make_error_code(errc::contended));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_tells_how_long_the_other_still_has)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock = fenced(nodes);
+        lease held = co_await held_everywhere(nodes, lock);
+        BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
+        unsigned told = 0;
+        for (node_outcome const& row : lock.last_attempt())
+            if (row.remaining) {
+                ++told;
+                BOOST_TEST((*row.remaining > 0ms && *row.remaining <= 11min));
+            }
+        BOOST_TEST(told >= 2U);
+    });
+}
+
+/// A counter ahead of the clocks is met once with a raise of the others; afterwards all agree.
+BOOST_AUTO_TEST_CASE(counters_that_came_apart_are_raised)
+{
+    auto const ahead =
+        static_cast<unsigned long long>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                            (std::chrono::system_clock::now() + 1min).time_since_epoch())
+                                            .count());
+    cluster nodes(3);
+    for (std::size_t i = 0; i != 2; ++i) // every majority contains one of them
+        nodes.ask(i).command({"SET", fence_key, std::to_string(ahead + i)});
+    nodes.run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock = fenced(nodes);
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.fencing_token() > ahead << 10U);
+        unsigned agreeing = 0;
+        for (std::size_t i = 0; i != 3; ++i)
+            agreeing += fence_on(nodes, i) == held.fencing_token() >> 10U ? 1 : 0;
+        BOOST_TEST(agreeing >= 2U);
+        std::uint64_t const first = held.fencing_token();
+        co_await held.release();
+        co_await until([&] { return free_everywhere(nodes); });
+        held = co_await held_everywhere(nodes, lock);
+        BOOST_TEST(held.fencing_token() > first);
+        for (std::size_t i = 0; i != 3; ++i)
+            BOOST_TEST(fence_on(nodes, i) == held.fencing_token() >> 10U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(who_was_overtaken_cannot_extend)
+{
+    cluster nodes(3);
+    client other(nodes.context.get_executor(), nodes.settings);
+    fenced_mutex theirs(other, "lock", long_lease());
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease stale = co_await held_everywhere(nodes, fenced(nodes));
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.ask(i).command({"DEL", "lock"});
+        lease next = co_await theirs.acquire();
+        BOOST_TEST(next.fencing_token() > stale.fencing_token());
+        co_await next.release();
+        co_await until([&] { return free_everywhere(nodes); });
+        // The keys are free again, but somebody was granted in between.
+        BOOST_TEST(co_await error_of(stale.extend()) == make_error_code(errc::lease_lost));
+        BOOST_TEST(!stale.valid());
+        stale = {}; // takes back what it set where nobody else had been
+        co_await until([&] { return free_everywhere(nodes); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_a_node_lost_is_set_again)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere(nodes, fenced(nodes));
+        nodes.ask(0).command({"DEL", "lock"});
+        co_await held.extend();
+        co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+        co_await until([&] { return held.votes() == 3; });
+        for (std::size_t i = 0; i != 2; ++i) // a majority, with its fences
+            nodes.ask(i).command({"DEL", "lock", fence_key});
+        co_await held.extend();
+        co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_where_somebody_came_after_us_is_not_repaired)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere(nodes, fenced(nodes));
+        auto const later = std::to_string((held.fencing_token() >> 10U) + 1);
+        nodes.ask(0).command({"SET", fence_key, later});
+        nodes.ask(0).command({"DEL", "lock"});
+        co_await held.extend();
+        co_await until([&] { return held.votes() == 2; });
+        BOOST_TEST(!nodes.ask(0).exists("lock"));
+        BOOST_TEST(held.valid());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(votes_whose_script_was_forgotten_are_said_again_once)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock = fenced(nodes);
+        for (int i = 0; i != 2; ++i) { // from the second on by its hash
+            lease held = co_await lock.acquire();
+            co_await held.release();
+        }
+        nodes.ask(0).command({"SCRIPT", "FLUSH"});
+        auto const texts = nodes.ask(0).command_calls("eval");
+        lease held = co_await lock.acquire();
+        BOOST_TEST(nodes.ask(0).command_calls("eval") == texts + 1);
+        BOOST_TEST(held.attempts() == 1U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(what_stays_behind_is_a_counter_that_expires)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere(nodes, fenced(nodes));
+        co_await held.release();
+        co_await until([&] { return free_everywhere(nodes); });
+        for (std::size_t i = 0; i != 3; ++i) {
+            auto const left = std::chrono::milliseconds(nodes.ask(i).pttl(fence_key));
+            BOOST_TEST((left > 23h && left <= 24h));
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(scripts_guard_a_value_in_redis)
+{
+    cluster nodes(1);
+    auto const call = [&](std::string_view script, std::vector<std::string> const& arguments) {
+        std::vector<std::string> words{"EVAL", std::string(script), "2", "balance", "balance:fence"};
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        return nodes.ask(0).command(words);
+    };
+    auto const five = std::to_string(token_number(5));
+    auto const six = std::to_string(token_number(6));
+    BOOST_TEST(call(fenced_scripts::read, {five}) == "[1, (nil)]");
+    BOOST_TEST(call(fenced_scripts::write, {five, "100"}) == "1");
+    BOOST_TEST(call(fenced_scripts::read, {six}) == "[1, 100]");
+    BOOST_TEST(call(fenced_scripts::write, {five, "0"}) == "0");
+    BOOST_TEST(call(fenced_scripts::read, {five}) == "[0]");
+    BOOST_TEST(call(fenced_scripts::write, {six, "101"}) == "1");
+    BOOST_TEST(nodes.ask(0).get("balance").value_or("") == "101");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,115 @@
+#include "cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::string const marker_key = "redlock-marker";
+
+/// A quarantine is as short as these leases.
+lock_options short_lease()
+{
+    return {.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms};
+}
+
+struct fenced_cluster : cluster {
+    fenced_cluster() : cluster(3) {}
+
+    fenced_mutex fenced(lock_options options = short_lease()) { return {*locks, "lock", options}; }
+
+    std::string marker(std::size_t node) { return ask(node).get(marker_key).value_or(""); }
+
+    /// All three hold it, and all three markers stand.
+    asio::awaitable<lease> hold(fenced_mutex lock)
+    {
+        lease held = co_await lock.acquire();
+        while (held.votes() != 3) // a node that was still connecting got no vote
+            co_await held.extend();
+        for (std::size_t i = 0; i != 3; ++i)
+            co_await until([&] { return !marker(i).empty() && !marker(i).ends_with('?'); });
+        co_return held;
+    }
+};
+
+node_result result_of(fenced_mutex const& lock, std::size_t node)
+{
+    return lock.last_attempt().at(node).result;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(markers, fenced_cluster)
+
+BOOST_AUTO_TEST_CASE(plain_locks_leave_none)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex plain = lock();
+        lease held = co_await plain.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        for (std::size_t i = 0; i != 3; ++i)
+            BOOST_TEST(!ask(i).exists(marker_key));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_was_flushed_votes_again_after_its_quarantine)
+{
+    run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock = fenced();
+        lease held = co_await hold(lock);
+        co_await held.release();
+        ask(0).command({"FLUSHALL"});
+        ask(1).command({"FLUSHALL"});
+        BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::no_quorum));
+        BOOST_TEST((result_of(lock, 0) == node_result::quarantined ||
+                    result_of(lock, 1) == node_result::quarantined));
+        held = co_await lock.acquire(); // waits for it
+        BOOST_TEST(held.valid());
+        for (std::size_t i = 0; i != 2; ++i)
+            BOOST_TEST((marker(i).empty() || marker(i) == marker(i).substr(0, marker(i).find('?'))));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_relies_on_no_node_that_was_flushed)
+{
+    run([&]() -> asio::awaitable<void> {
+        lock_options options = long_lease();
+        fenced_mutex lock = fenced(options);
+        lease held = co_await hold(lock);
+        ask(0).command({"FLUSHALL"});
+        co_await held.extend();
+        co_await until([&] { return held.votes() == 2; });
+        ask(1).command({"FLUSHALL"});
+        BOOST_TEST(co_await error_of(held.extend()) == make_error_code(errc::no_quorum));
+        BOOST_TEST(held.valid()); // its old deadline stands
+    });
+}
+
+/// The connection, the run id and the uptime survive it, the data do not.
+BOOST_AUTO_TEST_CASE(a_node_whose_data_became_anothers_is_a_stranger)
+{
+    run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock = fenced(long_lease());
+        lease held = co_await hold(lock);
+        co_await held.release();
+        std::string const before = marker(0);
+        ask(1).command({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
+        ask(0).command({"REPLICAOF", "127.0.0.1", std::to_string(servers[1].port())});
+        co_await until([&] { return marker(0) != before; });
+        ask(0).command({"REPLICAOF", "NO", "ONE"});
+        held = co_await lock.acquire();
+        co_await until([&] { return held.votes() >= 2; });
+        BOOST_TEST(!ask(0).get("lock").has_value());
+        BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
+        // Others may have decided before it answered; once it has, the time left is known.
+        while (result_of(lock, 0) != node_result::quarantined || !lock.last_attempt().at(0).remaining)
+            BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,240 @@
+#include "admission.hpp"
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Nobody vouches for the servers, which are as old as the test.
+void strangers(config& settings)
+{
+    settings.assume_fresh = false;
+}
+
+/// A connection each, and every node met.
+asio::awaitable<void> meet(client& locks)
+{
+    mutex warm(locks, "warm", long_lease());
+    lease held = co_await warm.acquire();
+    co_await until([&] { return held.votes() == locks.nodes().size(); });
+    co_await held.release();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(quarantine)
+
+BOOST_AUTO_TEST_CASE(a_young_server_does_not_vote_and_the_table_tells_why)
+{
+    cluster nodes(3, strangers);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        std::string message;
+        try {
+            (void)co_await lock.try_acquire();
+        } catch (lock_error const& e) {
+            message = e.what();
+            BOOST_TEST(e.code() == errc::no_quorum);
+        }
+        BOOST_TEST(contains(message, " quarantined (started "), message);
+        BOOST_TEST(contains(message, " s ago; votes again in "), message);
+        for (node_outcome const& row : lock.last_attempt()) {
+            BOOST_TEST((row.result == node_result::quarantined));
+            BOOST_TEST_REQUIRE(row.remaining.has_value());
+            BOOST_TEST((*row.remaining > 1min));
+        }
+        for (node_status const& node : nodes.locks->nodes()) {
+            BOOST_TEST((node.state == node_state::quarantined));
+            BOOST_TEST(node.detail.starts_with("started "), node.detail);
+            BOOST_TEST_REQUIRE(node.remaining.has_value());
+            BOOST_TEST((*node.remaining > 1min));
+        }
+        BOOST_TEST(std::ranges::count(nodes.told->nodes, node_state::quarantined) == 3);
+        BOOST_TEST(std::ranges::count(nodes.told->nodes, node_state::ready) == 0);
+    });
+    BOOST_TEST(nodes.no_keys());
+    BOOST_TEST(run_dry(nodes.context)); // nobody waits for the quarantine's end
+}
+
+BOOST_AUTO_TEST_CASE(a_young_server_votes_when_its_quarantine_is_over)
+{
+    cluster nodes(3, strangers);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lock_options options{.ttl = 1s, .node_timeout = 500ms};
+        options.retry.outage_patience = 0s; // the wait for a quarantine is no outage
+        mutex lock = nodes.lock("lock", options);
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() >= 2U);
+        co_await until([&] {
+            return std::ranges::all_of(nodes.locks->nodes(),
+                                       [](auto const& n) { return n.state == node_state::ready; });
+        });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_idle_client_lets_the_quarantine_end_too)
+{
+    cluster nodes(1, strangers);
+    mutex lock = nodes.lock("lock", {.ttl = 1s, .node_timeout = 500ms});
+    std::optional<error_code> last;
+    nodes.run_until([&] { // every attempt alone: between them nothing is under way and no timer runs
+        if (!last || *last)
+            last = nodes.run([&] { return attempt_once(lock); });
+        BOOST_TEST(run_dry(nodes.context));
+        return !*last;
+    });
+}
+
+/// Case: the holder relies on two nodes, one of which forgets. A contender must not win through it.
+BOOST_AUTO_TEST_CASE(a_restarted_node_helps_nobody_to_a_second_lease)
+{
+    cluster nodes(3);
+    config others = nodes.settings;
+    others.nodes = nodes.servers.urls(); // past the proxies
+    client contender(nodes.context.get_executor(), others);
+    nodes.run([&]() -> asio::awaitable<void> {
+        co_await meet(contender);
+        nodes.proxy(2).refuse();
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() == 2U);
+
+        nodes.kill(1);
+        nodes.restart(1);
+        mutex same(contender, "lock", long_lease());
+        BOOST_TEST(co_await attempt_once(same) == errc::contended);
+        auto const table = same.last_attempt();
+        BOOST_TEST((table[1].result == node_result::quarantined));
+        BOOST_TEST(table[1].detail.starts_with("restarted "), table[1].detail);
+        BOOST_TEST(!nodes.ask(1).exists("lock"));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_keeps_its_majority_while_one_node_is_quarantined)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        nodes.kill(1);
+        nodes.restart(1);
+        co_await until([&] { return in_state(*nodes.locks, 1, node_state::quarantined); });
+        co_await held.extend();
+        BOOST_TEST(held.valid());
+        BOOST_TEST(!nodes.ask(1).exists("lock"));
+        mutex other = nodes.lock("other");
+        lease second = co_await other.acquire();
+        BOOST_TEST(second.votes() == 2U);
+        co_await second.release();
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_restart_may_be_trusted)
+{
+    cluster nodes(3, [](config& settings) { settings.admission.trust_restarted_nodes = true; });
+    nodes.run([&]() -> asio::awaitable<void> {
+        co_await meet(*nodes.locks);
+        for (std::size_t i = 0; i != 3; ++i) {
+            nodes.kill(i);
+            nodes.restart(i);
+        }
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() >= 2U);
+    });
+    BOOST_TEST(std::ranges::count(nodes.told->nodes, node_state::quarantined) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_reaches_a_quarantined_node)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        nodes.kill(1);
+        nodes.restart(1);
+        co_await until([&] { return in_state(*nodes.locks, 1, node_state::quarantined); });
+        // As an append-only file would have brought it back.
+        nodes.ask(1).command({"SET", "lock", std::string(held.nonce())});
+        co_await held.release();
+        co_await until([&] { return !nodes.ask(1).exists("lock"); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(another_machine_behind_the_address_is_quarantined)
+{
+    cluster nodes(3);
+    redis_server other;
+    nodes.run([&]() -> asio::awaitable<void> {
+        co_await meet(*nodes.locks);
+        nodes.proxy(1).redirect(other.port());
+        nodes.proxy(1).reset_all();
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return in_state(*nodes.locks, 1, node_state::quarantined); });
+        BOOST_TEST(held.votes() == 2U);
+        BOOST_TEST(!probe(other.port()).exists("lock"));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_was_a_replica_meanwhile_is_quarantined)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        co_await meet(*nodes.locks);
+        nodes.ask(1).command({"REPLICAOF", "127.0.0.1", std::to_string(nodes.servers[0].port())});
+        nodes.ask(1).command({"REPLICAOF", "NO", "ONE"});
+        nodes.proxy(1).reset_all();
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return in_state(*nodes.locks, 1, node_state::quarantined); });
+        auto const detail = status(*nodes.locks, 1).detail;
+        BOOST_TEST(detail.starts_with("re-synchronised or promoted "), detail);
+        BOOST_TEST(held.votes() == 2U);
+    });
+}
+
+struct durable_server {
+    redis_server server;
+    asio::io_context context;
+    client locks;
+
+    explicit durable_server(std::string const& on_rewrite)
+        : server({.arguments = {"--appendonly", "yes", "--appendfsync", "always",
+                                "--no-appendfsync-on-rewrite", on_rewrite}}),
+          locks(context.get_executor(), [this] {
+              config settings = patient({server.url()});
+              settings.assume_fresh = false;
+              return settings;
+          }())
+    {}
+
+    error_code attempt_on(std::string const& name)
+    {
+        return run(context, [&] { return attempt_once(mutex(locks, name, long_lease())); });
+    }
+};
+
+BOOST_AUTO_TEST_CASE(a_durable_node_votes_at_once_and_after_a_restart)
+{
+    durable_server node("no");
+    BOOST_TEST(!node.attempt_on("lock"));
+    BOOST_TEST(run_dry(node.context));
+    probe(node.server.port()).command({"SET", "taken", "by somebody", "PX", "600000"});
+    node.server.kill();
+    node.server.restart();
+    BOOST_TEST(node.attempt_on("taken") == errc::contended);
+    BOOST_TEST(!node.attempt_on("lock"));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_does_not_sync_while_rewriting_is_not_durable)
+{
+    durable_server node("yes");
+    BOOST_TEST(node.attempt_on("lock") == errc::no_quorum);
+    BOOST_TEST((status(node.locks, 0).state == node_state::quarantined));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

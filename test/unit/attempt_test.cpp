@@ -1,0 +1,168 @@
+#include "core/attempt.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sstream>
+#include <string>
+
+using namespace redlock::core;
+
+namespace {
+
+std::string in_order(node_set nodes)
+{
+    std::string digits;
+    for (unsigned node = 0; node != max_nodes; ++node)
+        if (nodes.contains(node))
+            digits += std::to_string(node);
+    return digits;
+}
+
+/// "0g7 1d 2f": node 0 granted with counter 7, node 1 denied, node 2 failed. "0R 1D 2F": what they said to the raise.
+/// "t": time is up. For each: pending, raise, Won or Lost.
+struct vote_log {
+    explicit vote_log(attempt::kind kind, unsigned nodes = 3) : tried(kind, nodes, {}) {}
+
+    std::string hear(std::string const& script)
+    {
+        std::string told;
+        std::istringstream words(script);
+        for (std::string word; words >> word;)
+            told += ".rWL"[static_cast<std::size_t>(hear_one(word))];
+        return told;
+    }
+
+    attempt::step hear_one(std::string const& word)
+    {
+        if (word == "t")
+            return tried.time_out();
+        auto const node = static_cast<unsigned>(word[0] - '0');
+        switch (word[1]) {
+        case 'g': return tried.voted(node, vote::granted, word.size() > 2 ? std::stoull(word.substr(2)) : 0);
+        case 'd': return tried.voted(node, vote::denied);
+        case 'f': return tried.voted(node, vote::failed);
+        case 'R': return tried.raised(node, vote::granted);
+        case 'D': return tried.raised(node, vote::denied);
+        default: return tried.raised(node, vote::failed);
+        }
+    }
+
+    attempt tried;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(attempts)
+
+BOOST_AUTO_TEST_CASE(a_plain_one_is_decided_by_its_votes)
+{
+    struct {
+        unsigned nodes;
+        char const* script;
+        char const* told;
+        char const* holders;
+    } const rows[] = {
+        {3, "0g 1g", ".W", "01"},
+        {3, "0g 1d 2g", "..W", "02"},
+        {3, "0d 1f", ".L", ""},
+        {3, "0g 1f 2d", "..L", "0"},
+        {5, "0g 4g 2d 1g", "...W", "014"},
+        {1, "0g", "W", "0"},
+        {4, "0g 1g 2d 3d", "...L", "01"},
+        {3, "0g t", ".L", "0"},
+        {3, "0g 0g 0g", "...", "0"},
+        {3, "0g 1g 2g", ".W.", "012"}, // late, but ours
+        {3, "0d 1d 2g", ".L.", "2"},
+    };
+    for (auto const& r : rows) {
+        vote_log log(attempt::kind::plain, r.nodes);
+        BOOST_TEST(log.hear(r.script) == r.told, r.script);
+        BOOST_TEST(in_order(log.tried.holders()) == r.holders, r.script);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_fenced_one_needs_a_majority_at_one_token)
+{
+    struct {
+        unsigned nodes;
+        char const* script;
+        char const* told;
+        fence token;
+        char const* holders;
+    } const rows[] = {
+        {3, "0g7 1g7", ".W", 7, "01"},
+        {1, "0g7", "W", 7, "0"},
+        {3, "0g7 1g8", ".r", 8, "1"},
+        {3, "0g7 1g8 0R", ".rW", 8, "01"},
+        {3, "0g7 1g8 2g8", ".rW", 8, "12"}, // the third agrees before the first is raised
+        {3, "0g7 1g8 2g8 0R", ".rW.", 8, "012"},
+        {3, "0g7 1g8 2g9 0R", ".r.W", 8, "01"}, // too high to be counted, or to be relied on
+        {3, "0g7 1g8 2d 0D", ".r.L", 8, "1"},
+        {3, "0g7 1g8 2f 0F", ".r.L", 8, "1"},
+        {3, "0g7 1g8 t", ".rL", 8, "1"},
+        {3, "2d 0g7 1g8 0R", "..rW", 8, "01"},
+        {3, "0g7 1g7 2g8", ".W.", 7, "01"},
+        {3, "0g7 1g7 2g7", ".W.", 7, "012"},
+        {5, "0g7 1g8 2g9", "..r", 9, "2"},
+        {5, "0g7 1g8 2g9 0R 1R", "..r.W", 9, "012"},
+        {5, "0g7 1g8 2g9 0D 1R 3g9", "..r..W", 9, "123"},
+        {5, "0g7 1g8 2g9 3d 4d 0D", "..r..L", 9, "2"},
+        {3, "0d 1d", ".L", 0, ""},
+    };
+    for (auto const& r : rows) {
+        vote_log log(attempt::kind::fenced, r.nodes);
+        BOOST_TEST(log.hear(r.script) == r.told, r.script);
+        BOOST_TEST(log.tried.token() == r.token, r.script);
+        BOOST_TEST(in_order(log.tried.holders()) == r.holders, r.script);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(raises_those_that_are_behind)
+{
+    vote_log log(attempt::kind::fenced, 5);
+    BOOST_TEST(log.hear("3g4 1g9 0g9 4d") == "..r.");
+    BOOST_TEST(in_order(log.tried.to_raise()) == "3");
+    BOOST_TEST(log.tried.awaits(3));
+    BOOST_TEST(!log.tried.awaits(1));
+    BOOST_TEST(log.hear("3R") == "W");
+    BOOST_TEST(!log.tried.awaits(3));
+}
+
+BOOST_AUTO_TEST_CASE(tells_others_from_an_outage)
+{
+    vote_log refused(attempt::kind::fenced);
+    BOOST_TEST(refused.hear("0g7 1g8 2d 0D") == ".r.L");
+    BOOST_TEST(refused.tried.contended());
+    vote_log one_down(attempt::kind::plain);
+    BOOST_TEST(one_down.hear("0f 1d") == ".L");
+    BOOST_TEST(one_down.tried.contended());
+    vote_log two_silent(attempt::kind::plain);
+    BOOST_TEST(two_silent.hear("0d t") == ".L");
+    BOOST_TEST(!two_silent.tried.contended());
+    vote_log silent(attempt::kind::fenced);
+    BOOST_TEST(silent.hear("0g7 1g8 2f t") == ".r.L");
+    BOOST_TEST(!silent.tried.contended());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(fencing)
+
+BOOST_AUTO_TEST_CASE(a_proposal_is_above_all_that_was_seen_and_not_before_the_date)
+{
+    using namespace std::chrono_literals;
+    BOOST_TEST(proposal(0, 1000ms) == 1000U);
+    BOOST_TEST(proposal(5000, 1000ms) == 5001U);
+    BOOST_TEST(proposal(0, 0ms) == 1U);
+    BOOST_TEST(proposal(7, -5ms) == 8U);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_leave_room_for_hand_offs_and_stay_exact_everywhere)
+{
+    BOOST_TEST(fencing_token(3) == 3U * 1024);
+    BOOST_TEST(fencing_token(3, 1023) < fencing_token(4));
+    constexpr fence year_2248 = 8'772'796'800'000;
+    BOOST_TEST(fencing_token(year_2248) < (std::uint64_t{1} << 53));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,99 @@
+#include "handshake_script.hpp"
+
+using namespace redlock::test;
+using redlock::server_error;
+
+/// What the two questions at a flight's end teach.
+namespace {
+
+std::string const plain_info =
+    "run_id:abc\r\nmaster_replid:def\r\nrole:master\r\nuptime_in_seconds:77\r\naof_enabled:1\r\n";
+constexpr std::string_view always_fsync =
+    "%2\r\n+appendfsync\r\n+always\r\n+no-appendfsync-on-rewrite\r\n+no\r\n";
+
+std::string as_reply(std::string const& mark, std::string const& text)
+{
+    return mark + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+std::string const plain_reply = as_reply("$", plain_info);
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(handshake_facts)
+
+BOOST_AUTO_TEST_CASE(learns_who_the_server_is_in_both_protocols)
+{
+    conversation newer{{}};
+    newer.sends({"HELLO 3"})
+        .replies({hello_ok, ok, ok, as_reply("=", "txt:" + plain_info), always_fsync})
+        .is_ready(3);
+    conversation older{{.protocol = 2}};
+    older.sends({"PING"})
+        .replies({"+PONG\r\n", ok, ok, as_reply("$", plain_info),
+                  "*4\r\n+appendfsync\r\n+always\r\n+no-appendfsync-on-rewrite\r\n+no\r\n"})
+        .is_ready(2);
+    for (auto const& facts : {newer.machine.facts(), older.machine.facts()}) {
+        BOOST_TEST_REQUIRE(facts.info.has_value());
+        BOOST_TEST(incarnation(facts) == "abc:def");
+        BOOST_TEST(facts.durable);
+        BOOST_TEST(!facts.replica);
+        BOOST_TEST(!facts.cluster);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(knows_nothing_where_it_may_not_ask)
+{
+    for (auto const refusal : {no_info, std::string_view{"-ERR unknown command 'INFO'\r\n"},
+                               std::string_view{"-ERR nothing\r\n"}, ok, std::string_view{"*0\r\n"}}) {
+        BOOST_TEST_CONTEXT(refusal)
+        {
+            conversation peer{{}};
+            peer.sends({"HELLO 3"}).replies({hello_ok, ok, ok, refusal, always_fsync}).is_ready(3);
+            BOOST_TEST(!peer.machine.facts().info.has_value());
+            BOOST_TEST(!peer.machine.facts().durable);
+            BOOST_TEST(incarnation(peer.machine.facts()).empty());
+        }
+    }
+    conversation peer{{}};
+    peer.sends({"HELLO 3"})
+        .replies({hello_ok, ok, ok, noauth})
+        .has_failed(server_error::noauth, "NOAUTH Authentication required.");
+}
+
+BOOST_AUTO_TEST_CASE(believes_in_durability_only_when_told_all_of_it)
+{
+    auto const durable = [](std::string const& info, std::string_view settings) {
+        conversation peer{{}};
+        peer.sends({"HELLO 3"}).replies({hello_ok, ok, ok, as_reply("$", info), settings}).is_ready(3);
+        return peer.machine.facts().durable;
+    };
+    std::string const no_aof = "run_id:abc\r\nrole:master\r\nuptime_in_seconds:1\r\naof_enabled:0\r\n";
+    BOOST_TEST(durable(plain_info, always_fsync));
+    BOOST_TEST(!durable(no_aof, always_fsync));
+    BOOST_TEST(!durable(plain_info, no_config));
+    BOOST_TEST(!durable(plain_info, "%1\r\n+appendfsync\r\n+always\r\n"));
+    BOOST_TEST(!durable(plain_info, "%1\r\n+no-appendfsync-on-rewrite\r\n+no\r\n"));
+    BOOST_TEST(
+        !durable(plain_info, "%2\r\n+appendfsync\r\n+everysec\r\n+no-appendfsync-on-rewrite\r\n+no\r\n"));
+    BOOST_TEST(
+        !durable(plain_info, "%2\r\n+appendfsync\r\n+always\r\n+no-appendfsync-on-rewrite\r\n+yes\r\n"));
+}
+
+BOOST_AUTO_TEST_CASE(takes_the_worse_of_what_hello_and_info_say)
+{
+    constexpr std::string_view replica = "%2\r\n+role\r\n+replica\r\n+mode\r\n+cluster\r\n";
+    for (auto const answer : {no_info, std::string_view{plain_reply}}) {
+        conversation peer{{}};
+        peer.sends({"HELLO 3"}).replies({replica, ok, ok, answer}).replies({no_config}).is_ready(2);
+        BOOST_TEST(peer.machine.facts().replica);
+        BOOST_TEST(peer.machine.facts().cluster);
+    }
+    conversation old{{.protocol = 2}};
+    auto const info = as_reply("$", "run_id:a\r\nrole:slave\r\nuptime_in_seconds:1\r\ncluster_enabled:1\r\n");
+    old.sends({"PING"}).replies({"+PONG\r\n", ok, ok, info}).replies({no_config}).is_ready(2);
+    BOOST_TEST(old.machine.facts().replica);
+    BOOST_TEST(old.machine.facts().cluster);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,161 @@
+#include "redis/info.hpp"
+#include "redis/resp_parser.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <string_view>
+
+using namespace redlock::redis;
+using namespace std::chrono_literals;
+
+namespace {
+
+// What Redis 7.0.15 said, shortened by lines that nobody reads.
+constexpr std::string_view real =
+    "# Server\r\nredis_version:7.0.15\r\nredis_git_sha1:00000000\r\nredis_mode:standalone\r\n"
+    "run_id:42015200fd5d002af72003038bd15cbfcf4e8bf2\r\ntcp_port:0\r\nuptime_in_seconds:81\r\nuptime_in_days:"
+    "0\r\n"
+    "executable:/usr/bin/redis:server\r\nconfig_file:\r\n\r\n# "
+    "Memory\r\nmaxmemory:0\r\nmaxmemory_human:0B\r\n"
+    "maxmemory_policy:noeviction\r\n\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\naof_enabled:0\r\n"
+    "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+    "master_replid:10108217a8393ee207d2829b086ca580423918c8\r\n"
+    "master_replid2:0000000000000000000000000000000000000000\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n";
+
+constexpr std::string_view least = "run_id:a\r\nuptime_in_seconds:1\r\nrole:master\r\n";
+
+std::optional<server_info> with(std::string const& line)
+{
+    return parse_info(std::string(least) + line + "\r\n");
+}
+
+append_settings settings(std::string_view wire)
+{
+    resp_parser parser;
+    parser.next(wire);
+    return read_append_settings(body(parser.message()));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(info_)
+
+BOOST_AUTO_TEST_CASE(reads_what_a_server_says)
+{
+    auto const info = parse_info(real);
+    BOOST_TEST_REQUIRE(info.has_value());
+    BOOST_TEST(info->version == "7.0.15");
+    BOOST_TEST(info->run_id == "42015200fd5d002af72003038bd15cbfcf4e8bf2");
+    BOOST_TEST((info->uptime == 81s));
+    BOOST_TEST(info->replid == "10108217a8393ee207d2829b086ca580423918c8");
+    BOOST_TEST(info->replid2.empty());
+    BOOST_TEST(!info->replica);
+    BOOST_TEST(!info->loading);
+    BOOST_TEST(!info->cluster);
+    BOOST_TEST(!info->may_evict);
+    BOOST_TEST(!info->aof);
+}
+
+BOOST_AUTO_TEST_CASE(reads_every_fact)
+{
+    BOOST_TEST(with("loading:1")->loading);
+    BOOST_TEST(with("cluster_enabled:1")->cluster);
+    BOOST_TEST(with("aof_enabled:1")->aof);
+    BOOST_TEST(with("master_replid2:8a")->replid2 == "8a");
+    for (std::string const role : {"slave", "replica", "active-replica", "sentinel"})
+        BOOST_TEST(parse_info("run_id:a\nuptime_in_seconds:1\nrole:" + role)->replica, role);
+    BOOST_TEST(!parse_info(least)->replica);
+    BOOST_TEST(parse_info(least)->replid.empty());
+}
+
+BOOST_AUTO_TEST_CASE(eviction_needs_a_limit_and_a_policy)
+{
+    struct row {
+        std::string_view memory;
+        std::string_view policy;
+        bool may_evict;
+    };
+    for (auto const& [memory, policy, may_evict] :
+         {row{"0", "allkeys-lru", false}, row{"1", "noeviction", false}, row{"1", "allkeys-lru", true},
+          row{"9", "volatile-ttl", true}}) {
+        auto const lines = "maxmemory:" + std::string(memory) + "\r\nmaxmemory_policy:" + std::string(policy);
+        BOOST_TEST(with(lines)->may_evict == may_evict, lines);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tolerates_forks_and_lines_it_does_not_know)
+{
+    // Valkey writes its own version beside redis_version, KeyDB other lines and sections.
+    for (std::string const line :
+         {"server_name:valkey", "valkey_version:8.0.1", "# Keydb", "variant:pro", "no colon", ":",
+          "run_id_of:x y", "ROLE:slave", "", "\r", "loading_start_time:x"}) {
+        auto const info = with(line);
+        BOOST_TEST_REQUIRE(info.has_value(), line);
+        BOOST_TEST(!info->replica);
+        BOOST_TEST(info->run_id == "a");
+    }
+    BOOST_TEST(
+        parse_info("run_id:a\nuptime_in_seconds:1\nrole:master").has_value()); // no CR, no last line end
+    BOOST_TEST(with("redis_version:6\x1b[31m" + std::string(500, '.'))->version.size() <= 200U);
+}
+
+BOOST_AUTO_TEST_CASE(half_of_the_facts_are_none)
+{
+    BOOST_TEST(!parse_info("").has_value());
+    BOOST_TEST(!parse_info("uptime_in_seconds:1\r\nrole:master\r\n").has_value());
+    BOOST_TEST(!parse_info("run_id:a\r\nrole:master\r\n").has_value());
+    BOOST_TEST(!parse_info("run_id:a\r\nuptime_in_seconds:1\r\n").has_value());
+    BOOST_TEST(!parse_info(std::string(least) + std::string(longest_info, 'x')).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(refuses_lines_that_no_server_writes)
+{
+    for (std::string const line :
+         {"run_id:", "run_id:a b", "run_id:a:b", "run_id:\x01", "uptime_in_seconds:", "uptime_in_seconds:-1",
+          "uptime_in_seconds: 1", "uptime_in_seconds:1s", "uptime_in_seconds:99999999999999999999",
+          "role:", "loading:", "loading:2", "cluster_enabled:yes", "aof_enabled:on",
+          "master_replid:", "master_replid2:?", "maxmemory:1gb", "maxmemory:-1"})
+        BOOST_TEST(!with(line).has_value(), line);
+    BOOST_TEST(!with("run_id:" + std::string(65, 'a')).has_value());
+    BOOST_TEST(with("run_id:" + std::string(64, 'a')).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_absurd_uptime_does_not_overflow)
+{
+    for (std::string const seconds : {"9223372036854775807", "18446744073709551615"}) {
+        auto const uptime = with("uptime_in_seconds:" + seconds)->uptime;
+        BOOST_TEST((uptime > 99 * 365 * 24h && uptime < 101 * 366 * 24h));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(reads_append_settings_from_maps_and_arrays)
+{
+    BOOST_TEST(settings("%1\r\n+appendfsync\r\n+always\r\n").fsync_always);
+    BOOST_TEST(settings("*2\r\n+appendfsync\r\n+always\r\n").fsync_always);
+    BOOST_TEST(!settings("*2\r\n+appendfsync\r\n+everysec\r\n").fsync_always);
+    BOOST_TEST(!settings("*2\r\n+no-appendfsync-on-rewrite\r\n+no\r\n").pauses_on_rewrite);
+    BOOST_TEST(settings("*2\r\n+no-appendfsync-on-rewrite\r\n+yes\r\n").pauses_on_rewrite);
+    BOOST_TEST(!settings("|1\r\n+a\r\n+b\r\n%2\r\n:1\r\n_\r\n+no-appendfsync-on-rewrite\r\n+no\r\n")
+                    .pauses_on_rewrite);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_told_is_not_durable)
+{
+    for (std::string_view const wire : {"*0\r\n", "+OK\r\n", "_\r\n", "*1\r\n+appendfsync\r\n",
+                                        "*1\r\n*2\r\n+appendfsync\r\n+always\r\n"}) {
+        BOOST_TEST(!settings(wire).fsync_always);
+        BOOST_TEST(settings(wire).pauses_on_rewrite);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_incarnation_is_process_and_history)
+{
+    server_facts facts;
+    BOOST_TEST(incarnation(facts).empty());
+    facts.info = parse_info(real);
+    BOOST_TEST(incarnation(facts) ==
+               "42015200fd5d002af72003038bd15cbfcf4e8bf2:10108217a8393ee207d2829b086ca580423918c8");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

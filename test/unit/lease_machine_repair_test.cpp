@@ -1,0 +1,81 @@
+#include "lease_machine_script.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock::test;
+
+namespace {
+
+constexpr lease_terms fenced{.ttl = 9s, .slack = 900ms, .fenced = true};
+constexpr lease_terms fenced_tolerant{.ttl = 9s, .slack = 900ms, .tolerate_suspect = true, .fenced = true};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(lease_repair)
+
+BOOST_AUTO_TEST_CASE(a_repaired_node_counts_before_the_old_deadline)
+{
+    lease l(fenced, 3, "12");
+    BOOST_TEST(l.machine.votes() == 2U);
+    BOOST_TEST(l.round(3000ms, "0r 1m") == ".E");
+    BOOST_TEST(l.machine.votes() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(after_the_old_deadline_only_unbroken_ownership_counts)
+{
+    struct {
+        char const* script;
+        char const* expected;
+    } const rows[] = {{"0r 1m", ".F"}, {"0r 1r", ".F"}, {"0m 1m", ".E"}};
+    for (auto const& r : rows) {
+        lease l(fenced_tolerant);
+        BOOST_TEST(l.due(8908ms) == 'S');
+        BOOST_TEST(l.round(8950ms, r.script) == r.expected, r.script);
+    }
+    lease begun_before(fenced_tolerant);
+    BOOST_TEST(begun_before.round(8900ms, "0r 1m", 8950ms) == ".F");
+}
+
+BOOST_AUTO_TEST_CASE(a_plain_lease_repairs_nothing)
+{
+    lease l;
+    BOOST_TEST(l.round(3000ms, "0r 1m 2f") == "..F");
+}
+
+/// The fence says that nobody was granted since; a plain lease has only its memory for that.
+BOOST_AUTO_TEST_CASE(a_fenced_lease_needs_no_memory_of_its_holders)
+{
+    lease with_fence(fenced, 3, "01");
+    BOOST_TEST(with_fence.round(3000ms, "2m 1m") == ".E");
+    lease without(nine_seconds, 3, "01");
+    BOOST_TEST(without.round(3000ms, "0f 2m 1m") == ".F.");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(lease_votes)
+
+BOOST_AUTO_TEST_CASE(a_silent_node_is_missing_after_the_round_and_comes_back)
+{
+    lease l;
+    BOOST_TEST(l.machine.votes() == 3U);
+    BOOST_TEST(l.round(3000ms, "0m 1m") == ".E");
+    BOOST_TEST(l.machine.votes() == 3U); // the third has not been given up yet
+    BOOST_TEST(l.round(6000ms, "0m") == ".");
+    BOOST_TEST(l.machine.votes() == 2U);
+    BOOST_TEST(l.answers("1m 2m", 6000ms) == "E.");
+    BOOST_TEST(l.machine.votes() == 3U); // its late answer
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_runs_out_of_time_drops_the_silent)
+{
+    lease l;
+    BOOST_TEST(l.round(3000ms, "0m") == ".");
+    BOOST_TEST((l.machine.time_out(at(3500ms)) == lease_machine::outcome::failed));
+    BOOST_TEST(l.machine.votes() == 1U);
+    BOOST_TEST((l.machine.time_out(at(3500ms)) == lease_machine::outcome::pending));
+    BOOST_TEST(l.round(4000ms, "0m 1m") == ".E"); // known as holders all the same (rule H5)
+    BOOST_TEST(l.machine.votes() == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
