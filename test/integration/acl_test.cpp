@@ -1,6 +1,7 @@
 #include "attempt.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
+#include <redlock/fenced_mutex.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -17,6 +18,9 @@ using redlock::server_error;
 
 constexpr char const* needed[] = {"+set",  "+get",     "+del",  "+pexpire",
                                   "+eval", "+evalsha", "+info", "+config|get"};
+
+constexpr char const* needed_when_fenced[] = {"+set",  "+get",  "+del",     "+pexpire", "+mget",      "+pttl",
+                                              "+time", "+eval", "+evalsha", "+info",    "+config|get"};
 
 /// The documented minimum, less one.
 std::string rights_without(std::string const& missing)
@@ -69,6 +73,7 @@ asio::awaitable<void> note(life& into, redlock::client& locks, Step step)
         into.complaint = locks.nodes().at(0).detail;
 }
 
+template <class Lock = redlock::mutex>
 life live(redlock::config const& settings)
 {
     life seen;
@@ -76,7 +81,7 @@ life live(redlock::config const& settings)
     redlock::client locks(context.get_executor(), settings);
     run(context, [&]() -> asio::awaitable<void> {
         for (char const* const name : {"first", "second"}) {
-            redlock::mutex lock(locks, name, unhurried_lock());
+            Lock lock(locks, name, unhurried_lock());
             boost::system::error_code ec;
             redlock::lease held = co_await lock.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
             seen.results.push_back(ec);
@@ -112,6 +117,18 @@ constexpr missing_right rows[] = {
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(access_rules)
+
+BOOST_AUTO_TEST_CASE(the_documented_minimum_of_fenced_locks_is_enough)
+{
+    std::string rights = "~lock:* resetchannels -@all";
+    for (char const* const right : needed_when_fenced)
+        rights += std::string(" ") + right;
+    guarded_server const guarded(rights);
+    life const seen = live<redlock::fenced_mutex>(guarded.settings());
+    BOOST_TEST(seen.results.size() == 6U);
+    for (auto const& ec : seen.results)
+        BOOST_TEST(!ec, ec.message() << "; " << seen.complaint);
+}
 
 BOOST_AUTO_TEST_CASE(the_documented_minimum_is_enough)
 {
