@@ -109,8 +109,8 @@ private:
         std::string_view const name = request_.arguments[0];
         if (is(name, "SET"))
             out_ += "+OK\r\n";
-        else if (is(name, "EVALSHA") || is(name, "EVAL"))
-            out_ += ":1\r\n";
+        else if (is(name, "EVALSHA") || is(name, "EVAL")) // the one with two keys asks for the marker
+            out_ += request_.count > 2 && request_.arguments[2] == "2" ? ":0\r\n" : ":1\r\n";
         else
             answer_setup(name);
     }

@@ -43,12 +43,13 @@ redlock::config configuration(setup const& what)
 struct load {
     explicit load(setup const& wanted) : what{wanted}, gauge{wanted} {}
 
-    [[nodiscard]] redlock::mutex lock(unsigned slot)
+    template <class Lock = redlock::mutex>
+    [[nodiscard]] Lock lock(unsigned slot)
     {
         redlock::lock_options options;
         options.ttl = 10s;
         options.renew = true;
-        return redlock::mutex{locks, resource_name(what.run_number, slot), options};
+        return Lock{locks, resource_name(what.run_number, slot), options};
     }
 
     setup const& what;
@@ -59,11 +60,18 @@ struct load {
 };
 
 struct with_default_token {
+    using lock_type = redlock::mutex;
     static auto acquire(redlock::mutex& lock) { return lock.acquire(); }
     static auto release(redlock::lease& lease) { return lease.release(); }
 };
 
+/// T13: what the tokens cost.
+struct with_fence : with_default_token {
+    using lock_type = redlock::fenced_mutex;
+};
+
 struct with_deferred {
+    using lock_type = redlock::mutex;
     static auto acquire(redlock::mutex& lock) { return lock.acquire(asio::deferred); }
     static auto release(redlock::lease& lease) { return lease.release(asio::deferred); }
 };
@@ -71,7 +79,7 @@ struct with_deferred {
 template <class How>
 asio::awaitable<void> cycles(load& shared, unsigned slot)
 {
-    auto lock = shared.lock(slot);
+    auto lock = shared.lock<typename How::lock_type>(slot);
     bool const tells_latency = meter::tells_latency(slot);
     meter::clock::time_point started;
     while (!shared.stopping) {
@@ -265,7 +273,8 @@ std::vector<contestant> library_contestants()
 {
     return {{"awaitable", &run<in_coroutines<with_default_token>>},
             {"deferred", &run<in_coroutines<with_deferred>>},
-            {"callback", &run<in_callbacks>}};
+            {"callback", &run<in_callbacks>},
+            {"fenced", &run<in_coroutines<with_fence>>}};
 }
 
 lease_holder library_lease_holder()

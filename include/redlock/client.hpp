@@ -19,7 +19,7 @@ namespace redlock {
 namespace lock {
 class engine;
 struct lock_access;
-}
+} // namespace lock
 
 /// The N nodes, one pipelined connection to each, and all that is held or waited for through them.
 ///

@@ -32,7 +32,8 @@ struct reconnect_settings {
 struct health_settings {
     /// A connection with an unanswered command for this long is given up and made again.
     std::chrono::milliseconds response_timeout{1'000};
-    /// While leases or waiters exist, a connection idle for this long is asked PING; zero: never.
+    /// While leases or waiters exist, a connection is asked TIME this often: is it alive, and has the server's clock been
+    /// set forward (see `admission_settings`)? Zero: never.
     std::chrono::milliseconds check_interval{2'000};
     bool keep_alive = true; ///< TCP keep-alive
 };
@@ -40,7 +41,8 @@ struct health_settings {
 /// Which nodes may vote. Whenever a connection is made, a node is asked who it is, how old and how it is set up. A
 /// replica, a node that is still loading, and a second name of a node that votes already are always refused. A node that
 /// may have lost keys is *quarantined*: it stays connected, but neither votes nor extends until a key that it lost could
-/// not live any more.
+/// not live any more. So is one whose wall clock was set forward by more than the smallest slack of any lock made on this
+/// client: the keys on it may expire while their locks are held.
 struct admission_settings {
     /// The largest ttl + slack of any lock that *any* client has on these nodes. A quarantine lasts 1.01 times as long, or
     /// as the longest lock made on this client asks for, whichever is longer. Zero: this client's locks are the longest.
@@ -55,6 +57,10 @@ struct admission_settings {
     /// win a majority while the first still holds the lock. Right only where a restart cannot lose what was answered, or
     /// never takes less time than the longest ttl + slack.
     bool trust_restarted_nodes = false;
+    /// No quarantine for a server whose clock was set forward. Risk: the keys on it expire early by as much, and a second
+    /// owner can win a majority while the first still holds the lock. Right only where clocks are never set while servers
+    /// run, and what looks like it is the client's own clock, as after a pause of its virtual machine.
+    bool trust_server_clocks = false;
 };
 
 /// A client's settings. Everything has a default but `nodes`. Read once, by the client's constructor.

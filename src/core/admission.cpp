@@ -51,6 +51,19 @@ acquaintance successor(node_facts const& facts, acquaintance const& earlier, ins
     return met;
 }
 
+/// Whoever trusts in restarts trusts in what is on the disk, where keys stand with the date at which they expire: a step
+/// of the clock is not undone by one.
+acquaintance trusted(node_facts const& facts, acquaintance const& earlier)
+{
+    using event = acquaintance::event;
+    if (earlier.last != event::set_forward)
+        return identity(facts, event::started);
+    acquaintance met = earlier;
+    met.run_id = facts.run_id;
+    met.replid = facts.replid;
+    return met;
+}
+
 } // namespace
 
 std::optional<refusal> refuse(node_facts const& facts, admission_terms const& terms)
@@ -72,7 +85,7 @@ acquaintance meet(node_facts const& facts, acquaintance const& earlier, instant 
     if (facts.run_id.empty()) // it told nothing: what was known stays known, until it tells again
         return earlier;
     if (terms.trust_restarted_nodes)
-        return identity(facts, acquaintance::event::started);
+        return trusted(facts, earlier);
     if (!earlier.met())
         return newcomer(facts, terms, now);
     if (facts.run_id != earlier.run_id)
@@ -82,6 +95,15 @@ acquaintance meet(node_facts const& facts, acquaintance const& earlier, instant 
     // Its data were another server's meanwhile: writes of ours were thrown away, whatever is on its disk.
     acquaintance changed = identity(facts, acquaintance::event::changed_history);
     changed.whole_since = now;
+    return changed;
+}
+
+acquaintance set_forward(acquaintance const& known, duration by, instant now)
+{
+    acquaintance changed = known;
+    changed.last = acquaintance::event::set_forward;
+    changed.whole_since = now;
+    changed.forward = by;
     return changed;
 }
 

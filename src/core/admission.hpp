@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-/// May this node vote? (docs/protocol.md, rules N2 to N6)
+/// May this node vote? (docs/protocol.md, rules N2 to N7)
 namespace redlock::core {
 
 /// What a server tells of itself when a connection begins. Without a run id it told nothing of its history.
@@ -28,6 +28,7 @@ struct admission_terms {
     bool trust_restarted_nodes = false;
     bool allow_cluster_node = false;
     bool allow_eviction = false;
+    bool trust_server_clocks = false;
 };
 
 enum class refusal : std::uint8_t { replica, loading, cluster_node, evicting };
@@ -38,13 +39,14 @@ enum class refusal : std::uint8_t { replica, loading, cluster_node, evicting };
 /// What a client knows of the server behind one endpoint.
 struct acquaintance {
     /// What happened last to its data, as far as the client can tell.
-    enum class event : std::uint8_t { started, restarted, replaced, changed_history };
+    enum class event : std::uint8_t { started, restarted, replaced, changed_history, set_forward };
 
     std::string run_id{}; ///< empty: never met
     std::string replid{};
     event last = event::started;
-    /// Keys set before this may be lost. Nothing: none can be.
+    /// Keys set before this may be lost, or have expired too early. Nothing: none can be.
     std::optional<instant> whole_since{};
+    duration forward{}; ///< by how much its clock was set forward, where that was the last event
 
     [[nodiscard]] bool met() const { return !run_id.empty(); }
 };
@@ -55,6 +57,9 @@ struct acquaintance {
 /// the clock: where the client itself heard of the life before, this one cannot be older than that.
 [[nodiscard]] acquaintance meet(node_facts const&, acquaintance const& earlier, instant heard,
                                 admission_terms const&, instant now);
+
+/// Its clock was set forward, by more than the keys on it allow for: those that it has now may expire too early.
+[[nodiscard]] acquaintance set_forward(acquaintance const&, duration by, instant now);
 
 /// How long a node that may have lost keys must not vote: longer than any of them could have lived, with the allowance
 /// for clocks that run at different rates.

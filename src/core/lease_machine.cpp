@@ -81,9 +81,12 @@ std::optional<instant> lease_machine::next_due() const
     return renewal_planned() && !extending_ ? earlier(sent_ + renew_after_, end) : end;
 }
 
-void lease_machine::late_grant(unsigned node)
+/// After the deadline others may have come and gone on that node before our vote was executed there: then its key
+/// proves nothing, however long it is known before a round (rule H5).
+void lease_machine::late_grant(unsigned node, instant now)
 {
-    holders_.insert(node);
+    if (!reached(deadline(), now) || !applies(rule::nothing_is_learned_after_the_deadline))
+        holders_.insert(node);
     seen_.insert(node);
     confirmed_.insert(node);
 }
@@ -100,14 +103,12 @@ lease_machine::outcome lease_machine::answer(unsigned node, extension_answer sai
 {
     if (over() && applies(rule::the_end_is_final))
         return outcome::failed;
-    if (ended(now) &&
-        applies(
-            rule::
-                the_deadline_is_final)) { // nobody has looked at the clock in time: what is over stays over (rule H7)
+    // Nobody has looked at the clock in time: what is over stays over (rule H7).
+    if (ended(now) && applies(rule::the_deadline_is_final)) {
         phase_ = lease_phase::lost;
         return outcome::lost;
     }
-    note(node, said);
+    note(node, said, now);
     if (!extending_)
         return outcome::pending;
     round_.answers.record(node, judge(node, said));
@@ -116,10 +117,10 @@ lease_machine::outcome lease_machine::answer(unsigned node, extension_answer sai
     return settle(now);
 }
 
-void lease_machine::note(unsigned node, extension_answer said)
+void lease_machine::note(unsigned node, extension_answer said, instant now)
 {
     if (said == extension_answer::mine || said == extension_answer::repaired)
-        return late_grant(node);
+        return late_grant(node, now);
     seen_.erase(node);
     if (said == extension_answer::not_mine && applies(rule::lost_keys_are_forgotten))
         holders_.erase(node);

@@ -52,7 +52,7 @@ public:
     [[nodiscard]] outcome time_out(instant now);
 
     /// A vote granted to this lease's attempt that arrived after its verdict.
-    void late_grant(unsigned node);
+    void late_grant(unsigned node, instant now);
 
     /// True when the lease was still ours to give up.
     bool release();
@@ -77,7 +77,7 @@ private:
     [[nodiscard]] instant grace_ends() const;
     [[nodiscard]] bool ended(instant now) const;
     [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
-    void note(unsigned node, extension_answer);
+    void note(unsigned node, extension_answer, instant now);
     [[nodiscard]] vote judge(unsigned node, extension_answer) const;
     [[nodiscard]] bool counts(instant now) const;
     [[nodiscard]] outcome settle(instant now);

@@ -17,6 +17,7 @@ enum class rule : std::uint8_t {
     boot_clock_counts,
     raw_clock_counts,
     own_late_votes_prove_nothing,
+    nothing_is_learned_after_the_deadline,
     extension_within_its_validity,
     extension_counts_from_its_sending,
     repair_before_the_old_deadline,

@@ -65,6 +65,9 @@ private:
     void expect_within_node_timeout();
     [[nodiscard]] core::attempt::step read(unsigned node, std::uint32_t tag, redis::resp_node const&,
                                            node_report&);
+    [[nodiscard]] core::attempt::step read_vote(unsigned node, bool may_repeat, redis::resp_node const&,
+                                                node_report&);
+    [[nodiscard]] core::attempt::step read_raise(unsigned node, bool may_repeat, redis::resp_node const&);
     void follow(core::attempt::step);
     void attempt_timed_out();
     void won();
@@ -82,6 +85,11 @@ private:
     [[nodiscard]] std::uint32_t tag(purpose p, redis::script_form form) const
     {
         return number_ << 2U | static_cast<std::uint32_t>(p) << 1U | static_cast<std::uint32_t>(form);
+    }
+    [[nodiscard]] static purpose purpose_of(std::uint32_t t) { return static_cast<purpose>(t >> 1U & 1U); }
+    [[nodiscard]] static redis::script_form form_of(std::uint32_t t)
+    {
+        return static_cast<redis::script_form>(t & 1U);
     }
     [[nodiscard]] bool current(std::uint32_t t) const { return (t ^ number_ << 2U) < 4; }
     [[nodiscard]] bool may_retry(errc cause) const;

@@ -1,5 +1,7 @@
 #include "lock/admissions.hpp"
 
+#include "core/validity.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -35,18 +37,6 @@ net::failure to_failure(core::refusal why)
             "admission_settings::allow_eviction"};
 }
 
-std::string to_words(core::acquaintance::event what)
-{
-    using event = core::acquaintance::event;
-    switch (what) {
-    case event::started: return "started";
-    case event::restarted: return "restarted";
-    case event::replaced: return "replaced by another server";
-    case event::changed_history: break;
-    }
-    return "re-synchronised or promoted";
-}
-
 /// "2.1 s"
 std::string seconds(core::duration time)
 {
@@ -54,17 +44,38 @@ std::string seconds(core::duration time)
     return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
 }
 
+std::string to_words(core::acquaintance const& known)
+{
+    using event = core::acquaintance::event;
+    switch (known.last) {
+    case event::started: return "started";
+    case event::restarted: return "restarted";
+    case event::replaced: return "replaced by another server";
+    case event::set_forward: // what is certain is a little less than the step
+        return "its clock was set forward by " + seconds(known.forward + std::chrono::milliseconds{50});
+    case event::changed_history: break;
+    }
+    return "re-synchronised or promoted";
+}
+
+/// No lock was made yet: the smallest default counts.
+constexpr core::duration unknown_slack{-1};
+
 } // namespace
 
 admissions::admissions(client_settings const& settings)
     : terms_(settings.admission), names_(settings.names), longest_(settings.longest_ttl.count()),
-      judged_for_(longest_), records_(settings.names.size())
+      smallest_slack_(unknown_slack.count()), judged_for_(longest_), records_(settings.names.size())
 {}
 
-void admissions::expect_keys(core::duration ttl)
+void admissions::expect_keys(core::duration ttl, core::duration slack)
 {
     auto known = longest_.load(std::memory_order_relaxed);
     while (known < ttl.count() && !longest_.compare_exchange_weak(known, ttl.count()))
+        ;
+    auto smallest = smallest_slack_.load(std::memory_order_relaxed);
+    while ((smallest == unknown_slack.count() || smallest > slack.count()) &&
+           !smallest_slack_.compare_exchange_weak(smallest, slack.count()))
         ;
 }
 
@@ -84,15 +95,50 @@ std::optional<net::failure> admissions::objection(unsigned node, net::node const
     core::node_facts const facts = to_core(told.facts());
     record& its = records_[node];
     its.known = core::meet(facts, its.known, told.heard(), terms_, now);
+    (void)set_forward(its, told, now);
     its.votes_as.clear();
     if (auto refused = refusal(node, facts))
         return refused;
     its.votes_as = facts.run_id;
+    return quarantine(its, now);
+}
+
+std::optional<net::failure> admissions::clock_objection(unsigned node, net::node const& told,
+                                                        core::instant now)
+{
+    record& its = records_[node];
+    return set_forward(its, told, now) ? quarantine(its, now) : std::nullopt;
+}
+
+std::optional<net::failure> admissions::quarantine(record const& its, core::instant now) const
+{
     auto const end = core::quarantined_until(its.known, quarantine_length(), now);
     if (!end)
         return {};
-    return net::failure{node_result::quarantined, server_error::none, to_words(its.known.last),
+    return net::failure{node_result::quarantined, server_error::none, to_words(its.known),
                         *its.known.whole_since, *end};
+}
+
+/// Another process may run on another machine, whose clock says nothing of this one's.
+bool admissions::set_forward(record& its, net::node const& told, core::instant now)
+{
+    auto const& reading = told.server_time();
+    if (terms_.trust_server_clocks || !reading)
+        return false;
+    std::string const run_id = told.facts().info ? told.facts().info->run_id : std::string();
+    if (its.clock_of != run_id)
+        its.clock = {};
+    its.clock_of = run_id;
+    auto const smallest = smallest_slack_.load(std::memory_order_relaxed);
+    core::duration const allowed =
+        smallest == unknown_slack.count() ? core::default_slack({}) : core::duration{smallest};
+    core::duration const forward =
+        its.clock.observe(reading->theirs, reading->sent, reading->received, quarantine_length());
+    if (forward <= allowed)
+        return false;
+    its.clock.settle();
+    its.known = core::set_forward(its.known, forward, now);
+    return true;
 }
 
 std::optional<net::failure> admissions::refusal(unsigned node, core::node_facts const& facts) const
@@ -117,13 +163,16 @@ std::optional<unsigned> admissions::same_server(unsigned node, std::string const
     return {};
 }
 
-std::string_view admissions::blind_spot(net::node const& node)
+std::string_view admissions::blind_spot(net::node const& node) const
 {
+    bool const timeless = !node.facts().time && !terms_.trust_server_clocks;
     if (node.facts().info)
-        return {};
-    return "INFO is not permitted, or tells too little: restarts, eviction and a second name of one server "
-           "are not "
-           "noticed";
+        return timeless ? "TIME is not permitted: steps of its clock are not noticed" : "";
+    return timeless
+               ? "INFO is not permitted, or tells too little, and TIME is not: restarts, eviction, a second "
+                 "name of one server and steps of its clock are not noticed"
+               : "INFO is not permitted, or tells too little: restarts, eviction and a second name of one "
+                 "server are not noticed";
 }
 
 bool admissions::first_mention(unsigned node)

@@ -179,7 +179,8 @@ client_settings check(config const& settings)
     checked.admission = {.assume_fresh = settings.assume_fresh,
                          .trust_restarted_nodes = settings.admission.trust_restarted_nodes,
                          .allow_cluster_node = settings.admission.allow_cluster_node,
-                         .allow_eviction = settings.admission.allow_eviction};
+                         .allow_eviction = settings.admission.allow_eviction,
+                         .trust_server_clocks = settings.admission.trust_server_clocks};
     checked.longest_ttl = settings.admission.longest_ttl;
     checked.key_prefix = settings.key_prefix;
     checked.watcher = settings.observer;

@@ -159,7 +159,7 @@ void engine::tell_node(unsigned node, bool news)
     node_state const now = states_[node];
     net::failure why = nodes_[node]->last_failure();
     bool mention = now != node_state::ready;
-    if (!mention && (why.detail = admissions::blind_spot(*nodes_[node])).size() != 0)
+    if (!mention && (why.detail = admissions_.blind_spot(*nodes_[node])).size() != 0)
         mention = admissions_.first_mention(node);
     table_.enter(node, now, why);
     observer* const o = watcher();
@@ -173,6 +173,11 @@ void engine::tell_node(unsigned node, bool news)
 std::optional<net::failure> engine::objection(unsigned node)
 {
     return admissions_.objection(node, *nodes_[node], loop_.now());
+}
+
+std::optional<net::failure> engine::clock_objection(unsigned node)
+{
+    return admissions_.clock_objection(node, *nodes_[node], loop_.now());
 }
 
 void engine::compensate(std::shared_ptr<lock_state> const& lock, nonce const& owner, core::instant expires)

@@ -38,8 +38,8 @@ public:
     [[nodiscard]] net::any_io_executor const& executor() const { return loop_.executor(); }
     [[nodiscard]] client_settings const& settings() const { return settings_; }
     [[nodiscard]] std::vector<node_status> nodes() const { return table_.rows(); }
-    /// A lock was made whose keys live this long: nodes that are younger must not vote (docs/protocol.md, rule N4).
-    void expect_keys(core::duration ttl) { admissions_.expect_keys(ttl); }
+    /// A lock was made whose keys live this long, of which so much is slack (docs/protocol.md, rules N4 and N7).
+    void expect_keys(core::duration ttl, core::duration slack) { admissions_.expect_keys(ttl, slack); }
     [[nodiscard]] block_cache& lease_blocks() { return lease_blocks_; }
 
     /// Runs `work(engine&)` here if this is the executor, there otherwise.
@@ -111,6 +111,7 @@ private:
 
     void on_node_changed(unsigned node) override;
     std::optional<net::failure> objection(unsigned node) override;
+    std::optional<net::failure> clock_objection(unsigned node) override;
     void tell_node(unsigned node, bool news);
     void pay_debts(unsigned node);
     void watch();

@@ -45,7 +45,7 @@ lock_state::lock_state(std::shared_ptr<engine> owner, std::string its_name, lock
                  ? fence_of(client->settings().key_prefix + name, its_options, client->settings())
                  : nullptr)
 {
-    client->expect_keys(key_ttl);
+    client->expect_keys(key_ttl, terms.slack);
 }
 
 void lock_state::publish(std::vector<node_report>& rows)

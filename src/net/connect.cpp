@@ -1,7 +1,6 @@
 #include "net/connect.hpp"
 
 #include "net/tls.hpp"
-#include "redis/resp_parser.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -18,10 +17,10 @@ namespace redlock::net {
 
 namespace asio = boost::asio;
 
-connector::connector(asio::any_io_executor const& executor, std::shared_ptr<peer const> to,
-                     connect_listener& listener)
-    : peer_(std::move(to)), listener_(&listener), executor_(executor), resolver_(executor), timer_(executor),
-      deadline_(std::chrono::steady_clock::now() + peer_->connect_timeout)
+connector::connector(asio::any_io_executor const& executor, clock_reader clock,
+                     std::shared_ptr<peer const> to, connect_listener& listener)
+    : peer_(std::move(to)), listener_(&listener), executor_(executor), clock_(clock), resolver_(executor),
+      timer_(executor), deadline_(std::chrono::steady_clock::now() + peer_->connect_timeout)
 {}
 
 void connector::start()
@@ -107,7 +106,7 @@ asio::awaitable<void> connector::run()
         co_return;
     ++phase_;
     timer_.cancel();
-    std::exchange(listener_, nullptr)->on_connected(std::exchange(stream_, nullptr), std::move(facts_));
+    std::exchange(listener_, nullptr)->on_connected(std::exchange(stream_, nullptr), std::move(told_));
 }
 
 /// Numeric hosts never meet the resolver, whose one thread a hung name server can hold up for every node.
@@ -185,35 +184,43 @@ asio::awaitable<bool> connector::secure()
     co_return !ec;
 }
 
+/// Fails if so.
+bool connector::unreadable(error_code ec, redis::parse_status status, std::string_view what)
+{
+    if (ec)
+        fail_secure(ec, "handshake: ");
+    else if (status == redis::parse_status::malformed)
+        fail({node_result::unreachable, server_error::none, "not a Redis server: " + std::string(what)});
+    else
+        return false;
+    return true;
+}
+
 asio::awaitable<bool> connector::introduce()
 {
     redis::handshake talk(peer_->handshake);
     redis::resp_parser parser;
     std::string input;
     char chunk[4096];
+    core::instant sent;
+    core::instant received;
     auto const attempt = stream_;
     error_code ec;
     for (auto step = redis::handshake::step::more; step == redis::handshake::step::more;) {
         std::string const output = talk.take_output();
-        if (!output.empty())
+        if (!output.empty()) {
+            sent = clock_();
             co_await attempt->write(asio::buffer(output), ec);
+        }
         auto parsed = ec ? redis::parse_result{} : parser.next(input);
         if (!ec && parsed.status == redis::parse_status::need_more) {
             std::size_t const bytes = co_await attempt->read(asio::buffer(chunk), ec);
+            received = clock_();
             input.append(chunk, bytes);
             parsed = {};
         }
-        if (!listener_)
+        if (!listener_ || unreadable(ec, parsed.status, parser.what()))
             co_return false;
-        if (ec) {
-            fail_secure(ec, "handshake: ");
-            co_return false;
-        }
-        if (parsed.status == redis::parse_status::malformed) {
-            fail({node_result::unreachable, server_error::none,
-                  "not a Redis server: " + std::string(parser.what())});
-            co_return false;
-        }
         if (parsed.status != redis::parse_status::complete)
             continue;
         if (redis::value(parser.message()).type != redis::resp_type::push)
@@ -224,7 +231,9 @@ asio::awaitable<bool> connector::introduce()
             co_return false;
         }
     }
-    facts_ = talk.facts();
+    told_.facts = talk.facts();
+    if (told_.facts.time)
+        told_.clock = {*told_.facts.time, sent, received};
     co_return true;
 }
 

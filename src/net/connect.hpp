@@ -1,8 +1,10 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "net/loop.hpp"
 #include "net/stream.hpp"
 #include "redis/handshake.hpp"
+#include "redis/resp_parser.hpp"
 #include "redis/url.hpp"
 #include <redlock/node_outcome.hpp>
 
@@ -12,7 +14,9 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::net {
@@ -38,9 +42,22 @@ struct failure {
     core::instant until{}; ///< quarantined: may vote from then on
 };
 
+/// A server has read its wall clock between two of our own moments.
+struct clock_reading {
+    core::duration theirs; ///< since 1970
+    core::instant sent;
+    core::instant received;
+};
+
+/// What a new connection has told of its server.
+struct introduction {
+    redis::server_facts facts;
+    std::optional<clock_reading> clock{}; ///< nothing where it may not be asked
+};
+
 class connect_listener {
 public:
-    virtual void on_connected(std::shared_ptr<stream>, redis::server_facts) = 0;
+    virtual void on_connected(std::shared_ptr<stream>, introduction) = 0;
     virtual void on_connect_failed(failure) = 0;
 
 protected:
@@ -51,7 +68,8 @@ protected:
 /// timeout. Tells its listener once, unless abandoned before.
 class connector : public std::enable_shared_from_this<connector> {
 public:
-    connector(boost::asio::any_io_executor const&, std::shared_ptr<peer const>, connect_listener&);
+    connector(boost::asio::any_io_executor const&, clock_reader, std::shared_ptr<peer const>,
+              connect_listener&);
 
     void start();
     void abandon();
@@ -67,6 +85,7 @@ private:
     boost::asio::awaitable<bool> introduce();
     void configure(socket&) const;
     void limit(std::chrono::steady_clock::duration, bool whole);
+    [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what);
     void fail(failure);
     void fail(error_code, std::string const& doing);
     void fail_secure(error_code, std::string const& doing);
@@ -75,11 +94,12 @@ private:
     std::shared_ptr<peer const> peer_;
     connect_listener* listener_;
     boost::asio::any_io_executor executor_;
+    clock_reader clock_;
     boost::asio::ip::tcp::resolver resolver_;
     boost::asio::steady_timer timer_;
     std::chrono::steady_clock::time_point deadline_;
     std::shared_ptr<stream> stream_;
-    redis::server_facts facts_;
+    introduction told_;
     unsigned phase_ = 0;
 };
 

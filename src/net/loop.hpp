@@ -58,6 +58,7 @@ public:
     void owned_by(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
     [[nodiscard]] any_io_executor const& executor() const { return executor_; }
+    [[nodiscard]] clock_reader clocks() const { return clock_; }
     [[nodiscard]] bool running_here() const { return running_here_(executor_); }
 
     /// The reading of this turn, never later than the truth; good for the start of something.

@@ -103,24 +103,6 @@ void node::script_worked(script s, bool known)
     known_scripts_[static_cast<int>(s)] = known;
 }
 
-void node::watch(bool watched)
-{
-    if (closed_ || std::exchange(watched_, watched) == watched)
-        return;
-    if (watched && state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
-        admit(); // no timer ran meanwhile
-    if (watched && state_ == node_state::idle)
-        connect();
-    else
-        set_timer();
-}
-
-void node::try_once()
-{
-    if (!closed_ && state_ == node_state::down && failures_ == 1)
-        connect();
-}
-
 void node::close()
 {
     closed_ = true;
@@ -146,21 +128,23 @@ void node::connect()
     in_used_ = 0;
     parser_.reset();
     std::ranges::fill(known_scripts_, false);
-    connector_ = std::make_shared<connector>(loop_.executor(), peer_, static_cast<connect_listener&>(*this));
+    connector_ = std::make_shared<connector>(loop_.executor(), loop_.clocks(), peer_,
+                                             static_cast<connect_listener&>(*this));
     connector_->start();
     enter(node_state::connecting);
 }
 
-void node::on_connected(std::shared_ptr<stream> made, redis::server_facts facts)
+void node::on_connected(std::shared_ptr<stream> made, introduction told)
 {
     loop::turn const begun(
         loop_); // finished by the next: the connector would swallow what a user's handler throws
     connector_.reset();
     stream_ = std::move(made);
-    facts_ = std::move(facts);
+    facts_ = std::move(told.facts);
+    server_time_ = told.clock;
     incarnation_ = redis::incarnation(facts_);
     std::optional<failure> const objection = listener_.objection(index_);
-    last_heard_ = heard_ = loop_.now();
+    last_heard_ = heard_ = checked_ = loop_.now();
     if (objection && objection->result != node_result::quarantined)
         return down(*objection);
     stream_->listen(*this);
@@ -181,7 +165,7 @@ void node::admit()
 }
 
 /// What waited for the connection were votes, too: all of it fails, and releases among it are owed, and paid at once.
-void node::quarantine(failure why)
+void node::quarantine(failure why, under_way what)
 {
     bool const waited = state_ == node_state::connecting;
     failure_ = std::move(why);
@@ -189,7 +173,8 @@ void node::quarantine(failure why)
     if (waited) {
         out_.clear();
         fail_all(failure_);
-    }
+    } else if (what == under_way::is_disowned)
+        disown_all();
     enter(node_state::quarantined);
     set_timer();
 }
@@ -236,44 +221,14 @@ void node::fail_all(failure const& why)
     }
 }
 
-/// What is due next in each state; of an unwatched node, nothing but a reply.
-std::optional<core::instant> node::next_due() const
+/// What was sent may have been executed, but what the answers say does not count; they are read in their order.
+void node::disown_all()
 {
-    std::optional<core::instant> due;
-    if (!awaited_.empty() && connected())
-        due = last_heard_ + terms_.response_timeout;
-    else if (watched_ && connected() && terms_.check_interval > core::duration::zero())
-        due = last_heard_ + terms_.check_interval;
-    else if (watched_ && state_ == node_state::down)
-        due = retry_at_;
-    if (!watched_ || state_ != node_state::quarantined)
-        return due;
-    bool const sooner = !due || core::remaining(failure_.until, *due) < core::duration::zero();
-    return sooner ? failure_.until : due;
-}
-
-void node::set_timer()
-{
-    if (auto const due = next_due())
-        loop_.schedule(timer_, *due);
-    else
-        loop_.cancel(timer_);
-}
-
-void node::on_timer()
-{
-    core::duration const silence = core::elapsed(last_heard_, loop_.now());
-    if (state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
-        admit();
-    else if (state_ == node_state::down)
-        connect();
-    else if (!awaited_.empty() && silence >= terms_.response_timeout)
-        down({node_result::timed_out, server_error::none, "no answer within the response timeout"});
-    else if (awaited_.empty() && silence >= terms_.check_interval && reachable()) {
-        redis::append_command(out_, {"PING"}); // any answer will do, also one that forbids it
-        expect(check_, 0);
-    } else
-        set_timer();
+    std::size_t const count = awaited_.size(); // sinks may send again
+    for (std::size_t i = 0; i != count; ++i) {
+        awaited const next = std::exchange(awaited_[i], {&drain_, 0});
+        next.sink->on_failure(index_, next.tag, failure_);
+    }
 }
 
 void node::flush()
@@ -352,6 +307,8 @@ void node::deliver(std::span<redis::resp_node const> message)
         return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
     awaited const next = awaited_.front();
     awaited_.pop_front();
+    if (next.sink == &check_)
+        return on_time(redis::body(message));
     next.sink->on_reply(index_, next.tag, reply);
 }
 

@@ -34,6 +34,8 @@ public:
     virtual void on_node_changed(unsigned node) = 0;
     /// What speaks against votes of this node, whose handshake has just succeeded: refused or quarantined, or nothing.
     virtual std::optional<failure> objection(unsigned node) = 0;
+    /// The same of a node whose clock has just been read again on the standing connection: quarantined, or nothing.
+    virtual std::optional<failure> clock_objection(unsigned node) = 0;
 
 protected:
     ~node_listener() = default;
@@ -75,7 +77,8 @@ public:
     /// Whether it may vote is asked anew: what was enough for shorter locks may not be for longer ones.
     void judge_again();
 
-    /// While something is held or waited for, a lost connection is made again and an idle one is checked.
+    /// While something is held or waited for, a lost connection is made again, and a standing one is checked: the server
+    /// is asked what time it is.
     void watch(bool watched);
 
     /// Connects now if it has just gone down, whatever the back-off says; once, not again and again.
@@ -92,6 +95,8 @@ public:
     [[nodiscard]] redis::server_facts const& facts() const { return facts_; }
     /// Which life of which data set the standing connection leads to; empty where the server does not tell.
     [[nodiscard]] std::string const& incarnation() const { return incarnation_; }
+    /// The last reading of the server's wall clock; nothing where it is not permitted.
+    [[nodiscard]] std::optional<clock_reading> const& server_time() const { return server_time_; }
     /// When it last said something, of what came before the handshake that is being judged.
     [[nodiscard]] core::instant heard() const { return heard_; }
 
@@ -105,25 +110,38 @@ private:
         void expire() override { owner.on_timer(); }
         node& owner;
     };
-    struct check_sink : reply_sink {
+    /// Nobody waits for the reply any more.
+    struct drain : reply_sink {
         void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override {}
         void on_failure(unsigned, std::uint32_t, failure const&) override {}
+    };
+    /// Stands for the health check; `deliver` gives its reply, which is more than one value, to `on_time`.
+    struct check_sink : drain {
+        explicit check_sink(node& n) : owner(n) {}
+        void on_failure(unsigned, std::uint32_t, failure const&) override { owner.checking_ = false; }
+        node& owner;
     };
 
     void on_read(error_code, std::size_t) override;
     void on_writable(error_code) override;
-    void on_connected(std::shared_ptr<stream>, redis::server_facts) override;
+    void on_connected(std::shared_ptr<stream>, introduction) override;
     void on_connect_failed(failure) override;
     void flush() override;
 
     void connect();
     void admit();
-    void quarantine(failure);
+    enum class under_way : std::uint8_t { counts, is_disowned };
+    void quarantine(failure, under_way = under_way::counts);
+    void disown_all();
     void enter(node_state);
     void down(failure);
     void fail_all(failure const&);
     void on_timer();
     void set_timer();
+    void check();
+    void on_time(std::span<redis::resp_node const> reply);
+    [[nodiscard]] bool checks() const;
+    [[nodiscard]] bool check_due();
     void work_off();
     void deliver(std::span<redis::resp_node const> message);
     void read_more();
@@ -140,7 +158,8 @@ private:
     std::shared_ptr<peer const> peer_;
     node_terms terms_;
     clock timer_{*this};
-    check_sink check_;
+    check_sink check_{*this};
+    drain drain_;
     std::shared_ptr<connector> connector_;
     std::shared_ptr<stream> stream_;
     std::string out_;
@@ -151,8 +170,10 @@ private:
     failure failure_;
     redis::server_facts facts_;
     std::string incarnation_;
+    std::optional<clock_reading> server_time_;
     core::instant heard_;
     core::instant last_heard_; ///< or when the wait for a reply began
+    core::instant checked_;    ///< or when the connection began
     core::instant retry_at_;
     unsigned failures_ = 0;
     unsigned index_;
@@ -161,6 +182,7 @@ private:
     bool dirty_ = false;
     bool reading_ = false;
     bool watched_ = false;
+    bool checking_ = false;
     bool closed_ = false;
 };
 

@@ -105,6 +105,7 @@ void handshake::send_questions()
 {
     send(request::info, {"INFO"});
     send(request::append_settings, {"CONFIG", "GET", append_settings_pattern});
+    send(request::time, {"TIME"});
 }
 
 handshake::step handshake::on_reply(std::span<resp_node const> message)
@@ -133,12 +134,14 @@ handshake::step handshake::on_value(request answered, std::span<resp_node const>
         info_ = parse_info(reply.front().text);
     else if (answered == request::append_settings)
         append_ = read_append_settings(reply);
+    else if (answered == request::time)
+        time_ = read_time(reply);
     return proceed();
 }
 
 server_facts handshake::facts() const
 {
-    server_facts facts{.info = info_, .replica = replica_, .cluster = cluster_};
+    server_facts facts{.info = info_, .replica = replica_, .cluster = cluster_, .time = time_};
     if (info_) {
         facts.replica = info_->replica || replica_;
         facts.cluster = info_->cluster || cluster_;
@@ -167,6 +170,7 @@ handshake::step handshake::on_error(request answered, std::string_view words)
     case request::courtesy:
     case request::info:
     case request::append_settings:
+    case request::time:
     case request::ping: // NOPERM shows a living, authenticated connection as well as PONG does
         if (error == server_error::noauth)
             return fail(error, {}, words);

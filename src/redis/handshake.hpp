@@ -4,6 +4,7 @@
 #include "redis/resp.hpp"
 #include <redlock/server_error.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,7 +27,7 @@ struct handshake_settings {
 ///
 /// Everything goes out in one flight around HELLO 3. Servers and proxies without it get a second flight in
 /// RESP2 with AUTH. Client and library names are a courtesy to whoever reads CLIENT LIST: refusals of those
-/// are ignored. So are refusals of INFO and CONFIG: what they would have told is then not known.
+/// are ignored. So are refusals of INFO, CONFIG and TIME: what they would have told is then not known.
 class handshake {
 public:
     enum class step : std::uint8_t { more, ready, failed };
@@ -46,12 +47,12 @@ public:
     /// The version now spoken.
     [[nodiscard]] int protocol() const noexcept { return protocol_; }
 
-    /// What HELLO, INFO and CONFIG told.
+    /// What HELLO, INFO, CONFIG and TIME told.
     [[nodiscard]] server_facts facts() const;
     [[nodiscard]] std::string const& server_version() const noexcept { return server_version_; }
 
 private:
-    enum class request : std::uint8_t { hello, auth, select, courtesy, ping, info, append_settings };
+    enum class request : std::uint8_t { hello, auth, select, courtesy, ping, info, append_settings, time };
 
     [[nodiscard]] bool has_credentials() const noexcept;
     void send(request kind, std::vector<std::string_view> const& args);
@@ -79,6 +80,7 @@ private:
     std::string server_version_;
     std::optional<server_info> info_;
     append_settings append_;
+    std::optional<std::chrono::microseconds> time_;
 };
 
 } // namespace redlock::redis

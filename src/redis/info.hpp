@@ -46,12 +46,16 @@ inline constexpr std::string_view append_settings_pattern = "*appendfsync*";
 /// From a map (RESP3) or an array (RESP2). What is not told is not durable.
 [[nodiscard]] append_settings read_append_settings(std::span<resp_node const> reply);
 
+/// What TIME answers: seconds and microseconds since 1970. Nothing where it was not permitted or makes no sense.
+[[nodiscard]] std::optional<std::chrono::microseconds> read_time(std::span<resp_node const> reply);
+
 /// Everything that a handshake learned of a server.
 struct server_facts {
     std::optional<server_info> info{}; ///< nothing where INFO is not permitted, or not understood
     bool replica = false;              ///< as HELLO told it, or INFO
     bool cluster = false;              ///< as HELLO told it, or INFO
     bool durable = false;              ///< what was answered once survives a crash
+    std::optional<std::chrono::microseconds> time{}; ///< its wall clock; nothing where TIME is not permitted
 };
 
 /// Names one life of one data set: the process and the history of its data. Empty where INFO told nothing.

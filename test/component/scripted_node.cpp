@@ -58,7 +58,7 @@ std::optional<scripted_node::words> take_command(std::string& input)
 
 bool of_handshake(std::string const& command)
 {
-    constexpr std::array known{"HELLO", "AUTH", "SELECT", "CLIENT", "PING", "INFO", "CONFIG"};
+    constexpr std::array known{"HELLO", "AUTH", "SELECT", "CLIENT", "PING", "INFO", "CONFIG", "TIME"};
     return std::ranges::find(known, command) != known.end();
 }
 
@@ -81,6 +81,8 @@ std::string_view friendly(std::string const& command)
         return canned::pong;
     if (command == "CONFIG")
         return canned::append_settings;
+    if (command == "TIME")
+        return canned::time;
     return command.starts_with("EVAL") ? canned::one : canned::ok;
 }
 
@@ -94,6 +96,15 @@ std::string info_reply(std::vector<std::pair<std::string, std::string>> const& c
         text.replace(begin, text.find('\r', begin) - begin, value);
     }
     return "=" + std::to_string(text.size() + 4) + "\r\ntxt:" + text + "\r\n";
+}
+
+std::string time_reply(std::chrono::microseconds since_1970)
+{
+    auto const bulk = [](auto number) {
+        std::string const digits = std::to_string(number);
+        return "$" + std::to_string(digits.size()) + "\r\n" + digits + "\r\n";
+    };
+    return "*2\r\n" + bulk(since_1970.count() / 1'000'000) + bulk(since_1970.count() % 1'000'000);
 }
 
 class scripted_node::impl : public std::enable_shared_from_this<impl> {

@@ -2,6 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,8 @@ inline constexpr std::string_view info =
     "master_replid2:0000000000000000000000000000000000000000\r\n# Cluster\r\ncluster_enabled:0\r\n";
 inline constexpr std::string_view append_settings =
     "%2\r\n$25\r\nno-appendfsync-on-rewrite\r\n$2\r\nno\r\n$11\r\nappendfsync\r\n$8\r\neverysec\r\n";
+/// A clock that stands still is none that was set forward.
+inline constexpr std::string_view time = "*2\r\n$10\r\n1700000000\r\n$6\r\n000042\r\n";
 inline constexpr std::string_view noscript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
 inline constexpr std::string_view noauth = "-NOAUTH Authentication required.\r\n";
 inline constexpr std::string_view wrongpass =
@@ -75,6 +78,8 @@ inline answer reply(std::string_view bytes)
 }
 /// INFO's answer, `canned::info` with these changes: {"role", "slave"}.
 std::string info_reply(std::vector<std::pair<std::string, std::string>> const& changes);
+/// TIME's answer.
+std::string time_reply(std::chrono::microseconds since_1970);
 /// Held back, with every later reply of that connection, until `deliver_late`.
 inline answer late(std::string_view bytes)
 {
@@ -104,7 +109,7 @@ inline answer reset()
 /// A server that does what a real one cannot be made to do. It lives in the test's own context, so that test, client
 /// and server move step by step together.
 ///
-/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG) that
+/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG, TIME) that
 /// are not the next expected one are answered as a friendly server does; each node has a run id of its own. Votes and scripts are checked against the queue;
 /// with an empty queue every vote is granted and every script succeeds. What came instead of the expected command is
 /// in `surprises()`, and gets no answer.

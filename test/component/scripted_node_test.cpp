@@ -81,6 +81,9 @@ BOOST_AUTO_TEST_CASE(hello)
     raw_client raw(server.port());
     BOOST_TEST(without_numbers(raw.ask({"HELLO", "3"})) == without_numbers(canned::hello));
     BOOST_TEST(raw.ask({"PING"}) == canned::pong);
+    std::string const time = raw.ask({"TIME"}); // microseconds without leading zeros
+    BOOST_TEST(time.starts_with("*2\r\n$10\r\n"), time);
+    BOOST_TEST(time_reply(1700000000000042us).starts_with("*2\r\n$10\r\n1700000000\r\n$2\r\n42\r\n"));
     BOOST_TEST(raw.ask({"CLIENT", "SETINFO", "LIB-NAME", "x"}) == canned::unknown_setinfo);
 }
 

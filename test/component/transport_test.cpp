@@ -168,6 +168,7 @@ struct counting_sink : net::reply_sink, net::node_listener {
     }
     void on_node_changed(unsigned) override {}
     std::optional<net::failure> objection(unsigned) override { return {}; }
+    std::optional<net::failure> clock_objection(unsigned) override { return {}; }
 
     std::uint32_t replies = 0;
     std::uint32_t failures = 0;

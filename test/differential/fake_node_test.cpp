@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -45,8 +46,9 @@ class pair_of_nodes {
 public:
     explicit pair_of_nodes(std::uint64_t seed) : dice_(seed)
     {
-        for (auto const& script : {redis::scripts::release, redis::scripts::extend, redis::scripts::fenced_vote,
-                                   redis::scripts::fenced_raise, redis::scripts::fenced_extend})
+        for (auto const& script :
+             {redis::scripts::release, redis::scripts::extend, redis::scripts::fenced_vote,
+              redis::scripts::fenced_raise, redis::scripts::fenced_extend})
             BOOST_TEST(probe_.command({"SCRIPT", "LOAD", std::string(script.text)}) == script.sha1);
     }
 
@@ -61,15 +63,19 @@ public:
         case 2:
         case 3: return compare("release", ask(redis::scripts::release, call, 0), fake_.release(call.owner));
         case 4:
-        case 5: return compare("extend", ask(redis::scripts::extend, call, 1), fake_.extend(call.owner, call.px));
+        case 5:
+            return compare("extend", ask(redis::scripts::extend, call, 1), fake_.extend(call.owner, call.px));
         case 6:
         case 7:
         case 8: return compare_vote(call);
         case 9:
-        case 10: return compare("raise", ask(redis::scripts::fenced_raise, call, 5), fake_.fenced_raise(call));
+        case 10:
+            return compare("raise", ask(redis::scripts::fenced_raise, call, 5), fake_.fenced_raise(call));
         case 11:
         case 12:
-        case 13: return compare("fenced extend", ask(redis::scripts::fenced_extend, call, 5), fake_.fenced_extend(call));
+        case 13:
+            return compare("fenced extend", ask(redis::scripts::fenced_extend, call, 5),
+                           fake_.fenced_extend(call));
         default: return disturb();
         }
     }
@@ -81,7 +87,8 @@ public:
     }
 
 private:
-    static constexpr millis tolerance = 10'000; ///< between our reading of the clock and the server's: a busy machine
+    static constexpr millis tolerance =
+        10'000; ///< between our reading of the clock and the server's: a busy machine
 
     /// Few nonces, few numbers and few markers, so that they meet.
     fenced_call some_call()
@@ -90,8 +97,9 @@ private:
         fenced_call call{.px = times[dice_.below(3)], .fence_px = 10 * times[dice_.below(3)]};
         call.owner = static_cast<nonce>(1 + dice_.below(3));
         call.expected = dice_.one_in(2) ? 0 : static_cast<marker>(1 + dice_.below(2));
-        std::uint64_t const near_counter = fake_.counter.value + dice_.below(4);
-        call.number = dice_.one_in(3) ? dice_.below(8) : near_counter == 0 ? 1 : near_counter - 1;
+        std::uint64_t const near_counter = fake_.counter.value + 1 + dice_.below(4);
+        // No proposal and no token is less than one.
+        call.number = std::max<std::uint64_t>(1, dice_.one_in(3) ? dice_.below(8) : near_counter - 1);
         return call;
     }
 
@@ -104,9 +112,9 @@ private:
     {
         std::vector<std::string> words{"EVALSHA", std::string(script.sha1)};
         if (arguments == 5)
-            words.insert(words.end(),
-                         {"3", "lock", "fence", "marker", std::to_string(call.px), std::to_string(call.fence_px),
-                          text_of(call.owner), std::to_string(call.number), text_of_marker(call.expected)});
+            words.insert(words.end(), {"3", "lock", "fence", "marker", std::to_string(call.px),
+                                       std::to_string(call.fence_px), text_of(call.owner),
+                                       std::to_string(call.number), text_of_marker(call.expected)});
         else
             words.insert(words.end(), {"1", "lock", text_of(call.owner)});
         if (arguments == 1)
@@ -125,7 +133,8 @@ private:
         case reply::kind::held: return compare_held(real, fake);
         case reply::kind::error: expected = "an error"; break;
         }
-        BOOST_REQUIRE_MESSAGE(real == expected, what << ": the server says " << real << ", the model " << expected);
+        BOOST_REQUIRE_MESSAGE(real == expected,
+                              what << ": the server says " << real << ", the model " << expected);
     }
 
     void compare_held(std::string const& real, reply const& fake)
@@ -135,7 +144,8 @@ private:
         millis left = 0;
         std::uint64_t counter = 0;
         words >> head >> left >> counter;
-        BOOST_REQUIRE_MESSAGE(head == "HELD" && counter == fake.number && std::abs(left - fake.left) < tolerance,
+        BOOST_REQUIRE_MESSAGE(head == "HELD" && counter == fake.number &&
+                                  std::abs(left - fake.left) < tolerance,
                               real << " instead of HELD " << fake.left << ' ' << fake.number);
     }
 

@@ -16,8 +16,8 @@ using namespace redlock::test;
 
 using redlock::server_error;
 
-constexpr char const* needed[] = {"+set",  "+get",     "+del",  "+pexpire",
-                                  "+eval", "+evalsha", "+info", "+config|get"};
+constexpr char const* needed[] = {"+set",     "+get",  "+del",        "+pexpire", "+eval",
+                                  "+evalsha", "+info", "+config|get", "+time"};
 
 constexpr char const* needed_when_fenced[] = {"+set",  "+get",  "+del",     "+pexpire", "+mget",      "+pttl",
                                               "+time", "+eval", "+evalsha", "+info",    "+config|get"};
@@ -158,9 +158,11 @@ BOOST_AUTO_TEST_CASE(the_rights_to_ask_may_be_missing)
     auto const unguarded = live(silent.settings());
     for (auto const& result : unguarded.results)
         BOOST_TEST(!result, result.message());
-    guarded_server const discreet(rights_without("+config|get"));
-    for (auto const& result : live(discreet.settings()).results)
-        BOOST_TEST(!result, result.message());
+    for (char const* const right : {"+config|get", "+time"}) {
+        guarded_server const discreet(rights_without(right));
+        for (auto const& result : live(discreet.settings()).results)
+            BOOST_TEST(!result, result.message());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(without_set_nothing_is_granted)

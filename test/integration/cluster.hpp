@@ -126,7 +126,8 @@ class cluster {
 public:
     using change = std::function<void(config&)>;
 
-    explicit cluster(std::size_t count, change const& adapt = {}) : servers(count)
+    explicit cluster(std::size_t count, change const& adapt = {}, redis_server_options const& options = {})
+        : servers(count, options)
     {
         for (auto const& server : servers) {
             proxies.push_back(std::make_unique<fault_proxy>(server->port()));

@@ -2,10 +2,12 @@
 
 #include "support/probe.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -58,13 +60,19 @@ redis_server::redis_server(redis_server_options options) : options_(std::move(op
         for (auto const& entry : options_.acl)
             file << entry << '\n';
     }
+    if (options_.own_clock)
+        set_clock_ahead({});
     start();
 }
 
 std::vector<std::string> redis_server::command_line() const
 {
-    std::vector<std::string> words{find_binary()};
+    std::vector<std::string> words;
     auto const add = [&words](auto... word) { (words.emplace_back(word), ...); };
+    if (options_.own_clock) // by env(1), which makes way for the server: the process stays the same
+        add("/usr/bin/env", "LD_PRELOAD=" REDLOCK_SHIFTED_CLOCK,
+            "REDLOCK_SHIFTED_CLOCK=" + directory_.file("clock"));
+    add(find_binary());
     add("--port", std::to_string(port()), "--bind", "127.0.0.1", "--unixsocket", unix_path());
     add("--dir", directory_.path().string(), "--save", "", "--appendonly", "no", "--daemonize", "no");
     if (options_.tls) {
@@ -142,6 +150,17 @@ void redis_server::resume()
 {
     if (process_.paused() && !process_.resume())
         throw std::runtime_error("redis_server: ended by itself:\n" + said());
+}
+
+/// In place: the server has the file mapped.
+void redis_server::set_clock_ahead(std::chrono::milliseconds by)
+{
+    std::int64_t const count = by.count();
+    int const file = ::open(directory_.file("clock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool const written = ::pwrite(file, &count, sizeof count, 0) == sizeof count;
+    ::close(file);
+    if (!options_.own_clock || !written)
+        throw std::runtime_error("redis_server: its clock cannot be set");
 }
 
 void redis_server::restart()

@@ -4,6 +4,7 @@
 #include "support/child_process.hpp"
 #include "support/reserved_port.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,8 @@ struct redis_server_options {
     std::vector<std::string> acl{};
     /// Appended to the command line, so they win over the defaults: {"--appendonly", "yes"}.
     std::vector<std::string> arguments{};
+    /// Its wall clock can be set, by `set_clock_ahead`.
+    bool own_clock = false;
 };
 
 /// A real server of our own on loopback, in a directory of its own, dead at the latest with this process. The
@@ -49,6 +52,9 @@ public:
     void resume();
     /// Ends the server if it runs, and starts it on the same ports and directory.
     void restart();
+
+    /// Its wall clock is so far ahead of the machine's from now on. Only with `own_clock`.
+    void set_clock_ahead(std::chrono::milliseconds);
 
     bool running() { return process_.running(); }
     /// -1 when the server does not run.

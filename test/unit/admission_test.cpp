@@ -239,6 +239,22 @@ BOOST_AUTO_TEST_CASE(a_changed_history_waits_from_now_on)
           30s);
 }
 
+BOOST_AUTO_TEST_CASE(a_clock_that_was_set_forward_waits_from_now_on)
+{
+    auto const durable = [](auto& f) { f.durable = true; };
+    auto const stepped = set_forward(newcomer(old_server()), 20s, at(5s));
+    BOOST_TEST((stepped.last == event::set_forward));
+    BOOST_TEST((stepped.forward == 20s));
+    waits_for(stepped, 5s, q);
+    // Neither a new connection nor a restart lifts it: keys come back from the disk as they were.
+    for (auto const& facts : {old_server(), but(another(0s), durable)})
+        for (bool const trusted : {false, true})
+            waits_for(meet(facts, stepped, at(6s), {.trust_restarted_nodes = trusted}, at(7s)), 7s, q - 2s);
+    auto const trusted = meet(another(0s), stepped, at(6s), {.trust_restarted_nodes = true}, at(7s));
+    BOOST_TEST(trusted.run_id == "another run");
+    BOOST_TEST(trusted.replid == "other data");
+}
+
 BOOST_AUTO_TEST_CASE(a_connection_that_told_nothing_changes_nothing)
 {
     auto const silent = again(young(0s), {}, 2s);

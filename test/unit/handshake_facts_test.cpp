@@ -3,13 +3,15 @@
 using namespace redlock::test;
 using redlock::server_error;
 
-/// What the two questions at a flight's end teach.
+/// What the three questions at a flight's end teach.
 namespace {
 
 std::string const plain_info =
     "run_id:abc\r\nmaster_replid:def\r\nrole:master\r\nuptime_in_seconds:77\r\naof_enabled:1\r\n";
 constexpr std::string_view always_fsync =
     "%2\r\n+appendfsync\r\n+always\r\n+no-appendfsync-on-rewrite\r\n+no\r\n";
+
+constexpr std::string_view time_reply = "*2\r\n$10\r\n1700000000\r\n$2\r\n42\r\n";
 
 std::string as_reply(std::string const& mark, std::string const& text)
 {
@@ -26,17 +28,19 @@ BOOST_AUTO_TEST_CASE(learns_who_the_server_is_in_both_protocols)
 {
     conversation newer{{}};
     newer.sends({"HELLO 3"})
-        .replies({hello_ok, ok, ok, as_reply("=", "txt:" + plain_info), always_fsync})
+        .replies({hello_ok, ok, ok, as_reply("=", "txt:" + plain_info), always_fsync, time_reply})
         .is_ready(3);
     conversation older{{.protocol = 2}};
     older.sends({"PING"})
         .replies({"+PONG\r\n", ok, ok, as_reply("$", plain_info),
-                  "*4\r\n+appendfsync\r\n+always\r\n+no-appendfsync-on-rewrite\r\n+no\r\n"})
+                  "*4\r\n+appendfsync\r\n+always\r\n+no-appendfsync-on-rewrite\r\n+no\r\n", time_reply})
         .is_ready(2);
     for (auto const& facts : {newer.machine.facts(), older.machine.facts()}) {
         BOOST_TEST_REQUIRE(facts.info.has_value());
         BOOST_TEST(incarnation(facts) == "abc:def");
         BOOST_TEST(facts.durable);
+        BOOST_TEST_REQUIRE(facts.time.has_value());
+        BOOST_TEST(facts.time->count() == 1'700'000'000'000'042);
         BOOST_TEST(!facts.replica);
         BOOST_TEST(!facts.cluster);
     }
@@ -52,6 +56,7 @@ BOOST_AUTO_TEST_CASE(knows_nothing_where_it_may_not_ask)
             peer.sends({"HELLO 3"}).replies({hello_ok, ok, ok, refusal, always_fsync}).is_ready(3);
             BOOST_TEST(!peer.machine.facts().info.has_value());
             BOOST_TEST(!peer.machine.facts().durable);
+            BOOST_TEST(!peer.machine.facts().time.has_value());
             BOOST_TEST(incarnation(peer.machine.facts()).empty());
         }
     }

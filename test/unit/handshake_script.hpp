@@ -32,6 +32,8 @@ inline constexpr std::string_view no_info =
     "-NOPERM this user has no permissions to run the 'info' command\r\n";
 inline constexpr std::string_view no_config =
     "-NOPERM this user has no permissions to run the 'config|get' command\r\n";
+inline constexpr std::string_view no_time =
+    "-NOPERM this user has no permissions to run the 'time' command\r\n";
 
 inline std::vector<std::string> commands(std::string_view wire)
 {
@@ -55,15 +57,16 @@ struct conversation {
 
     explicit conversation(handshake_settings settings) : machine{std::move(settings)} {}
 
-    // Without the four commands that end every flight.
+    // Without the five commands that end every flight.
     conversation& sends(std::vector<std::string> const& expected)
     {
         auto sent = commands(machine.take_output());
-        BOOST_TEST_REQUIRE(sent.size() == expected.size() + 4);
-        BOOST_TEST(sent[sent.size() - 4] == "CLIENT SETINFO LIB-NAME asio-redlock");
-        BOOST_TEST(sent[sent.size() - 3].starts_with("CLIENT SETINFO LIB-VER "));
-        BOOST_TEST(sent[sent.size() - 2] == "INFO");
-        BOOST_TEST(sent.back() == "CONFIG GET *appendfsync*");
+        BOOST_TEST_REQUIRE(sent.size() == expected.size() + 5);
+        BOOST_TEST(sent[sent.size() - 5] == "CLIENT SETINFO LIB-NAME asio-redlock");
+        BOOST_TEST(sent[sent.size() - 4].starts_with("CLIENT SETINFO LIB-VER "));
+        BOOST_TEST(sent[sent.size() - 3] == "INFO");
+        BOOST_TEST(sent[sent.size() - 2] == "CONFIG GET *appendfsync*");
+        BOOST_TEST(sent.back() == "TIME");
         sent.resize(expected.size());
         BOOST_TEST(sent == expected, boost::test_tools::per_element());
         return *this;
@@ -80,13 +83,12 @@ struct conversation {
         return *this;
     }
 
-    // INFO and CONFIG are refused where a test says nothing else.
-    conversation& tells_nothing() { return replies({no_info, no_config}); }
-
     void is_ready(int protocol)
     {
-        if (last == step::more)
-            tells_nothing();
+        // INFO, CONFIG and TIME are refused where a test says nothing else.
+        for (auto const refusal : {no_info, no_config, no_time})
+            if (last == step::more)
+                replies({refusal});
         BOOST_TEST((last == step::ready));
         BOOST_TEST(machine.protocol() == protocol);
         BOOST_TEST((machine.failure() == server_error::none));

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(falls_back_to_resp2_where_hello_is_refused)
         BOOST_TEST_CONTEXT(refusal)
         conversation{full()}
             .sends({"HELLO 3 AUTH locker pw SETNAME app", "SELECT 2"})
-            .replies({refusal, noauth, noauth, noauth, noauth, noauth})
+            .replies({refusal, noauth, noauth, noauth, noauth, noauth, noauth})
             .sends({"AUTH locker pw", "SELECT 2", "CLIENT SETNAME app"})
             .replies({ok, ok, no_setinfo, no_setinfo, no_setinfo})
             .is_ready(2);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(waits_for_the_whole_first_flight_before_falling_back)
     conversation peer{{.password = "pw"}};
     peer.sends({"HELLO 3 AUTH default pw"}).replies({no_hello, noauth});
     BOOST_TEST(peer.machine.take_output().empty());
-    peer.replies({noauth, noauth, noauth}).sends({"AUTH pw"}).replies({ok, ok, ok}).is_ready(2);
+    peer.replies({noauth, noauth, noauth, noauth}).sends({"AUTH pw"}).replies({ok, ok, ok}).is_ready(2);
 }
 
 BOOST_AUTO_TEST_CASE(speaks_resp2_when_told_to)
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(fails_without_the_password_a_server_wants)
         server_error::noauth, "NOAUTH Authentication required.");
     conversation{{}}
         .sends({"HELLO 3"})
-        .replies({no_hello, no_setinfo, no_setinfo, no_info, no_config})
+        .replies({no_hello, no_setinfo, no_setinfo, no_info, no_config, no_time})
         .sends({"PING"})
         .replies({noauth})
         .has_failed(server_error::noauth, "NOAUTH Authentication required.");
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(fails_with_a_refused_password)
         .has_failed(server_error::wrongpass, words);
     conversation{{.password = "pw"}}
         .sends({"HELLO 3 AUTH default pw"})
-        .replies({no_hello, noauth, noauth, noauth, noauth})
+        .replies({no_hello, noauth, noauth, noauth, noauth, noauth})
         .sends({"AUTH pw"})
         .replies({"-ERR invalid password\r\n"})
         .has_failed(server_error::wrongpass, "ERR invalid password");

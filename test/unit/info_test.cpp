@@ -149,6 +149,23 @@ BOOST_AUTO_TEST_CASE(what_is_not_told_is_not_durable)
     }
 }
 
+BOOST_AUTO_TEST_CASE(reads_the_time_or_nothing)
+{
+    auto const time = [](std::string_view wire) {
+        resp_parser parser;
+        BOOST_TEST_REQUIRE((parser.next(wire).status == parse_status::complete));
+        return read_time(body(parser.message()));
+    };
+    BOOST_TEST((time("*2\r\n$10\r\n1700000000\r\n$2\r\n42\r\n") == 1'700'000'000'000'042us));
+    BOOST_TEST((time("*2\r\n$10\r\n8589934591\r\n$6\r\n999999\r\n") == 8'589'934'591'999'999us));
+    for (std::string_view const wire :
+         {"*2\r\n$10\r\n8589934592\r\n$1\r\n0\r\n", "*2\r\n$1\r\n1\r\n$7\r\n1000000\r\n",
+          "*2\r\n$2\r\n-1\r\n$1\r\n0\r\n", "*2\r\n$1\r\n1\r\n$2\r\n-1\r\n", "*1\r\n$1\r\n1\r\n",
+          "*3\r\n$1\r\n1\r\n$1\r\n1\r\n$1\r\n1\r\n", "%1\r\n$1\r\n1\r\n$1\r\n1\r\n", "+OK\r\n", "_\r\n",
+          "-NOPERM no\r\n"})
+        BOOST_TEST(!time(wire).has_value(), wire);
+}
+
 BOOST_AUTO_TEST_CASE(an_incarnation_is_process_and_history)
 {
     server_facts facts;

@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(nothing_happens_after_the_end)
 
             BOOST_TEST(!l.machine.release());
             BOOST_TEST(l.answers("1m 2m", 3s) == "FF");
-            l.machine.late_grant(2);
+            l.machine.late_grant(2, at(3s));
             BOOST_TEST(l.round(3100ms, "0m 1m 2m") == "FFF");
             BOOST_TEST(l.round(3200ms, "0n 1n 2n") == "FFF");
             for (duration now : {3s, 5s, 10s, 100s})

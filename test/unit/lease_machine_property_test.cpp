@@ -51,14 +51,16 @@ public:
 
     void answer(unsigned node, extension_answer said)
     {
+        bool const known_in_time = !reached(machine_.deadline(), now_);
         auto const outcome = machine_.answer(node, said, now_);
         if (!over_ && too_late()) {
             RC_ASSERT(outcome == lease_machine::outcome::lost);
             RC_ASSERT(machine_.phase() == lost);
         } else if (!over_) {
-            said == extension_answer::mine       ? holders_.insert(node)
-            : said == extension_answer::not_mine ? holders_.erase(node)
-                                                 : void();
+            if (said == extension_answer::mine && known_in_time)
+                holders_.insert(node);
+            else if (said == extension_answer::not_mine)
+                holders_.erase(node);
             count(node, said);
             bool const gone = open_ && refused_.size() > machine_.nodes() - majority(machine_.nodes());
             RC_ASSERT((machine_.phase() == lost) == gone);
@@ -75,8 +77,9 @@ public:
 
     void late_grant(unsigned node)
     {
-        machine_.late_grant(node);
-        holders_.insert(node);
+        machine_.late_grant(node, now_);
+        if (!reached(machine_.deadline(), now_))
+            holders_.insert(node);
         check();
     }
 

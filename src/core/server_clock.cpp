@@ -1,0 +1,44 @@
+#include "core/server_clock.hpp"
+
+namespace redlock::core {
+namespace {
+
+/// Clocks that run at different rates are no step, nor is a server that reads its clock before it reads the question.
+constexpr int rate_divisor = 100;
+constexpr duration resolution = std::chrono::milliseconds{1};
+
+} // namespace
+
+/// Without a step since then.
+duration server_clock::furthest(instant at) const
+{
+    duration const passed = elapsed(bound_->at, at);
+    return bound_->theirs + passed + passed / rate_divisor + resolution;
+}
+
+duration server_clock::observe(duration theirs, instant sent, instant received, duration memory)
+{
+    duration const gained = bound_ ? theirs - furthest(received) : duration::zero();
+    if (gained > duration::zero())
+        remember({gained, received});
+    // After a slow answer what was known before may say more than the answer does.
+    if (!bound_ || gained > duration::zero() || theirs < furthest(sent))
+        bound_ = {theirs, sent};
+    while (!steps_.empty() && elapsed(steps_.front().noticed, received) > memory)
+        steps_.pop_front();
+    duration sum{};
+    for (step const& s : steps_)
+        sum += s.by;
+    return sum;
+}
+
+void server_clock::remember(step next)
+{
+    steps_.push_back(next);
+    if (steps_.size() <= most_steps)
+        return;
+    steps_[1].by += steps_[0].by;
+    steps_.pop_front();
+}
+
+} // namespace redlock::core

@@ -1,0 +1,140 @@
+#include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+
+// How a lease ends: lost, given up, released.
+namespace redlock::lock {
+
+void held_lease::await_end(waiter& w)
+{
+    switch (machine_.phase()) {
+    case core::lease_phase::lost: return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
+    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
+    default: ended_.push_back(w);
+    }
+}
+
+void held_lease::lose()
+{
+    publish(lease_state::lost);
+    tell(event::lost);
+    end(errc::lease_lost);
+}
+
+void held_lease::end(errc reason)
+{
+    client().loop().cancel(*this);
+    client().end(*this);
+    finish_all(extending_, reason);
+    finish_all(ended_, reason);
+}
+
+/// The clock may have run out before the timer did: what `valid()` denied must not end as a clean release.
+void held_lease::look_at_clock()
+{
+    if (machine_.due(client().loop().read_clock()) == core::lease_machine::duty::tell_lost)
+        lose();
+}
+
+void held_lease::release(waiter& w)
+{
+    look_at_clock();
+    switch (machine_.phase()) {
+    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
+    case core::lease_phase::lost:
+        take_back();
+        return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
+    default:
+        give_up(errc::released);
+        extending_.push_back(w);
+        start_release();
+    }
+}
+
+void held_lease::abandon()
+{
+    look_at_clock();
+    if (machine_.phase() == core::lease_phase::lost)
+        return take_back();
+    if (machine_.phase() == core::lease_phase::released)
+        return;
+    give_up(errc::released);
+    start_release();
+}
+
+void held_lease::shut_down()
+{
+    give_up(errc::shut_down);
+    start_release();
+}
+
+void held_lease::forsake()
+{
+    machine_.release();
+    publish(lease_state::lost);
+    client().loop().cancel(*this);
+    client().end(*this);
+}
+
+void held_lease::give_up(errc reason)
+{
+    machine_.release();
+    publish(reason == errc::released ? lease_state::released : lease_state::lost);
+    tell(event::released);
+    end(reason);
+}
+
+void held_lease::take_back()
+{
+    if (!client().closing())
+        client().compensate(lock_, nonce_, expires());
+}
+
+core::instant held_lease::expires() const
+{
+    return client().loop().now() + lock_->key_ttl;
+}
+
+// Release: behind everything sent before on each connection, so no renewal comes after it
+
+void held_lease::start_release()
+{
+    releasing_ = true;
+    client().release_began();
+    release_missing_ = static_cast<std::uint8_t>(client().size());
+    client().loop().schedule_after(*this, lock_->node_timeout);
+    for (unsigned i = 0; i != client().size(); ++i) {
+        net::node& node = client().at(i);
+        if (node.reachable()) {
+            ask(i, purpose::release, node.form(net::node::script::release));
+        } else {
+            client().owe(i, {lock_, nonce_, expires()});
+            answer_release(false, false);
+        }
+    }
+}
+
+void held_lease::answer_release(bool answered, bool ours)
+{
+    if (!releasing_)
+        return;
+    --release_missing_;
+    release_answers_ = static_cast<std::uint8_t>(release_answers_ + (answered ? 1 : 0));
+    release_refusals_ = static_cast<std::uint8_t>(release_refusals_ + (answered && !ours ? 1 : 0));
+    if (release_answers_ >= core::majority(client().size()) || release_missing_ == 0)
+        finish_release();
+}
+
+void held_lease::finish_release()
+{
+    releasing_ = false;
+    client().loop().cancel(*this);
+    unsigned const majority = core::majority(client().size());
+    bool const confirmed = release_answers_ >= majority;
+    bool const was_gone = release_refusals_ > client().size() - majority;
+    client().release_ended(confirmed);
+    finish_all(extending_, was_gone    ? make_error_code(errc::lease_lost)
+                           : confirmed ? boost::system::error_code{}
+                                       : make_error_code(errc::no_quorum));
+}
+
+} // namespace redlock::lock

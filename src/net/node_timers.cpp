@@ -1,0 +1,105 @@
+#include "net/node.hpp"
+
+#include <chrono>
+#include <utility>
+
+/// What a node does in the course of time: when to connect again, to check a connection, to give one up.
+namespace redlock::net {
+
+void node::watch(bool watched)
+{
+    if (closed_ || std::exchange(watched_, watched) == watched)
+        return;
+    if (watched && state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
+        admit(); // no timer ran meanwhile
+    if (watched && state_ == node_state::idle)
+        connect();
+    else if (watched && check_due()) // in front of the votes to come
+        check();
+    else
+        set_timer();
+}
+
+void node::try_once()
+{
+    if (!closed_ && state_ == node_state::down && failures_ == 1)
+        connect();
+}
+
+/// What is due next in each state; of an unwatched node, nothing but a reply.
+std::optional<core::instant> node::next_due() const
+{
+    std::optional<core::instant> due;
+    auto const no_later_than = [&due](core::instant at) {
+        if (!due || core::remaining(at, *due) < core::duration::zero())
+            due = at;
+    };
+    if (!awaited_.empty() && connected())
+        no_later_than(last_heard_ + terms_.response_timeout);
+    if (watched_ && checks())
+        no_later_than(checked_ + terms_.check_interval);
+    if (watched_ && state_ == node_state::quarantined)
+        no_later_than(failure_.until);
+    if (watched_ && state_ == node_state::down)
+        no_later_than(retry_at_);
+    return due;
+}
+
+void node::set_timer()
+{
+    if (auto const due = next_due())
+        loop_.schedule(timer_, *due);
+    else
+        loop_.cancel(timer_);
+}
+
+void node::on_timer()
+{
+    core::duration const silence = core::elapsed(last_heard_, loop_.now());
+    if (state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
+        admit();
+    else if (state_ == node_state::down)
+        connect();
+    else if (!awaited_.empty() && silence >= terms_.response_timeout)
+        down({node_result::timed_out, server_error::none, "no answer within the response timeout"});
+    else if (check_due())
+        check();
+    else
+        set_timer();
+}
+
+/// One question at a time; while others wait for replies, too, because a clock can be set under any load (rule N7).
+bool node::checks() const
+{
+    return connected() && !checking_ && terms_.check_interval > core::duration::zero();
+}
+
+bool node::check_due()
+{
+    return checks() && core::reached(checked_ + terms_.check_interval, loop_.now());
+}
+
+void node::check()
+{
+    checked_ = loop_.now();
+    if (reachable() && connected()) {
+        checking_ = true;
+        redis::append_command(out_, {"TIME"});
+        expect(check_, 0);
+    }
+    set_timer();
+}
+
+/// Any answer shows that the connection is alive, also one that forbids the question.
+void node::on_time(std::span<redis::resp_node const> reply)
+{
+    checking_ = false;
+    auto const theirs = redis::read_time(reply);
+    if (!theirs)
+        return;
+    server_time_ = {*theirs, checked_, loop_.now()};
+    if (auto why = listener_.clock_objection(index_))
+        quarantine(std::move(*why), under_way::is_disowned);
+}
+
+} // namespace redlock::net

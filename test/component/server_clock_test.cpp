@@ -1,0 +1,181 @@
+#include "component/scripted_cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::chrono::microseconds date{1'700'000'000'000'000};
+constexpr lock_options one_second_slack{.ttl = 10min, .slack = 1s, .node_timeout = 20s};
+
+/// One scripted server, asked for the time as often as the test says.
+struct clockmaker {
+    asio::io_context context;
+    scripted_node node{context};
+    std::optional<client> locks;
+
+    void watch_every(std::chrono::milliseconds interval)
+    {
+        config settings = settings_for({node.url()});
+        settings.health.check_interval = interval;
+        settings.reconnect.min_delay = 1ms;
+        settings.reconnect.max_delay = 1ms;
+        settings.admission.trust_restarted_nodes = true; // here it is the clocks that count
+        locks.emplace(context.get_executor(), settings);
+    }
+
+    outcome_ptr try_acquire(std::string name = "lock")
+    {
+        auto result = std::make_shared<outcome>();
+        mutex(*locks, std::move(name), one_second_slack).try_acquire(keeps_outcome{result});
+        return result;
+    }
+    lease hold(std::string name = "lock")
+    {
+        auto const got = try_acquire(std::move(name));
+        run_until(context, [&] { return got->done(); });
+        BOOST_TEST_REQUIRE(!got->ec);
+        return std::move(got->granted);
+    }
+    /// A lease that was held, and was released.
+    void use_once()
+    {
+        auto const before = node.count("EVAL") + node.count("EVALSHA");
+        hold() = {};
+        run_until(context, [&] { return node.count("EVAL") + node.count("EVALSHA") > before; });
+        pass_time();
+    }
+    /// Many intervals, in which nothing need happen.
+    void pass_time()
+    {
+        bool over = false;
+        asio::steady_timer timer(context, 30ms);
+        timer.async_wait([&](error_code) { over = true; });
+        run_until(context, [&] { return over; });
+    }
+    bool in_state(node_state state) { return locks->nodes().at(0).state == state; }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(server_clock, clockmaker)
+
+BOOST_AUTO_TEST_CASE(is_read_while_a_lease_is_held_and_not_afterwards)
+{
+    watch_every(5ms);
+    lease held = hold();
+    run_until(context, [&] { return node.count("TIME") >= 4; });
+    held = {};
+    run_until(context, [&] { return node.count("EVAL") == 1; });
+    auto const before = node.count("TIME");
+    pass_time();
+    BOOST_TEST(node.count("TIME") == before);
+}
+
+BOOST_AUTO_TEST_CASE(is_never_read_where_checks_are_switched_off)
+{
+    watch_every(0ms);
+    lease const held = hold();
+    for (int i = 0; i != 20; ++i)
+        (void)hold("other" + std::to_string(i));
+    BOOST_TEST(node.count("TIME") == 1U); // by the handshake
+}
+
+BOOST_AUTO_TEST_CASE(is_read_also_while_another_reply_is_due)
+{
+    watch_every(5ms);
+    lease const held = hold();
+    node.expect("SET", late(canned::nil));
+    auto const waiting = try_acquire("other");
+    run_until(context, [&] { return node.done(); });
+    auto const before = node.count("TIME");
+    run_until(context, [&] { return node.count("TIME") == before + 1; });
+    node.deliver_late();
+    run_until(context, [&] { return waiting->done(); });
+    BOOST_TEST(waiting->ec == errc::contended);
+}
+
+BOOST_AUTO_TEST_CASE(is_asked_for_once_at_a_time)
+{
+    watch_every(1ms);
+    lease const held = hold();
+    node.expect("TIME", late(canned::time));
+    run_until(context, [&] { return node.done(); });
+    auto const before = node.count("TIME");
+    pass_time();
+    BOOST_TEST(node.count("TIME") == before);
+    node.deliver_late();
+    run_until(context, [&] { return node.count("TIME") > before; });
+}
+
+BOOST_AUTO_TEST_CASE(may_be_a_secret)
+{
+    watch_every(5ms);
+    node.expect("TIME", reply(canned::noperm));
+    lease const held = hold();
+    std::string const detail = locks->nodes().at(0).detail;
+    BOOST_TEST(detail == "TIME is not permitted: steps of its clock are not noticed");
+    for (int i = 0; i != 3; ++i) {
+        node.expect("TIME", reply(canned::noperm));
+        run_until(context, [&] { return node.done(); });
+    }
+    run_until(context, [&] { return node.count("TIME") > 4; });
+    BOOST_TEST(in_state(node_state::ready));
+    BOOST_TEST(node.accepted() == 1U);
+}
+
+/// After an idle hour the first question goes out in front of the first vote, in the same write.
+BOOST_AUTO_TEST_CASE(is_read_before_the_first_vote_after_a_pause)
+{
+    watch_every(1ms);
+    use_once();
+    auto const before = node.heard().size();
+    (void)hold("other");
+    BOOST_TEST(node.heard().at(before).front() == "TIME");
+    BOOST_TEST(node.heard().at(before + 1).front() == "SET");
+}
+
+BOOST_AUTO_TEST_CASE(set_forward_makes_what_is_under_way_worthless)
+{
+    watch_every(5ms);
+    node.expect("TIME", reply(time_reply(date)));
+    lease const held = hold();
+    node.expect("TIME", late(time_reply(date + 20s)));
+    run_until(context, [&] { return node.done(); });
+    auto const got = try_acquire("other"); // behind the question, and granted
+    run_until(context, [&] { return node.count("SET") == 2; });
+    node.deliver_late();
+    run_until(context, [&] { return got->done(); });
+    BOOST_TEST(got->ec == errc::no_quorum);
+    BOOST_TEST(in_state(node_state::quarantined));
+    // The vote that was executed is taken back: a release is none.
+    run_until(context, [&] { return node.count("EVAL") >= 1; });
+    BOOST_TEST(node.accepted() == 1U);
+    BOOST_TEST(node.surprises().empty());
+}
+
+BOOST_AUTO_TEST_CASE(of_another_process_is_another)
+{
+    watch_every(1h);
+    node.expect("TIME", reply(time_reply(date)));
+    use_once();
+    for (auto const& [run_id, state] :
+         {std::pair{"another", node_state::ready}, {"another", node_state::quarantined}}) {
+        node.close_all();
+        node.expect("INFO", reply(info_reply({{"run_id", run_id}})));
+        node.expect("TIME", reply(time_reply(date + node.accepted() * 24h)));
+        auto const got = try_acquire();
+        run_until(context, [&] { return got->done() && node.done(); });
+        run_until(context, [&] { return in_state(state); });
+    }
+    auto const detail = locks->nodes().at(0).detail;
+    BOOST_TEST(detail.starts_with("its clock was set forward by 86"), detail);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/rule.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace redlock::model {
+
+/// Rules that stand in a script or in what drives the core: the model has its own copy of both, and can leave them out.
+enum class rule : std::uint8_t {
+    // scripts
+    vote_only_if_free,
+    vote_expires,
+    vote_counts_up,
+    proposal_is_clamped,
+    release_compares,
+    extend_compares,
+    raise_only_while_ours,
+    raise_only_upwards,
+    extension_bows_to_a_higher_fence,
+    repair_only_what_is_gone,
+    lost_fence_proves_nothing,
+    strangers_do_not_vote,
+    strangers_do_not_extend,
+    // driver
+    clock_before_the_first_byte,
+    fresh_nonce,
+    release_behind_the_vote,
+    release_goes_everywhere,
+    vote_is_never_resent,
+    no_extension_after_the_end,
+    quarantine_after_a_restart,
+    quarantine_covers_the_longest_key,
+    quarantine_binds_the_holder,
+    checked_when_handed_out,
+    valid_reads_the_clock,
+    answers_to_past_rounds,
+    answers_to_past_attempts,
+    cancelling_takes_back,
+    only_ok_is_a_grant,
+    token_is_what_was_granted,
+    fencing,
+};
+
+inline std::uint64_t rules_off = 0;
+
+constexpr std::uint64_t bit(rule r)
+{
+    return std::uint64_t{1} << static_cast<unsigned>(r);
+}
+
+inline bool applies(rule r)
+{
+    return (rules_off & bit(r)) == 0;
+}
+
+/// Switches rules of the core and of the model off for as long as it lives.
+class without {
+public:
+    without(std::uint64_t core_rules, std::uint64_t model_rules)
+    {
+        core::rules_off = core_rules;
+        rules_off = model_rules;
+    }
+    explicit without(core::rule r) : without(core::bit(r), 0) {}
+    explicit without(rule r) : without(0, bit(r)) {}
+    without(without const&) = delete;
+    without& operator=(without const&) = delete;
+    ~without() { core::rules_off = rules_off = 0; }
+};
+
+} // namespace redlock::model

@@ -1,0 +1,293 @@
+#pragma once
+
+#include "core/admission.hpp"
+#include "core/attempt.hpp"
+#include "core/lease_machine.hpp"
+#include "model/dice.hpp"
+#include "model/fake_node.hpp"
+#include "model/faults.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace redlock::model {
+
+/// Microseconds of true time, which nobody in the schedule can see.
+using micros = std::int64_t;
+inline constexpr micros one_milli = 1000;
+
+inline constexpr unsigned most_nodes = 5;
+inline constexpr unsigned most_clients = 5;
+
+enum class breach : std::uint8_t {
+    none,
+    two_valid_leases,
+    token_not_larger,
+    extended_under_a_larger_token,
+    came_back,
+    granted_without_time_left,
+    extended_without_time_left,
+    extended_after_the_end,
+    loss_told_late,
+    definite_loss_not_told,
+    held_too_long,
+    voted_twice,
+    key_left_behind,
+    waiter_starved,
+    update_lost,
+};
+char const* name(breach);
+
+/// What is random once for a whole schedule.
+struct terrain {
+    unsigned nodes = 3;
+    unsigned clients = 2;
+    bool fenced = false;
+    bool wall_clocks = true; ///< in the tokens; otherwise only counters are
+    millis ttl = 500;
+    millis slack = 50;
+    micros latency = 300;
+    micros faults_until = 0;
+    micros between_faults = 0;
+    std::uint64_t one_in_messages = 30; ///< has a fault of its own
+    core::lease_terms terms{.ttl = {}, .slack = {}};
+    core::duration node_timeout{};
+    millis px = 0;
+    millis fence_px = 0;
+};
+
+struct outcome {
+    breach flaw = breach::none;
+    micros at = 0;
+    std::uint64_t trace = 0; ///< equal for equal schedules
+    std::uint64_t events = 0;
+    std::uint64_t grants = 0;
+    std::uint64_t extensions = 0;
+    std::uint64_t losses = 0;
+    micros longest_wait = 0; ///< after the faults stopped, beyond the keys' time
+    micros spanned = 0;
+};
+
+/// One random schedule: the production core in every client, a virtual network and virtual clocks around it.
+class schedule {
+public:
+    schedule(std::uint64_t seed, fault_counts&, std::string* log = nullptr);
+    outcome run();
+
+private:
+    // Times and clocks
+    struct clocks {
+        micros since = 0;
+        std::int64_t boot = 0; ///< nanoseconds at `since`
+        std::int64_t raw = 0;
+        std::int64_t boot_rate = 1'000'000; ///< parts per million
+        std::int64_t raw_rate = 1'000'000;
+        millis wall_offset = 0;
+    };
+
+    // Messages
+    enum class ask : std::uint8_t { vote, raise, extend, release };
+    struct message {
+        ask what;
+        std::uint8_t client;
+        std::uint8_t node;
+        bool duplicate;
+        bool by_hash;
+        bool lost_reply;
+        bool dead;         ///< its connection's end took it along
+        micros held_until; ///< bytes of a broken connection that arrive after all
+        std::uint16_t connection;
+        std::uint32_t attempt;
+        std::uint32_t round;
+        nonce owner;
+        std::uint64_t number;
+        marker expected;
+        reply said;
+    };
+
+    enum class happening : std::uint8_t { arrive, answer, timer, connect, reset, fault, calm };
+    struct event {
+        micros at;
+        std::uint32_t order;
+        happening what;
+        std::uint8_t client;
+        std::uint8_t node;
+        std::uint16_t index; ///< of a message, or the timer's generation
+
+        friend bool operator<(event const& a, event const& b) // what comes first is on top of the heap
+        {
+            return a.at != b.at ? a.at > b.at : a.order > b.order;
+        }
+    };
+
+    struct debt {
+        nonce owner = 0;
+        micros until = 0;
+    };
+
+    struct link {
+        bool up = true;
+        std::uint16_t connection = 0;
+        marker mark = 0;
+        micros last_request = 0;
+        micros last_answer = 0;
+        micros requests_blocked = 0;
+        micros replies_blocked = 0;
+        core::instant heard{};
+        core::acquaintance known{};
+        std::array<debt, 8> debts{};
+        nonce last_vote = 0;
+    };
+
+    struct client {
+        enum class doing : std::uint8_t { resting, voting, pausing, holding };
+        explicit client(terrain const& t) : lease(t.terms, t.nodes, {}, {}) {}
+        core::attempt attempt{core::attempt::kind::plain, 1, {}};
+        core::lease_machine lease;
+        clocks time;
+        doing now = doing::resting;
+        nonce owner = 0;
+        std::uint32_t attempts = 0;
+        std::uint32_t rounds = 0;
+        unsigned refusals = 0;
+        core::fence token = 0;
+        core::fence highest_seen = 0;
+        core::fence floor = 0;       ///< the largest token granted before the attempt began
+        core::fence round_floor = 0; ///< and before the round of extensions began
+        core::instant first_sent{};
+        micros frozen_until = 0;
+        micros wake_at = 0;
+        micros attempt_ends = 0;
+        micros body_ends = 0;
+        micros waits_since = 0;
+        std::uint16_t generation = 0;
+        std::uint8_t denied = 0; ///< nodes, in this round
+        bool end_seen = false;
+        bool late_timer = false; ///< was frozen, or a timer was late, during this lease
+        bool served = false;     ///< after the faults stopped
+        std::uint64_t read = 0;  ///< of the guarded register
+    };
+
+    struct server {
+        fake_node data;
+        fake_node backup;
+        micros clock_since = 0;
+        std::int64_t clock_rate = 1'000'000;
+        millis steps = 0;
+        millis room = 0; ///< for further steps forward
+        millis started = 0;
+        std::uint16_t run = 1;
+        std::uint16_t history = 1;
+        bool promoted = false;
+        micros stalled_until = 0;
+        micros full_until = 0;
+        micros read_only_until = 0;
+        bool knows_scripts = true;
+    };
+
+    // schedule.cpp
+    void prepare();
+    void prepare_clients();
+    void prepare_nodes();
+    void push(micros at, happening, unsigned c, unsigned n, std::uint16_t index = 0);
+    void check_leftovers();
+    void handle(event const&);
+    bool postpone(event const&);
+    void calm_down();
+    void break_off(breach);
+    void log(event const&);
+
+    // network.cpp
+    [[nodiscard]] micros travel();
+    void send(unsigned c, unsigned n, ask, nonce, std::uint64_t number, bool by_hash);
+    std::uint16_t keep(message const&);
+    void arrive(std::uint16_t index);
+    [[nodiscard]] reply execute(server&, message const&);
+    void answer(std::uint16_t index);
+    void reset(unsigned c, unsigned n, bool executes_later);
+    void connect(unsigned c, unsigned n);
+    void meet(unsigned c, unsigned n);
+    void fail_pending(unsigned c, unsigned n);
+    [[nodiscard]] bool usable(unsigned c, unsigned n) const;
+    [[nodiscard]] bool quarantined(unsigned c, unsigned n) const;
+    void owe(unsigned c, unsigned n, nonce);
+    void pay(unsigned c, unsigned n);
+
+    // driver.cpp
+    void begin_attempt(unsigned c);
+    void follow(unsigned c, core::attempt::step);
+    void raise(unsigned c);
+    void won(unsigned c);
+    void lose_attempt(unsigned c, bool asked_enough);
+    void take_back(unsigned c);
+    void pause(unsigned c, bool contended);
+    void hold(unsigned c, core::instant sent);
+    void begin_round(unsigned c);
+    void settle(unsigned c, core::lease_machine::outcome);
+    void cancel(unsigned c);
+    void lose_lease(unsigned c);
+    void release(unsigned c);
+    void rest(unsigned c, micros);
+    void on_timer(unsigned c);
+    void lease_timer(unsigned c);
+    void wake(unsigned c, micros at);
+    void wake_for_lease(unsigned c);
+    void read_attempt(unsigned c, message const&);
+    void read_extension(unsigned c, message const&);
+    void read_failure(unsigned c, unsigned n);
+
+    // trouble.cpp
+    void some_fault();
+    void client_fault(fault, unsigned c);
+    void node_fault(fault, unsigned n);
+    void restart(unsigned n, bool with_data);
+    void trouble_with_request(message&, micros& at);
+    void trouble_with_answer(message&, micros& at);
+    void block(bool requests, bool replies, unsigned nodes, unsigned c);
+    void count(fault);
+
+    // watch.cpp
+    [[nodiscard]] core::instant clock(unsigned c) const;
+    [[nodiscard]] micros true_time(unsigned c, core::instant local) const;
+    [[nodiscard]] millis wall(server const&) const;
+    void touch(server&);
+    [[nodiscard]] bool valid(unsigned c) const;
+    void watch_grant(unsigned c);
+    void watch_round(unsigned c, core::lease_machine::outcome);
+    void watch_end(unsigned c);
+    void watch_exclusion();
+    /// T2's conditions: the counters survive, or the clocks make up for them.
+    [[nodiscard]] bool order_counts() const { return !counters_lost_ || !clocks_apart_; }
+    void write_register(unsigned c);
+
+    dice dice_;
+    fault_counts& counts_;
+    std::string* log_;
+    terrain terrain_;
+    std::array<server, most_nodes> servers_;
+    std::vector<client> clients_;
+    std::array<std::array<link, most_nodes>, most_clients> links_;
+    std::vector<event> events_;
+    std::vector<message> messages_;
+    std::vector<std::uint16_t> free_messages_;
+    outcome out_;
+    micros now_ = 0;
+    std::uint32_t order_ = 0;
+    nonce nonces_ = 0;
+    marker marks_ = 0;
+    core::fence largest_ = 0;
+    std::array<core::fence, 16> recent_{};
+    unsigned recent_at_ = 0;
+    bool calm_ = false;
+    nonce calm_nonce_ = 0;
+    bool time_counts_ = true; ///< T1's conditions are kept so far
+    bool counters_lost_ = false;
+    bool clocks_apart_ = false; ///< so far that they cannot make up for lost counters
+    std::uint64_t register_ = 0;
+    core::fence register_token_ = 0;
+};
+
+} // namespace redlock::model

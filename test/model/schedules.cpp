@@ -1,0 +1,42 @@
+#include "model/schedules.hpp"
+
+namespace redlock::model {
+
+campaign run_schedules(std::uint64_t first_seed, std::uint64_t count)
+{
+    campaign all;
+    auto const began = std::chrono::steady_clock::now();
+    for (std::uint64_t seed = first_seed; seed != first_seed + count; ++seed) {
+        outcome const found = schedule(seed, all.faults).run();
+        ++all.schedules;
+        all.events += found.events;
+        all.grants += found.grants;
+        all.extensions += found.extensions;
+        all.losses += found.losses;
+        all.longest_wait = std::max(all.longest_wait, found.longest_wait);
+        all.virtual_days += static_cast<double>(found.spanned) / 86'400e6;
+        if (seed % 100 == 0) {
+            fault_counts ignored{};
+            all.same_twice = all.same_twice && schedule(seed, ignored).run().trace == found.trace;
+            ++all.replayed;
+        }
+        if (found.flaw != breach::none) {
+            all.flaw = found.flaw;
+            all.seed = seed;
+            break;
+        }
+    }
+    all.took =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    return all;
+}
+
+std::string story(std::uint64_t seed)
+{
+    fault_counts ignored{};
+    std::string text;
+    outcome const found = schedule(seed, ignored, &text).run();
+    return text + "=> " + name(found.flaw) + '\n';
+}
+
+} // namespace redlock::model
