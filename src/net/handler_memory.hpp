@@ -44,8 +44,9 @@ public:
     using value_type = T;
 
     explicit handler_allocator(handler_memory& memory) noexcept : memory_(&memory) {}
-    template <class U> // an allocator converts to its rebound kind
-    explicit(false) handler_allocator(handler_allocator<U> const& other) noexcept : memory_(other.memory_)
+    template <class U>
+    // NOLINTNEXTLINE(google-explicit-constructor): an allocator converts to its rebound kind
+    handler_allocator(handler_allocator<U> const& other) noexcept : memory_(other.memory_)
     {}
 
     T* allocate(std::size_t n) { return static_cast<T*>(memory_->allocate(n * sizeof(T))); }

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_step_while_disconnected_is_noticed_at_the_next_connection
 BOOST_AUTO_TEST_CASE(a_node_votes_again_when_no_key_from_before_the_step_can_live)
 {
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock("lock", {.ttl = 1s, .slack = 100ms, .node_timeout = 500ms});
+        mutex lock = nodes.lock("lock", {.ttl = 3s, .slack = 100ms, .node_timeout = 1s});
         lease held = co_await lock.acquire();
         nodes.servers[1].set_clock_ahead(20s);
         co_await until([&] { return quarantined(1); });
