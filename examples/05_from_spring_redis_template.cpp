@@ -16,7 +16,7 @@
 //
 // Run: 05_from_spring_redis_template                  with three Redis servers of its own
 //      05_from_spring_redis_template redis://a:6379…  with yours
-#include "local_redis.hpp"
+#include "run.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio.hpp>
@@ -98,13 +98,5 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
 
 int main(int argc, char** argv)
 {
-    example::nodes nodes(argc, argv);
-    example::promises promises;
-    asio::io_context context;
-    // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
-    redlock::client locks{context.get_executor(), {.nodes = nodes.urls, .assume_fresh = true}};
-    auto done = asio::co_spawn(context, show(locks, promises), asio::use_future);
-    context.run();
-    done.get();
-    return promises.exit_code();
+    return example::run(argc, argv, show);
 }

@@ -3,15 +3,12 @@
 //
 //   08_fenced_sqlite [redis-url...]     without URLs it starts three servers of its own
 
-#include "local_redis.hpp"
+#include "run.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
 
 #include <sqlite3.h>
 
@@ -118,13 +115,5 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
 
 int main(int argc, char** argv)
 {
-    example::nodes nodes(argc, argv);
-    example::promises promises;
-    asio::io_context context;
-    // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
-    redlock::client locks{context.get_executor(), {.nodes = nodes.urls, .assume_fresh = true}};
-    auto done = asio::co_spawn(context, show(locks, promises), asio::use_future);
-    context.run();
-    done.get();
-    return promises.exit_code();
+    return example::run(argc, argv, show);
 }

@@ -21,7 +21,7 @@ namespace redlock {
 /// and one key `redlock-marker`; scripts take the place of SET, so the nodes need the right `+evalsha` for votes, too.
 /// Plain and fenced locks of one name exclude each other.
 /// \par Source
-/// Martin Kleppmann, "How to do distributed locking", for what tokens are needed for; docs/protocol.md, rules F1 to F5,
+/// Martin Kleppmann, "How to do distributed locking", for what tokens are needed for; docs/protocol.md, rules F1 to F6,
 /// for how a majority agrees on them.
 class REDLOCK_EXPORT fenced_mutex : public mutex {
 public:

@@ -49,13 +49,12 @@ bool acquisition::may_be_asked(unsigned node)
         return false;
     }
     marker& its = engine_.marker_of(node);
-    its.expected();
+    its.require();
     auto const left = core::remaining(its.quarantined_until(), engine_.loop().now());
     if (left <= core::duration::zero())
         return true;
-    row.result = node_result::quarantined;
+    report_stranger(row);
     row.remaining = std::chrono::ceil<std::chrono::milliseconds>(left);
-    row.detail = std::make_shared<std::string const>("its data was lost or replaced");
     return false;
 }
 

@@ -215,11 +215,20 @@ core::duration node_timeout_of(lock_options const& options, client_settings cons
     return core::default_node_timeout(options.ttl);
 }
 
+namespace {
+
 /// A fence must outlive every lease by far, or its node would count anew while others remember.
+milliseconds shortest_fence(lock_options const& options)
+{
+    return 10 * core::key_ttl(options.ttl, slack_of(options));
+}
+
+} // namespace
+
 milliseconds fence_ttl_of(lock_options const& options)
 {
-    milliseconds const shortest = 10 * core::key_ttl(options.ttl, slack_of(options));
-    return options.fence_ttl.value_or(std::max<milliseconds>(std::chrono::hours{24}, shortest));
+    return options.fence_ttl.value_or(
+        std::max<milliseconds>(std::chrono::hours{24}, shortest_fence(options)));
 }
 
 void check(std::string const& name, lock_options const& options, client_settings const& client)
@@ -248,9 +257,9 @@ void check(std::string const& name, lock_options const& options, client_settings
                 " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
                 text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
     if (options.fence_ttl)
-        require(*options.fence_ttl >= 10 * core::key_ttl(options.ttl, slack),
+        require(*options.fence_ttl >= shortest_fence(options),
                 "fence_ttl " + text(*options.fence_ttl) + " is too short: ten times ttl and slack are " +
-                    text(10 * core::key_ttl(options.ttl, slack)));
+                    text(shortest_fence(options)));
     check_retry(options.retry);
 }
 

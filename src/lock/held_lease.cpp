@@ -174,7 +174,7 @@ void held_lease::start_extension()
 void held_lease::extend_on(unsigned node)
 {
     if (lock_->fenced)
-        client().marker_of(node).expected(); // where it was missed, it is asked for again
+        client().marker_of(node).require(); // where it was missed, it is asked for again
     ask(node, purpose::extension, client().at(node).form(extension_script()));
 }
 

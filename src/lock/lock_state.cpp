@@ -23,12 +23,11 @@ core::lease_terms terms_of(lock_options const& options, lock_kind kind)
     return terms;
 }
 
-std::unique_ptr<fence_state> fence_of(std::string const& key, lock_options const& options,
-                                      client_settings const& client)
+std::unique_ptr<fence_state> fence_of(std::string const& key, std::chrono::milliseconds key_ttl,
+                                      lock_options const& options, client_settings const& client)
 {
     std::string const fence = key + std::string(redis::fence_suffix);
     std::string const marker = client.key_prefix + std::string(redis::marker_name);
-    auto const key_ttl = core::key_ttl(options.ttl, slack_of(options));
     return std::make_unique<fence_state>(
         fence_state{redis::fenced_commands({key, fence, marker}, key_ttl, fence_ttl_of(options))});
 }
@@ -40,9 +39,9 @@ lock_state::lock_state(std::shared_ptr<engine> owner, std::string its_name, lock
     : client(std::move(owner)), name(std::move(its_name)), options(its_options),
       terms(terms_of(its_options, kind)), node_timeout(node_timeout_of(its_options, client->settings())),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
-      commands(client->settings().key_prefix + name, core::key_ttl(its_options.ttl, slack_of(its_options))),
+      commands(client->settings().key_prefix + name, key_ttl),
       fenced(kind == lock_kind::fenced
-                 ? fence_of(client->settings().key_prefix + name, its_options, client->settings())
+                 ? fence_of(client->settings().key_prefix + name, key_ttl, its_options, client->settings())
                  : nullptr)
 {
     client->expect_keys(key_ttl, terms.slack);

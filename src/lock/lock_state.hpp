@@ -6,6 +6,7 @@
 #include "redis/command.hpp"
 #include <redlock/lock_options.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,7 +34,7 @@ struct lock_state {
     lock_options const options;
     core::lease_terms const terms;
     core::duration const node_timeout;
-    core::duration const key_ttl;
+    std::chrono::milliseconds const key_ttl;
     redis::lock_commands const commands;
     std::unique_ptr<fence_state> const fenced; ///< null: a plain lock
 

@@ -4,6 +4,7 @@
 #include "redis/command.hpp"
 
 #include <chrono>
+#include <string_view>
 
 namespace redlock::lock {
 
@@ -21,13 +22,12 @@ std::string_view to_words(core::marker_trust trust)
 
 } // namespace
 
-std::string_view marker::expected()
+void marker::require()
 {
     std::string const& now = engine_.at(node_).incarnation();
     bool const over = until_ != core::instant{} && core::reached(until_, engine_.loop().now());
     if (!now.empty() && (asked_ != now || over))
         ask();
-    return now;
 }
 
 void marker::ask()

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace redlock::lock {
 
@@ -18,9 +17,9 @@ class marker final : private net::reply_sink {
 public:
     marker(engine& owner, unsigned node) : engine_(owner), node_(node) {}
 
-    /// What the scripts have to find; empty where the server does not tell who it is. Sends for it first, in the same
-    /// write, where this life of the node has not been asked.
-    std::string_view expected();
+    /// Before a fenced command: sends for the marker, in the same write, where this life of the node has not been asked.
+    /// Nothing to do where the server does not tell who it is.
+    void require();
 
     /// Fenced votes count from then on; what is past counts already.
     [[nodiscard]] core::instant quarantined_until() const { return until_; }

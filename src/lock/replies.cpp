@@ -4,8 +4,9 @@
 #include "lock/clock.hpp"
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"
+#include "redis/text_number.hpp"
 
-#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -16,6 +17,11 @@ namespace {
 bool is_stranger(redis::resp_node const& reply)
 {
     return reply.type == redis::resp_type::simple_string && reply.text == "STRANGER";
+}
+
+bool is_unknown_script(redis::resp_node const& reply)
+{
+    return redis::is_error(reply.type) && redis::classify(reply.text) == server_error::noscript;
 }
 
 core::vote refused(redis::resp_node const& reply, node_report& row)
@@ -49,14 +55,12 @@ std::optional<core::fence> read_held(std::string_view text, node_report& row)
     constexpr std::string_view head = "HELD ";
     if (!text.starts_with(head))
         return std::nullopt;
-    char const* const end = text.data() + text.size();
+    text.remove_prefix(head.size());
+    auto const space = text.find(' ');
     std::int64_t left = 0;
     core::fence counter = 0;
-    auto const first = std::from_chars(text.data() + head.size(), end, left);
-    if (first.ec != std::errc{} || first.ptr == end || *first.ptr != ' ')
-        return std::nullopt;
-    auto const second = std::from_chars(first.ptr + 1, end, counter);
-    if (second.ec != std::errc{} || second.ptr != end)
+    if (space == text.npos || !redis::read_number(text.substr(0, space), left) ||
+        !redis::read_number(text.substr(space + 1), counter))
         return std::nullopt;
     if (left >= 0)
         row.remaining = std::chrono::milliseconds{left};
@@ -73,8 +77,7 @@ fenced_vote read_fenced_vote(net::node& node, redis::resp_node const& reply, nod
         return {core::vote::granted, static_cast<core::fence>(reply.number)};
     }
     if (is_stranger(reply)) {
-        row.result = node_result::quarantined;
-        row.detail = std::make_shared<std::string const>("its data was lost or replaced");
+        report_stranger(row);
         return {.stranger = true};
     }
     if (reply.type == redis::resp_type::simple_string) {
@@ -84,11 +87,17 @@ fenced_vote read_fenced_vote(net::node& node, redis::resp_node const& reply, nod
             return {core::vote::denied, *counter};
         }
     }
-    if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::noscript) {
+    if (is_unknown_script(reply)) {
         node.script_worked(net::node::script::fenced_vote, false);
         return {.unknown_script = true};
     }
     return {refused(reply, row)};
+}
+
+void report_stranger(node_report& row)
+{
+    row.result = node_result::quarantined;
+    row.detail = std::make_shared<std::string const>("its data was lost or replaced");
 }
 
 void report_failure(net::failure const& why, node_report& row)
@@ -111,7 +120,7 @@ script_answer read_script_answer(net::node& node, net::node::script script, redi
                : reply.number == 2 ? script_answer::repaired
                                    : script_answer::not_ours;
     }
-    if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::noscript) {
+    if (is_unknown_script(reply)) {
         node.script_worked(script, false);
         return script_answer::unknown_script;
     }

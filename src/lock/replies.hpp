@@ -22,6 +22,9 @@ struct fenced_vote {
 };
 [[nodiscard]] fenced_vote read_fenced_vote(net::node&, redis::resp_node const& reply, node_report& row);
 
+/// The node's data is not what fenced locks knew it to have (rule F6).
+void report_stranger(node_report& row);
+
 /// What a connection's failure means for a row.
 void report_failure(net::failure const& why, node_report& row);
 

@@ -20,6 +20,17 @@ asio::awaitable<void> meet(client& locks)
     co_await held.release();
 }
 
+/// A lease that all three granted, and one of them has forgotten.
+asio::awaitable<lease> hold_through_a_restart(cluster& nodes, mutex lock)
+{
+    lease held = co_await lock.acquire();
+    co_await until([&] { return held.votes() == 3; });
+    nodes.kill(1);
+    nodes.restart(1);
+    co_await until([&] { return in_state(*nodes.locks, 1, node_state::quarantined); });
+    co_return held;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(quarantine)
@@ -114,12 +125,7 @@ BOOST_AUTO_TEST_CASE(a_holder_keeps_its_majority_while_one_node_is_quarantined)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock();
-        lease held = co_await lock.acquire();
-        co_await until([&] { return held.votes() == 3; });
-        nodes.kill(1);
-        nodes.restart(1);
-        co_await until([&] { return in_state(*nodes.locks, 1, node_state::quarantined); });
+        lease held = co_await hold_through_a_restart(nodes, nodes.lock());
         co_await held.extend();
         BOOST_TEST(held.valid());
         BOOST_TEST(!nodes.ask(1).exists("lock"));
@@ -151,12 +157,7 @@ BOOST_AUTO_TEST_CASE(a_release_reaches_a_quarantined_node)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock();
-        lease held = co_await lock.acquire();
-        co_await until([&] { return held.votes() == 3; });
-        nodes.kill(1);
-        nodes.restart(1);
-        co_await until([&] { return in_state(*nodes.locks, 1, node_state::quarantined); });
+        lease held = co_await hold_through_a_restart(nodes, nodes.lock());
         // As an append-only file would have brought it back.
         nodes.ask(1).command({"SET", "lock", std::string(held.nonce())});
         co_await held.release();
