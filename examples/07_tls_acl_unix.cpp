@@ -13,13 +13,16 @@ using namespace std::chrono_literals;
 constexpr char const* user = "locker";
 constexpr char const* password = "p@ss";
 
-/// The default user is off, and `locker` may do what locks need, on keys that begin with "lock:".
+/// The default user is off, and `locker` may do what plain locks need, on keys that begin with "lock:". A
+/// fenced_mutex needs +mget, +pttl and +time as well (docs/server-checklist.md, "Rights").
 std::vector<std::string> few_rights(std::vector<std::string> more = {})
 {
     std::vector<std::string> arguments{
-        "--user",  "default",  "off",   "--user", user,   "on",   ">" + std::string(password),
-        "~lock:*", "+hello",   "+ping", "+set",   "+get", "+del", "+pexpire",
-        "+eval",   "+evalsha", "+info"};
+        "--user", "default", "off", "--user", user, "on", ">" + std::string(password), "~lock:*",
+        // what no lock goes without
+        "+set", "+get", "+del", "+pexpire", "+eval", "+evalsha",
+        // restarts, durable servers, steps of clocks; and, of waiters, to be woken
+        "+info", "+config|get", "+time", "+client|tracking", "+pttl"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
 }

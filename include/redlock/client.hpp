@@ -26,21 +26,32 @@ struct lock_access;
 /// Nothing runs before the first operation: that one connects. Nothing pending keeps `io_context::run()` alive
 /// while there is no operation, waiter or lease.
 ///
-/// Thread safety: the executor must serialise (an `io_context` run by one thread, or a strand over a pool); all
-/// state lives there. Member functions may be called from any thread; an operation started elsewhere hops onto that
+/// Thread safety: the executor must serialise (an `io_context` run by one thread, or a strand over a pool); all state
+/// lives there. An `io_context` run by several threads cannot be told from one run by one: for that give a strand, or
+/// everything races. Member functions may be called from any thread; an operation started elsewhere hops onto that
 /// executor. Moving, destroying and assigning one object needs the usual outside synchronisation.
 ///
-/// Lifetime: the client must outlive its locks' operations. Destroying it is `shutdown()` without waiting: pending
-/// acquisitions complete with `errc::shut_down`, leases are lost to their holders and their keys are released as far
-/// as the sockets take the bytes at once.
+/// Lifetime: the client must outlive its locks' operations. The client, its locks and its leases must not outlive the
+/// execution context: all of them keep timers and sockets that live there. Of a client or lock that was moved from
+/// only destruction and assignment are allowed.
+///
+/// Destroying the client is `shutdown()` without waiting: pending acquisitions complete with `errc::shut_down`,
+/// leases end for their holders (`released`; `lost()` says `errc::shut_down`), and their keys are released as far as
+/// the sockets take the bytes at once. This is done on the executor. On an `io_context` that has been stopped it is
+/// done at once instead; behind a strand over one that has been stopped it is not done at all, and the keys expire by
+/// themselves: `co_await shutdown()` before stopping.
+///
+/// A name look-up cannot be interrupted: where getaddrinfo hangs, it keeps `io_context::run()` from returning for as
+/// long as it takes, also after the client is gone. Hosts that are given as addresses are not looked up.
 class REDLOCK_EXPORT client {
 public:
     using executor_type = boost::asio::any_io_executor;
 
     /// Checks the configuration and connects nothing.
     /// \throws lock_error `errc::misconfigured`, with a message that names the value: no nodes, more than 63, a bad
-    ///         URL, one server twice, a time that is zero or negative, unreadable TLS files, an executor that does
-    ///         not serialise (a bare `thread_pool` executor).
+    ///         URL, one server twice, a time outside its limits (see `config`), unreadable TLS files, an executor
+    ///         that certainly does not serialise (a bare `thread_pool` executor; an `io_context` run by several
+    ///         threads is not noticed).
     client(executor_type executor, config settings);
 
     client(client&&) noexcept;
@@ -49,8 +60,9 @@ public:
 
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released, the
-    /// connections are closed. Completes when the releases are answered, at the latest after the per-node timeout.
+    /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (and its
+    /// `lost()` says `errc::shut_down`), the connections are closed. Completes when the releases are answered, at the
+    /// latest after the per-node timeout.
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)`: success, or `errc::no_quorum` when some key could not be released on a
@@ -60,7 +72,8 @@ public:
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto shutdown(Token&& token = {});
 
-    /// The state of each node's connection, in the order of `config::nodes`. Any thread.
+    /// The state of each node's connection, in the order of `config::nodes`; why it is down or quarantined; which
+    /// right is missing. Any thread.
     [[nodiscard]] std::vector<node_status> nodes() const;
 
 private:

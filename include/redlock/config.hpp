@@ -32,42 +32,75 @@ struct reconnect_settings {
 struct health_settings {
     /// A connection with an unanswered command for this long is given up and made again.
     std::chrono::milliseconds response_timeout{1'000};
-    /// While leases or waiters exist, a connection is asked TIME this often: is it alive, and has the server's clock been
-    /// set forward (see `admission_settings`)? Zero: never.
+    /// While leases or waiters exist, a connection is asked TIME this often: is it alive, and has the server's clock
+    /// been set forward (see `admission_settings`)? Zero: never.
     std::chrono::milliseconds check_interval{2'000};
     bool keep_alive = true; ///< TCP keep-alive
 };
 
 /// Which nodes may vote. Whenever a connection is made, a node is asked who it is, how old and how it is set up. A
-/// replica, a node that is still loading, and a second name of a node that votes already are always refused. A node that
-/// may have lost keys is *quarantined*: it stays connected, but neither votes nor extends until a key that it lost could
-/// not live any more. So is one whose wall clock was set forward by more than the smallest slack of any lock made on this
-/// client: the keys on it may expire while their locks are held.
+/// replica, a node that is still loading, and a second name of a node that votes already are always refused. A node
+/// that may have lost keys is *quarantined*: it stays connected, but neither votes nor extends until a key that it
+/// lost could not live any more. So is one whose wall clock was set forward by more than the smallest slack of any
+/// lock made on this client: the keys on it may expire while their locks are held.
 struct admission_settings {
-    /// The largest ttl + slack of any lock that *any* client has on these nodes. A quarantine lasts 1.01 times as long, or
-    /// as the longest lock made on this client asks for, whichever is longer. Zero: this client's locks are the longest.
+    /// The largest ttl + slack of any lock that *any* client has on these nodes. A quarantine lasts 1.01 times as
+    /// long, or as the longest lock made on this client asks for, whichever is longer. Zero: this client's locks are
+    /// the longest. Where locks of different length are made on one client, set it from the start: a longer lock that
+    /// is made later lengthens the quarantine, and can take away votes that live leases need (see
+    /// `lock_options::ttl`).
     std::chrono::milliseconds longest_ttl{0};
-    /// Nodes in cluster mode may vote. Risk: a failover puts a replica without the last locks in the node's place, under a
-    /// slot that moves a lock's key is refused, and one cluster's nodes are not independent of each other.
+    /// Nodes in cluster mode may vote. Risk: a failover puts a replica without the last locks in the node's place,
+    /// under a slot that moves a lock's key is refused, and one cluster's nodes are not independent of each other.
     bool allow_cluster_node = false;
-    /// Nodes with `maxmemory` and another policy than `noeviction` may vote. Risk: a server short of memory removes keys of
-    /// locks that are held, and two owners hold one lock.
+    /// Nodes with `maxmemory` and another policy than `noeviction` may vote. Risk: a server short of memory removes
+    /// keys of locks that are held, and two owners hold one lock.
     bool allow_eviction = false;
-    /// No quarantine: a node may vote as soon as it is back. Risk: it has forgotten its votes, so that a second owner can
-    /// win a majority while the first still holds the lock. Right only where a restart cannot lose what was answered, or
-    /// never takes less time than the longest ttl + slack.
+    /// No quarantine: a node may vote as soon as it is back. Risk: it has forgotten its votes, so that a second owner
+    /// can win a majority while the first still holds the lock. Right only where a restart cannot lose what was
+    /// answered, or never takes less time than the longest ttl + slack.
     bool trust_restarted_nodes = false;
-    /// No quarantine for a server whose clock was set forward. Risk: the keys on it expire early by as much, and a second
-    /// owner can win a majority while the first still holds the lock. Right only where clocks are never set while servers
-    /// run, and what looks like it is the client's own clock, as after a pause of its virtual machine.
+    /// No quarantine for a server whose clock was set forward. Risk: the keys on it expire early by as much, and a
+    /// second owner can win a majority while the first still holds the lock. Right only where clocks are never set
+    /// while servers run, and what looks like it is the client's own clock, as after a pause of its virtual machine.
     bool trust_server_clocks = false;
 };
 
 /// A client's settings. Everything has a default but `nodes`. Read once, by the client's constructor.
+///
+/// Limits: times are more than zero and at most 24 h. `node_timeout` may be zero; `health.check_interval` may be
+/// zero, and has no upper limit; `admission.longest_ttl` may be zero, and up to 48 h. `key_prefix` has at most 512
+/// bytes.
 struct config {
-    /// The independent masters, one URL each: `redis://`, `rediss://`, `valkey://`, `valkeys://`, `unix://`.
+    /// The independent masters, 1 to 63 of them, one URL each:
+    ///
+    ///     redis://[[user]:password@][host][:port][/db][?key=value&...]        valkey:// is the same
+    ///     rediss://...                                                        the same with TLS; so is valkeys://
+    ///     unix://[[user]:password@]/path/to/socket[?db=n&key=value&...]
+    ///
+    /// Without a host it is localhost, without a port 6379, without a db 0. IPv6 addresses stand in brackets. In user
+    /// and password `@ : / ? # %` are written `%40 %3A %2F %3F %23 %25`. A URL without a user or a password has
+    /// `username` or `password` from here. Each key may stand once; it overrides a setting for that node:
+    ///
+    /// | Key | Value | Instead of |
+    /// |---|---|---|
+    /// | `db` | number, where the path names none | |
+    /// | `protocol` | `2` (RESP2: waiters are not woken) or `3` | |
+    /// | `client_name` | visible ASCII without spaces | `client_name` |
+    /// | `connect_timeout` | duration | `reconnect.connect_timeout` |
+    /// | `command_timeout` | duration | `health.response_timeout` |
+    /// | `health_check_interval` | duration; `0ms`: never | `health.check_interval` |
+    /// | `keepalive` | `true` or `false` | `health.keep_alive` |
+    /// | `tls_ca`, `tls_ca_dir` | path; either replaces both | `tls.ca_file`, `tls.ca_dir` |
+    /// | `tls_cert`, `tls_key` | path; only together | `tls.cert_file`, `tls.key_file` |
+    /// | `tls_sni` | host name | `tls.server_name` |
+    /// | `tls_verify` | `true` or `false` | `tls.insecure`, negated |
+    ///
+    /// Durations are whole milliseconds, written with a unit: `500ms`, `1.5s`, `1m`. Keys of `tls_` need a TLS
+    /// scheme. Anything else is `errc::misconfigured`.
     std::vector<std::string> nodes{};
-    /// How long one node may take to answer; zero means clamp(ttl / 20, 20 ms, 500 ms), reckoned per lock.
+    /// How long one node may take to answer; zero means clamp(ttl / 20, 20 ms, 500 ms), reckoned per lock. In
+    /// `lock_options::node_timeout` zero is an error.
     std::chrono::milliseconds node_timeout{0};
     std::string username{};              ///< for nodes whose URL names no user
     std::string password{};              ///< for nodes whose URL has no password
@@ -77,9 +110,9 @@ struct config {
     reconnect_settings reconnect{};
     health_settings health{};
     admission_settings admission{};
-    /// The nodes are known to be new (tests, demos, brand-new clusters): none can have lost locks in a restart before this
-    /// client first met it, so however young it is, it votes at once. A restart that the client witnesses is none of
-    /// these: it is quarantined (see `admission_settings`).
+    /// The nodes are known to be new (tests, demos, brand-new clusters): none can have lost locks in a restart before
+    /// this client first met it, so however young it is, it votes at once. A restart that the client witnesses is
+    /// none of these: it is quarantined (see `admission_settings`).
     bool assume_fresh = false;
     std::shared_ptr<redlock::observer> observer{}; ///< told of what happens; see `redlock::observer`
 };

@@ -15,7 +15,7 @@ namespace redlock {
 /// What a caller can act on. Causes per node are in the outcome table. Cancellation is not one of these: a
 /// cancelled operation completes with `boost::asio::error::operation_aborted`.
 enum class errc {
-    contended = 1, ///< a majority answered, and others hold the lock
+    contended = 1, ///< others hold the lock, or operations of this client hold it or wait for it
     timed_out,     ///< not acquired within the time the caller gave
     no_quorum,     ///< too few nodes could be asked or answered usefully
     too_slow,      ///< a majority granted, but the validity was over before it did
@@ -33,8 +33,10 @@ enum class errc {
     return {static_cast<int>(e), error_category()};
 }
 
-/// Thrown by `co_await lock.acquire()` and its siblings: a `system_error` whose `what()` tells what each node
-/// said, and which carries the table itself.
+/// Thrown by `co_await lock.acquire()` and its siblings, with no token or `use_awaitable`, and by constructors: a
+/// `system_error` whose `what()` tells what each node said, and which carries the table itself. Other tokens
+/// (`asio::deferred` by name, `use_future`) have an error code in their signature and throw a plain `system_error`;
+/// `mutex::last_attempt()` has the table for them.
 class REDLOCK_EXPORT lock_error : public boost::system::system_error {
 public:
     lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table);

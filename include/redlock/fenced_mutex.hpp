@@ -9,20 +9,23 @@ namespace redlock {
 
 /// A lock whose leases carry fencing tokens: `lease::fencing_token()` is larger than that of every lease of this lock
 /// before it, whatever pauses, networks and clocks do (docs/protocol.md, T2 and its conditions). A resource that
-/// remembers the largest token it has seen, and refuses smaller ones, is safe from a holder that was paused and does not
-/// know yet that its lease is over.
+/// remembers the largest token it has seen, and refuses smaller ones, is safe from a holder that was paused and does
+/// not know yet that its lease is over.
 ///
 /// Fence first: a new holder shows its token to the resource before it reads anything there. Otherwise a late writer
-/// can slip in between its reading and its writing. `fenced_register` and `fenced_scripts` do it for values in memory and
-/// in Redis; in SQL it is `UPDATE ... SET fence = :token WHERE fence <= :token` (examples/08_fenced_sqlite.cpp).
+/// can slip in between its reading and its writing. `fenced_register` and `fenced_scripts` do it for values in memory
+/// and in Redis; in SQL it is `UPDATE ... SET fence = :token WHERE fence <= :token` (examples/08_fenced_sqlite.cpp).
 ///
 /// Used as `mutex`, with the same operations, errors and cancellation; one round trip more where the nodes' counters
-/// had come apart. Beside the lock's key each node keeps the key `<name>:redlock-fence` for `lock_options::fence_ttl`,
-/// and one key `redlock-marker`; scripts take the place of SET, so the nodes need the right `+evalsha` for votes, too.
-/// Plain and fenced locks of one name exclude each other.
+/// had come apart. Beside the lock's key each node keeps the key `<name>:redlock-fence` for
+/// `lock_options::fence_ttl`, and the keys `redlock-marker` and, for the time of a quarantine, `redlock-quarantine`,
+/// all three with `config::key_prefix` before them. Scripts take the place of SET. So the nodes need more rights than
+/// for plain locks: to these three keys, and `+mget +pttl +time` beside `+set +get +del +pexpire +eval +evalsha`
+/// (docs/server-checklist.md, "Rights"). Plain and fenced locks of one name exclude each other. A name that ends like
+/// one of these keys is `errc::misconfigured`.
 /// \par Source
-/// Martin Kleppmann, "How to do distributed locking", for what tokens are needed for; docs/protocol.md, rules F1 to F6,
-/// for how a majority agrees on them.
+/// Martin Kleppmann, "How to do distributed locking", for what tokens are needed for; docs/protocol.md, rules F1 to
+/// F6, for how a majority agrees on them.
 class REDLOCK_EXPORT fenced_mutex : public mutex {
 public:
     /// \throws lock_error `errc::misconfigured`, as `mutex`

@@ -32,7 +32,7 @@ enum class lease_state : std::uint8_t {
     held,    ///< ours, while `valid()`
     suspect, ///< the deadline has passed; an extension may still prove unbroken ownership (`tolerate_suspect`)
     lost,    ///< over without having been released
-    released, ///< given up by its holder
+    released, ///< given up, by its holder or by the client's end (`lost()` then says `errc::shut_down`)
 };
 
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_state) noexcept;
@@ -74,9 +74,11 @@ public:
     [[nodiscard]] std::string_view
     resource() const noexcept; ///< the lock's name; lives as long as this lease
     [[nodiscard]] std::string_view
-    nonce() const noexcept;                           ///< the key's value on the nodes; as long as this lease
-    [[nodiscard]] unsigned votes() const noexcept;    ///< nodes known to hold our key
-    [[nodiscard]] unsigned attempts() const noexcept; ///< attempts the acquisition took
+    nonce() const noexcept; ///< the key's value on the nodes; as long as this lease
+    /// Nodes that held our key when they were last asked: more with votes that come late, fewer when a node is silent
+    /// or refuses to extend, also while a majority still confirms.
+    [[nodiscard]] unsigned votes() const noexcept;
+    [[nodiscard]] unsigned attempts() const noexcept;               ///< attempts the acquisition took
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
     /// Zero unless the lock is a `fenced_mutex`. What the grant returned: it never changes during a lease.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
@@ -115,6 +117,11 @@ public:
     [[nodiscard]] auto release(Token&& token = {});
 
     /// Waits for the end of the lease. Any number may wait.
+    ///
+    /// Why a lease was lost is not in the code: `config::observer` is told of each `renewal_failed` before it, with
+    /// the votes and the validity that were left, of `stalled` where the holder did not get on, and of `lost` itself,
+    /// and what became of the nodes; `client::nodes()` shows which of them are down or quarantined, and what they
+    /// last answered instead of extending.
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)` with the reason: `errc::lease_lost`, `errc::released`, `errc::shut_down`;

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -62,8 +63,11 @@ struct start_acquire {
 };
 } // namespace lock
 
-/// A named lock over a client's nodes. Cheap to make and to copy; no network by itself. Copies share the table of
-/// the last attempt.
+/// A named lock over a client's nodes. Cheap to make and to copy; no network by itself.
+///
+/// All operations of one client on one name stand in one queue and are served in the order of their coming. Only the
+/// first of them asks the nodes. A lease that is released goes to the next of them at once, as
+/// `lock_options::handover` says.
 ///
 /// Common to all four operations
 ///
@@ -84,9 +88,16 @@ struct start_acquire {
 /// \par Source
 /// Redis documentation, "Distributed Locks with Redis"; the rules are in docs/protocol.md.
 class REDLOCK_EXPORT mutex {
-    static std::chrono::nanoseconds at_least_zero(std::chrono::nanoseconds limit)
+    /// So that reckoning with it cannot overflow.
+    static constexpr std::chrono::hours longest_wait{24 * 365 * 100};
+
+    template <class Rep, class Period>
+    static std::chrono::nanoseconds bounded(std::chrono::duration<Rep, Period> limit)
     {
-        return limit < limit.zero() ? limit.zero() : limit;
+        if (limit > longest_wait)
+            return longest_wait;
+        return limit > limit.zero() ? std::chrono::ceil<std::chrono::nanoseconds>(limit)
+                                    : std::chrono::nanoseconds::zero();
     }
 
     auto throwing(lock::wait_limit limit)
@@ -120,7 +131,8 @@ public:
         return initiate(std::nullopt, std::forward<Token>(token));
     }
 
-    /// One attempt, no waiting.
+    /// One attempt, no waiting. While others of this client hold the lock or wait for it, it fails at once with
+    /// `errc::contended`, unless `lock_options::barging` is set.
     [[nodiscard]] auto try_acquire() { return throwing(lock::one_attempt); }
     template <boost::asio::completion_token_for<lock::lease_signature> Token>
     [[nodiscard]] auto try_acquire(Token&& token)
@@ -128,31 +140,36 @@ public:
         return initiate(lock::one_attempt, std::forward<Token>(token));
     }
 
-    /// Waits for at most `limit`, counted from the start of the operation; makes one attempt in any case.
-    [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit) { return throwing(at_least_zero(limit)); }
+    /// Waits for at most `limit`, counted from the start of the operation; makes one attempt in any case, unless others
+    /// of this client hold the lock or wait for it meanwhile.
+    [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit) { return throwing(bounded(limit)); }
     template <boost::asio::completion_token_for<lock::lease_signature> Token>
     [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit, Token&& token)
     {
-        return initiate(at_least_zero(limit), std::forward<Token>(token));
+        return initiate(bounded(limit), std::forward<Token>(token));
     }
 
-    /// Waits until `deadline` of any clock at most; makes one attempt in any case.
+    /// Waits until `deadline` of any clock at most, as `acquire_for` does.
     template <class Clock, class Duration>
     [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline)
     {
-        return acquire_for(deadline - Clock::now());
+        return throwing(bounded(deadline - Clock::now()));
     }
     template <class Clock, class Duration, boost::asio::completion_token_for<lock::lease_signature> Token>
     [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline, Token&& token)
     {
-        return acquire_for(deadline - Clock::now(), std::forward<Token>(token));
+        return initiate(bounded(deadline - Clock::now()), std::forward<Token>(token));
     }
 
     [[nodiscard]] executor_type get_executor() const noexcept;
     [[nodiscard]] std::string const& name() const noexcept;
     [[nodiscard]] lock_options const& options() const noexcept;
 
-    /// What each node said to the last attempt that was decided, through this lock or a copy. Any thread.
+    /// Operations of this client that wait for a lock of this name. Any thread.
+    [[nodiscard]] std::size_t waiting() const noexcept;
+
+    /// What each node said to the last attempt that was decided, through any lock of this name and client; while
+    /// somebody waits also, as far as nodes have told, who holds the key there and for how long still. Any thread.
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
 
 protected:

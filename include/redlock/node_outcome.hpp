@@ -34,6 +34,8 @@ struct node_outcome {
     std::optional<std::chrono::milliseconds>
         remaining; ///< time left of the other owner's key or the quarantine
     std::optional<std::chrono::microseconds> round_trip; ///< from sending the vote to reading its reply
+    /// The first characters of the other owner's nonce, where the node was asked for it: enough to tell owners apart.
+    std::string owner{};
 };
 
 /// "1 of 3 granted; redis://b:6379 unreachable (Connection refused); redis://c:6379 refused (NOAUTH ...)".

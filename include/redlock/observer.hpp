@@ -6,6 +6,7 @@
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -16,6 +17,13 @@ struct node_event {
     std::string_view node; ///< URL without password
     node_state state;
     std::string_view detail;
+};
+
+/// An operation waits in its client's queue: others of this client hold the lock or were there before.
+struct wait_event {
+    std::string_view resource;
+    std::size_t before; ///< operations that stand before it, at most
+    bool held_here;     ///< by a lease of this client
 };
 
 /// An attempt was decided.
@@ -31,7 +39,17 @@ struct attempt_event {
 /// Something happened to a lease.
 struct lease_event {
     /// stalled: not renewed, because the holder does not get on (`lock_options::progress_within`)
-    enum class kind : std::uint8_t { acquired, renewed, renewal_failed, suspect, lost, released, stalled };
+    /// handed_over: it goes on as the lease of another operation of this client, which is then `acquired`
+    enum class kind : std::uint8_t {
+        acquired,
+        renewed,
+        renewal_failed,
+        suspect,
+        lost,
+        released,
+        stalled,
+        handed_over
+    };
     kind what;
     std::string_view resource;
     unsigned votes; ///< nodes known to hold our key
@@ -53,6 +71,7 @@ public:
     virtual ~observer();
 
     virtual void on_node(node_event const&) noexcept {}
+    virtual void on_wait(wait_event const&) noexcept {}
     virtual void on_attempt(attempt_event const&) noexcept {}
     virtual void on_lease(lease_event const&) noexcept {}
 };

@@ -145,18 +145,30 @@ struct start_guarded {
 
 /// Acquires, runs `body(lease&)`, releases.
 ///
-/// The body is a coroutine, `asio::awaitable<T>(redlock::lease&)`, run on the token's associated executor. The moment
-/// the lease can no longer be trusted the body is cancelled (terminal), **its unwinding is awaited**, and what is left
-/// of the keys is released. Nothing of the body runs after the completion.
+/// The body must be a coroutine, `asio::awaitable<T>(redlock::lease&)`: nothing else can be cancelled and awaited. It
+/// is run on the token's associated executor. The moment the lease can no longer be trusted the body is cancelled
+/// (terminal), **its unwinding is awaited**, and what is left of the keys is released. Nothing of the body runs after
+/// the completion.
+///
+/// The wait for the lock is limited by `lock_options::retry` only, and a time limit on the whole covers the body,
+/// too. To limit the wait alone, `acquire_for` yourself, and let `lease::lost()` cancel the work.
 ///
 /// \par Completion signature
 /// `void(std::exception_ptr)` or `void(std::exception_ptr, T)`: the body's result. The body's own exception wins; a
-/// loss during the body is `errc::lease_lost` unless the body threw something of its own; then an error of the release.
+/// loss during the body is `errc::lease_lost` unless the body threw something of its own; then an error of the
+/// release.
+/// \par Tokens
+/// `redirect_error(use_awaitable, ec)` does not redirect: there is no error code in the signature, so `ec` is not
+/// touched, and the exception is thrown. Use `as_tuple(use_awaitable)`, which gives the `exception_ptr`, or catch. On
+/// Boost 1.81 `co_await` of `asio::deferred` does not compile where `T` is not void: use the default token or
+/// `use_awaitable`.
 /// \par Cancellation
-/// terminal, partial, total: while waiting, as `mutex::acquire`; afterwards the body is cancelled with that type, and the
-/// lock is released when it has unwound.
+/// terminal, partial, total: while waiting, as `mutex::acquire`; afterwards the body is cancelled with that type, and
+/// the lock is released when it has unwound.
 /// \par Errors
-/// Those of `mutex::acquire`, those of the body, `errc::lease_lost`, `errc::no_quorum` from the release.
+/// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then, as plain `boost::system::system_error`
+/// without a table: `errc::lease_lost` (`lease::lost` says how to find out why), `errc::shut_down` after
+/// `client::shutdown`, `errc::no_quorum` from the release.
 /// \par Note
 /// With g++ 12 a temporary lambda with by-value captures inside an awaited call is destroyed twice: capture by
 /// reference, or give the lambda a name.

@@ -62,8 +62,16 @@ attempt::step attempt::time_out()
     return decide(verdict::lost);
 }
 
+attempt::step attempt::give_way()
+{
+    gave_way_ = true;
+    return decided_ ? step::pending : decide(verdict::lost);
+}
+
 bool attempt::contended() const
 {
+    if (gave_way_)
+        return true;
     tally const& answers = raising_ ? raises_ : votes_;
     return answers.contended(timed_out_ ? 0 : answers.missing());
 }

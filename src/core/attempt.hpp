@@ -26,7 +26,11 @@ public:
     /// No answer is waited for any more.
     step time_out();
 
+    /// Lost to somebody who was first: the others are not asked any more.
+    step give_way();
+
     [[nodiscard]] bool awaits(unsigned node) const;
+    [[nodiscard]] bool has_answered(unsigned node) const { return votes_.has_answered(node); }
     [[nodiscard]] node_set to_raise() const { return fences_.behind(); }
     /// Of a fenced attempt that is raising or won.
     [[nodiscard]] fence token() const { return fences_.highest(); }
@@ -55,6 +59,7 @@ private:
     bool raising_ = false;
     bool decided_ = false;
     bool timed_out_ = false;
+    bool gave_way_ = false;
 };
 
 } // namespace redlock::core

@@ -15,6 +15,7 @@ using fence = std::uint64_t;
 /// A fence's place in an exported token: the bits below count local hand-offs. Tokens stay below 2^53, where every
 /// language's numbers are exact, until the year 2248.
 inline constexpr unsigned hand_off_bits = 10;
+inline constexpr unsigned max_hand_offs = (1U << hand_off_bits) - 1;
 
 constexpr std::uint64_t fencing_token(fence value, unsigned hand_off = 0)
 {

@@ -32,6 +32,18 @@ lease_machine::lease_machine(lease_terms const& terms, unsigned nodes, instant s
     rely_on(sent);
 }
 
+lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) const
+{
+    lease_machine next(*this);
+    next.terms_ = &terms;
+    next.extending_ = false;
+    next.hold_left_ = terms.max_hold;
+    if (next.hold_left_ != duration::max())
+        next.hold_left_ += elapsed(sent_, now);
+    next.rely_on(sent_);
+    return next;
+}
+
 void lease_machine::rely_on(instant sent)
 {
     if (hold_left_ != duration::max())

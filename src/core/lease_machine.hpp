@@ -33,6 +33,11 @@ public:
     /// How much earlier than the deadline the loss is told, so that the telling itself is in time.
     static constexpr duration notice = std::chrono::milliseconds{1};
 
+    /// The same ownership, with the same deadline, for another holder: what it may hold at most is counted anew. A round
+    /// that is under way is forgotten.
+    /// \param terms the next holder's; of the same `ttl` and `slack`
+    [[nodiscard]] lease_machine handed_over(lease_terms const& terms, instant now) const;
+
     enum class duty : std::uint8_t { none, renew, tell_suspect, tell_lost };
     /// What has to be done now. Calling it early or often does no harm.
     [[nodiscard]] duty due(instant now);
@@ -59,6 +64,8 @@ public:
 
     [[nodiscard]] lease_phase phase() const { return phase_; }
     [[nodiscard]] instant deadline() const;
+    /// When the round that is relied on was sent.
+    [[nodiscard]] instant sent() const { return sent_; }
     [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
     /// Nodes that were found to hold our key when they were last asked.

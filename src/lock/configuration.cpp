@@ -96,7 +96,8 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
                        .database = where.database,
                        .protocol = where.protocol.value_or(3)};
     require(peer->handshake.username.empty() || !peer->handshake.password.empty(),
-            peer->name + ": a user name without a password");
+            peer->name + (where.username.empty() ? ": config::username is given without config::password"
+                                                 : ": a user name without a password"));
     peer->keep_alive = where.keepalive.value_or(settings.health.keep_alive);
     peer->connect_timeout = where.connect_timeout.value_or(settings.reconnect.connect_timeout);
     require_positive(peer->connect_timeout, peer->name + ": connect_timeout");
@@ -196,7 +197,20 @@ void check_retry(retry_policy const& retry)
     require(retry.min_delay <= retry.max_delay, "retry.min_delay (" + text(retry.min_delay) +
                                                     ") is above retry.max_delay (" + text(retry.max_delay) +
                                                     ")");
-    require(retry.outage_patience >= milliseconds::zero(), "retry.outage_patience must not be negative");
+    require(retry.outage_patience >= milliseconds::zero() && retry.outage_patience <= 365 * longest,
+            "retry.outage_patience must be zero or up to a year, not " + text(retry.outage_patience));
+}
+
+} // namespace
+
+namespace {
+
+void check_handover(handover_policy const& handover)
+{
+    require(handover.batch > 0, "handover.batch must be at least 1");
+    require_positive(handover.period, "handover.period");
+    if (handover.min_validity)
+        require_positive(*handover.min_validity, "handover.min_validity");
 }
 
 } // namespace
@@ -216,6 +230,8 @@ core::duration node_timeout_of(lock_options const& options, client_settings cons
 }
 
 namespace {
+
+constexpr milliseconds longest_fence{std::chrono::hours{24 * 366}};
 
 /// A fence must outlive every lease by far, or its node would count anew while others remember.
 milliseconds shortest_fence(lock_options const& options)
@@ -257,10 +273,11 @@ void check(std::string const& name, lock_options const& options, client_settings
                 " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
                 text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
     if (options.fence_ttl)
-        require(*options.fence_ttl >= shortest_fence(options),
-                "fence_ttl " + text(*options.fence_ttl) + " is too short: ten times ttl and slack are " +
-                    text(shortest_fence(options)));
+        require(*options.fence_ttl >= shortest_fence(options) && *options.fence_ttl <= longest_fence,
+                "fence_ttl " + text(*options.fence_ttl) + " is not between ten times ttl and slack (" +
+                    text(shortest_fence(options)) + ") and a year");
     check_retry(options.retry);
+    check_handover(options.handover);
 }
 
 } // namespace redlock::lock

@@ -6,6 +6,8 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace redlock::lock {
@@ -60,9 +62,36 @@ void engine::remark(unsigned node, std::string_view script, redis::resp_node con
     table_.remark(node, script, reply.text);
 }
 
+core::node_set engine::all_nodes() const
+{
+    core::node_set all;
+    for (unsigned i = 0; i != size(); ++i)
+        all.insert(i);
+    return all;
+}
+
 void engine::measured(core::duration sample)
 {
     round_trip_ += (sample - round_trip_) / 8;
+}
+
+core::duration engine::turn() const
+{
+    return std::max<core::duration>(3 * round_trip_, std::chrono::milliseconds{1});
+}
+
+void engine::hear()
+{
+    if (hearing_++ == 0)
+        for (auto const& node : nodes_)
+            node->listen(true);
+}
+
+void engine::stop_hearing()
+{
+    if (--hearing_ == 0)
+        for (auto const& node : nodes_)
+            node->listen(false);
 }
 
 acquisition& engine::new_acquisition()
@@ -78,6 +107,16 @@ acquisition& engine::new_acquisition()
 void engine::retire(acquisition& a)
 {
     free_acquisitions_.push_back(&a);
+}
+
+contender& engine::new_contender()
+{
+    return reuse_or_make(free_contenders_, contenders_, *this);
+}
+
+void engine::retire(contender& c)
+{
+    free_contenders_.push_back(&c);
 }
 
 waiter& engine::new_waiter(waiter::handler_type handler)
@@ -149,8 +188,24 @@ void engine::on_node_changed(unsigned node)
     if (connected)
         pay_debts(node);
     if (connected || now == node_state::down)
-        for (acquisition& a : acquiring_)
-            a.nodes_changed();
+        for (std::size_t i = 0; i != contenders_.size(); ++i)
+            contenders_[i]->nodes_changed();
+}
+
+void engine::on_key_changed(unsigned node, std::optional<std::string_view> key)
+{
+    if (!key)
+        for (auto const& any : resources_.all())
+            any->key_changed(node);
+    else if (auto const known = resources_.find(*key))
+        known->key_changed(node);
+}
+
+void engine::on_tracking_refused(unsigned node, redis::resp_node const& why)
+{
+    table_.remark(node, "CLIENT TRACKING", why.text);
+    for (std::size_t i = 0; i != contenders_.size(); ++i)
+        contenders_[i]->nodes_changed();
 }
 
 /// Into the table, and to the observer what is news: what cannot be checked on a node is said once.
@@ -180,12 +235,14 @@ std::optional<net::failure> engine::clock_objection(unsigned node)
     return admissions_.clock_objection(node, *nodes_[node], loop_.now());
 }
 
-void engine::compensate(std::shared_ptr<lock_state> const& lock, nonce const& owner, core::instant expires)
+void engine::compensate(std::shared_ptr<lock_state> const& lock, nonce const& owner, core::instant expires,
+                        core::node_set where)
 {
     compensation& c = reuse_or_make(free_compensations_, compensations_, *this);
     c.start({lock, owner, expires});
     for (unsigned i = 0; i != size(); ++i)
-        c.send_to(i);
+        if (where.contains(i))
+            c.send_to(i);
     c.seal();
 }
 
@@ -257,6 +314,8 @@ void engine::forsake()
         w->forsake();
     for (auto const& a : acquisitions_)
         a->forsake();
+    for (auto const& c : contenders_)
+        c->forsake();
 }
 
 void engine::end_everything()
@@ -274,14 +333,22 @@ void engine::end_everything()
 void engine::release_ended(bool confirmed)
 {
     --releasing_;
+    if (!closing_)
+        return;
     all_released_ = all_released_ && confirmed;
-    if (closing_)
-        close_if_done();
+    close_if_done();
 }
 
+/// Not at once: the last release may have failed while a node is working off what else failed.
 void engine::close_if_done()
 {
     if (releasing_ == 0) // also when nobody waits any more
+        loop_.enqueue(static_cast<net::task&>(*this));
+}
+
+void engine::run()
+{
+    if (closing_ && releasing_ == 0)
         close();
 }
 

@@ -5,10 +5,12 @@
 #include "lock/block_cache.hpp"
 #include "lock/compensation.hpp"
 #include "lock/configuration.hpp"
+#include "lock/contender.hpp"
 #include "lock/held_lease.hpp"
 #include "lock/marker.hpp"
 #include "lock/node_table.hpp"
 #include "lock/nonce_source.hpp"
+#include "lock/resource.hpp"
 #include "lock/waiter.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
@@ -26,7 +28,9 @@ namespace redlock::lock {
 
 /// One client's heart: its nodes, its loop, and all that is being acquired, held or cleaned up. Everything but what is
 /// marked otherwise is called on the client's executor.
-class engine final : public std::enable_shared_from_this<engine>, private net::node_listener {
+class engine final : public std::enable_shared_from_this<engine>,
+                     private net::node_listener,
+                     private net::task {
 public:
     /// \throws lock_error `errc::misconfigured`
     [[nodiscard]] static std::shared_ptr<engine> make(net::any_io_executor, config const&);
@@ -41,6 +45,7 @@ public:
     /// A lock was made whose keys live this long, of which so much is slack (docs/protocol.md, rules N4 and N7).
     void expect_keys(core::duration ttl, core::duration slack) { admissions_.expect_keys(ttl, slack); }
     [[nodiscard]] block_cache& lease_blocks() { return lease_blocks_; }
+    [[nodiscard]] lock::resources& resources() { return resources_; }
 
     /// Runs `work(engine&)` here if this is the executor, there otherwise.
     template <class Work>
@@ -64,6 +69,7 @@ public:
 
     [[nodiscard]] net::loop& loop() { return loop_; }
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
+    [[nodiscard]] core::node_set all_nodes() const;
     [[nodiscard]] net::node& at(unsigned node) { return *nodes_[node]; }
     [[nodiscard]] lock::marker& marker_of(unsigned node) { return *markers_[node]; }
     [[nodiscard]] core::marker_trust marker_trust(unsigned node) const
@@ -81,11 +87,19 @@ public:
     /// Smoothed time from asking to being granted: the unit of back-off.
     [[nodiscard]] core::duration round_trip() const { return round_trip_; }
     void measured(core::duration sample);
+    /// How long a lock is left alone so that others hear that it is free, and ask for it.
+    [[nodiscard]] core::duration turn() const;
+
+    /// Somebody waits to be told by the nodes that a key has changed.
+    void hear();
+    void stop_hearing();
 
     /// \name Operations come and go
     ///@{
     [[nodiscard]] acquisition& new_acquisition();
     void retire(acquisition&);
+    [[nodiscard]] contender& new_contender();
+    void retire(contender&);
     [[nodiscard]] waiter& new_waiter(waiter::handler_type);
     void retire(waiter&);
     void begin(acquisition&);
@@ -97,8 +111,8 @@ public:
     void release_ended(bool confirmed);
     ///@}
 
-    /// Compare-and-delete on every node, behind whatever was sent before; nobody waits for it.
-    void compensate(std::shared_ptr<lock_state> const&, nonce const&, core::instant expires);
+    /// Compare-and-delete on these nodes, behind whatever was sent before; nobody waits for it.
+    void compensate(std::shared_ptr<lock_state> const&, nonce const&, core::instant expires, core::node_set);
     /// A release that a node never answered: said again when the node is back, as long as the key can live.
     void owe(unsigned node, debt);
     void retire(compensation&);
@@ -110,6 +124,8 @@ private:
         boost::intrusive::constant_time_size<false>>;
 
     void on_node_changed(unsigned node) override;
+    void on_key_changed(unsigned node, std::optional<std::string_view> key) override;
+    void on_tracking_refused(unsigned node, redis::resp_node const& why) override;
     std::optional<net::failure> objection(unsigned node) override;
     std::optional<net::failure> clock_objection(unsigned node) override;
     void tell_node(unsigned node, bool news);
@@ -117,18 +133,22 @@ private:
     void watch();
     void end_everything();
     void close_if_done();
+    void run() override;
     void close();
 
     client_settings const settings_;
     net::loop loop_;
     nonce_source nonces_;
     block_cache lease_blocks_;
+    lock::resources resources_;
     std::vector<std::unique_ptr<net::node>> nodes_;
     std::vector<std::unique_ptr<marker>> markers_;
     std::vector<std::deque<debt>> debts_;
 
     std::vector<std::unique_ptr<acquisition>> acquisitions_;
     std::vector<acquisition*> free_acquisitions_;
+    std::vector<std::unique_ptr<contender>> contenders_;
+    std::vector<contender*> free_contenders_;
     std::vector<std::unique_ptr<waiter>> waiters_;
     std::vector<waiter*> free_waiters_;
     std::vector<std::unique_ptr<compensation>> compensations_;
@@ -141,6 +161,7 @@ private:
     node_table table_;
     std::vector<node_state> states_; ///< as the counters below know them
     core::duration round_trip_{};
+    unsigned hearing_ = 0;
     unsigned outstanding_ = 0; ///< acquisitions and leases
     unsigned releasing_ = 0;
     unsigned ready_ = 0;

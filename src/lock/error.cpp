@@ -41,6 +41,8 @@ std::string describe(node_outcome const& row)
     }
     if (row.remaining)
         text += " for " + std::to_string(row.remaining->count()) + " ms";
+    if (!row.owner.empty())
+        text += " (" + row.owner + "...)";
     if (!row.detail.empty())
         text += " (" + row.detail + ')';
     return text;
@@ -119,6 +121,7 @@ std::string_view to_string(lease_event::kind what) noexcept
     case lease_event::kind::suspect: return "suspect";
     case lease_event::kind::lost: return "lost";
     case lease_event::kind::released: return "released";
+    case lease_event::kind::handed_over: return "handed over";
     }
     return "unknown";
 }

@@ -3,19 +3,39 @@
 #include "lock/clock.hpp"
 #include "lock/engine.hpp"
 #include "lock/replies.hpp"
+#include "lock/resource.hpp"
 #include <redlock/observer.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 
 namespace redlock::lock {
+
+namespace {
+
+/// Most leases are over by then. Of the others it is worth a question to each node to hear at once when a key goes.
+constexpr core::duration before_watching = std::chrono::milliseconds{100};
+
+} // namespace
 
 held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, core::attempt const& won,
                        unsigned attempts, core::duration waited)
     : lock_(std::move(lock)), machine_(lock_->terms, won.nodes(), won.sent(), won.holders()),
       progressed_(won.sent().boot.count()), waited_(waited), fence_(lock_->fenced ? won.token() : 0),
       attempts_(attempts), nonce_(owner)
+{
+    publish(lease_state::held);
+}
+
+held_lease::held_lease(std::shared_ptr<lock_state> lock, held_lease const& before, unsigned attempts,
+                       core::duration waited)
+    : lock_(std::move(lock)),
+      machine_(before.machine_.handed_over(lock_->terms, before.client().loop().now())),
+      progressed_(before.client().loop().now().boot.count()), waited_(waited), fence_(before.fence_),
+      attempts_(attempts), handovers_(static_cast<std::uint16_t>(before.handovers_ + 1)),
+      nonce_(before.nonce_)
 {
     publish(lease_state::held);
 }
@@ -99,6 +119,8 @@ void held_lease::schedule()
     auto due = machine_.next_due();
     if (!due)
         return client().loop().cancel(*this);
+    if (wants_watch() && core::remaining(machine_.sent() + before_watching, *due) < core::duration::zero())
+        due = machine_.sent() + before_watching;
     if (machine_.extending()) {
         core::instant const patience = machine_.extension_sent() + lock_->node_timeout;
         if (core::remaining(patience, *due) < core::duration::zero())
@@ -114,9 +136,11 @@ void held_lease::expire()
     core::instant const now = client().loop().now();
     if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->node_timeout, now))
         return time_out_extension();
+    if (wants_watch() && core::reached(machine_.sent() + before_watching, now))
+        start_watching();
     switch (machine_.due(now)) {
     case core::lease_machine::duty::renew: return renew();
-    case core::lease_machine::duty::tell_lost: return lose();
+    case core::lease_machine::duty::tell_lost: lose(); return vacate();
     case core::lease_machine::duty::tell_suspect:
         publish(lease_state::suspect);
         tell(event::suspect);
@@ -175,16 +199,20 @@ void held_lease::extend_on(unsigned node)
 {
     if (lock_->fenced)
         client().marker_of(node).require(); // where it was missed, it is asked for again
+    if (lock_->fenced && client().at(node).state() != node_state::ready)
+        return answer_extension(node, core::extension_answer::failed);
     ask(node, purpose::extension, client().at(node).form(extension_script()));
 }
 
 void held_lease::ask(unsigned node, purpose p, redis::script_form form)
 {
     net::node& n = client().at(node);
-    if (p == purpose::release)
+    if (p == purpose::watch)
+        lock_->commands.append_owner(n.output());
+    else if (p == purpose::release)
         lock_->commands.append_release(n.output(), nonce_.text(), form);
     else if (lock_->fenced)
-        lock_->fenced->commands.append_extend(n.output(), {nonce_.text(), fence_, n.incarnation(), form});
+        lock_->fenced->append_extend(n.output(), {nonce_.text(), fence_, n.incarnation(), form});
     else
         lock_->commands.append_extend(n.output(), nonce_.text(), form);
     if (outstanding_++ == 0)
@@ -214,6 +242,8 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
 {
     arrival const guard(*this);
     auto const p = purpose_of(t);
+    if (p == purpose::watch)
+        return on_watch(node, reply);
     auto const script = p == purpose::extension ? extension_script() : net::node::script::release;
     script_answer const answer = read_script_answer(client().at(node), script, reply);
     bool const wanted = p == purpose::release || current(t, p);
@@ -239,13 +269,15 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
     if (purpose_of(t) == purpose::release) {
         client().owe(node, {lock_, nonce_, expires()});
         answer_release(false, false);
-    } else if (current(t, purpose::extension)) {
+    } else if (purpose_of(t) == purpose::extension && current(t, purpose::extension)) {
         answer_extension(node, core::extension_answer::failed);
     }
 }
 
 void held_lease::answer_extension(unsigned node, core::extension_answer answer)
 {
+    if (machine_.phase() == core::lease_phase::lost || machine_.phase() == core::lease_phase::released)
+        return;
     bool const open = machine_.extending();
     auto const outcome = machine_.answer(node, answer, client().loop().read_clock());
     if (open || outcome == core::lease_machine::outcome::lost)
@@ -267,14 +299,61 @@ void held_lease::settle(core::lease_machine::outcome outcome)
         publish(lease_state::held);
         tell(event::renewed);
         finish_all(extending_, {});
+        if (std::exchange(changed_, false))
+            machine_.postpone_renewal(client().loop().now()); // not at a third of the TTL, but soon
         return schedule();
     case result::failed:
         publish(state_.load(std::memory_order_relaxed));
         tell(event::renewal_failed);
         finish_all(extending_, errc::no_quorum);
         return schedule();
-    case result::lost: return lose();
+    case result::lost: lose(); return vacate();
     }
+}
+
+// Foreign changes of the key
+
+bool held_lease::wants_watch() const
+{
+    return !watching_ && lock_->options.renew && machine_.phase() == core::lease_phase::held;
+}
+
+void held_lease::start_watching()
+{
+    watching_ = true;
+    client().hear();
+    for (unsigned i = 0; i != client().size(); ++i) {
+        net::node& node = client().at(i);
+        if (node.state() != node_state::ready || !node.usable() || node.state() != node_state::ready)
+            continue;
+        node.track();
+        if (node.tracks())
+            ask(i, purpose::watch, redis::script_form::text);
+    }
+}
+
+void held_lease::stop_watching()
+{
+    if (std::exchange(watching_, false))
+        client().stop_hearing();
+}
+
+void held_lease::on_watch(unsigned node, redis::resp_node const& reply)
+{
+    bool const ours = reply.type == redis::resp_type::bulk_string && reply.text == nonce_.text();
+    if (!ours && !redis::is_error(reply.type))
+        key_changed(node);
+}
+
+/// Not what a node says of it counts, but an extension, which every node answers (rule W6).
+void held_lease::key_changed(unsigned)
+{
+    if (!watching_ || machine_.phase() != core::lease_phase::held)
+        return;
+    if (machine_.extending())
+        changed_ = true;
+    else
+        renew();
 }
 
 void held_lease::tell(event what)

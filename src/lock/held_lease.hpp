@@ -32,6 +32,9 @@ public:
 
     held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, unsigned attempts,
                core::duration waited);
+    /// The next in a row of holders who pass the lock on.
+    held_lease(std::shared_ptr<lock_state>, held_lease const& before, unsigned attempts,
+               core::duration waited);
 
     /// \name Observers, for any thread
     ///@{
@@ -49,7 +52,7 @@ public:
     [[nodiscard]] core::duration waited() const { return waited_; }
     [[nodiscard]] std::uint64_t fencing_token() const
     {
-        return fence_ == 0 ? 0 : core::fencing_token(fence_);
+        return fence_ == 0 ? 0 : core::fencing_token(fence_, handovers_);
     }
     void progress() { progressed_.store(read_clocks().boot.count(), std::memory_order_relaxed); }
     ///@}
@@ -59,6 +62,14 @@ public:
 
     void begin();
     void late_grant(unsigned node);
+
+    /// May the one who waits for that lock have this one (rule W4)?
+    [[nodiscard]] bool may_pass_to(lock_state const& next) const;
+    /// This lease ends, the next one begins, and the nodes are not told.
+    [[nodiscard]] boost::intrusive_ptr<held_lease> pass_to(std::shared_ptr<lock_state> const& next,
+                                                           core::duration waited, unsigned attempts);
+    /// A node says that the key is not what it was.
+    void key_changed(unsigned node);
 
     void extend(waiter&);
     void await_end(waiter&);
@@ -75,7 +86,7 @@ public:
 
 private:
     struct arrival;
-    enum class purpose : std::uint8_t { extension, release };
+    enum class purpose : std::uint8_t { extension, release, watch };
     using event = lease_event::kind;
 
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
@@ -90,6 +101,11 @@ private:
     void settle(core::lease_machine::outcome);
     void give_up(errc reason);
     void start_release();
+    void vacate();
+    void start_watching();
+    void stop_watching();
+    [[nodiscard]] bool wants_watch() const;
+    void on_watch(unsigned node, redis::resp_node const&);
     void answer_release(bool answered, bool ours);
     void finish_release();
     void take_back();
@@ -108,11 +124,11 @@ private:
     static constexpr std::uint32_t as_text = 1;
     [[nodiscard]] std::uint32_t tag(purpose p) const
     {
-        return round_ << 2U | static_cast<std::uint32_t>(p) << 1U;
+        return round_ << 3U | static_cast<std::uint32_t>(p) << 1U;
     }
     [[nodiscard]] static purpose purpose_of(std::uint32_t tag)
     {
-        return static_cast<purpose>(tag >> 1U & 1U);
+        return static_cast<purpose>(tag >> 1U & 3U);
     }
     [[nodiscard]] bool current(std::uint32_t t, purpose p) const { return (t & ~as_text) == tag(p); }
 
@@ -132,8 +148,11 @@ private:
     std::uint8_t release_answers_ = 0;
     std::uint8_t release_refusals_ = 0;
     std::uint8_t release_missing_ = 0;
+    std::uint16_t const handovers_ = 0; ///< before this one, since the lock was won
     bool releasing_ = false;
     bool stalled_ = false;
+    bool watching_ = false;
+    bool changed_ = false; ///< a key, while an extension was under way
     std::atomic<std::uint8_t> votes_;
     std::atomic<lease_state> state_{lease_state::held};
     nonce const nonce_;

@@ -1,7 +1,12 @@
+#include "core/fencing.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
+#include "lock/resource.hpp"
 
-// How a lease ends: lost, given up, released.
+#include <new>
+#include <utility>
+
+// How a lease ends: lost, given up, passed on, released.
 namespace redlock::lock {
 
 void held_lease::await_end(waiter& w)
@@ -23,6 +28,7 @@ void held_lease::lose()
 void held_lease::end(errc reason)
 {
     client().loop().cancel(*this);
+    stop_watching();
     client().end(*this);
     finish_all(extending_, reason);
     finish_all(ended_, reason);
@@ -42,23 +48,30 @@ void held_lease::release(waiter& w)
     case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
     case core::lease_phase::lost:
         take_back();
+        vacate();
         return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
     default:
+        if (lock_->wanted->hand_over(*this))
+            return w.finish({});
         give_up(errc::released);
         extending_.push_back(w);
         start_release();
+        vacate();
     }
 }
 
 void held_lease::abandon()
 {
     look_at_clock();
-    if (machine_.phase() == core::lease_phase::lost)
-        return take_back();
-    if (machine_.phase() == core::lease_phase::released)
+    if (machine_.phase() == core::lease_phase::lost) {
+        take_back();
+        return vacate();
+    }
+    if (machine_.phase() == core::lease_phase::released || lock_->wanted->hand_over(*this))
         return;
     give_up(errc::released);
     start_release();
+    vacate();
 }
 
 void held_lease::shut_down()
@@ -72,13 +85,43 @@ void held_lease::forsake()
     machine_.release();
     publish(lease_state::lost);
     client().loop().cancel(*this);
+    watching_ = false;
     client().end(*this);
+}
+
+bool held_lease::may_pass_to(lock_state const& heir) const
+{
+    if (!same_terms(*lock_, heir) || !heir.options.renew || machine_.phase() != core::lease_phase::held ||
+        client().closing())
+        return false;
+    auto const needed = heir.options.handover.min_validity.value_or(heir.options.ttl / 2);
+    bool const token_left = fence_ == 0 || handovers_ < core::max_hand_offs;
+    return token_left && remaining() >= needed;
+}
+
+boost::intrusive_ptr<held_lease> held_lease::pass_to(std::shared_ptr<lock_state> const& heir,
+                                                     core::duration waited, unsigned attempts)
+{
+    void* const block = client().lease_blocks().take();
+    boost::intrusive_ptr<held_lease> const made(::new (block) held_lease(heir, *this, attempts, waited));
+    machine_.release();
+    publish(lease_state::released);
+    tell(event::handed_over);
+    end(errc::released);
+    made->begin();
+    return made;
+}
+
+/// After all that this lease had to say on its connections: the next one's vote follows in the same write.
+void held_lease::vacate()
+{
+    lock_->wanted->vacated(*this);
 }
 
 void held_lease::give_up(errc reason)
 {
     machine_.release();
-    publish(reason == errc::released ? lease_state::released : lease_state::lost);
+    publish(lease_state::released);
     tell(event::released);
     end(reason);
 }
@@ -86,7 +129,7 @@ void held_lease::give_up(errc reason)
 void held_lease::take_back()
 {
     if (!client().closing())
-        client().compensate(lock_, nonce_, expires());
+        client().compensate(lock_, nonce_, expires(), client().all_nodes());
 }
 
 core::instant held_lease::expires() const

@@ -2,8 +2,12 @@
 
 #include "core/validity.hpp"
 #include "lock/engine.hpp"
+#include "lock/resource.hpp"
+#include "redis/server_words.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace redlock::lock {
@@ -23,13 +27,13 @@ core::lease_terms terms_of(lock_options const& options, lock_kind kind)
     return terms;
 }
 
-std::unique_ptr<fence_state> fence_of(std::string const& key, std::chrono::milliseconds key_ttl,
-                                      lock_options const& options, client_settings const& client)
+std::unique_ptr<redis::fenced_commands> fence_of(std::string const& key, std::chrono::milliseconds key_ttl,
+                                                 lock_options const& options, client_settings const& client)
 {
     std::string const fence = key + std::string(redis::fence_suffix);
     std::string const marker = client.key_prefix + std::string(redis::marker_name);
-    return std::make_unique<fence_state>(
-        fence_state{redis::fenced_commands({key, fence, marker}, key_ttl, fence_ttl_of(options))});
+    return std::make_unique<redis::fenced_commands>(redis::fenced_keys{key, fence, marker}, key_ttl,
+                                                    fence_ttl_of(options));
 }
 
 } // namespace
@@ -42,22 +46,34 @@ lock_state::lock_state(std::shared_ptr<engine> owner, std::string its_name, lock
       commands(client->settings().key_prefix + name, key_ttl),
       fenced(kind == lock_kind::fenced
                  ? fence_of(client->settings().key_prefix + name, key_ttl, its_options, client->settings())
-                 : nullptr)
+                 : nullptr),
+      tenure{its_options.handover.batch, its_options.handover.period},
+      wanted(client->resources().at(client->settings().key_prefix + name))
 {
     client->expect_keys(key_ttl, terms.slack);
 }
 
-void lock_state::publish(std::vector<node_report>& rows)
-{
-    std::scoped_lock const guard(table_lock_);
-    table_.swap(rows);
-}
-
 std::vector<node_outcome> lock_state::last_attempt() const
 {
-    std::scoped_lock const guard(table_lock_);
-    return to_table(table_, client->settings().names);
+    return to_table(wanted->last_attempt(), client->settings().names);
 }
+
+bool same_terms(lock_state const& a, lock_state const& b)
+{
+    return &a == &b || (a.key_ttl == b.key_ttl && a.options.ttl == b.options.ttl && !a.fenced == !b.fenced);
+}
+
+namespace {
+
+std::string owner_text(std::uint64_t id)
+{
+    std::string text(sizeof id, '\0');
+    std::memcpy(text.data(), &id, sizeof id);
+    text.resize(std::min(text.find('\0'), text.size()));
+    return redis::printable(text);
+}
+
+} // namespace
 
 std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
                                    std::vector<std::string> const& names)
@@ -67,6 +83,7 @@ std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
         node_report const& row = rows[i];
         node_outcome out{names[i],      row.result, row.error, row.detail ? *row.detail : std::string(),
                          row.remaining, {}};
+        out.owner = owner_text(row.owner);
         if (row.round_trip_us != 0)
             out.round_trip = std::chrono::microseconds{row.round_trip_us};
         table.push_back(std::move(out));

@@ -2,30 +2,25 @@
 
 #include "core/fencing.hpp"
 #include "core/lease_machine.hpp"
-#include "lock/node_report.hpp"
+#include "core/tenure.hpp"
 #include "redis/command.hpp"
 #include <redlock/lock_options.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 namespace redlock::lock {
 
 class engine;
+class resource;
 
 enum class lock_kind : std::uint8_t { plain, fenced };
 
-/// What a fenced lock has more than a plain one.
-struct fence_state {
-    redis::fenced_commands const commands;
-    core::fence highest_seen = 0; ///< on any node; belongs to the client's executor
-};
-
-/// What all copies of a mutex, its acquisitions and its leases share: constant, but for the last table.
+/// What all copies of a mutex, its acquisitions and its leases share. Constant.
 struct lock_state {
     lock_state(std::shared_ptr<engine> owner, std::string name, lock_options const& options, lock_kind);
 
@@ -36,15 +31,14 @@ struct lock_state {
     core::duration const node_timeout;
     std::chrono::milliseconds const key_ttl;
     redis::lock_commands const commands;
-    std::unique_ptr<fence_state> const fenced; ///< null: a plain lock
+    std::unique_ptr<redis::fenced_commands> const fenced; ///< null: a plain lock
+    core::tenure::terms const tenure;
+    std::shared_ptr<resource> const wanted; ///< shared with the other locks of the same key
 
-    /// Takes the rows over and leaves older ones for reuse.
-    void publish(std::vector<node_report>& rows);
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
-
-private:
-    std::mutex mutable table_lock_;
-    std::vector<node_report> table_;
 };
+
+/// Do the keys that one of them sets live as long as those of the other, and carry the same?
+[[nodiscard]] bool same_terms(lock_state const&, lock_state const&);
 
 } // namespace redlock::lock

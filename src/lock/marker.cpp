@@ -24,6 +24,12 @@ std::string_view to_words(core::marker_trust trust)
 
 void marker::require()
 {
+    if (engine_.at(node_).state() != node_state::ready)
+        return;
+    if (std::exchange(stale_, false)) {
+        asked_.clear();
+        return engine_.at(node_).renew();
+    }
     std::string const& now = engine_.at(node_).incarnation();
     bool const over = until_ != core::instant{} && core::reached(until_, engine_.loop().now());
     if (!now.empty() && (asked_ != now || over))
@@ -46,7 +52,10 @@ void marker::on_reply(unsigned, std::uint32_t, redis::resp_node const& reply)
 {
     if (reply.type != redis::resp_type::number)
         return engine_.remark(node_, "marker", reply);
-    if (reply.number > 0)
+    core::duration const longest = engine_.quarantine_length();
+    if (reply.number > longest / std::chrono::milliseconds{1})
+        until_ = engine_.loop().now() + longest;
+    else if (reply.number > 0)
         until_ = engine_.loop().now() + std::chrono::milliseconds{reply.number};
     else
         stood_ = asked_;

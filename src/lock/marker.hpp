@@ -24,12 +24,9 @@ public:
     /// Fenced votes count from then on; what is past counts already.
     [[nodiscard]] core::instant quarantined_until() const { return until_; }
 
-    /// A script has found another marker: asked for anew, unless that is what the quarantine has come from.
-    void missed()
-    {
-        if (until_ == core::instant{})
-            asked_.clear();
-    }
+    /// A script has found another marker. Unless that is what the quarantine has come from, the server is asked anew who
+    /// it is, and for its marker: others may know it under a newer name than this connection does.
+    void missed() { stale_ = until_ == core::instant{}; }
 
 private:
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
@@ -41,6 +38,7 @@ private:
     std::string asked_; ///< whom: an incarnation
     std::string stood_; ///< in which incarnation the marker has been found
     core::instant until_;
+    bool stale_ = false;
 };
 
 } // namespace redlock::lock

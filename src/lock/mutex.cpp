@@ -3,6 +3,7 @@
 #include "lock/configuration.hpp"
 #include "lock/engine.hpp"
 #include "lock/lock_state.hpp"
+#include "lock/resource.hpp"
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/mutex.hpp>
 
@@ -66,6 +67,11 @@ std::string const& mutex::name() const noexcept
 lock_options const& mutex::options() const noexcept
 {
     return state_->options;
+}
+
+std::size_t mutex::waiting() const noexcept
+{
+    return state_->wanted->waiting();
 }
 
 std::vector<node_outcome> mutex::last_attempt() const

@@ -16,8 +16,16 @@ struct node_report {
     node_result result = node_result::pending;
     server_error error = server_error::none;
     std::uint32_t round_trip_us = 0;
+    std::uint64_t owner = 0; ///< the first bytes of the other owner's nonce; zero: not known
     std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
     std::shared_ptr<std::string const> detail;
+};
+
+/// What a node told of another's key.
+struct sighting {
+    bool gone = false;
+    std::uint64_t owner = 0;
+    std::optional<std::chrono::milliseconds> left{};
 };
 
 /// \param names the nodes' URLs, in order

@@ -6,7 +6,9 @@
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -49,7 +51,36 @@ core::vote read_vote(redis::resp_node const& reply, node_report& row)
 
 namespace {
 
-/// "HELD <milliseconds left> <fence>"
+/// Enough to tell owners apart, too little to act in their name.
+std::uint64_t owner_id(std::string_view owner)
+{
+    std::uint64_t id = 0;
+    std::memcpy(&id, owner.data(), std::min(owner.size(), sizeof id));
+    return id;
+}
+
+} // namespace
+
+sighting read_owner(redis::resp_node const& reply)
+{
+    if (reply.type == redis::resp_type::null)
+        return {.gone = true};
+    return {.owner = reply.type == redis::resp_type::bulk_string ? owner_id(reply.text) : 0};
+}
+
+/// PTTL: -2 without a key, -1 where it never expires.
+sighting read_time_left(redis::resp_node const& reply)
+{
+    if (reply.type != redis::resp_type::number || reply.number == -1)
+        return {};
+    if (reply.number < 0)
+        return {.gone = true};
+    return {.left = std::chrono::milliseconds{reply.number}};
+}
+
+namespace {
+
+/// "HELD <milliseconds left> <fence> <start of the owner's nonce>"
 std::optional<core::fence> read_held(std::string_view text, node_report& row)
 {
     constexpr std::string_view head = "HELD ";
@@ -57,11 +88,13 @@ std::optional<core::fence> read_held(std::string_view text, node_report& row)
         return std::nullopt;
     text.remove_prefix(head.size());
     auto const space = text.find(' ');
+    auto const second = text.find(' ', space + 1);
     std::int64_t left = 0;
     core::fence counter = 0;
-    if (space == text.npos || !redis::read_number(text.substr(0, space), left) ||
-        !redis::read_number(text.substr(space + 1), counter))
+    if (space == text.npos || second == text.npos || !redis::read_number(text.substr(0, space), left) ||
+        !redis::read_number(text.substr(space + 1, second - space - 1), counter))
         return std::nullopt;
+    row.owner = owner_id(text.substr(second + 1));
     if (left >= 0)
         row.remaining = std::chrono::milliseconds{left};
     return counter;

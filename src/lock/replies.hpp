@@ -13,7 +13,11 @@ namespace redlock::lock {
 /// What a vote's reply means (docs/protocol.md, rule A4): only a nil says that another holds the key. Fills the row.
 [[nodiscard]] core::vote read_vote(redis::resp_node const& reply, node_report& row);
 
-/// The same for a fenced vote, which also tells the node's counter, and may have to be said again as text.
+/// What waiters ask in between: whose key is there, and how long still. Nothing where the server does not tell.
+[[nodiscard]] sighting read_owner(redis::resp_node const& reply);
+[[nodiscard]] sighting read_time_left(redis::resp_node const& reply);
+
+/// The same as `read_vote` for a fenced vote, which also tells the node's counter, and may have to be said again as text.
 struct fenced_vote {
     core::vote vote = core::vote::failed;
     core::fence counter = 0;

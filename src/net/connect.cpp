@@ -79,8 +79,8 @@ void connector::limit(std::chrono::steady_clock::duration time, bool whole)
         if (ec || phase != self->phase_)
             return;
         if (whole)
-            self->fail(
-                {node_result::timed_out, server_error::none, "no connection within the connect timeout"});
+            self->fail({node_result::timed_out, server_error::none,
+                        std::string(self->missing_) + " within the connect timeout"});
         else
             self->stream_->transport().close(ec);
     });
@@ -171,6 +171,7 @@ void connector::configure(socket& s) const
 
 asio::awaitable<bool> connector::secure()
 {
+    missing_ = "no answer to the TLS handshake (is this a TLS port?)";
     error_code ec;
     stream_ =
         make_tls_stream(std::move(stream_->transport()), peer_->tls, peer_->server_name, peer_->verify, ec);
@@ -198,6 +199,7 @@ bool connector::unreadable(error_code ec, redis::parse_status status, std::strin
 
 asio::awaitable<bool> connector::introduce()
 {
+    missing_ = "no answer to HELLO";
     redis::handshake talk(peer_->handshake);
     redis::resp_parser parser;
     std::string input;

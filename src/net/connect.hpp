@@ -100,6 +100,7 @@ private:
     std::chrono::steady_clock::time_point deadline_;
     std::shared_ptr<stream> stream_;
     introduction told_;
+    std::string_view missing_ = "no connection"; ///< if time runs out now
     unsigned phase_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "net/random.hpp"
+#include "redis/push.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -103,6 +104,35 @@ void node::script_worked(script s, bool known)
     known_scripts_[static_cast<int>(s)] = known;
 }
 
+void node::listen(bool listening)
+{
+    if (std::exchange(listening_, listening) == listening || closed_ || !connected())
+        return;
+    if (!listening && reading_ && awaited_.empty())
+        ask_time(); // whose answer ends the read
+    if (!std::exchange(dirty_, true))
+        loop_.enqueue(static_cast<flushable&>(*this));
+}
+
+void node::track()
+{
+    if (tracking_ != tracking::off)
+        return;
+    tracking_ = facts_.protocol < 3 ? tracking::refused : tracking::asked;
+    if (tracking_ == tracking::refused)
+        return;
+    redis::append_command(out_, {"CLIENT", "TRACKING", "ON", "NOLOOP"});
+    expect(tracking_sink_, 0);
+}
+
+void node::on_tracking(redis::resp_node const& reply)
+{
+    if (!redis::is_error(reply.type))
+        return;
+    tracking_ = tracking::refused;
+    listener_.on_tracking_refused(index_, reply);
+}
+
 void node::close()
 {
     closed_ = true;
@@ -127,6 +157,7 @@ void node::connect()
     reading_ = false;
     in_used_ = 0;
     parser_.reset();
+    tracking_ = tracking::off;
     std::ranges::fill(known_scripts_, false);
     connector_ = std::make_shared<connector>(loop_.executor(), loop_.clocks(), peer_,
                                              static_cast<connect_listener&>(*this));
@@ -175,8 +206,20 @@ void node::quarantine(failure why, under_way what)
         fail_all(failure_);
     } else if (what == under_way::is_disowned)
         disown_all();
+    if (state_ !=
+        node_state::quarantined) // one of them wanted to send something, and found the connection gone
+        return;
     enter(node_state::quarantined);
     set_timer();
+}
+
+void node::renew()
+{
+    if (!connected())
+        return;
+    down({node_result::unreachable, server_error::none, "asked anew who it is"});
+    if (state_ == node_state::down)
+        connect();
 }
 
 void node::judge_again()
@@ -241,10 +284,11 @@ void node::flush()
     read_more();
 }
 
-/// A read is pending only while a reply is: an idle client leaves nothing that keeps its executor busy.
+/// A read is pending only while a reply or word of a key is awaited: an idle client leaves nothing that keeps its
+/// executor busy.
 void node::read_more()
 {
-    if (reading_ || awaited_.empty())
+    if (reading_ || (awaited_.empty() && !(listening_ && tracks())))
         return;
     if (in_used_ == in_.size())
         in_.resize(in_.size() * 2); // bounded by the parser's limits
@@ -302,7 +346,7 @@ void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
     if (reply.type == redis::resp_type::push)
-        return;
+        return on_push(redis::body(message));
     if (awaited_.empty()) // counting on would give every later reply to the wrong command
         return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
     awaited const next = awaited_.front();
@@ -310,6 +354,17 @@ void node::deliver(std::span<redis::resp_node const> message)
     if (next.sink == &check_)
         return on_time(redis::body(message));
     next.sink->on_reply(index_, next.tag, reply);
+}
+
+void node::on_push(std::span<redis::resp_node const> push)
+{
+    auto const told = redis::read_invalidation(push);
+    if (!told)
+        return;
+    if (told->all)
+        return listener_.on_key_changed(index_, std::nullopt);
+    for (redis::resp_node const& key : told->keys)
+        listener_.on_key_changed(index_, key.text);
 }
 
 } // namespace redlock::net

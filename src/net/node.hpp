@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::net {
@@ -36,6 +38,9 @@ public:
     virtual std::optional<failure> objection(unsigned node) = 0;
     /// The same of a node whose clock has just been read again on the standing connection: quarantined, or nothing.
     virtual std::optional<failure> clock_objection(unsigned node) = 0;
+    /// The server says that a key has changed, or, naming none, that any may have.
+    virtual void on_key_changed(unsigned node, std::optional<std::string_view> key) = 0;
+    virtual void on_tracking_refused(unsigned node, redis::resp_node const& why) = 0;
 
 protected:
     ~node_listener() = default;
@@ -74,6 +79,16 @@ public:
     [[nodiscard]] redis::script_form form(script) const;
     void script_worked(script, bool known);
 
+    /// A new connection in place of the one that stands, to learn who the server is now.
+    void renew();
+
+    /// While somebody waits to hear of changed keys, the connection is read also when no reply is awaited.
+    void listen(bool listening);
+    /// Asks the server, once in each connection, to tell when keys change that are read from now on. Only when ready.
+    void track();
+    /// As far as is known by now.
+    [[nodiscard]] bool tracks() const { return tracking_ == tracking::asked; }
+
     /// Whether it may vote is asked anew: what was enough for shorter locks may not be for longer ones.
     void judge_again();
 
@@ -81,7 +96,7 @@ public:
     /// is asked what time it is.
     void watch(bool watched);
 
-    /// Connects now if it has just gone down, whatever the back-off says; once, not again and again.
+    /// Connects now if it has just gone down, whatever the back-off says; once between two times of being watched.
     void try_once();
 
     /// Ends the connection after writing what can be written now; every waiting sink fails. There is no next one.
@@ -122,6 +137,16 @@ private:
         node& owner;
     };
 
+    struct tracking_sink final : drain {
+        explicit tracking_sink(node& n) : owner(n) {}
+        void on_reply(unsigned, std::uint32_t, redis::resp_node const& reply) override
+        {
+            owner.on_tracking(reply);
+        }
+        node& owner;
+    };
+    enum class tracking : std::uint8_t { off, asked, refused };
+
     void on_read(error_code, std::size_t) override;
     void on_writable(error_code) override;
     void on_connected(std::shared_ptr<stream>, introduction) override;
@@ -139,6 +164,9 @@ private:
     void on_timer();
     void set_timer();
     void check();
+    void ask_time();
+    void on_tracking(redis::resp_node const& reply);
+    void on_push(std::span<redis::resp_node const> push);
     void on_time(std::span<redis::resp_node const> reply);
     [[nodiscard]] bool checks() const;
     [[nodiscard]] bool check_due();
@@ -159,6 +187,7 @@ private:
     node_terms terms_;
     clock timer_{*this};
     check_sink check_{*this};
+    tracking_sink tracking_sink_{*this};
     drain drain_;
     std::shared_ptr<connector> connector_;
     std::shared_ptr<stream> stream_;
@@ -178,11 +207,14 @@ private:
     unsigned failures_ = 0;
     unsigned index_;
     node_state state_ = node_state::idle;
+    tracking tracking_ = tracking::off;
     bool known_scripts_[5] = {};
     bool dirty_ = false;
     bool reading_ = false;
+    bool listening_ = false;
     bool watched_ = false;
     bool checking_ = false;
+    bool tried_once_ = false;
     bool closed_ = false;
 };
 

@@ -10,6 +10,8 @@ void node::watch(bool watched)
 {
     if (closed_ || std::exchange(watched_, watched) == watched)
         return;
+    if (watched)
+        tried_once_ = false;
     if (watched && state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
         admit(); // no timer ran meanwhile
     if (watched && state_ == node_state::idle)
@@ -22,7 +24,7 @@ void node::watch(bool watched)
 
 void node::try_once()
 {
-    if (!closed_ && state_ == node_state::down && failures_ == 1)
+    if (!closed_ && state_ == node_state::down && !std::exchange(tried_once_, true))
         connect();
 }
 
@@ -82,12 +84,17 @@ bool node::check_due()
 void node::check()
 {
     checked_ = loop_.now();
-    if (reachable() && connected()) {
-        checking_ = true;
-        redis::append_command(out_, {"TIME"});
-        expect(check_, 0);
-    }
+    if (reachable() && connected())
+        ask_time();
     set_timer();
+}
+
+void node::ask_time()
+{
+    checking_ = true;
+    checked_ = loop_.now();
+    redis::append_command(out_, {"TIME"});
+    expect(check_, 0);
 }
 
 /// Any answer shows that the connection is alive, also one that forbids the question.

@@ -70,6 +70,7 @@ lock_commands::lock_commands(std::string_view key, std::chrono::milliseconds key
 {
     assert(key_ttl.count() > 0);
     append_argument(key_, key);
+    key_size_ = key_.size();
     append_header(key_, '$', nonce_length);
     append_argument(ttl_, std::to_string(key_ttl.count()));
 }
@@ -94,6 +95,16 @@ void lock_commands::append_extend(std::string& out, std::string_view nonce, scri
     assert(nonce.size() == nonce_length);
     static script_heads const heads{scripts::extend, 1, 3};
     out.append(heads[form]).append(key_).append(nonce).append(crlf).append(ttl_);
+}
+
+void lock_commands::append_time_left(std::string& out) const
+{
+    out.append("*2\r\n$4\r\nPTTL\r\n").append(key_, 0, key_size_);
+}
+
+void lock_commands::append_owner(std::string& out) const
+{
+    out.append("*2\r\n$3\r\nGET\r\n").append(key_, 0, key_size_);
 }
 
 void append_mark(std::string& out, std::string_view key_prefix, std::string_view incarnation,

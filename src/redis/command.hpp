@@ -35,9 +35,15 @@ public:
     /// Compare and renew to the full ttl: 1, or 0 where the key is not ours.
     void append_extend(std::string& out, std::string_view nonce, script_form form) const;
 
+    /// PTTL key, GET key. With client tracking, either makes the server tell when the key changes.
+    void append_time_left(std::string& out) const;
+    void append_owner(std::string& out) const;
+
 private:
-    std::string key_; // the key and the header of the nonce, which follows the key in all three commands
-    std::string ttl_; // the ttl as an argument
+    std::string
+        key_; // the key and the header of the nonce, which follows the key in the three commands that write
+    std::string ttl_;          // the ttl as an argument
+    std::size_t key_size_ = 0; // of `key_`, without the header
 };
 
 /// Beside a fenced lock's key stands its fence, and on each node one marker for all of them.

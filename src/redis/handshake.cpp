@@ -141,7 +141,8 @@ handshake::step handshake::on_value(request answered, std::span<resp_node const>
 
 server_facts handshake::facts() const
 {
-    server_facts facts{.info = info_, .replica = replica_, .cluster = cluster_, .time = time_};
+    server_facts facts{
+        .protocol = protocol_, .info = info_, .replica = replica_, .cluster = cluster_, .time = time_};
     if (info_) {
         facts.replica = info_->replica || replica_;
         facts.cluster = info_->cluster || cluster_;

@@ -149,7 +149,10 @@ std::optional<std::chrono::microseconds> read_time(std::span<resp_node const> re
 
 std::string incarnation(server_facts const& facts)
 {
-    return facts.info ? facts.info->run_id + ':' + facts.info->replid : std::string();
+    constexpr std::size_t enough = 16; // hexadecimal digits: it goes along with every fenced command
+    if (!facts.info)
+        return {};
+    return facts.info->run_id.substr(0, enough) + ':' + facts.info->replid.substr(0, enough);
 }
 
 } // namespace redlock::redis

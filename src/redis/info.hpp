@@ -51,6 +51,7 @@ inline constexpr std::string_view append_settings_pattern = "*appendfsync*";
 
 /// Everything that a handshake learned of a server.
 struct server_facts {
+    int protocol = 2;
     std::optional<server_info> info{}; ///< nothing where INFO is not permitted, or not understood
     bool replica = false;              ///< as HELLO told it, or INFO
     bool cluster = false;              ///< as HELLO told it, or INFO

@@ -1,5 +1,6 @@
 #include "redis/url.hpp"
 
+#include "redis/text_number.hpp"
 #include "redis/url_options.hpp"
 #include "redis/url_text.hpp"
 
@@ -143,6 +144,21 @@ endpoint parse(std::string_view url)
 
 // The URL as far as it may be shown. Everything up to the last '@' counts as credentials even where the URL
 // is too broken to tell, and options are left out because a program may have put a password there by mistake.
+/// "redis://:secret" and the like: what stands where the port belongs is no number, and may be a password whose host was
+/// forgotten or whose "@" is escaped.
+bool begins_with_secret(std::string_view url)
+{
+    auto const begin = url.find("://");
+    if (begin == std::string_view::npos)
+        return false;
+    auto authority = url.substr(begin + 3);
+    authority = authority.substr(0, authority.find_first_of("/?#"));
+    if (auto const bracket = authority.rfind(']'); bracket != std::string_view::npos)
+        authority.remove_prefix(bracket + 1);
+    auto const colon = authority.find(':');
+    return colon != std::string_view::npos && !std::ranges::all_of(authority.substr(colon + 1), is_digit);
+}
+
 std::string redacted(std::string_view url)
 {
     constexpr std::size_t shown = 128;
@@ -155,7 +171,7 @@ std::string redacted(std::string_view url)
         result.append("***@");
         url.remove_prefix(at + 1);
     }
-    auto const plain = url.substr(0, url.find_first_of("?#"));
+    auto const plain = url.substr(0, begins_with_secret(url) ? 0 : url.find_first_of("?#"));
     result.append(plain.substr(0, shown));
     if (plain.size() < url.size() || plain.size() > shown)
         result.append("...");

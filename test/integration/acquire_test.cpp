@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(without_renewal_the_lock_expires_and_others_get_it)
         BOOST_TEST(to_string(held.state()) == "lost");
         BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
         BOOST_TEST(taken.valid());
-        co_await until([&] { return nodes.holders("lock", taken.nonce()) == 3; });
+        co_await until([&] { return nodes.holders("lock", taken.nonce()) >= 2; });
     });
 }
 

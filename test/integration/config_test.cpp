@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(shows_no_password_of_a_broken_url)
 BOOST_AUTO_TEST_CASE(needs_a_password_with_a_user)
 {
     names(of_change([](config& c) { c.username = "locker", c.password.clear(); }),
-          {node, "a user name without a password"});
+          {node, "config::username is given without config::password"});
     names(of_nodes({"redis://locker@127.0.0.1:6379"}), {node, "a user name without a password"});
     BOOST_TEST(of_change([](config& c) { c.username = "locker"; }) == "");
 }

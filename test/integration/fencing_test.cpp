@@ -88,7 +88,9 @@ BOOST_AUTO_TEST_CASE(a_refusal_tells_how_long_the_other_still_has)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        fenced_mutex lock = fenced(nodes);
+        lock_options asks_anyway = long_lease();
+        asks_anyway.barging = true;
+        fenced_mutex lock = fenced(nodes, asks_anyway);
         lease held = co_await held_everywhere(nodes, lock);
         BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
         unsigned told = 0;

@@ -94,7 +94,9 @@ BOOST_AUTO_TEST_CASE(a_holder_relies_on_no_node_that_was_flushed)
 BOOST_AUTO_TEST_CASE(a_node_whose_data_became_anothers_is_a_stranger)
 {
     run([&]() -> asio::awaitable<void> {
-        fenced_mutex lock = fenced(long_lease());
+        lock_options asks_anyway = long_lease();
+        asks_anyway.barging = true;
+        fenced_mutex lock = fenced(asks_anyway);
         lease held = co_await hold(lock);
         co_await held.release();
         std::string const before = marker(0);

@@ -13,9 +13,11 @@ end
 if seen[1] and fence == tonumber(ARGV[4]) then
     redis.call('pexpire', KEYS[1], ARGV[1])
     redis.call('pexpire', KEYS[2], ARGV[2])
+    redis.call('get', KEYS[1]) -- as in extend.lua
     return 1
 end
 redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[1])
 redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[2])
+redis.call('get', KEYS[1])
 -- A fence that is gone says that the node has lost data: its key proves nothing either.
 return (seen[1] and seen[2]) and 1 or 2

@@ -1,0 +1,100 @@
+#include "core/contention.hpp"
+
+#include <algorithm>
+
+namespace redlock::core {
+
+void contention::start(unsigned nodes, unsigned first)
+{
+    rows_.assign(nodes, {});
+    first_ = first;
+}
+
+void contention::refused(unsigned node)
+{
+    rows_[node] = {.taken = true};
+}
+
+void contention::found_held(unsigned node, std::uint64_t owner)
+{
+    rows_[node].taken = true;
+    rows_[node].owner = owner;
+}
+
+void contention::found_held_until(unsigned node, instant until)
+{
+    rows_[node].taken = true;
+    rows_[node].until = until;
+}
+
+void contention::found_free(unsigned node)
+{
+    rows_[node] = {};
+}
+
+void contention::changed(unsigned node)
+{
+    rows_[node] = {};
+}
+
+void contention::usable(unsigned node, bool yes)
+{
+    if (rows_[node].usable != yes)
+        rows_[node] = {.usable = yes};
+}
+
+bool contention::may_be_free() const
+{
+    auto const first = meeting_point();
+    auto const free = std::ranges::count_if(rows_, [](row const& r) { return r.usable && !r.taken; });
+    return first && !rows_[*first].taken && free >= majority(size());
+}
+
+/// With the M-th key that goes, M nodes are free (docs/protocol.md, rule W3).
+std::optional<instant> contention::free_at() const
+{
+    unsigned missing = majority(size());
+    std::vector<instant> ends;
+    for (row const& r : rows_) {
+        if (!r.usable)
+            continue;
+        if (!r.taken)
+            missing -= missing == 0 ? 0U : 1U;
+        else if (r.until)
+            ends.push_back(*r.until);
+    }
+    if (missing == 0 || ends.size() < missing)
+        return std::nullopt;
+    auto const last = ends.begin() + (missing - 1);
+    std::ranges::nth_element(ends, last, {}, &instant::boot);
+    return *last;
+}
+
+bool contention::split() const
+{
+    for (row const& candidate : rows_) {
+        auto const same = std::ranges::count_if(rows_, [&candidate](row const& r) {
+            return r.taken && (r.owner == candidate.owner || r.owner == 0);
+        });
+        if (candidate.taken && same >= majority(size()))
+            return false;
+    }
+    return true;
+}
+
+std::optional<unsigned> contention::meeting_point() const
+{
+    return after((first_ + size() - 1) % size());
+}
+
+std::optional<unsigned> contention::after(unsigned node) const
+{
+    for (unsigned step = 1; step <= size(); ++step) {
+        unsigned const next = (node + step) % size();
+        if (rows_[next].usable)
+            return next;
+    }
+    return std::nullopt;
+}
+
+} // namespace redlock::core

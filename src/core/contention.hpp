@@ -1,0 +1,58 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/tally.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace redlock::core {
+
+/// What somebody who waits for a lock knows of the nodes, and whether it is worth asking again (docs/protocol.md, rules
+/// W2 and W3). All of it is hints: only votes decide.
+class contention {
+public:
+    /// \param first the node that contenders meet at
+    void start(unsigned nodes, unsigned first);
+
+    /// A vote was refused: the key is there, whose it is and for how long is not known.
+    void refused(unsigned node);
+    /// The node was asked for its key.
+    /// \param owner distinguishes owners, no more
+    void found_held(unsigned node, std::uint64_t owner);
+    void found_held_until(unsigned node, instant until);
+    void found_free(unsigned node);
+    /// The key was set, deleted, renewed, or has expired.
+    void changed(unsigned node);
+    /// Whatever was known of the node, it cannot be asked, or can again.
+    void usable(unsigned node, bool yes);
+
+    /// Could a majority be had now? Not while the first node is taken: somebody got there before, and asks the others.
+    [[nodiscard]] bool may_be_free() const;
+    /// When the keys of a majority will have expired, if nobody renews them; nothing where that is not known.
+    [[nodiscard]] std::optional<instant> free_at() const;
+    /// Does nobody hold a majority, as far as is known? Then somebody who asks the nodes in turn can get it.
+    [[nodiscard]] bool split() const;
+
+    /// Where contenders meet: the first node in the ring, from the lock's own on, that can be asked.
+    [[nodiscard]] std::optional<unsigned> meeting_point() const;
+    /// The one after it, for when that one is silent.
+    [[nodiscard]] std::optional<unsigned> after(unsigned node) const;
+    [[nodiscard]] bool taken(unsigned node) const { return rows_[node].taken; }
+
+private:
+    struct row {
+        std::uint64_t owner = 0;        ///< zero: not known
+        std::optional<instant> until{}; ///< nothing: not known
+        bool taken = false;
+        bool usable = true;
+    };
+
+    [[nodiscard]] unsigned size() const { return static_cast<unsigned>(rows_.size()); }
+
+    std::vector<row> rows_;
+    unsigned first_ = 0;
+};
+
+} // namespace redlock::core

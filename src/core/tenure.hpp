@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/instant.hpp"
+
+#include <algorithm>
+
+namespace redlock::core {
+
+/// How long one client may keep a lock among its own waiters before those of other clients get their turn
+/// (docs/protocol.md, rule W5). Nobody tells whether there are others; so the turn is offered, and it is offered less
+/// often while nobody takes it.
+class tenure {
+public:
+    struct terms {
+        unsigned batch;  ///< leases in a row
+        duration period; ///< time in a row
+    };
+
+    /// Leases in a row are at most this many times `batch`, while nobody else shows up.
+    static constexpr unsigned max_stretch = 64;
+
+    /// May the next one of this client's have the lock at once?
+    [[nodiscard]] bool may_go_on(terms const& t, instant now) const
+    {
+        return count_ == 0 || (count_ < t.batch * stretch_ && elapsed(began_, now) < t.period);
+    }
+
+    /// A lease has begun here, won or handed over.
+    void granted(instant now)
+    {
+        if (count_++ == 0)
+            began_ = now;
+    }
+
+    /// The last one has ended; who does not follow within `turn` leaves others their chance.
+    void ended(instant now) { ended_ = now; }
+    void look(instant now, duration turn)
+    {
+        if (count_ != 0 && elapsed(ended_, now) >= turn)
+            count_ = 0;
+    }
+
+    /// The turn was offered and nobody took it.
+    void nobody_came() { stretch_ = std::min(stretch_ * 2, max_stretch); }
+    /// Somebody else has the lock.
+    void somebody_came()
+    {
+        stretch_ = 1;
+        count_ = 0;
+    }
+
+private:
+    instant began_;
+    instant ended_;
+    unsigned count_ = 0;
+    unsigned stretch_ = 1;
+};
+
+} // namespace redlock::core

@@ -1,0 +1,207 @@
+#include "lock/contender.hpp"
+
+#include "core/validity.hpp"
+#include "lock/acquisition.hpp"
+#include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/resource.hpp"
+#include <redlock/observer.hpp>
+
+#include <utility>
+
+// For whom it asks, how that begins and ends.
+namespace redlock::lock {
+
+contender::contender(engine& owner) : engine_(owner), rows_(owner.size()) {}
+
+void contender::start(resource& wanted, acquisition& whom, opening how)
+{
+    wanted_ = &wanted;
+    refused_ = {};
+    whom_ = &whom;
+    lock_ = whom.lock();
+    refusals_ = 0;
+    collisions_ = 0;
+    outage_ = false;
+    knows_ = false;
+    listening_ = {};
+    in_turn_ = offered_turn_ = how == opening::in_turn;
+    if (!offered_turn_)
+        return connect_or_vote();
+    not_before_ = engine_.loop().now() + engine_.turn();
+    wait_for_others();
+}
+
+/// An attempt goes on for whoever comes next, if that one's keys live as long.
+void contender::serve(acquisition& successor)
+{
+    whom_ = &successor;
+    bool const same = same_terms(*lock_, *successor.lock());
+    bool const open = phase_ == phase::voting || phase_ == phase::won;
+    if (open && !same)
+        take_back();
+    lock_ = successor.lock();
+    if (!open || same)
+        return;
+    engine_.loop().cancel(*this);
+    connect_or_vote();
+}
+
+void contender::stop()
+{
+    if (phase_ == phase::voting || phase_ == phase::won)
+        take_back();
+    finish();
+}
+
+bool contender::hurry()
+{
+    if (phase_ != phase::voting)
+        return false;
+    attempt_timed_out();
+    return true;
+}
+
+void contender::nodes_changed()
+{
+    if (phase_ == phase::connecting)
+        return connect_or_vote();
+    if (phase_ != phase::waiting)
+        return;
+    if (cause_ == errc::no_quorum && engine_.ready() >= core::majority(engine_.size()))
+        return vote();
+    if (cause_ == errc::no_quorum)
+        return;
+    learn();
+    plan();
+}
+
+void contender::forsake()
+{
+    whom_ = nullptr;
+    auto const lock = std::move(lock_);
+    lease_.reset();
+}
+
+void contender::expire()
+{
+    switch (phase_) {
+    case phase::connecting: return vote();
+    case phase::voting:
+        if (in_turn_ && !core::reached(attempt_.sent() + lock_->node_timeout, engine_.loop().now()))
+            return ask_next_in_turn();
+        return attempt_timed_out();
+    case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
+    default: return;
+    }
+}
+
+void contender::won()
+{
+    engine_.loop().cancel(*this);
+    if (core::reached(core::deadline(attempt_.sent(), lock_->terms.ttl), engine_.loop().now()))
+        return lose(errc::too_slow);
+    phase_ = phase::won;
+    engine_.loop().enqueue(static_cast<net::task&>(*this));
+}
+
+void contender::run()
+{
+    if (phase_ != phase::won)
+        return;
+    core::instant const now = engine_.loop().read_clock();
+    if (core::reached(core::deadline(attempt_.sent(), lock_->terms.ttl), now)) // it was in time when counted
+        return lose(errc::too_slow);
+    engine_.measured(core::elapsed(attempt_.sent(), now));
+    tell({});
+    wanted_->publish(rows_);
+    rows_.resize(engine_.size());
+    acquisition& lucky = *whom_;
+    auto held = new_held_lease(engine_, lock_, nonce_, attempt_, lucky.attempts(), lucky.waited(now));
+    wanted_->taken(*this, *held);
+    lease_ = held;
+    finish();
+    lucky.deliver(std::move(held));
+}
+
+void contender::lose(errc cause)
+{
+    tell(cause);
+    ++refusals_;
+    core::instant const now = engine_.loop().now();
+    if (cause != errc::no_quorum)
+        outage_ = false;
+    else if (!std::exchange(outage_, true) || waits_for_quarantine())
+        outage_began_ = now;
+    bool const goes_on = anybody_left(cause);
+    take_back();
+    if (!goes_on) {
+        wanted_->abandoned(*this);
+        return finish();
+    }
+    lock_ = whom_->lock();
+    if (cause != errc::contended)
+        return wait_for_nodes(cause);
+    wanted_->refused();
+    wait_for_others();
+}
+
+/// Whom this attempt was the last for, is told; what is left is the first who may go on.
+bool contender::anybody_left(errc cause)
+{
+    while (whom_) {
+        errc const end = after_attempt(cause);
+        if (end == errc{})
+            return true;
+        acquisition& done = *whom_;
+        whom_ = wanted_->after(done);
+        wanted_->drop(done);
+        done.fail(end);
+    }
+    return false;
+}
+
+/// Everywhere but where the vote was certainly not executed: a reply may have been lost, not the vote (rule A6).
+void contender::take_back()
+{
+    wanted_->publish(rows_);
+    rows_.resize(engine_.size());
+    core::node_set perhaps = asked_;
+    perhaps.erase(refused_);
+    if (perhaps.size() == 0)
+        return;
+    // A vote may wait for a connection before it is executed.
+    engine_.compensate(lock_, nonce_, attempt_.sent() + engine_.settings().connect_timeout + lock_->key_ttl,
+                       perhaps);
+}
+
+void contender::finish()
+{
+    engine_.loop().cancel(*this);
+    leave_waiting();
+    phase_ = phase::idle;
+    whom_ = nullptr;
+    retire_if_drained();
+}
+
+void contender::retire_if_drained()
+{
+    if (phase_ != phase::idle || outstanding_ != 0)
+        return;
+    lease_.reset();
+    lock_.reset();
+    engine_.retire(*this);
+}
+
+void contender::tell(errc result)
+{
+    whom_->attempt_lost(result);
+    observer* const watcher = engine_.watcher();
+    if (!watcher)
+        return;
+    auto const ec = result == errc{} ? boost::system::error_code{} : make_error_code(result);
+    watcher->on_attempt({lock_->name, ec, attempt_.granted(), engine_.size(), whom_->attempts(),
+                         core::elapsed(attempt_.sent(), engine_.loop().now())});
+}
+
+} // namespace redlock::lock

@@ -1,0 +1,159 @@
+#pragma once
+
+#include "core/attempt.hpp"
+#include "core/contention.hpp"
+#include "core/instant.hpp"
+#include "core/timer_wheel.hpp"
+#include "lock/lock_state.hpp"
+#include "lock/node_report.hpp"
+#include "lock/nonce_source.hpp"
+#include "net/loop.hpp"
+#include "net/node.hpp"
+#include <redlock/error.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace redlock::lock {
+
+class acquisition;
+class engine;
+class held_lease;
+class resource;
+
+/// Asks the nodes for a lock on behalf of one acquisition, and of the next one when that leaves: attempts, with pauses
+/// between them that end when the lock may be free, until one wins or nobody wants it any more.
+///
+/// One attempt is the five steps of the Redlock page: note the time, ask the nodes, count, compare with the validity, and
+/// take everything back if it came to nothing.
+class contender final : private net::reply_sink, private core::timer, private net::task {
+public:
+    explicit contender(engine& owner);
+
+    /// in_turn: this client has had the lock for long; others get their chance first.
+    enum class opening : std::uint8_t { at_once, in_turn };
+    void start(resource&, acquisition& whom, opening);
+    /// The one it asked for has left.
+    void serve(acquisition& next);
+    [[nodiscard]] acquisition* whom() const { return whom_; }
+    [[nodiscard]] bool offered_turn() const { return offered_turn_; }
+    /// Nobody wants the lock any more: what was voted is taken back.
+    void stop();
+    /// Time is up: who has not answered now does not count. False: nothing was asked.
+    [[nodiscard]] bool hurry();
+
+    /// A node became usable, or certainly unusable.
+    void nodes_changed();
+    void key_changed(unsigned node);
+    /// Lets go of the lock.
+    void forsake();
+
+private:
+    enum class phase : std::uint8_t { idle, connecting, voting, waiting, won };
+    enum class purpose : std::uint8_t { vote, raise, time_left, owner };
+
+    void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
+    void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
+    void expire() override;
+    void run() override;
+
+    /// \name One attempt
+    ///@{
+    void connect_or_vote();
+    void vote();
+    void ask_in_turn(unsigned node);
+    void ask_next_in_turn();
+    void ask_all();
+    [[nodiscard]] core::duration patience() const;
+    [[nodiscard]] core::attempt::step ask(unsigned node);
+    [[nodiscard]] bool may_be_asked(unsigned node);
+    void send_vote(unsigned node, redis::script_form);
+    void raise();
+    void send_raise(unsigned node, redis::script_form);
+    void on_vote(unsigned node, std::uint32_t tag, redis::resp_node const&);
+    void note_refusal(unsigned node, node_report const&);
+    void follow(core::attempt::step);
+    void follow_in_turn(unsigned node, core::attempt::step);
+    [[nodiscard]] core::attempt::step read(unsigned node, std::uint32_t tag, redis::resp_node const&,
+                                           node_report&);
+    [[nodiscard]] core::attempt::step read_vote(unsigned node, bool may_repeat, redis::resp_node const&,
+                                                node_report&);
+    [[nodiscard]] core::attempt::step read_raise(unsigned node, bool may_repeat, redis::resp_node const&);
+    void attempt_timed_out();
+    void won();
+    void lose(errc cause);
+    void take_back();
+    void tell(errc result);
+    ///@}
+
+    /// \name Between attempts
+    ///@{
+    [[nodiscard]] bool anybody_left(errc cause);
+    [[nodiscard]] errc after_attempt(errc cause) const;
+    [[nodiscard]] bool waits_for_quarantine() const;
+    [[nodiscard]] bool hopeless() const;
+    void wait_for_nodes(errc cause);
+    void wait_for_others();
+    void meet();
+    void learn();
+    void plan();
+    [[nodiscard]] core::instant next_try();
+    void look(unsigned node, bool at_owner);
+    void look_around();
+    void on_look(unsigned node, purpose, redis::resp_node const&);
+    [[nodiscard]] bool hears() const;
+    [[nodiscard]] core::duration jitter(unsigned failures, core::duration first, core::duration cap) const;
+    void leave_waiting();
+    ///@}
+
+    void finish();
+    void retire_if_drained();
+
+    /// What was sent, and for which attempt.
+    [[nodiscard]] std::uint32_t tag(purpose p, redis::script_form form) const
+    {
+        return number_ << 3U | static_cast<std::uint32_t>(p) << 1U | static_cast<std::uint32_t>(form);
+    }
+    [[nodiscard]] static purpose purpose_of(std::uint32_t t) { return static_cast<purpose>(t >> 1U & 3U); }
+    [[nodiscard]] static redis::script_form form_of(std::uint32_t t)
+    {
+        return static_cast<redis::script_form>(t & 1U);
+    }
+    [[nodiscard]] bool current(std::uint32_t t) const { return (t ^ number_ << 3U) < 8; }
+
+    engine& engine_;
+    resource* wanted_ = nullptr;
+    acquisition* whom_ = nullptr;
+    std::shared_ptr<lock_state> lock_;
+    boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
+    std::vector<node_report> rows_;
+    core::attempt attempt_{core::attempt::kind::plain, 0, {}};
+    core::contention contention_;
+    core::node_set asked_;
+    core::node_set refused_;   ///< of them, those that certainly did not execute the vote
+    core::node_set listening_; ///< nodes that will say so when the key changes
+    core::fence proposal_ = 0;
+    nonce nonce_;
+    core::instant outage_began_;
+    core::instant not_before_;
+    core::instant poll_at_;       ///< while nobody tells us
+    core::instant try_anyway_at_; ///< while nobody knows when the keys expire
+    core::instant look_around_at_;
+    unsigned outstanding_ = 0;
+    unsigned refusals_ = 0;    ///< in a row, for the back-off
+    unsigned collisions_ = 0;  ///< attempts in a row that others crossed
+    std::uint32_t number_ = 0; ///< of the attempt; 29 bits of it go round with the commands
+    std::uint32_t asked_last_ = 0;
+    phase phase_ = phase::idle;
+    errc cause_{}; ///< of the wait; contended: for the others
+    bool in_turn_ = false;
+    bool offered_turn_ = false;
+    bool knows_ = false;
+    bool looks_around_ = false;
+    bool outage_ = false;
+};
+
+} // namespace redlock::lock

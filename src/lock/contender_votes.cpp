@@ -1,0 +1,293 @@
+#include "lock/acquisition.hpp"
+#include "lock/clock.hpp"
+#include "lock/contender.hpp"
+#include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/replies.hpp"
+#include "lock/resource.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+// One attempt's traffic: votes, and the raises of fenced locks.
+namespace redlock::lock {
+
+/// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease. A fenced vote
+/// is not sent ahead of the handshake, which tells whose data it will meet.
+void contender::connect_or_vote()
+{
+    for (unsigned i = 0; i != engine_.size() && (lock_->fenced || engine_.ready() != engine_.size()); ++i)
+        (void)engine_.at(i).usable();
+    if (engine_.ready() >= core::majority(engine_.size()) || engine_.connecting() == 0)
+        return vote();
+    phase_ = phase::connecting;
+    engine_.loop().schedule_after(*this, engine_.settings().connect_timeout);
+}
+
+void contender::vote()
+{
+    using kind = core::attempt::kind;
+    leave_waiting();
+    phase_ = phase::voting;
+    ++number_;
+    whom_->attempt_began();
+    nonce_ = engine_.fresh_nonce();
+    asked_ = refused_ = {};
+    if (lock_->fenced)
+        proposal_ = core::proposal(wanted_->highest_fence, wall_clock());
+    attempt_ =
+        core::attempt(lock_->fenced ? kind::fenced : kind::plain, engine_.size(), engine_.loop().now());
+    for (node_report& row : rows_)
+        row = {};
+    auto const first = in_turn_ ? contention_.meeting_point() : std::nullopt;
+    in_turn_ = first.has_value();
+    if (first)
+        ask_in_turn(*first);
+    else
+        ask_all();
+}
+
+/// Those who vote at one node first find out there who of them may go on to the others (rule W3).
+void contender::ask_in_turn(unsigned node)
+{
+    asked_last_ = node;
+    auto const step = ask(node);
+    if (step == core::attempt::step::pending && asked_.contains(node))
+        return engine_.loop().schedule_after(*this, patience());
+    if (step != core::attempt::step::pending)
+        return follow(step);
+    ask_next_in_turn();
+}
+
+core::duration contender::patience() const
+{
+    return std::min(std::max<core::duration>(2 * engine_.round_trip(), std::chrono::milliseconds{2}),
+                    lock_->node_timeout);
+}
+
+/// The first is silent, or cannot be asked.
+void contender::ask_next_in_turn()
+{
+    auto const another = contention_.after(asked_last_);
+    if (!another || attempt_.has_answered(*another) || asked_.contains(*another))
+        return ask_all();
+    ask_in_turn(*another);
+}
+
+void contender::ask_all()
+{
+    in_turn_ = false;
+    auto verdict = core::attempt::step::pending;
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (!asked_.contains(i) && !attempt_.has_answered(i))
+            verdict = std::max(verdict, ask(i));
+    engine_.loop().schedule(*this, attempt_.sent() + lock_->node_timeout);
+    follow(verdict);
+}
+
+core::attempt::step contender::ask(unsigned node)
+{
+    net::node& n = engine_.at(node);
+    if (n.usable() && may_be_asked(node)) {
+        send_vote(node, n.form(net::node::script::fenced_vote));
+        return core::attempt::step::pending;
+    }
+    if (rows_[node].result == node_result::pending)
+        report_failure(n.last_failure(), rows_[node]);
+    return attempt_.voted(node, core::vote::failed);
+}
+
+/// Fenced votes need a node whose data is known, and whole for long enough (rule F6).
+bool contender::may_be_asked(unsigned node)
+{
+    if (!lock_->fenced)
+        return true;
+    node_report& row = rows_[node];
+    marker& its = engine_.marker_of(node);
+    its.require();
+    if (engine_.at(node).state() != node_state::ready) {
+        row.result = node_result::unreachable;
+        row.detail = std::make_shared<std::string const>("still connecting");
+        return false;
+    }
+    auto const left = core::remaining(its.quarantined_until(), engine_.loop().now());
+    if (left <= core::duration::zero())
+        return true;
+    report_stranger(row);
+    row.remaining = std::chrono::ceil<std::chrono::milliseconds>(left);
+    return false;
+}
+
+/// A fenced vote is said again as text where its hash was unknown, and so nothing executed; nothing else is repeated.
+void contender::send_vote(unsigned node, redis::script_form form)
+{
+    std::string& out = engine_.at(node).output();
+    if (lock_->fenced)
+        lock_->fenced->append_vote(out, {nonce_.text(), proposal_, engine_.at(node).incarnation(), form});
+    else
+        lock_->commands.append_vote(out, nonce_.text());
+    asked_.insert(node);
+    ++outstanding_;
+    engine_.at(node).expect(*this, tag(purpose::vote, form));
+}
+
+void contender::raise()
+{
+    auto verdict = core::attempt::step::pending;
+    for (unsigned i = 0; i != engine_.size(); ++i) {
+        if (!attempt_.to_raise().contains(i))
+            continue;
+        net::node& node = engine_.at(i);
+        if (node.usable())
+            send_raise(i, node.form(net::node::script::fenced_raise));
+        else
+            verdict = std::max(verdict, attempt_.raised(i, core::vote::failed));
+    }
+    engine_.loop().schedule_after(*this, lock_->node_timeout);
+    follow(verdict);
+}
+
+void contender::send_raise(unsigned node, redis::script_form form)
+{
+    lock_->fenced->append_raise(engine_.at(node).output(),
+                                {nonce_.text(), attempt_.token(), engine_.at(node).incarnation(), form});
+    ++outstanding_;
+    engine_.at(node).expect(*this, tag(purpose::raise, form));
+}
+
+void contender::on_reply(unsigned node, std::uint32_t t, redis::resp_node const& reply)
+{
+    --outstanding_;
+    if (current(t)) {
+        auto const p = purpose_of(t);
+        if (p == purpose::vote || p == purpose::raise)
+            on_vote(node, t, reply);
+        else if (phase_ == phase::waiting)
+            on_look(node, p, reply);
+    }
+    retire_if_drained();
+}
+
+void contender::on_vote(unsigned node, std::uint32_t t, redis::resp_node const& reply)
+{
+    bool const counted = phase_ == phase::voting;
+    node_report ignored;
+    node_report& row = counted ? rows_[node] : ignored;
+    auto const step = read(node, t, reply, row);
+    if (row.result == node_result::held_by_other && purpose_of(t) == purpose::vote)
+        note_refusal(node, row);
+    if (counted)
+        return in_turn_ ? follow_in_turn(node, step) : follow(step);
+    if (lease_ && attempt_.holders().contains(node)) // not counted, but known (rule H5)
+        lease_->late_grant(node);
+}
+
+/// Reading another's key in its refusal, a fenced vote makes the server tell when that changes.
+void contender::note_refusal(unsigned node, node_report const& row)
+{
+    refused_.insert(node);
+    if (lock_->fenced && engine_.at(node).tracks())
+        listening_.insert(node);
+    if (!knows_)
+        return;
+    contention_.refused(node);
+    if (row.owner != 0)
+        contention_.found_held(node, row.owner);
+    if (row.remaining)
+        contention_.found_held_until(node, engine_.loop().now() +
+                                               std::min<core::duration>(*row.remaining, lock_->key_ttl));
+}
+
+core::attempt::step contender::read(unsigned node, std::uint32_t t, redis::resp_node const& reply,
+                                    node_report& row)
+{
+    bool const may_repeat = phase_ == phase::voting && form_of(t) == redis::script_form::hash;
+    return purpose_of(t) == purpose::raise ? read_raise(node, may_repeat, reply)
+                                           : read_vote(node, may_repeat, reply, row);
+}
+
+core::attempt::step contender::read_vote(unsigned node, bool may_repeat, redis::resp_node const& reply,
+                                         node_report& row)
+{
+    auto const took = core::elapsed(attempt_.sent(), engine_.loop().now());
+    row.round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
+    if (!lock_->fenced)
+        return attempt_.voted(node, lock::read_vote(reply, row));
+    auto const answer = read_fenced_vote(engine_.at(node), reply, row);
+    if (answer.unknown_script && may_repeat) {
+        send_vote(node, redis::script_form::text);
+        return core::attempt::step::pending;
+    }
+    if (answer.stranger)
+        engine_.marker_of(node).missed();
+    wanted_->highest_fence = std::max(wanted_->highest_fence, answer.counter);
+    return attempt_.voted(node, answer.vote, answer.counter);
+}
+
+core::attempt::step contender::read_raise(unsigned node, bool may_repeat, redis::resp_node const& reply)
+{
+    switch (read_script_answer(engine_.at(node), net::node::script::fenced_raise, reply)) {
+    case script_answer::done: return attempt_.raised(node, core::vote::granted);
+    case script_answer::not_ours: return attempt_.raised(node, core::vote::denied);
+    case script_answer::unknown_script:
+        if (!may_repeat)
+            break;
+        send_raise(node, redis::script_form::text);
+        return core::attempt::step::pending;
+    default: break;
+    }
+    return attempt_.raised(node, core::vote::failed);
+}
+
+void contender::on_failure(unsigned node, std::uint32_t t, net::failure const& why)
+{
+    --outstanding_;
+    listening_.erase(node);
+    if (current(t) && phase_ == phase::voting) {
+        if (purpose_of(t) == purpose::raise) {
+            follow(attempt_.raised(node, core::vote::failed));
+        } else if (purpose_of(t) == purpose::vote) {
+            report_failure(why, rows_[node]);
+            auto const step = attempt_.voted(node, core::vote::failed);
+            in_turn_ ? follow_in_turn(node, step) : follow(step);
+        }
+    }
+    retire_if_drained();
+}
+
+/// A refusal at the meeting point is a rival who got there before, and goes on to the others. Not to be in his way is
+/// what makes one of us succeed.
+void contender::follow_in_turn(unsigned node, core::attempt::step step)
+{
+    if (step != core::attempt::step::pending)
+        return follow(step);
+    switch (rows_[node].result) {
+    case node_result::pending: return; // it is asked again, as text
+    case node_result::granted: return ask_all();
+    case node_result::held_by_other: return follow(attempt_.give_way());
+    default: return ask_next_in_turn();
+    }
+}
+
+void contender::follow(core::attempt::step step)
+{
+    switch (step) {
+    case core::attempt::step::pending: return;
+    case core::attempt::step::raise: return raise();
+    case core::attempt::step::won: return won();
+    case core::attempt::step::lost:
+        engine_.loop().cancel(*this);
+        return lose(attempt_.contended() ? errc::contended : errc::no_quorum);
+    }
+}
+
+void contender::attempt_timed_out()
+{
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (attempt_.awaits(i))
+            rows_[i].result = node_result::timed_out;
+    follow(attempt_.time_out());
+}
+
+} // namespace redlock::lock

@@ -1,0 +1,221 @@
+#include "core/backoff.hpp"
+#include "lock/acquisition.hpp"
+#include "lock/contender.hpp"
+#include "lock/engine.hpp"
+#include "lock/replies.hpp"
+#include "lock/resource.hpp"
+#include "net/random.hpp"
+#include "redis/error_class.hpp"
+
+#include <algorithm>
+
+// Between two attempts: whether there is another one, and when.
+namespace redlock::lock {
+
+namespace {
+
+/// A rival who was first has asked the others by then, and keys that were set together are gone together.
+constexpr core::duration settling_time = std::chrono::milliseconds{2};
+/// Of the pause after attempts that crossed, in round trips.
+constexpr int longest_dodge = 32;
+
+} // namespace
+
+errc contender::after_attempt(errc cause) const
+{
+    core::instant const now = engine_.loop().now();
+    if (errc const end = whom_->after_attempt(cause, now); end != errc{})
+        return end;
+    if (cause != errc::no_quorum || waits_for_quarantine())
+        return {};
+    auto const began = core::elapsed(outage_began_, whom_->started()) > core::duration::zero()
+                           ? whom_->started()
+                           : outage_began_;
+    bool const patient =
+        whom_->limited() || core::elapsed(began, now) < whom_->lock()->options.retry.outage_patience;
+    return patient && !hopeless() ? errc{} : cause;
+}
+
+/// With the quarantined nodes there would be a majority: their time ends by itself, and is no outage.
+bool contender::waits_for_quarantine() const
+{
+    unsigned quarantined = 0;
+    unsigned voting = 0;
+    for (node_report const& row : rows_) {
+        quarantined += row.result == node_result::quarantined ? 1U : 0U;
+        voting += row.result == node_result::granted || row.result == node_result::held_by_other ||
+                          row.result == node_result::pending
+                      ? 1U
+                      : 0U;
+    }
+    return quarantined != 0 && voting + quarantined >= core::majority(engine_.size());
+}
+
+/// A majority can never be had while so many nodes need an operator.
+bool contender::hopeless() const
+{
+    unsigned needing = 0;
+    for (node_report const& row : rows_)
+        needing += row.result == node_result::refused && redis::permanent(row.error) ? 1U : 0U;
+    return needing > engine_.size() - core::majority(engine_.size());
+}
+
+core::duration contender::jitter(unsigned failures, core::duration first, core::duration cap) const
+{
+    return core::full_jitter(failures, first, cap, net::random_bits());
+}
+
+void contender::wait_for_nodes(errc cause)
+{
+    phase_ = phase::waiting;
+    cause_ = errc::no_quorum;
+    in_turn_ = false;
+    retry_policy const& policy = lock_->options.retry;
+    auto const first = std::max<core::duration>(policy.min_delay, 2 * engine_.round_trip());
+    auto const delay = cause == errc::no_quorum
+                           ? core::half_jitter(refusals_, first, policy.max_delay, net::random_bits())
+                           : jitter(refusals_, first, policy.max_delay);
+    engine_.loop().schedule_after(*this, delay);
+}
+
+void contender::wait_for_others()
+{
+    phase_ = phase::waiting;
+    cause_ = errc::contended;
+    engine_.hear();
+    learn();
+    core::instant const now = engine_.loop().now();
+    retry_policy const& policy = lock_->options.retry;
+    core::duration const round_trip = std::max<core::duration>(engine_.round_trip(), core::duration{1});
+    poll_at_ =
+        now + jitter(refusals_, std::max<core::duration>(policy.min_delay, 2 * round_trip), policy.max_delay);
+    try_anyway_at_ = now + policy.max_delay;
+    if (refused_.size() != 0) { // not of the first turn that is only offered
+        bool const crossed = attempt_.granted() != 0;
+        collisions_ = crossed ? collisions_ + 1 : 0;
+        not_before_ = crossed ? now + jitter(collisions_, 2 * round_trip, longest_dodge * round_trip) : now;
+        look_around_at_ = now + settling_time;
+        looks_around_ = true;
+    }
+    if (auto const first = contention_.meeting_point();
+        first && contention_.taken(*first) && !listening_.contains(*first))
+        look(*first, true);
+    plan();
+}
+
+void contender::meet()
+{
+    contention_.start(engine_.size(), wanted_->meeting_point(engine_.settings().names));
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (refused_.contains(i))
+            contention_.refused(i);
+}
+
+/// What the last attempt, and the connections, tell of the nodes.
+void contender::learn()
+{
+    if (!std::exchange(knows_, true))
+        meet();
+    for (unsigned i = 0; i != engine_.size(); ++i) {
+        bool const usable = engine_.at(i).state() == node_state::ready;
+        if (!usable)
+            listening_.erase(i);
+        contention_.usable(i, usable);
+    }
+}
+
+/// Are we told when the lock is released?
+bool contender::hears() const
+{
+    auto const first = contention_.meeting_point();
+    return first && listening_.contains(*first) && engine_.at(*first).tracks();
+}
+
+core::instant contender::next_try()
+{
+    core::instant at = poll_at_;
+    if (contention_.may_be_free())
+        at = not_before_;
+    else if (auto const free = contention_.free_at(); hears())
+        at = free ? *free + settling_time : try_anyway_at_; // a little later more than a majority is free
+    return core::remaining(at, not_before_) < core::duration::zero() ? not_before_ : at;
+}
+
+void contender::plan()
+{
+    core::instant const now = engine_.loop().now();
+    core::instant at = next_try();
+    if (core::reached(at, now)) {
+        auto const first = contention_.meeting_point();
+        in_turn_ = first && !(hears() && contention_.taken(*first));
+        return connect_or_vote();
+    }
+    if (looks_around_ && core::reached(look_around_at_, now))
+        look_around();
+    if (looks_around_ && core::remaining(at, look_around_at_) > core::duration::zero())
+        at = look_around_at_;
+    engine_.loop().schedule(*this, at);
+}
+
+/// On the others, too, so that what happens there is heard, and shown.
+void contender::look_around()
+{
+    looks_around_ = false;
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (!listening_.contains(i))
+            look(i, contention_.taken(i));
+}
+
+/// Asks for the key and so, where the server tracks it, for word when it changes: both in one, so that no change goes
+/// unheard between them (rule W2).
+void contender::look(unsigned node, bool at_owner)
+{
+    net::node& n = engine_.at(node);
+    if (n.state() != node_state::ready || !n.usable())
+        return;
+    if (n.state() != node_state::ready) // it had gone away
+        return;
+    n.track();
+    if (n.tracks())
+        listening_.insert(node);
+    lock_->commands.append_time_left(n.output());
+    ++outstanding_;
+    n.expect(*this, tag(purpose::time_left, redis::script_form::text));
+    if (!at_owner)
+        return;
+    lock_->commands.append_owner(n.output());
+    ++outstanding_;
+    n.expect(*this, tag(purpose::owner, redis::script_form::text));
+}
+
+void contender::on_look(unsigned node, purpose asked, redis::resp_node const& reply)
+{
+    auto const found = asked == purpose::owner ? read_owner(reply) : read_time_left(reply);
+    if (found.gone)
+        contention_.found_free(node);
+    if (found.owner != 0)
+        contention_.found_held(node, found.owner);
+    if (found.left)
+        contention_.found_held_until(node, engine_.loop().now() +
+                                               std::min<core::duration>(*found.left, lock_->key_ttl));
+    wanted_->note_holder(node, found);
+    plan();
+}
+
+void contender::key_changed(unsigned node)
+{
+    if (!knows_)
+        return;
+    listening_.erase(node);
+    contention_.changed(node);
+    if (phase_ == phase::waiting && cause_ == errc::contended)
+        plan();
+}
+
+void contender::leave_waiting()
+{
+    if (phase_ == phase::waiting && cause_ == errc::contended)
+        engine_.stop_hearing();
+}
+
+} // namespace redlock::lock

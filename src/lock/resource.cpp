@@ -1,0 +1,216 @@
+#include "lock/resource.hpp"
+
+#include "lock/contender.hpp"
+#include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/lock_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::lock {
+
+resource::resource(resources& registry, std::string key) : registry_(registry), key_(std::move(key)) {}
+
+resource::~resource()
+{
+    registry_.forget(*this);
+}
+
+void resource::enqueue(acquisition& a)
+{
+    queue_.push_back(a);
+    a.ticket = ++tickets_;
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    if (holder_ || contender_)
+        a.tell_waiting(position(a));
+    else
+        ask();
+}
+
+void resource::leave(acquisition& a)
+{
+    acquisition* const next = after(a);
+    drop(a);
+    if (!contender_ || contender_->whom() != &a)
+        return;
+    if (next)
+        contender_->serve(*next);
+    else
+        std::exchange(contender_, nullptr)->stop();
+}
+
+acquisition* resource::after(acquisition& a)
+{
+    if (!a.place.is_linked())
+        return nullptr;
+    auto const next = std::next(queue_.iterator_to(a));
+    return next == queue_.end() ? nullptr : &*next;
+}
+
+void resource::drop(acquisition& a)
+{
+    if (!a.place.is_linked())
+        return;
+    queue_.erase(queue_.iterator_to(a));
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool resource::served(acquisition const& a) const
+{
+    return contender_ && contender_->whom() == &a;
+}
+
+bool resource::hurry(acquisition& a)
+{
+    return served(a) && !after(a) && contender_->hurry();
+}
+
+/// Highest random weight: every client finds the same node, in whatever order the nodes are configured.
+unsigned resource::meeting_point(std::vector<std::string> const& nodes) const
+{
+    auto const weight = [this](std::string_view node) { // FNV-1a
+        std::uint64_t hash = 0xcbf29ce484222325U;
+        for (std::string_view const part : {node, std::string_view(key_)})
+            for (char const c : part)
+                hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+        return hash ^ hash >> 32U;
+    };
+    return static_cast<unsigned>(std::ranges::max_element(nodes, {}, weight) - nodes.begin());
+}
+
+void resource::publish(std::vector<node_report>& rows)
+{
+    std::scoped_lock const guard(table_lock_);
+    table_.swap(rows);
+}
+
+void resource::note_holder(unsigned node, sighting const& seen)
+{
+    std::scoped_lock const guard(table_lock_);
+    if (node >= table_.size() || (seen.owner == 0 && !seen.left))
+        return;
+    node_report& row = table_[node];
+    if (row.result == node_result::pending) // the attempt was decided without it
+        row.result = node_result::held_by_other;
+    if (seen.owner != 0)
+        row.owner = seen.owner;
+    if (seen.left)
+        row.remaining = seen.left;
+}
+
+std::vector<node_report> resource::last_attempt() const
+{
+    std::scoped_lock const guard(table_lock_);
+    return table_;
+}
+
+std::size_t resource::position(acquisition const& a) const
+{
+    return static_cast<std::size_t>(a.ticket - queue_.front().ticket);
+}
+
+void resource::ask()
+{
+    acquisition& first = queue_.front();
+    engine& client = *first.lock()->client;
+    core::instant const now = client.loop().now();
+    tenure_.look(now, client.turn());
+    auto const opening = tenure_.may_go_on(first.lock()->tenure, now) ? contender::opening::at_once
+                                                                      : contender::opening::in_turn;
+    contender_ = &client.new_contender();
+    contender_->start(*this, first, opening);
+}
+
+void resource::taken(contender& by, held_lease& held)
+{
+    if (contender_ == &by) {
+        contender_ = nullptr;
+        drop(queue_.front());
+    }
+    if (by.offered_turn())
+        tenure_.nobody_came();
+    tenure_.granted(held.client().loop().now());
+    holder_ = &held;
+}
+
+void resource::abandoned(contender const& by)
+{
+    if (contender_ == &by)
+        contender_ = nullptr;
+}
+
+bool resource::hand_over(held_lease& held)
+{
+    if (holder_ != &held || contender_ || queue_.empty())
+        return false;
+    acquisition& next = queue_.front();
+    core::instant const now = held.client().loop().now();
+    if (!tenure_.may_go_on(next.lock()->tenure, now) || !held.may_pass_to(*next.lock()))
+        return false;
+    drop(next);
+    tenure_.granted(now);
+    auto passed = held.pass_to(next.lock(), next.waited(now), next.attempts());
+    holder_ = passed.get();
+    next.receive(std::move(passed));
+    return true;
+}
+
+void resource::vacated(held_lease const& held)
+{
+    if (holder_ != &held)
+        return;
+    holder_ = nullptr;
+    engine& client = held.client();
+    tenure_.ended(client.loop().now());
+    if (!queue_.empty() && !contender_ && !client.closing())
+        ask();
+}
+
+void resource::key_changed(unsigned node)
+{
+    if (contender_)
+        contender_->key_changed(node);
+    if (holder_)
+        holder_->key_changed(node);
+}
+
+std::shared_ptr<resource> resources::at(std::string const& key)
+{
+    std::scoped_lock const guard(guard_);
+    if (auto const found = by_key_.find(key); found != by_key_.end()) {
+        if (auto known = found->second.lock())
+            return known;
+        by_key_.erase(found); // on its way out; it will not find itself here
+    }
+    auto made = std::make_shared<resource>(*this, key);
+    by_key_.emplace(made->key(), made);
+    return made;
+}
+
+std::shared_ptr<resource> resources::find(std::string_view key)
+{
+    std::scoped_lock const guard(guard_);
+    auto const found = by_key_.find(key);
+    return found == by_key_.end() ? nullptr : found->second.lock();
+}
+
+std::vector<std::shared_ptr<resource>> resources::all()
+{
+    std::scoped_lock const guard(guard_);
+    std::vector<std::shared_ptr<resource>> found;
+    for (auto const& [key, known] : by_key_)
+        if (auto alive = known.lock())
+            found.push_back(std::move(alive));
+    return found;
+}
+
+void resources::forget(resource const& gone)
+{
+    std::scoped_lock const guard(guard_);
+    auto const found = by_key_.find(gone.key());
+    if (found != by_key_.end() && found->first.data() == gone.key().data())
+        by_key_.erase(found);
+}
+
+} // namespace redlock::lock

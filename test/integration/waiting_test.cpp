@@ -1,0 +1,568 @@
+#include "cluster.hpp"
+#include <redlock/fenced_register.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace redlock::test;
+using namespace redlock;
+
+namespace {
+
+/// A waiter that polled would not come back within any test's patience.
+lock_options hears_or_never()
+{
+    lock_options options = long_lease();
+    options.retry.min_delay = options.retry.max_delay = 1h;
+    options.handover.period = 1h;
+    return options;
+}
+
+/// Operations that wait, and what became of them.
+struct queue {
+    explicit queue(std::size_t count) : results(count) {}
+
+    void enter(mutex lock, std::size_t i)
+    {
+        lock.acquire([this, i](error_code ec, lease got) {
+            results[i] = ec;
+            if (!ec) {
+                order.push_back(i);
+                leases.push_back(std::move(got));
+            }
+        });
+    }
+
+    std::vector<std::optional<error_code>> results;
+    std::vector<std::size_t> order;
+    std::deque<lease> leases;
+};
+
+struct waiting_cluster : cluster {
+    waiting_cluster() : cluster(3), rivals(context.get_executor(), settings) {}
+
+    /// Another client, as in another process.
+    client rivals;
+
+    asio::awaitable<lease> held_everywhere(mutex lock)
+    {
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == size(); });
+        co_return held;
+    }
+
+    /// Somebody else's waiter stands still, and has been told by no timer.
+    asio::awaitable<void> until_heard(std::size_t waiters = 1)
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            co_await until([&] {
+                auto const clients = ask(i).command({"CLIENT", "LIST"});
+                std::size_t tracking = 0;
+                for (auto at = clients.find("flags=t"); at != clients.npos;
+                     at = clients.find("flags=t", at + 1))
+                    ++tracking;
+                return tracking >= waiters;
+            });
+        co_await until([&] { return info(0, "tracking_total_keys") != "0"; });
+        co_await until([&] { return info(1, "tracking_total_keys") != "0"; });
+        co_await until([&] { return info(2, "tracking_total_keys") != "0"; });
+    }
+
+    std::string info(std::size_t node, std::string const& field)
+    {
+        auto const all = ask(node).command({"INFO", "everything"});
+        auto const at = all.find('\n' + field + ':');
+        if (at == all.npos)
+            return {};
+        auto const begin = at + field.size() + 2;
+        return all.substr(begin, all.find('\r', begin) - begin);
+    }
+    /// "calls=12,usec=..." of one command.
+    std::string calls(std::size_t node, std::string const& command)
+    {
+        auto const stat = info(node, "cmdstat_" + command);
+        return stat.substr(0, stat.find(','));
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(waiting, waiting_cluster)
+
+BOOST_AUTO_TEST_CASE(waiters_are_served_in_the_order_of_their_coming)
+{
+    constexpr std::size_t many = 10;
+    queue line(many);
+    run([&]() -> asio::awaitable<void> {
+        mutex seat = lock();
+        lease first = co_await seat.acquire();
+        for (std::size_t i = 0; i != many; ++i)
+            line.enter(lock(), i); // through objects of their own
+        co_await until([&] { return seat.waiting() == many; });
+        co_await first.release();
+        for (std::size_t i = 0; i != many; ++i) {
+            co_await until([&] { return line.order.size() == i + 1; });
+            BOOST_TEST(line.order[i] == i);
+            BOOST_TEST(seat.waiting() == many - i - 1);
+            co_await line.leases[i].release();
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_released_lease_goes_to_the_next_without_the_network)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease first = co_await held_everywhere(lock());
+        queue line(1);
+        line.enter(lock(), 0);
+        co_await until([&] { return lock().waiting() == 1; });
+        std::string const owner{first.nonce()};
+        auto const deadline = first.expires_at();
+        std::string const sets = calls(0, "set");
+        std::string const scripts = calls(0, "evalsha") + calls(0, "eval");
+        co_await first.release();
+        BOOST_TEST(to_string(first.state()) == "released");
+        co_await until([&] { return !line.leases.empty(); });
+        lease& next = line.leases[0];
+        BOOST_TEST(next.valid());
+        BOOST_TEST(next.nonce() == owner);
+        BOOST_TEST(next.votes() == 3U);
+        BOOST_TEST(next.attempts() == 0U);
+        BOOST_TEST((next.expires_at() <= deadline + 1ms));
+        BOOST_TEST(calls(0, "set") == sets);
+        BOOST_TEST(calls(0, "evalsha") + calls(0, "eval") == scripts);
+        BOOST_TEST(holders("lock", owner) == 3U);
+        BOOST_TEST(told->count(lease_event::kind::handed_over) == 1);
+        BOOST_TEST(co_await error_of(first.release()) == errc::released);
+        co_await next.release();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_of_the_validity_may_be_too_little)
+{
+    run([&]() -> asio::awaitable<void> {
+        lock_options whole = long_lease();
+        whole.handover.min_validity = 10min; // more than any lease has
+        lease first = co_await held_everywhere(lock());
+        queue line(1);
+        line.enter(lock("lock", whole), 0);
+        co_await until([&] { return lock().waiting() == 1; });
+        std::string const owner{first.nonce()};
+        co_await first.release();
+        co_await until([&] { return !line.leases.empty(); });
+        BOOST_TEST(line.leases[0].nonce() != owner);
+        BOOST_TEST(line.leases[0].attempts() == 1U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_destroyed_lease_is_handed_over_too)
+{
+    run([&]() -> asio::awaitable<void> {
+        queue line(1);
+        std::string owner;
+        {
+            lease first = co_await lock().acquire();
+            owner = first.nonce();
+            line.enter(lock(), 0);
+            co_await until([&] { return lock().waiting() == 1; });
+        }
+        co_await until([&] { return !line.leases.empty(); });
+        BOOST_TEST(line.leases[0].nonce() == owner);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(each_holder_in_a_row_has_a_larger_token)
+{
+    run([&]() -> asio::awaitable<void> {
+        fenced_mutex seat(*locks, "lock", hears_or_never());
+        fenced_register<int> book;
+        lease held = co_await seat.acquire();
+        std::uint64_t const first = held.fencing_token();
+        BOOST_TEST(book.write(first, 0));
+        queue line(2);
+        line.enter(seat, 0);
+        line.enter(seat, 1);
+        co_await until([&] { return seat.waiting() == 2; });
+        co_await held.release();
+        co_await until([&] { return line.leases.size() == 1; });
+        BOOST_TEST(line.leases[0].fencing_token() == first + 1);
+        BOOST_TEST(book.write(first + 1, 1));
+        BOOST_TEST(!book.write(first, 2)); // of a predecessor who was not stopped in time
+        co_await line.leases[0].release();
+        co_await until([&] { return line.leases.size() == 2; });
+        BOOST_TEST(line.leases[1].fencing_token() == first + 2);
+        co_await line.leases[1].release();
+        co_await until([&] { return !ask(0).exists("lock"); });
+        lease voted = co_await seat.acquire();
+        BOOST_TEST(voted.fencing_token() >> 10 > first >> 10);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(whoever_leaves_the_queue_disturbs_nobody)
+{
+    constexpr std::size_t many = 5;
+    run([&]() -> asio::awaitable<void> {
+        lease first = co_await lock().acquire();
+        std::vector<asio::cancellation_signal> signals(many);
+        queue line(many);
+        for (std::size_t i = 0; i != many; ++i)
+            lock().acquire(
+                asio::bind_cancellation_slot(signals[i].slot(), [&line, i](error_code ec, lease got) {
+                    line.results[i] = ec;
+                    if (!ec) {
+                        line.order.push_back(i);
+                        line.leases.push_back(std::move(got));
+                    }
+                }));
+        co_await until([&] { return lock().waiting() == many; });
+        for (std::size_t i : {2U, 0U, 4U})
+            signals[i].emit(asio::cancellation_type::total);
+        co_await until([&] { return line.results[0] && line.results[2] && line.results[4]; });
+        BOOST_TEST(lock().waiting() == 2U);
+        for (std::size_t i : {2U, 0U, 4U})
+            BOOST_TEST((line.results[i] == make_error_code(asio::error::operation_aborted)));
+        co_await first.release();
+        co_await until([&] { return line.leases.size() == 1; });
+        co_await line.leases[0].release();
+        co_await until([&] { return line.leases.size() == 2; });
+        BOOST_TEST(line.order == (std::vector<std::size_t>{1, 3}));
+    });
+}
+
+/// Neither lost nor held twice: it goes to the next, or is taken back.
+BOOST_AUTO_TEST_CASE(who_is_cancelled_at_the_moment_of_the_handover_passes_it_on)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease first = co_await lock().acquire();
+        asio::cancellation_signal signal;
+        error_code result;
+        lock().acquire(
+            asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, lease) { result = ec; }));
+        queue line(1);
+        line.enter(lock(), 0);
+        co_await until([&] { return lock().waiting() == 2; });
+        auto released = first.release(asio::deferred);
+        std::move(released)([](error_code) {}); // hands it over; told in a task
+        signal.emit(asio::cancellation_type::terminal);
+        co_await until([&] { return !line.leases.empty(); });
+        BOOST_TEST(result == make_error_code(asio::error::operation_aborted));
+        BOOST_TEST(line.leases[0].valid());
+        co_await line.leases[0].release();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_try_does_not_overtake_unless_asked_to)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease first = co_await held_everywhere(lock());
+        auto const attempts = told->attempts.size();
+        BOOST_TEST(co_await error_of(lock().try_acquire()) == errc::contended);
+        BOOST_TEST(co_await error_of(lock().acquire_for(0ms)) == errc::timed_out);
+        BOOST_TEST(told->attempts.size() == attempts); // nobody was asked
+        lock_options barging = long_lease();
+        barging.barging = true;
+        BOOST_TEST(co_await error_of(lock("lock", barging).try_acquire()) == errc::contended);
+        BOOST_TEST(told->attempts.size() == attempts + 1);
+        co_await first.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(who_limits_its_attempts_does_not_wait_for_ever_behind_its_own_client)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease first = co_await lock().acquire();
+        lock_options thrice = long_lease();
+        thrice.retry = {.min_delay = 1ms, .max_delay = 1ms, .max_attempts = 3};
+        BOOST_TEST(co_await error_of(lock("lock", thrice).acquire()) == errc::contended);
+        co_await first.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_error_says_what_was_waited_for)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease first = co_await lock().acquire();
+        queue line(2);
+        line.enter(lock(), 0);
+        line.enter(lock(), 1);
+        co_await until([&] { return lock().waiting() == 2; });
+        std::string said;
+        try {
+            (void)co_await lock().acquire_for(50ms);
+        } catch (lock_error const& e) {
+            said = e.what();
+        }
+        BOOST_TEST(said.find("timed out after 5") != said.npos, said);
+        BOOST_TEST(said.find("held by this client; 2 operations of this client before it") != said.npos,
+                   said);
+        line.leases.clear();
+        co_await first.release();
+        co_await until([&] { return line.leases.size() == 1; });
+        line.leases.clear();
+        co_await until([&] { return line.leases.size() == 1; });
+        line.leases.clear();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_at_once)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex theirs(rivals, "lock", long_lease());
+        lease held = co_await held_everywhere(theirs);
+        queue line(1);
+        line.enter(lock("lock", hears_or_never()), 0);
+        co_await until_heard();
+        co_await held.release();
+        co_await until([&] { return !line.leases.empty(); });
+        BOOST_TEST(line.leases[0].valid());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_the_waiters_of_fenced_locks)
+{
+    run([&]() -> asio::awaitable<void> {
+        fenced_mutex theirs(rivals, "lock", long_lease());
+        lease held = co_await held_everywhere(theirs);
+        queue line(1);
+        line.enter(fenced_mutex(*locks, "lock", hears_or_never()), 0);
+        co_await until_heard();
+        co_await held.release();
+        co_await until([&] { return !line.leases.empty(); });
+        BOOST_TEST(line.leases[0].valid());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_an_operator_deletes_wakes_at_once)
+{
+    run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"SET", "lock", "stranger"});
+        queue line(1);
+        line.enter(lock("lock", hears_or_never()), 0);
+        co_await until_heard();
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"DEL", "lock"});
+        co_await until([&] { return !line.leases.empty(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_flushed_server_wakes_at_once)
+{
+    run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"SET", "lock", "stranger"});
+        queue line(1);
+        line.enter(lock("lock", hears_or_never()), 0);
+        co_await until_heard();
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"FLUSHALL"});
+        co_await until([&] { return !line.leases.empty(); });
+    });
+}
+
+/// The connection on which word would have come is gone: the new one is asked again.
+BOOST_AUTO_TEST_CASE(a_release_that_was_not_heard_is_found_on_the_next_connection)
+{
+    run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"SET", "lock", "stranger"});
+        queue line(1);
+        line.enter(lock("lock", hears_or_never()), 0);
+        co_await until_heard();
+        for (std::size_t i = 0; i != 3; ++i) {
+            proxy(i).drop(direction::to_client);
+            ask(i).command({"DEL", "lock"});
+        }
+        for (std::size_t i = 0; i != 3; ++i) {
+            proxy(i).pass(direction::to_client);
+            proxy(i).reset_all();
+        }
+        co_await until([&] { return !line.leases.empty(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_that_died_is_succeeded_when_its_keys_expire)
+{
+    run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"SET", "lock", "crashed", "PX", "300"});
+        queue line(1);
+        line.enter(lock("lock", hears_or_never()), 0);
+        co_await until([&] { return !line.leases.empty(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(without_tracking_it_is_asked_again_and_said_once)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        ask(i).command({"ACL", "SETUSER", "default", "-client|tracking"});
+    run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"SET", "lock", "stranger"});
+        queue line(1);
+        line.enter(lock(), 0);
+        co_await until([&] { return told->count(errc::contended) >= 3; });
+        std::size_t said = 0;
+        for (auto const& node : locks->nodes())
+            said += node.detail.starts_with("CLIENT TRACKING: NOPERM") ? 1U : 0U;
+        BOOST_TEST(said >= 1U);
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"DEL", "lock"});
+        co_await until([&] { return !line.leases.empty(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(resp2_has_timers_only)
+{
+    settings.nodes.clear();
+    for (auto const& url : urls())
+        settings.nodes.push_back(url + "?protocol=2");
+    client old(context.get_executor(), settings);
+    run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"SET", "lock", "stranger"});
+        queue line(1);
+        line.enter(mutex(old, "lock", long_lease()), 0);
+        co_await until([&] { return told->count(errc::contended) >= 3; });
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"DEL", "lock"});
+        co_await until([&] { return !line.leases.empty(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(waiters_see_who_holds_and_for_how_long)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex theirs(rivals, "lock", long_lease());
+        lease held = co_await held_everywhere(theirs);
+        queue line(1);
+        line.enter(lock("lock", hears_or_never()), 0);
+        co_await until([&] {
+            auto const table = lock().last_attempt();
+            return table.size() == 3 && std::ranges::all_of(table, [&](node_outcome const& row) {
+                       return row.result == node_result::held_by_other && row.remaining > 1min;
+                   });
+        });
+        auto const table = lock().last_attempt();
+        BOOST_TEST(std::ranges::count(table, std::string(held.nonce().substr(0, 8)), &node_outcome::owner) >=
+                   1);
+        BOOST_TEST(contains(summary(table), std::string(held.nonce().substr(0, 8)) + "..."));
+        co_await held.release();
+        co_await until([&] { return !line.leases.empty(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(contenders_that_start_together_are_all_served)
+{
+    constexpr std::size_t many = 12;
+    std::vector<std::unique_ptr<client>> all;
+    for (std::size_t i = 0; i != many; ++i)
+        all.push_back(std::make_unique<client>(context.get_executor(), settings));
+    std::size_t served = 0;
+    std::size_t inside = 0;
+    auto const compete = [&](client& mine) -> asio::awaitable<void> {
+        mutex seat(mine, "lock", hears_or_never());
+        lease held = co_await seat.acquire();
+        BOOST_TEST(++inside == 1U);
+        co_await asio::post(context, asio::use_awaitable);
+        --inside;
+        ++served;
+        co_await held.release();
+    };
+    for (auto const& one : all)
+        asio::co_spawn(context, compete(*one), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    run_until([&] { return served == many; });
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_client_lets_others_in)
+{
+    bool theirs_served = false;
+    std::size_t before = 0;
+    lock_options options = hears_or_never();
+    options.handover.batch = 8;
+    auto const busy = [&]() -> asio::awaitable<void> {
+        mutex seat = lock("lock", options);
+        while (!theirs_served) {
+            lease held = co_await seat.acquire();
+            co_await asio::post(context, asio::use_awaitable);
+            before += 1;
+            co_await held.release();
+        }
+    };
+    run([&]() -> asio::awaitable<void> {
+        for (int i = 0; i != 4; ++i)
+            asio::co_spawn(context, busy(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+        co_await until([&] { return before > 100; });
+        mutex theirs(rivals, "lock", options);
+        lease held = co_await theirs.acquire();
+        theirs_served = true;
+        co_await held.release();
+    });
+    run_until([&] { return lock().waiting() == 0; });
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_hears_at_once_that_its_keys_are_gone)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere(lock()); // the next renewal is minutes away
+        co_await until_heard();
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"DEL", "lock"});
+        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+        BOOST_TEST(!held.valid());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_whose_key_is_gone_on_one_node_goes_on)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere(lock());
+        co_await until_heard();
+        ask(1).command({"DEL", "lock"});
+        co_await until([&] { return held.votes() == 2; });
+        BOOST_TEST(held.valid());
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(ten_thousand_wait_for_one_name)
+{
+    constexpr std::size_t many = 10'000;
+    queue line(many);
+    run([&]() -> asio::awaitable<void> {
+        mutex seat = lock("lock", hears_or_never());
+        lease held = co_await seat.acquire();
+        for (std::size_t i = 0; i != many; ++i)
+            line.enter(seat, i);
+        co_await until([&] { return seat.waiting() == many; });
+        co_await held.release();
+        for (std::size_t i = 0; i != many; ++i) {
+            while (line.order.size() == i)
+                co_await asio::post(context, asio::use_awaitable);
+            BOOST_REQUIRE(line.order.back() == i);
+            line.leases.pop_front();
+        }
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_idle_client_is_idle_again_after_waiting)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex theirs(rivals, "lock", long_lease());
+        lease held = co_await held_everywhere(theirs);
+        BOOST_TEST(co_await error_of(lock("lock", hears_or_never()).acquire_for(100ms)) == errc::timed_out);
+        co_await held.release();
+    });
+    BOOST_TEST(run_dry(context));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,43 @@
+#include "lease_machine_script.hpp"
+
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(lease_machine_rules)
+
+BOOST_AUTO_TEST_CASE(a_handover_keeps_the_deadline)
+{
+    lease l{nine_seconds};
+    BOOST_TEST(l.round(3s, "0m 1m") == ".E");
+    l.machine = l.machine.handed_over(nine_seconds, at(5s));
+    BOOST_TEST(l.deadline_us() == us(11908ms));
+    BOOST_TEST(l.next_us() == us(6s));
+    BOOST_TEST(l.round(6s, "0m 1m") == ".E");
+    BOOST_TEST(l.deadline_us() == us(14908ms));
+}
+
+/// The answers to it go to the one who asked.
+BOOST_AUTO_TEST_CASE(a_handover_forgets_the_round_under_way)
+{
+    lease l{nine_seconds};
+    l.machine.extension_started(at(3s));
+    l.machine = l.machine.handed_over(nine_seconds, at(4s));
+    BOOST_TEST(!l.machine.extending());
+    BOOST_TEST(l.deadline_us() == us(8908ms));
+    BOOST_TEST(l.due(4s) == 'R');
+}
+
+BOOST_AUTO_TEST_CASE(max_hold_begins_anew_for_each_holder)
+{
+    lease_terms const ten_seconds = with(10s);
+    lease l{ten_seconds};
+    BOOST_TEST(l.round(3s, "0m 1m") == ".E");
+    BOOST_TEST(l.deadline_us() == us(10s));
+    l.machine = l.machine.handed_over(ten_seconds, at(5s));
+    BOOST_TEST(l.deadline_us() == us(11908ms));
+    BOOST_TEST(l.round(6s, "0m 1m") == ".E");
+    BOOST_TEST(l.deadline_us() == us(14908ms));
+    BOOST_TEST(l.round(9s, "0m 1m") == ".E");
+    BOOST_TEST(l.deadline_us() == us(15s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,69 @@
+#include "core/tenure.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+using namespace redlock::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr instant start{100s, 100s};
+constexpr duration turn = 1ms;
+constexpr tenure::terms three_in_a_row{3, 1s};
+
+/// Leases in a row until others get their turn.
+unsigned length_of_row(tenure& t, tenure::terms const& terms, instant now)
+{
+    unsigned length = 0;
+    for (; t.may_go_on(terms, now); ++length)
+        t.granted(now);
+    t.ended(now);
+    return length;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(tenure_)
+
+BOOST_AUTO_TEST_CASE(after_a_batch_others_get_their_turn)
+{
+    tenure t;
+    BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
+    t.look(start + turn - 1ns, turn);
+    BOOST_TEST(!t.may_go_on(three_in_a_row, start + turn - 1ns));
+    t.look(start + turn, turn);
+    BOOST_TEST(length_of_row(t, three_in_a_row, start + turn) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_ends_with_its_time)
+{
+    tenure t;
+    t.granted(start);
+    BOOST_TEST(t.may_go_on(three_in_a_row, start + 1s - 1ns));
+    BOOST_TEST(!t.may_go_on(three_in_a_row, start + 1s));
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_that_nobody_takes_makes_the_batches_longer)
+{
+    tenure t;
+    instant now = start;
+    for (unsigned stretch = 1; stretch != 2 * tenure::max_stretch; stretch *= 2, now = now + 2s) {
+        t.look(now, turn);
+        BOOST_TEST(length_of_row(t, three_in_a_row, now) == 3U * stretch);
+        t.nobody_came();
+    }
+    t.look(now, turn);
+    BOOST_TEST(length_of_row(t, three_in_a_row, now) == 3U * tenure::max_stretch);
+}
+
+BOOST_AUTO_TEST_CASE(somebody_else_makes_them_short_again)
+{
+    tenure t;
+    t.nobody_came();
+    t.somebody_came();
+    BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
