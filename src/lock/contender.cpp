@@ -24,6 +24,7 @@ void contender::start(resource& wanted, acquisition& whom, opening how)
     collisions_ = 0;
     outage_ = false;
     knows_ = false;
+    looks_around_ = false;
     listening_ = {};
     in_turn_ = offered_turn_ = how == opening::in_turn;
     if (!offered_turn_)
@@ -179,15 +180,16 @@ void contender::finish()
 {
     engine_.loop().cancel(*this);
     leave_waiting();
-    phase_ = phase::idle;
+    phase_ = phase::draining;
     whom_ = nullptr;
     retire_if_drained();
 }
 
 void contender::retire_if_drained()
 {
-    if (phase_ != phase::idle || outstanding_ != 0)
+    if (phase_ != phase::draining || outstanding_ != 0)
         return;
+    phase_ = phase::retired;
     lease_.reset();
     lock_.reset();
     engine_.retire(*this);

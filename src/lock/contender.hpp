@@ -52,7 +52,7 @@ public:
     void forsake();
 
 private:
-    enum class phase : std::uint8_t { idle, connecting, voting, waiting, won };
+    enum class phase : std::uint8_t { retired, connecting, voting, waiting, won, draining };
     enum class purpose : std::uint8_t { vote, raise, time_left, owner };
 
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
@@ -147,7 +147,7 @@ private:
     unsigned collisions_ = 0;  ///< attempts in a row that others crossed
     std::uint32_t number_ = 0; ///< of the attempt; 29 bits of it go round with the commands
     std::uint32_t asked_last_ = 0;
-    phase phase_ = phase::idle;
+    phase phase_ = phase::retired;
     errc cause_{}; ///< of the wait; contended: for the others
     bool in_turn_ = false;
     bool offered_turn_ = false;

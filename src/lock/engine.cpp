@@ -77,7 +77,7 @@ void engine::measured(core::duration sample)
 
 core::duration engine::turn() const
 {
-    return std::max<core::duration>(3 * round_trip_, std::chrono::milliseconds{1});
+    return std::max<core::duration>(3 * round_trip_, std::chrono::milliseconds{2});
 }
 
 void engine::hear()

@@ -44,7 +44,7 @@ boost::intrusive_ptr<held_lease> new_held_lease(engine& owner, std::shared_ptr<l
                                                 nonce const& n, core::attempt const& won, unsigned attempts,
                                                 core::duration waited)
 {
-    static_assert(sizeof(held_lease) <= 304 + redis::nonce_length);
+    static_assert(sizeof(held_lease) <= 312 + redis::nonce_length);
     void* const block = owner.lease_blocks().take();
     boost::intrusive_ptr<held_lease> const made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
@@ -104,6 +104,7 @@ void held_lease::publish_votes()
 void held_lease::begin()
 {
     client().begin(*this);
+    began_ = client().loop().now().boot;
     schedule();
     tell(event::acquired);
 }
@@ -119,8 +120,8 @@ void held_lease::schedule()
     auto due = machine_.next_due();
     if (!due)
         return client().loop().cancel(*this);
-    if (wants_watch() && core::remaining(machine_.sent() + before_watching, *due) < core::duration::zero())
-        due = machine_.sent() + before_watching;
+    if (wants_watch() && began_ + before_watching < due->boot)
+        due = client().loop().now() + (began_ + before_watching - client().loop().now().boot);
     if (machine_.extending()) {
         core::instant const patience = machine_.extension_sent() + lock_->node_timeout;
         if (core::remaining(patience, *due) < core::duration::zero())
@@ -136,7 +137,7 @@ void held_lease::expire()
     core::instant const now = client().loop().now();
     if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->node_timeout, now))
         return time_out_extension();
-    if (wants_watch() && core::reached(machine_.sent() + before_watching, now))
+    if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();
     switch (machine_.due(now)) {
     case core::lease_machine::duty::renew: return renew();

@@ -25,7 +25,7 @@ void resource::enqueue(acquisition& a)
     if (holder_ || contender_)
         a.tell_waiting(position(a));
     else
-        ask();
+        ask(core::tenure::next::coming);
 }
 
 void resource::leave(acquisition& a)
@@ -110,14 +110,14 @@ std::size_t resource::position(acquisition const& a) const
     return static_cast<std::size_t>(a.ticket - queue_.front().ticket);
 }
 
-void resource::ask()
+void resource::ask(core::tenure::next who)
 {
     acquisition& first = queue_.front();
     engine& client = *first.lock()->client;
     core::instant const now = client.loop().now();
     tenure_.look(now, client.turn());
-    auto const opening = tenure_.may_go_on(first.lock()->tenure, now) ? contender::opening::at_once
-                                                                      : contender::opening::in_turn;
+    auto const opening = tenure_.may_go_on(first.lock()->tenure, who, now) ? contender::opening::at_once
+                                                                           : contender::opening::in_turn;
     contender_ = &client.new_contender();
     contender_->start(*this, first, opening);
 }
@@ -146,7 +146,8 @@ bool resource::hand_over(held_lease& held)
         return false;
     acquisition& next = queue_.front();
     core::instant const now = held.client().loop().now();
-    if (!tenure_.may_go_on(next.lock()->tenure, now) || !held.may_pass_to(*next.lock()))
+    if (!tenure_.may_go_on(next.lock()->tenure, core::tenure::next::waiting, now) ||
+        !held.may_pass_to(*next.lock()))
         return false;
     drop(next);
     tenure_.granted(now);
@@ -164,7 +165,7 @@ void resource::vacated(held_lease const& held)
     engine& client = held.client();
     tenure_.ended(client.loop().now());
     if (!queue_.empty() && !contender_ && !client.closing())
-        ask();
+        ask(core::tenure::next::waiting);
 }
 
 void resource::key_changed(unsigned node)

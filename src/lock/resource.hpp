@@ -91,7 +91,7 @@ private:
         acquisition, boost::intrusive::member_hook<acquisition, acquisition::hook, &acquisition::place>,
         boost::intrusive::constant_time_size<false>>;
 
-    void ask();
+    void ask(core::tenure::next);
 
     resources& registry_;
     std::string const key_;

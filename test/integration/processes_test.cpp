@@ -1,6 +1,8 @@
 #include "cluster.hpp"
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -8,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -113,6 +116,55 @@ void check_exclusion(std::vector<std::string> const& lines)
     }
 }
 
+/// Many coroutines of one process, with tokens; a holder that is killed is succeeded after two seconds.
+void compete_in_crowds(std::vector<std::string> const& urls, journal const& log, std::size_t crowd,
+                       int rounds)
+{
+    asio::io_context context;
+    client locks(context.get_executor(), patient(urls));
+    lock_options options{.ttl = 2s, .node_timeout = 1s};
+    options.handover.batch = 4;
+    std::size_t done = 0;
+    auto const one = [&]() -> asio::awaitable<void> {
+        fenced_mutex lock(locks, "lock", options);
+        for (int i = 0; i != rounds; ++i) {
+            lease held = co_await lock.acquire();
+            log.append("enter " + std::to_string(held.fencing_token()));
+            co_await asio::post(context, asio::use_awaitable);
+            log.append("leave " + std::to_string(held.fencing_token()));
+            error_code ignored; // the last votes of a killed server may be missing
+            co_await held.release(asio::redirect_error(asio::use_awaitable, ignored));
+        }
+        ++done;
+    };
+    for (std::size_t i = 0; i != crowd; ++i)
+        asio::co_spawn(context, one(), [](std::exception_ptr e) {
+            if (e)
+                std::rethrow_exception(e);
+        });
+    test::run_until(context, [&] { return done == crowd; });
+}
+
+/// Tokens grow, and nobody enters before the last one has left, unless that one was killed.
+void check_order(std::vector<std::string> const& lines, std::size_t killed)
+{
+    std::uint64_t inside = 0;
+    std::uint64_t highest = 0;
+    std::size_t never_left = 0;
+    for (auto const& line : lines) {
+        std::uint64_t const token = std::stoull(line.substr(6));
+        if (line.starts_with("enter ")) {
+            BOOST_TEST(token > highest);
+            never_left += inside != 0 ? 1U : 0U;
+            inside = highest = token;
+        } else {
+            BOOST_TEST(token == inside);
+            inside = 0;
+        }
+    }
+    BOOST_TEST(never_left <= killed);
+}
+
 template <class Condition>
 void wait_for(Condition holds)
 {
@@ -139,6 +191,30 @@ BOOST_AUTO_TEST_CASE(exclude_each_other)
     auto const lines = log.lines();
     BOOST_TEST(lines.size() == 2 * contenders * rounds);
     check_exclusion(lines);
+}
+
+/// Sixteen processes of sixteen coroutines; three of them and one server are killed on the way.
+BOOST_AUTO_TEST_CASE(in_crowds_exclude_each_other_whoever_dies)
+{
+    constexpr std::size_t crowds = 16;
+    constexpr std::size_t victims = 3;
+    constexpr int rounds = 3;
+    server_group servers(3);
+    auto const urls = servers.urls();
+    journal log;
+    std::vector<child> all;
+    for (std::size_t i = 0; i != crowds; ++i)
+        all.emplace_back([&] { compete_in_crowds(urls, log, crowds, rounds); });
+    for (std::size_t i = 0; i != victims; ++i) {
+        wait_for([&] { return log.lines().size() > 100 * (i + 1); });
+        all[i].kill();
+    }
+    servers[1].kill();
+    for (std::size_t i = victims; i != crowds; ++i)
+        BOOST_TEST(all[i].join());
+    auto const lines = log.lines();
+    BOOST_TEST(lines.size() >= 2 * (crowds - victims) * crowds * rounds);
+    check_order(lines, victims);
 }
 
 BOOST_AUTO_TEST_CASE(get_the_lock_of_a_holder_that_was_killed)

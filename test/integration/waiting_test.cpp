@@ -3,6 +3,9 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
 
 #include <deque>
 #include <memory>
@@ -480,6 +483,36 @@ BOOST_AUTO_TEST_CASE(contenders_that_start_together_are_all_served)
     for (auto const& one : all)
         asio::co_spawn(context, compete(*one), [](std::exception_ptr e) { BOOST_TEST(!e); });
     run_until([&] { return served == many; });
+}
+
+BOOST_AUTO_TEST_CASE(who_only_tries_is_served_too_and_leaves_nothing)
+{
+    constexpr std::size_t many = 16;
+    constexpr std::size_t rounds = 20;
+    std::size_t served = 0;
+    std::size_t inside = 0;
+    auto const insist = [&]() -> asio::awaitable<void> {
+        lock_options options = long_lease();
+        options.barging = true;
+        mutex seat = lock("lock", options);
+        for (std::size_t left = rounds; left != 0;) {
+            error_code ec;
+            lease held = co_await seat.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+            co_await asio::post(context, asio::use_awaitable);
+            if (ec)
+                continue;
+            BOOST_TEST(++inside == 1U);
+            co_await asio::post(context, asio::use_awaitable);
+            --inside;
+            --left;
+            co_await held.release();
+        }
+        ++served;
+    };
+    for (std::size_t i = 0; i != many; ++i)
+        asio::co_spawn(context, insist(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    run_until([&] { return served == many; });
+    run_until([&] { return no_keys(); });
 }
 
 BOOST_AUTO_TEST_CASE(a_busy_client_lets_others_in)

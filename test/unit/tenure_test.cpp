@@ -9,6 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
+using next = tenure::next;
+
 constexpr instant start{100s, 100s};
 constexpr duration turn = 1ms;
 constexpr tenure::terms three_in_a_row{3, 1s};
@@ -17,7 +19,7 @@ constexpr tenure::terms three_in_a_row{3, 1s};
 unsigned length_of_row(tenure& t, tenure::terms const& terms, instant now)
 {
     unsigned length = 0;
-    for (; t.may_go_on(terms, now); ++length)
+    for (; t.may_go_on(terms, next::waiting, now); ++length)
         t.granted(now);
     t.ended(now);
     return length;
@@ -32,7 +34,7 @@ BOOST_AUTO_TEST_CASE(after_a_batch_others_get_their_turn)
     tenure t;
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
     t.look(start + turn - 1ns, turn);
-    BOOST_TEST(!t.may_go_on(three_in_a_row, start + turn - 1ns));
+    BOOST_TEST(!t.may_go_on(three_in_a_row, next::waiting, start + turn - 1ns));
     t.look(start + turn, turn);
     BOOST_TEST(length_of_row(t, three_in_a_row, start + turn) == 3U);
 }
@@ -41,21 +43,18 @@ BOOST_AUTO_TEST_CASE(a_row_ends_with_its_time)
 {
     tenure t;
     t.granted(start);
-    BOOST_TEST(t.may_go_on(three_in_a_row, start + 1s - 1ns));
-    BOOST_TEST(!t.may_go_on(three_in_a_row, start + 1s));
+    BOOST_TEST(t.may_go_on(three_in_a_row, next::waiting, start + 1s - 1ns));
+    BOOST_TEST(!t.may_go_on(three_in_a_row, next::waiting, start + 1s));
 }
 
 BOOST_AUTO_TEST_CASE(a_turn_that_nobody_takes_makes_the_batches_longer)
 {
     tenure t;
-    instant now = start;
-    for (unsigned stretch = 1; stretch != 2 * tenure::max_stretch; stretch *= 2, now = now + 2s) {
-        t.look(now, turn);
-        BOOST_TEST(length_of_row(t, three_in_a_row, now) == 3U * stretch);
+    for (unsigned stretch = 1; stretch != 2 * tenure::max_stretch; stretch *= 2) {
+        BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U * stretch);
         t.nobody_came();
     }
-    t.look(now, turn);
-    BOOST_TEST(length_of_row(t, three_in_a_row, now) == 3U * tenure::max_stretch);
+    BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U * tenure::max_stretch);
 }
 
 BOOST_AUTO_TEST_CASE(somebody_else_makes_them_short_again)
@@ -64,6 +63,22 @@ BOOST_AUTO_TEST_CASE(somebody_else_makes_them_short_again)
     t.nobody_came();
     t.somebody_came();
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_just_come_lets_known_rivals_go_first)
+{
+    constexpr tenure::terms sixteen_in_a_row{16, 1s};
+    tenure t;
+    t.somebody_came();
+    t.granted(start);
+    BOOST_TEST(t.may_go_on(sixteen_in_a_row, next::coming, start));
+    t.granted(start);
+    BOOST_TEST(!t.may_go_on(sixteen_in_a_row, next::coming, start));
+    BOOST_TEST(t.may_go_on(sixteen_in_a_row, next::waiting, start));
+    t.nobody_came();
+    t.granted(start);
+    t.granted(start);
+    BOOST_TEST(t.may_go_on(sixteen_in_a_row, next::coming, start));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,311 @@
+// Tables T6 to T9: one key, many contenders in one or several processes.
+#include "processes.hpp"
+#include "sockets.hpp"
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace redlock::bench {
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC, the same in all processes
+
+enum class manner : std::uint8_t { waiting, polling };
+
+struct contest {
+    std::size_t nodes = 3;
+    unsigned processes = 1;
+    unsigned contenders = 16; ///< in all processes together
+    std::chrono::microseconds hold = 1ms;
+    std::chrono::duration<double> window = 3s;
+    manner how = manner::waiting;
+};
+
+/// What all processes of a contest see.
+struct board {
+    static constexpr std::size_t most = 1 << 20;
+
+    std::atomic<std::int64_t> released_at{0}; ///< of the last release that began
+    std::atomic<std::uint64_t> tenures{0};
+    std::atomic<unsigned> inside{0};
+    std::atomic<unsigned> overlaps{0};
+    std::atomic<unsigned> ready{0};
+    std::atomic<bool> go{false};
+    std::atomic<bool> measuring{false};
+    std::atomic<bool> stop{false};
+    std::atomic<std::size_t> samples{0};
+    std::uint32_t hand_off_ns[most] = {};
+    std::uint32_t tenures_waited[most] = {};
+};
+
+std::int64_t now_ns()
+{
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count();
+}
+
+/// Pages that forked processes share.
+class shared_board {
+public:
+    shared_board()
+        : memory_(::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+    {
+        if (memory_ == MAP_FAILED)
+            throw std::runtime_error{"mmap"};
+        ::new (memory_) board;
+    }
+    shared_board(shared_board const&) = delete;
+    shared_board& operator=(shared_board const&) = delete;
+    ~shared_board() { ::munmap(memory_, sizeof(board)); }
+
+    board& operator*() const { return *static_cast<board*>(memory_); }
+    board* operator->() const { return static_cast<board*>(memory_); }
+
+private:
+    void* memory_;
+};
+
+void note(board& seen, std::int64_t released, std::uint64_t before)
+{
+    if (!seen.measuring.load())
+        return;
+    std::size_t const at = seen.samples++;
+    if (at >= board::most)
+        return;
+    seen.hand_off_ns[at] =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(now_ns() - released, UINT32_MAX));
+    seen.tenures_waited[at] = static_cast<std::uint32_t>(seen.tenures.load() - before);
+}
+
+asio::awaitable<void> contend(client& locks, contest const& what, board& seen, unsigned seed)
+{
+    lock_options options;
+    options.barging = what.how == manner::polling;
+    mutex seat(locks, "contested", options);
+    asio::steady_timer work(co_await asio::this_coro::executor);
+    std::minstd_rand dice(seed);
+    std::uint64_t before = seen.tenures.load();
+    while (!seen.stop.load()) {
+        boost::system::error_code ec;
+        lease held;
+        if (what.how == manner::waiting)
+            held = co_await seat.acquire(asio::use_awaitable);
+        else
+            held = co_await seat.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+        if (ec) { // as an application polls: a random pause of up to 20 ms
+            work.expires_after(std::chrono::microseconds{dice() % 20'000});
+            co_await work.async_wait(asio::use_awaitable);
+            continue;
+        }
+        note(seen, seen.released_at.load(), before);
+        ++seen.tenures;
+        seen.overlaps += seen.inside++ == 0 ? 0U : 1U;
+        if (what.hold > 0us) {
+            work.expires_after(what.hold);
+            co_await work.async_wait(asio::use_awaitable);
+        }
+        --seen.inside;
+        seen.released_at = now_ns();
+        co_await held.release(asio::as_tuple(asio::use_awaitable));
+        before = seen.tenures.load();
+    }
+}
+
+config settings_for(std::vector<std::uint16_t> const& ports)
+{
+    config settings;
+    for (auto const port : ports)
+        settings.nodes.push_back("redis://127.0.0.1:" + std::to_string(port));
+    settings.assume_fresh = true;
+    return settings;
+}
+
+void compete(std::vector<std::uint16_t> const& ports, contest const& what, unsigned process, board& seen)
+{
+    asio::io_context context;
+    client locks(context.get_executor(), settings_for(ports));
+    unsigned const mine = std::max(1U, what.contenders / what.processes);
+    ++seen.ready;
+    while (!seen.go.load())
+        std::this_thread::sleep_for(1ms);
+    for (unsigned i = 0; i != mine; ++i)
+        asio::co_spawn(context, contend(locks, what, seen, process * 1000 + i + 1), asio::detached);
+    context.run();
+}
+
+/// Of one server so far, those inside scripts included.
+std::uint64_t commands(std::uint16_t port)
+{
+    constexpr std::string_view question = "INFO stats\r\n";
+    constexpr std::string_view field = "total_commands_processed:";
+    descriptor const server{connect_loopback(port)};
+    if (::write(server.get(), question.data(), question.size()) != static_cast<ssize_t>(question.size()))
+        throw std::runtime_error{"INFO"};
+    std::string told;
+    for (char chunk[4096]; told.find("\r\n", told.find(field)) == told.npos;) {
+        auto const bytes = ::read(server.get(), chunk, sizeof chunk);
+        if (bytes <= 0)
+            throw std::runtime_error{"INFO"};
+        told.append(chunk, static_cast<std::size_t>(bytes));
+    }
+    return std::stoull(told.substr(told.find(field) + field.size()));
+}
+
+std::uint64_t commands(std::vector<std::uint16_t> const& ports)
+{
+    std::uint64_t sum = 0;
+    for (auto const port : ports)
+        sum += commands(port);
+    return sum;
+}
+
+struct outcome {
+    double per_second = 0;
+    double commands_each = 0;
+    unsigned overlaps = 0;
+    std::vector<double> hand_off_us;
+    std::vector<double> waited;
+};
+
+double at(std::vector<double>& sorted, double share)
+{
+    if (sorted.empty())
+        return 0;
+    return sorted[std::min(sorted.size() - 1,
+                           static_cast<std::size_t>(share * static_cast<double>(sorted.size())))];
+}
+
+outcome run(contest const& what, placement const& cpus)
+{
+    redis_fleet const fleet{what.nodes, cpus.server_cpu};
+    std::vector<std::uint16_t> const ports{fleet.ports().begin(), fleet.ports().end()};
+    shared_board seen;
+    std::vector<std::unique_ptr<child>> all;
+    for (unsigned i = 0; i != what.processes; ++i)
+        all.push_back(std::make_unique<child>(cpus.client_cpu, [&, i] { compete(ports, what, i, *seen); }));
+    while (seen->ready.load() != what.processes)
+        std::this_thread::sleep_for(1ms);
+    seen->go = true;
+    std::this_thread::sleep_for(what.window / 4);
+    auto const commands_before = commands(ports);
+    auto const tenures_before = seen->tenures.load();
+    auto const began = clock::now();
+    seen->measuring = true;
+    std::this_thread::sleep_for(what.window);
+    seen->measuring = false;
+    std::chrono::duration<double> const took = clock::now() - began;
+    auto const tenures = static_cast<double>(seen->tenures.load() - tenures_before);
+    auto const sent = static_cast<double>(commands(ports) - commands_before);
+    seen->stop = true;
+    for (auto const& one : all)
+        (void)one->wait_for(10s);
+
+    outcome told{tenures / took.count(), sent / std::max(1.0, tenures), seen->overlaps.load(), {}, {}};
+    std::size_t const samples = std::min(seen->samples.load(), board::most);
+    for (std::size_t i = 0; i != samples; ++i) {
+        told.hand_off_us.push_back(seen->hand_off_ns[i] / 1000.0);
+        told.waited.push_back(seen->tenures_waited[i]);
+    }
+    std::ranges::sort(told.hand_off_us);
+    std::ranges::sort(told.waited);
+    return told;
+}
+
+/// One quorum round of an idle client: what the hand-offs are counted in.
+double round_us(std::size_t nodes, placement const& cpus)
+{
+    redis_fleet const fleet{nodes, cpus.server_cpu};
+    std::vector<std::uint16_t> const ports{fleet.ports().begin(), fleet.ports().end()};
+    return measure_in_child(cpus.client_cpu, 30s, [&] {
+        asio::io_context context;
+        client locks(context.get_executor(), settings_for(ports));
+        std::vector<double> rounds;
+        asio::co_spawn(
+            context,
+            [&]() -> asio::awaitable<void> {
+                for (int i = 0; i != 2000; ++i) {
+                    mutex seat(locks, "round" + std::to_string(i % 50));
+                    auto const began = clock::now();
+                    lease held = co_await seat.acquire(asio::use_awaitable);
+                    rounds.push_back(std::chrono::duration<double, std::micro>(clock::now() - began).count());
+                    co_await held.release(asio::use_awaitable);
+                }
+            },
+            asio::detached);
+        context.run();
+        std::ranges::sort(rounds);
+        return at(rounds, 0.5);
+    });
+}
+
+void print(contest const& what, outcome told, double round)
+{
+    double const p50 = at(told.hand_off_us, 0.5);
+    std::printf("%-8s %5zu %9u %10u %7.1f %9.0f %9.1f %9.1f %9.1f %7.2f %8.1f %7.0f %7.0f %7.0f%s\n",
+                what.how == manner::waiting ? "waiting" : "polling", what.nodes, what.processes,
+                what.contenders, static_cast<double>(what.hold.count()) / 1000.0, told.per_second, p50,
+                at(told.hand_off_us, 0.99), at(told.hand_off_us, 0.999), p50 / round, told.commands_each,
+                at(told.waited, 0.5), at(told.waited, 0.99), at(told.waited, 1.0),
+                told.overlaps == 0 ? "" : "  OVERLAPS");
+}
+
+} // namespace
+
+} // namespace redlock::bench
+
+int main(int argc, char** argv)
+{
+    using namespace redlock::bench;
+    try {
+        bool const quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+        auto const cpus = choose_cpus();
+        std::vector<std::size_t> const sizes =
+            quick ? std::vector<std::size_t>{3} : std::vector<std::size_t>{1, 3, 5};
+        for (std::size_t const nodes : sizes) {
+            double const round = round_us(nodes, cpus);
+            std::printf("\nN = %zu, one quorum round %.1f us\n", nodes, round);
+            std::printf("%-8s %5s %9s %10s %7s %9s %9s %9s %9s %7s %8s %7s %7s %7s\n", "", "nodes",
+                        "processes", "contenders", "hold ms", "leases/s", "p50 us", "p99 us", "p99.9 us",
+                        "rounds", "commands", "before", "p99", "most");
+            for (contest what :
+                 {contest{.processes = 1, .contenders = 16}, contest{.processes = 1, .contenders = 256},
+                  contest{.processes = 1, .contenders = 256, .hold = std::chrono::microseconds{0}},
+                  contest{.processes = 4, .contenders = 4}, contest{.processes = 4, .contenders = 16},
+                  contest{.processes = 16, .contenders = 16}, contest{.processes = 16, .contenders = 256},
+                  contest{.processes = 4, .contenders = 16, .how = manner::polling},
+                  contest{.processes = 16, .contenders = 256, .how = manner::polling}}) {
+                what.nodes = nodes;
+                if (quick)
+                    what.window = std::chrono::seconds{1};
+                print(what, run(what, cpus), round);
+                std::fflush(stdout);
+            }
+        }
+        return 0;
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+}
