@@ -138,7 +138,7 @@ private:
     std::atomic<core::duration::rep> deadline_raw_;
     std::atomic<core::duration::rep> progressed_; ///< on CLOCK_BOOTTIME
     core::duration const waited_;
-    core::duration began_{}; ///< on CLOCK_BOOTTIME
+    core::duration began_{};  ///< on CLOCK_BOOTTIME
     core::fence const fence_; ///< zero: a plain lock
     waiter_list ended_;       ///< who waits for the end
     waiter_list extending_;   ///< who waits for an extension, then for the release
