@@ -100,6 +100,19 @@ class REDLOCK_EXPORT mutex {
                                     : std::chrono::nanoseconds::zero();
     }
 
+    /// The difference is taken only where it fits.
+    template <class Clock, class Duration>
+    static std::chrono::nanoseconds until(std::chrono::time_point<Clock, Duration> deadline)
+    {
+        auto const now = Clock::now();
+        auto const about_now = std::chrono::floor<Duration>(now);
+        if (deadline <= about_now)
+            return std::chrono::nanoseconds::zero();
+        return deadline - about_now > std::chrono::duration_cast<Duration>(longest_wait)
+                   ? std::chrono::nanoseconds(longest_wait)
+                   : bounded(deadline - now);
+    }
+
     auto throwing(lock::wait_limit limit)
     {
         using start = lock::start_acquire<lock::throwing_lease_signature>;
@@ -153,12 +166,12 @@ public:
     template <class Clock, class Duration>
     [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline)
     {
-        return throwing(bounded(deadline - Clock::now()));
+        return throwing(until(deadline));
     }
     template <class Clock, class Duration, boost::asio::completion_token_for<lock::lease_signature> Token>
     [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline, Token&& token)
     {
-        return initiate(bounded(deadline - Clock::now()), std::forward<Token>(token));
+        return initiate(until(deadline), std::forward<Token>(token));
     }
 
     [[nodiscard]] executor_type get_executor() const noexcept;

@@ -31,6 +31,7 @@ namespace lock {
 
 /// What the run, the loss and the caller's cancellation share. Lives on the run's strand.
 struct guarded_run {
+    boost::asio::any_io_executor strand;
     boost::asio::cancellation_signal cancel;
     boost::system::error_code loss;
 };
@@ -122,11 +123,16 @@ struct start_guarded {
         executor_type caller = asio::get_associated_executor(handler, get_executor());
         auto strand = asio::make_strand(caller);
         auto run = std::make_shared<guarded_run>();
+        run->strand = strand;
         if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
-            slot.assign([strand, weak = std::weak_ptr(run)](asio::cancellation_type type) {
-                asio::dispatch(strand, [weak, type] {
-                    if (auto alive = weak.lock())
-                        alive->cancel.emit(type);
+            // Weakly: the slot may outlive the execution context, and with it what a strand refers to.
+            slot.assign([weak = std::weak_ptr(run)](asio::cancellation_type type) {
+                auto const alive = weak.lock();
+                if (!alive)
+                    return;
+                asio::dispatch(alive->strand, [weak, type] {
+                    if (auto running = weak.lock())
+                        running->cancel.emit(type);
                 });
             });
         auto finish = asio::bind_executor(

@@ -101,11 +101,12 @@ void acquisition::expire()
 {
     if (phase_ != phase::waiting)
         return;
-    core::instant const now = engine_.loop().now();
-    if (!out_of_time(now) || limit_ == core::duration::zero())
+    if (lock_->options.retry.max_attempts != 0 &&
+        (limit_ == core::duration::zero() || !out_of_time(engine_.loop().now())))
         return lock_->wanted->served(*this) ? wait() : count_vain_attempt();
-    if (place.is_linked() && lock_->wanted->hurry(*this))
-        return; // its attempt is counted as it stands, which ends this
+    lock_->wanted->hurry(*this); // an attempt is counted as it stands, which ends this
+    if (phase_ != phase::waiting)
+        return;
     withdraw();
     fail(errc::timed_out);
 }

@@ -55,12 +55,10 @@ void contender::stop()
     finish();
 }
 
-bool contender::hurry()
+void contender::hurry()
 {
-    if (phase_ != phase::voting)
-        return false;
-    attempt_timed_out();
-    return true;
+    if (phase_ == phase::voting)
+        attempt_timed_out();
 }
 
 void contender::nodes_changed()
@@ -179,7 +177,8 @@ void contender::take_back()
 void contender::finish()
 {
     engine_.loop().cancel(*this);
-    leave_waiting();
+    if (std::exchange(hearing_, false))
+        engine_.stop_hearing();
     phase_ = phase::draining;
     whom_ = nullptr;
     retire_if_drained();

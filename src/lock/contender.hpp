@@ -42,8 +42,8 @@ public:
     [[nodiscard]] bool offered_turn() const { return offered_turn_; }
     /// Nobody wants the lock any more: what was voted is taken back.
     void stop();
-    /// Time is up: who has not answered now does not count. False: nothing was asked.
-    [[nodiscard]] bool hurry();
+    /// Time is up: who has not answered now does not count.
+    void hurry();
 
     /// A node became usable, or certainly unusable.
     void nodes_changed();
@@ -106,7 +106,6 @@ private:
     void on_look(unsigned node, purpose, redis::resp_node const&);
     [[nodiscard]] bool hears() const;
     [[nodiscard]] core::duration jitter(unsigned failures, core::duration first, core::duration cap) const;
-    void leave_waiting();
     ///@}
 
     void finish();
@@ -153,6 +152,7 @@ private:
     bool offered_turn_ = false;
     bool knows_ = false;
     bool looks_around_ = false;
+    bool hearing_ = false;
     bool outage_ = false;
 };
 

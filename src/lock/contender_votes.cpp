@@ -28,7 +28,6 @@ void contender::connect_or_vote()
 void contender::vote()
 {
     using kind = core::attempt::kind;
-    leave_waiting();
     phase_ = phase::voting;
     ++number_;
     whom_->attempt_began();

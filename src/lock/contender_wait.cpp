@@ -8,6 +8,7 @@
 #include "redis/error_class.hpp"
 
 #include <algorithm>
+#include <utility>
 
 // Between two attempts: whether there is another one, and when.
 namespace redlock::lock {
@@ -82,7 +83,8 @@ void contender::wait_for_others()
 {
     phase_ = phase::waiting;
     cause_ = errc::contended;
-    engine_.hear();
+    if (!std::exchange(hearing_, true))
+        engine_.hear();
     learn();
     core::instant const now = engine_.loop().now();
     retry_policy const& policy = lock_->options.retry;
@@ -210,12 +212,6 @@ void contender::key_changed(unsigned node)
     contention_.changed(node);
     if (phase_ == phase::waiting && cause_ == errc::contended)
         plan();
-}
-
-void contender::leave_waiting()
-{
-    if (phase_ == phase::waiting && cause_ == errc::contended)
-        engine_.stop_hearing();
 }
 
 } // namespace redlock::lock

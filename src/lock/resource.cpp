@@ -61,9 +61,10 @@ bool resource::served(acquisition const& a) const
     return contender_ && contender_->whom() == &a;
 }
 
-bool resource::hurry(acquisition& a)
+void resource::hurry(acquisition& a)
 {
-    return served(a) && !after(a) && contender_->hurry();
+    if (served(a) && !after(a))
+        contender_->hurry();
 }
 
 /// Highest random weight: every client finds the same node, in whatever order the nodes are configured.

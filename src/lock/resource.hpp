@@ -51,8 +51,8 @@ public:
     void enqueue(acquisition&);
     /// Out of the queue, wherever it stands.
     void leave(acquisition&);
-    /// Its time is up: the attempt that is made for it alone counts as it stands, and ends it. False: there is none.
-    [[nodiscard]] bool hurry(acquisition&);
+    /// Its time is up: an attempt that is made for it alone counts as it stands.
+    void hurry(acquisition&);
     /// Is it the one for whom the nodes are asked?
     [[nodiscard]] bool served(acquisition const&) const;
     /// How many stand before it, at most: some may have left.

@@ -142,12 +142,11 @@ endpoint parse(std::string_view url)
     return node;
 }
 
-// The URL as far as it may be shown. Everything up to the last '@' counts as credentials even where the URL
-// is too broken to tell, and options are left out because a program may have put a password there by mistake.
 /// "redis://:secret" and the like: what stands where the port belongs is no number, and may be a password whose host was
 /// forgotten or whose "@" is escaped.
 bool begins_with_secret(std::string_view url)
 {
+    constexpr std::size_t longest_port = 5;
     auto const begin = url.find("://");
     if (begin == std::string_view::npos)
         return false;
@@ -156,9 +155,14 @@ bool begins_with_secret(std::string_view url)
     if (auto const bracket = authority.rfind(']'); bracket != std::string_view::npos)
         authority.remove_prefix(bracket + 1);
     auto const colon = authority.find(':');
-    return colon != std::string_view::npos && !std::ranges::all_of(authority.substr(colon + 1), is_digit);
+    if (colon == std::string_view::npos)
+        return false;
+    auto const port = authority.substr(colon + 1);
+    return port.size() > longest_port || !std::ranges::all_of(port, is_digit);
 }
 
+// The URL as far as it may be shown. Everything up to the last '@' counts as credentials even where the URL
+// is too broken to tell, and options are left out because a program may have put a password there by mistake.
 std::string redacted(std::string_view url)
 {
     constexpr std::size_t shown = 128;

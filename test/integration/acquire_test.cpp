@@ -202,6 +202,29 @@ BOOST_AUTO_TEST_CASE(acquire_until_takes_any_clock)
     });
 }
 
+BOOST_AUTO_TEST_CASE(the_longest_limits_there_are_still_wait)
+{
+    cluster nodes(1);
+    nodes.ask(0).command({"SET", "lock", "stranger"});
+    nodes.run([&]() -> asio::awaitable<void> {
+        std::vector<error_code> ends;
+        mutex lock = nodes.lock();
+        auto const note = [&](error_code ec, lease const&) { ends.push_back(ec); };
+        lock.acquire_for(std::chrono::nanoseconds::max(), note);
+        lock.acquire_until(std::chrono::steady_clock::time_point::max(), note);
+        lock.acquire_until(std::chrono::system_clock::time_point::max(), note);
+        lock.acquire_until(std::chrono::sys_days::max(), note);
+        co_await until([&] { return nodes.told->count(errc::contended) > 1; });
+        BOOST_TEST(ends.empty());
+        auto const long_ago = std::chrono::system_clock::time_point::min();
+        BOOST_TEST(co_await error_of(lock.acquire_until(long_ago)) == errc::timed_out);
+        nodes.ask(0).command({"DEL", "lock"});
+        co_await until([&] { return ends.size() == 4; });
+        for (error_code const& end : ends)
+            BOOST_TEST(!end);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(max_attempts_end_the_waiting)
 {
     cluster nodes(1);

@@ -213,6 +213,14 @@ BOOST_AUTO_TEST_CASE(needs_slack_and_limits_that_make_sense)
           {"retry.min_delay (300 ms) is above retry.max_delay (200 ms)"});
     names(of_options([](auto& o) { o.retry.outage_patience = -1ms; }), {"retry.outage_patience"});
     BOOST_TEST(of_options([](auto& o) { o.retry.outage_patience = 0ms; }) == "");
+    names(of_options([](auto& o) { o.retry.outage_patience = std::chrono::milliseconds::max(); }),
+          {"retry.outage_patience", "up to a year"});
+    names(of_options([](auto& o) { o.retry.outage_patience = 24h * 365 + 1ms; }), {"retry.outage_patience"});
+    BOOST_TEST(of_options([](auto& o) { o.retry.outage_patience = 24h * 365; }) == "");
+    names(of_options([](auto& o) { o.fence_ttl = std::chrono::milliseconds::max(); }),
+          {"fence_ttl", "a year"});
+    names(of_options([](auto& o) { o.fence_ttl = 24h * 366 + 1ms; }), {"fence_ttl", "a year"});
+    BOOST_TEST(of_options([](auto& o) { o.fence_ttl = 24h * 365; }) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -131,13 +131,37 @@ BOOST_AUTO_TEST_CASE(counters_that_came_apart_are_raised)
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_counter_beyond_what_can_be_counted_grants_nothing)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        for (auto const* const counter : {"8796093022207", "9007199254740993", "9223372036854775807"}) {
+            nodes.ask(0).command({"SET", fence_key, counter});
+            fenced_mutex lock = fenced(nodes);
+            BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::no_quorum));
+            node_outcome const row = lock.last_attempt().at(0);
+            BOOST_TEST(to_string(row.result) == "refused");
+            BOOST_TEST(contains(row.detail, "beyond what can be counted"), row.detail);
+            BOOST_TEST(!nodes.ask(0).exists("lock"));
+        }
+        nodes.ask(0).command({"SET", fence_key, "8796093022206"});
+        lease const held = co_await fenced(nodes).acquire();
+        BOOST_TEST(held.fencing_token() == 8796093022207U << 10U);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(who_was_overtaken_cannot_extend)
 {
     cluster nodes(3);
     client other(nodes.context.get_executor(), nodes.settings);
     fenced_mutex theirs(other, "lock", long_lease());
     nodes.run([&]() -> asio::awaitable<void> {
-        lease stale = co_await held_everywhere(nodes, fenced(nodes));
+        lock_options unaware = long_lease();
+        unaware.renew = false; // else it hears that its keys are gone, and sets them again
+        lease stale = co_await held_everywhere(nodes, fenced(nodes, unaware));
+        mutex behind = nodes.lock("behind"); // all extensions have been executed once this is
+        lease const last = co_await behind.acquire();
+        co_await until([&] { return last.votes() == 3; });
         for (std::size_t i = 0; i != 3; ++i)
             nodes.ask(i).command({"DEL", "lock"});
         lease next = co_await theirs.acquire();

@@ -276,4 +276,28 @@ BOOST_AUTO_TEST_CASE(a_holder_that_gets_on_keeps_the_lock)
     });
 }
 
+BOOST_AUTO_TEST_CASE(answers_that_come_after_the_loss_say_no_more)
+{
+    cluster nodes(3);
+    nodes.warm_up();
+    nodes.run([&]() -> asio::awaitable<void> {
+        lock_options options{.ttl = 2s, .slack = 40s, .renew = false, .node_timeout = 1900ms};
+        mutex lock = nodes.lock("lock", options);
+        lease held = co_await lock.acquire();
+        co_await until([&] { return nodes.holders("lock", held.nonce()) == 3 && held.remaining() < 1800ms; });
+        for (auto const& proxy : nodes.proxies)
+            proxy->hold(direction::to_client);
+        BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::lease_lost);
+        for (auto const& proxy : nodes.proxies) {
+            proxy->wait_held(direction::to_client, 1);
+            proxy->release();
+        }
+        mutex behind = nodes.lock("behind"); // the answers on its connections come after the late ones
+        lease const other = co_await behind.acquire();
+        co_await until([&] { return other.votes() == 3; });
+        BOOST_TEST(nodes.told->count(lease_event::kind::lost) == 1);
+        BOOST_TEST(nodes.told->count(lease_event::kind::renewal_failed) == 0);
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

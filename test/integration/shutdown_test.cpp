@@ -178,4 +178,84 @@ BOOST_AUTO_TEST_CASE(cancelling_stops_the_waiting_only)
     });
 }
 
+/// The release is the last thing that the shutdown waits for, and fails among votes that fail with it.
+BOOST_AUTO_TEST_CASE(with_a_release_and_votes_under_way_it_survives_the_connections_end)
+{
+    cluster one(1);
+    one.warm_up();
+    one.run([&]() -> asio::awaitable<void> {
+        mutex first = one.lock("first");
+        mutex second = one.lock("second");
+        lease held = co_await first.acquire();
+        one.proxy(0).hold(direction::to_client);
+        std::optional<error_code> release;
+        std::optional<error_code> end;
+        std::vector<error_code> acquisitions;
+        held.release([&](error_code ec) { release = ec; });
+        for (int i = 0; i != 3; ++i)
+            second.acquire([&](error_code ec, lease const&) { acquisitions.push_back(ec); });
+        one.locks->shutdown([&](error_code ec) { end = ec; });
+        co_await until(
+            [&] { return !one.ask(0).exists("first") && one.proxy(0).held(direction::to_client); });
+        one.proxy(0).reset_all();
+        co_await until([&] { return release && end && acquisitions.size() == 3; });
+        BOOST_TEST(*release == errc::no_quorum);
+        BOOST_TEST(*end == errc::no_quorum);
+        for (error_code const& ec : acquisitions)
+            BOOST_TEST(ec == errc::shut_down);
+    });
+    BOOST_TEST(run_dry(one.context));
+}
+
+BOOST_AUTO_TEST_CASE(it_does_not_report_releases_that_failed_before)
+{
+    cluster one(1);
+    one.warm_up();
+    one.run([&]() -> asio::awaitable<void> {
+        mutex lock = one.lock();
+        lease held = co_await lock.acquire();
+        one.proxy(0).hold(direction::to_client);
+        std::optional<error_code> release;
+        held.release([&](error_code ec) { release = ec; });
+        co_await until([&] { return one.proxy(0).held(direction::to_client) > 0; });
+        one.proxy(0).reset_all();
+        one.proxy(0).release();
+        co_await until([&] { return release.has_value(); });
+        BOOST_TEST(*release == errc::no_quorum);
+        held = co_await lock.acquire();
+        co_await held.release();
+        BOOST_TEST(!co_await error_of(one.locks->shutdown(asio::use_awaitable)));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(afterwards_a_lease_is_released_and_lost_says_why)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await take("lock");
+        co_await nodes.locks->shutdown();
+        BOOST_TEST(to_string(held.state()) == "released");
+        BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::shut_down);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(its_errors_tell_nothing_of_attempts_that_others_made)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease const held = co_await take("lock");
+        mutex same = nodes.lock("lock");
+        co_await nodes.locks->shutdown();
+        BOOST_TEST(same.last_attempt().size() == 3U);
+        std::optional<lock_error> told;
+        try {
+            (void)co_await same.acquire();
+        } catch (lock_error const& e) {
+            told = e;
+        }
+        BOOST_TEST_REQUIRE(told.has_value());
+        BOOST_TEST(told->code() == errc::shut_down);
+        BOOST_TEST(told->outcomes().empty());
+        BOOST_TEST(std::string(told->what()) == make_error_code(errc::shut_down).message());
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

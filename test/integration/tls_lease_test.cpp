@@ -1,4 +1,5 @@
 #include "attempt.hpp"
+#include "cluster.hpp"
 #include "support/certificates.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
@@ -98,7 +99,7 @@ BOOST_FIXTURE_TEST_CASE(lives_over_tls, three_servers)
     });
     context.restart();
     context.run();
-    BOOST_TEST(holding("resource") == 0U);
+    run_until(context, [&] { return holding("resource") == 0; }); // the shutdown waited for a majority
 }
 
 BOOST_FIXTURE_TEST_CASE(a_node_with_a_bad_certificate_is_one_node_less, three_servers)

@@ -1,5 +1,6 @@
 #include "attempt.hpp"
 #include "support/certificates.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
 
@@ -203,6 +204,24 @@ BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, server_with_tls)
     auto const tls_on_plain = try_once(settings);
     BOOST_TEST(tls_on_plain.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST((tls_on_plain.table.at(0).result != node_result::granted));
+}
+
+BOOST_AUTO_TEST_CASE(a_port_that_never_answers_is_told_by_what_it_was_asked)
+{
+    redis_server server;
+    fault_proxy proxy(server.port());
+    proxy.black_hole();
+    auto settings = unhurried({"rediss://127.0.0.1:" + std::to_string(proxy.port())});
+    settings.tls.insecure = true;
+    settings.reconnect.connect_timeout = std::chrono::seconds{1};
+    auto const in_tls = try_once(settings);
+    BOOST_TEST((in_tls.table.at(0).result == node_result::timed_out));
+    BOOST_TEST(says(in_tls.detail(), "no answer to the TLS handshake"), in_tls.detail());
+    settings.tls.insecure = false;
+    settings.nodes = {proxy.url()};
+    auto const plain = try_once(settings);
+    BOOST_TEST((plain.table.at(0).result == node_result::timed_out));
+    BOOST_TEST(says(plain.detail(), "no answer to HELLO"), plain.detail());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -204,4 +204,32 @@ BOOST_AUTO_TEST_CASE(the_callers_cancellation_ends_the_waiting)
                           [](auto const& e) { return e.code() == asio::error::operation_aborted; });
 }
 
+BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context)
+{
+    asio::cancellation_signal of_the_first;
+    asio::cancellation_signal of_the_second;
+    bool first_done = false;
+    bool second_done = false;
+    {
+        cluster one(1);
+        bool running = false;
+        auto at_once = [](lease&) -> asio::awaitable<void> { co_return; };
+        auto for_ever = [&](lease&) -> asio::awaitable<void> {
+            running = true;
+            co_await sleep_for_ever();
+        };
+        with_lock(one.lock(), at_once,
+                  asio::bind_cancellation_slot(of_the_first.slot(),
+                                               [&](std::exception_ptr) { first_done = true; }));
+        one.run_until([&] { return first_done; });
+        with_lock(one.lock(), for_ever,
+                  asio::bind_cancellation_slot(of_the_second.slot(),
+                                               [&](std::exception_ptr) { second_done = true; }));
+        one.run_until([&] { return running; });
+    }
+    of_the_first.emit(asio::cancellation_type::terminal);
+    of_the_second.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(!second_done);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -195,6 +195,11 @@ BOOST_AUTO_TEST_CASE(a_message_shows_no_secret)
         "user:secret@h",
         "user:secret@h://x",
         "redis://user:sec ret secret@h",
+        "redis://:secret",
+        "redis://user:secret",
+        "redis://:secret%40h:6379",
+        "rediss://user:secret%40h:6379/1?db=2",
+        "redis://user:12secret/1",
         "unix://user:secret@/",
         "redis://h?password=secret",
         "redis://h?username=user&db=1",
@@ -212,6 +217,7 @@ BOOST_AUTO_TEST_CASE(a_message_shows_no_secret)
     BOOST_TEST(bad("redis://user:secret@h:x") ==
                "redis://***@h:x: the port must be a number from 1 to 65535");
     BOOST_TEST(bad("redis://h?password=secret") == "redis://h...: unknown option 'password'");
+    BOOST_TEST(bad("redis://:12345678").find("12345678") == std::string::npos); // not a port
 }
 
 BOOST_AUTO_TEST_CASE(knows_one_server_by_two_spellings)

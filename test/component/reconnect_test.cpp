@@ -1,0 +1,81 @@
+#include "component/scripted_cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// The server lives on a context of its own, so that the client's runs dry when the client comes to rest.
+struct apart {
+    asio::io_context outside;
+    scripted_node node{outside};
+    asio::io_context context;
+    client locks{context.get_executor(), settings_for({node.url()})};
+
+    void come_to_rest()
+    {
+        auto const limit = std::chrono::steady_clock::now() + patience;
+        do {
+            outside.poll();
+            context.restart();
+            context.poll();
+        } while (!context.stopped() && std::chrono::steady_clock::now() < limit);
+        BOOST_TEST(context.stopped());
+    }
+};
+
+answer as_after_a_restart()
+{
+    return late(info_reply({{"run_id", "another"}, {"uptime_in_seconds", "0"}}));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(reconnecting)
+
+BOOST_FIXTURE_TEST_CASE(a_server_that_hangs_up_on_scripts_is_called_twice, apart)
+{
+    node.expect("SET", reply(canned::ok));
+    for (int i = 0; i != 100; ++i)
+        node.expect("EVAL", hang_up());
+    auto const granted = [](error_code ec, lease const&) { BOOST_TEST(!ec); };
+    mutex(locks, "dropped at once", long_lived).try_acquire(granted);
+    come_to_rest();
+    BOOST_TEST(node.accepted() == 2U);
+    BOOST_TEST(node.surprises().empty());
+}
+
+/// The vote that waited for the connection fails with the quarantine, which loses the attempt; taking that back meets
+/// the connection's end.
+BOOST_AUTO_TEST_CASE(a_node_that_hangs_up_as_it_is_quarantined_is_connected_anew)
+{
+    scripted_cluster three;
+    three.warm_up();
+    while (three.context.poll() != 0)
+        ;
+    scripted_node& restarted = three[2];
+    restarted.close_all();
+    restarted.expect("INFO", as_after_a_restart());
+    three[1].expect("SET", reply(canned::nil));
+    auto const result = std::make_shared<outcome>();
+    auto lock = three.lock();
+    lock.try_acquire(keeps_outcome{result});
+    run_until(three.context,
+              [&] { return three[0].count("SET") == 3 && three[1].done() && restarted.count("TIME") == 2; });
+    while (three.context.poll() != 0)
+        ; // whatever the others said has been read
+    BOOST_TEST_REQUIRE(!result->done());
+    restarted.deliver_late();
+    restarted.close_all();
+
+    auto const scripts = restarted.count("EVAL");
+    run_until(three.context, [&] { return result->done() && restarted.count("EVAL") == scripts + 1; });
+    BOOST_TEST(result->ec == errc::contended);
+    BOOST_TEST((lock.last_attempt().at(2).result == node_result::quarantined));
+    BOOST_TEST(restarted.accepted() == 3U);
+    BOOST_TEST(restarted.count("SET") == 2U); // the vote was never sent
+}
+
+BOOST_AUTO_TEST_SUITE_END()
