@@ -58,7 +58,7 @@ struct node_status {
     /// Why it is down or quarantined, what of it cannot be checked, or what it last answered instead of releasing or
     /// extending.
     std::string detail;
-    std::optional<std::chrono::milliseconds> remaining{}; ///< until a quarantined node votes again
+    std::optional<std::chrono::milliseconds> remaining{}; ///< until it votes again; ready: for fenced locks
 };
 
 } // namespace redlock

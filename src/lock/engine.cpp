@@ -62,6 +62,13 @@ void engine::remark(unsigned node, std::string_view script, redis::resp_node con
     table_.remark(node, script, reply.text);
 }
 
+void engine::tell_fenced_refusal(unsigned node, core::instant until)
+{
+    table_.refuse_fenced(node, until);
+    if (observer* const o = watcher())
+        o->on_node({settings_.names[node], states_[node], fenced_refusal});
+}
+
 core::node_set engine::all_nodes() const
 {
     core::node_set all;

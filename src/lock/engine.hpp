@@ -82,6 +82,8 @@ public:
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
     /// What a node answered to a script instead of doing it, for `nodes()`: no other table has a place for it.
     void remark(unsigned node, std::string_view script, redis::resp_node const& reply);
+    /// Fenced locks may not rely on the node until then.
+    void tell_fenced_refusal(unsigned node, core::instant until);
     [[nodiscard]] observer* watcher() { return settings_.watcher.get(); }
 
     /// Smoothed time from asking to being granted: the unit of back-off.

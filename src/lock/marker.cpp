@@ -59,6 +59,8 @@ void marker::on_reply(unsigned, std::uint32_t, redis::resp_node const& reply)
         until_ = engine_.loop().now() + std::chrono::milliseconds{reply.number};
     else
         stood_ = asked_;
+    if (until_ != core::instant{})
+        engine_.tell_fenced_refusal(node_, until_);
 }
 
 } // namespace redlock::lock

@@ -27,6 +27,12 @@ void node_table::remark(unsigned node, std::string_view script, std::string_view
     rows_[node].shown.detail.assign(script).append(": ").append(redis::quote(words));
 }
 
+void node_table::refuse_fenced(unsigned node, core::instant until)
+{
+    std::scoped_lock const guard(lock_);
+    rows_[node].fenced_from = until;
+}
+
 std::vector<node_status> node_table::rows() const
 {
     std::scoped_lock const guard(lock_);
@@ -34,6 +40,10 @@ std::vector<node_status> node_table::rows() const
     core::instant const now = read_clocks();
     for (row const& r : rows_) {
         shown.push_back(r.shown);
+        if (r.shown.state == node_state::ready && !core::reached(r.fenced_from, now)) {
+            shown.back().detail = fenced_refusal;
+            shown.back().remaining = quarantine_left(r.fenced_from, now);
+        }
         if (r.shown.state != node_state::quarantined)
             continue;
         shown.back().detail = quarantine_story(r.why, now);

@@ -84,12 +84,34 @@ public:
         BOOST_TEST(partner_.ask("release") == "released");
     }
 
+    /// Their release is all that can wake us: between two tries of our own lie hours.
+    asio::awaitable<void> their_release_wakes_us()
+    {
+        auto options = unhurried_lock();
+        options.retry.min_delay = options.retry.max_delay = std::chrono::hours{1};
+        redlock::mutex patient_lock(locks_, "resource", options);
+        BOOST_TEST_REQUIRE(partner_.ask("acquire resource 60000").starts_with("held "));
+        redlock::lease got;
+        patient_lock.acquire(
+            [&](boost::system::error_code, redlock::lease granted) { got = std::move(granted); });
+        co_await until([&] { // every node has been asked how long, and will tell when
+            auto const table = patient_lock.last_attempt();
+            return !table.empty() &&
+                   std::ranges::all_of(table, [](auto const& row) { return row.remaining.has_value(); });
+        });
+        BOOST_TEST(partner_.ask("release") == "released");
+        co_await until([&] { return static_cast<bool>(got); });
+        BOOST_TEST(got.valid());
+        co_await got.release();
+    }
+
     void play()
     {
         run(context_, [this] { return they_exclude_us(); });
         run(context_, [this] { return we_exclude_them(); });
         run(context_, [this] { return they_understand_our_value(); });
         run(context_, [this] { return we_respect_their_value(); });
+        run(context_, [this] { return their_release_wakes_us(); });
     }
 
 private:

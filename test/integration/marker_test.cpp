@@ -68,6 +68,12 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_flushed_votes_again_after_its_quarantine)
         BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::no_quorum));
         BOOST_TEST((result_of(lock, 0) == node_result::quarantined ||
                     result_of(lock, 1) == node_result::quarantined));
+        co_await until([&] { // for all to see, though its connection stands
+            (void)lock.try_acquire([](error_code, lease) {});
+            return std::ranges::any_of(locks->nodes(), [](node_status const& node) {
+                return node.state == node_state::ready && node.remaining > 0ms;
+            });
+        });
         held = co_await lock.acquire(); // waits for it
         BOOST_TEST(held.valid());
         while (marker(0).ends_with('?') || marker(1).ends_with('?')) // one quarantine may end later

@@ -371,6 +371,29 @@ BOOST_AUTO_TEST_CASE(a_flushed_server_wakes_at_once)
     });
 }
 
+/// The answers come late: when the waiter asks to be told, there is nothing to tell any more.
+BOOST_AUTO_TEST_CASE(a_release_between_the_refusal_and_the_question_is_found)
+{
+    warm_up();
+    run([&]() -> asio::awaitable<void> {
+        std::vector<std::string> before;
+        for (std::size_t i = 0; i != 3; ++i) {
+            ask(i).command({"SET", "lock", "stranger"});
+            before.push_back(calls(i, "set"));
+            proxy(i).hold(direction::to_client);
+        }
+        queue line(1);
+        line.enter(lock("lock", hears_or_never()), 0);
+        for (std::size_t i = 0; i != 3; ++i) {
+            co_await until([&] { return calls(i, "set") != before[i]; });
+            ask(i).command({"DEL", "lock"});
+        }
+        for (std::size_t i = 0; i != 3; ++i)
+            proxy(i).release(direction::to_client);
+        co_await until([&] { return !line.leases.empty(); });
+    });
+}
+
 /// The connection on which word would have come is gone: the new one is asked again.
 BOOST_AUTO_TEST_CASE(a_release_that_was_not_heard_is_found_on_the_next_connection)
 {
