@@ -103,6 +103,7 @@ private:
     [[nodiscard]] core::instant next_try();
     void look(unsigned node, bool at_owner);
     void look_around();
+    void believe(unsigned node, sighting const&);
     void on_look(unsigned node, purpose, redis::resp_node const&);
     [[nodiscard]] bool hears() const;
     [[nodiscard]] core::duration jitter(unsigned failures, core::duration first, core::duration cap) const;

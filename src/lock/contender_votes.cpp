@@ -191,11 +191,7 @@ void contender::note_refusal(unsigned node, node_report const& row)
     if (!knows_)
         return;
     contention_.refused(node);
-    if (row.owner != 0)
-        contention_.found_held(node, row.owner);
-    if (row.remaining)
-        contention_.found_held_until(node, engine_.loop().now() +
-                                               std::min<core::duration>(*row.remaining, lock_->key_ttl));
+    believe(node, {.owner = row.owner, .left = row.remaining});
 }
 
 core::attempt::step contender::read(unsigned node, std::uint32_t t, redis::resp_node const& reply,

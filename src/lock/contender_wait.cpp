@@ -193,15 +193,20 @@ void contender::look(unsigned node, bool at_owner)
 void contender::on_look(unsigned node, purpose asked, redis::resp_node const& reply)
 {
     auto const found = asked == purpose::owner ? read_owner(reply) : read_time_left(reply);
-    if (found.gone)
-        contention_.found_free(node);
-    if (found.owner != 0)
-        contention_.found_held(node, found.owner);
-    if (found.left)
-        contention_.found_held_until(node, engine_.loop().now() +
-                                               std::min<core::duration>(*found.left, lock_->key_ttl));
+    believe(node, found);
     wanted_->note_holder(node, found);
     plan();
+}
+
+void contender::believe(unsigned node, sighting const& seen)
+{
+    if (seen.gone)
+        contention_.found_free(node);
+    if (seen.owner != 0)
+        contention_.found_held(node, seen.owner);
+    if (seen.left)
+        contention_.found_held_until(node, engine_.loop().now() +
+                                               std::min<core::duration>(*seen.left, lock_->key_ttl));
 }
 
 void contender::key_changed(unsigned node)

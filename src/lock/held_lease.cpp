@@ -312,51 +312,6 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     }
 }
 
-// Foreign changes of the key
-
-bool held_lease::wants_watch() const
-{
-    return !watching_ && lock_->options.renew && machine_.phase() == core::lease_phase::held;
-}
-
-void held_lease::start_watching()
-{
-    watching_ = true;
-    client().hear();
-    for (unsigned i = 0; i != client().size(); ++i) {
-        net::node& node = client().at(i);
-        if (node.state() != node_state::ready || !node.usable() || node.state() != node_state::ready)
-            continue;
-        node.track();
-        if (node.tracks())
-            ask(i, purpose::watch, redis::script_form::text);
-    }
-}
-
-void held_lease::stop_watching()
-{
-    if (std::exchange(watching_, false))
-        client().stop_hearing();
-}
-
-void held_lease::on_watch(unsigned node, redis::resp_node const& reply)
-{
-    bool const ours = reply.type == redis::resp_type::bulk_string && reply.text == nonce_.text();
-    if (!ours && !redis::is_error(reply.type))
-        key_changed(node);
-}
-
-/// Not what a node says of it counts, but an extension, which every node answers (rule W6).
-void held_lease::key_changed(unsigned)
-{
-    if (!watching_ || machine_.phase() != core::lease_phase::held)
-        return;
-    if (machine_.extending())
-        changed_ = true;
-    else
-        renew();
-}
-
 void held_lease::tell(event what)
 {
     if (observer* const watcher = client().watcher())

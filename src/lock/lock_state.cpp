@@ -30,8 +30,8 @@ core::lease_terms terms_of(lock_options const& options, lock_kind kind)
 std::unique_ptr<redis::fenced_commands> fence_of(std::string const& key, std::chrono::milliseconds key_ttl,
                                                  lock_options const& options, client_settings const& client)
 {
-    std::string const fence = key + std::string(redis::fence_suffix);
-    std::string const marker = client.key_prefix + std::string(redis::marker_name);
+    std::string const fence = redis::name_beside(key, redis::fence_suffix);
+    std::string const marker = redis::name_beside(client.key_prefix, redis::marker_name);
     return std::make_unique<redis::fenced_commands>(redis::fenced_keys{key, fence, marker}, key_ttl,
                                                     fence_ttl_of(options));
 }

@@ -2,7 +2,6 @@
 
 #include "core/backoff.hpp"
 #include "net/random.hpp"
-#include "redis/push.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -102,35 +101,6 @@ redis::script_form node::form(script s) const
 void node::script_worked(script s, bool known)
 {
     known_scripts_[static_cast<int>(s)] = known;
-}
-
-void node::listen(bool listening)
-{
-    if (std::exchange(listening_, listening) == listening || closed_ || !connected())
-        return;
-    if (!listening && reading_ && awaited_.empty())
-        ask_time(); // whose answer ends the read
-    if (!std::exchange(dirty_, true))
-        loop_.enqueue(static_cast<flushable&>(*this));
-}
-
-void node::track()
-{
-    if (tracking_ != tracking::off)
-        return;
-    tracking_ = facts_.protocol < 3 ? tracking::refused : tracking::asked;
-    if (tracking_ == tracking::refused)
-        return;
-    redis::append_command(out_, {"CLIENT", "TRACKING", "ON", "NOLOOP"});
-    expect(tracking_sink_, 0);
-}
-
-void node::on_tracking(redis::resp_node const& reply)
-{
-    if (!redis::is_error(reply.type))
-        return;
-    tracking_ = tracking::refused;
-    listener_.on_tracking_refused(index_, reply);
 }
 
 void node::close()
@@ -354,17 +324,6 @@ void node::deliver(std::span<redis::resp_node const> message)
     if (next.sink == &check_)
         return on_time(redis::body(message));
     next.sink->on_reply(index_, next.tag, reply);
-}
-
-void node::on_push(std::span<redis::resp_node const> push)
-{
-    auto const told = redis::read_invalidation(push);
-    if (!told)
-        return;
-    if (told->all)
-        return listener_.on_key_changed(index_, std::nullopt);
-    for (redis::resp_node const& key : told->keys)
-        listener_.on_key_changed(index_, key.text);
 }
 
 } // namespace redlock::net

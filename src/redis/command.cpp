@@ -107,14 +107,20 @@ void lock_commands::append_owner(std::string& out) const
     out.append("*2\r\n$3\r\nGET\r\n").append(key_, 0, key_size_);
 }
 
+std::string name_beside(std::string_view before, std::string_view what)
+{
+    std::string name;
+    name.reserve(before.size() + what.size());
+    return name.append(before).append(what);
+}
+
 void append_mark(std::string& out, std::string_view key_prefix, std::string_view incarnation,
                  std::chrono::nanoseconds quarantine, std::string_view trust)
 {
-    std::string const prefix(key_prefix);
     auto const length = std::chrono::ceil<std::chrono::milliseconds>(quarantine);
-    append_command(out, {"EVAL", scripts::mark.text, "2", prefix + std::string(marker_name),
-                         prefix + std::string(quarantine_name), incarnation, std::to_string(length.count()),
-                         trust});
+    append_command(out, {"EVAL", scripts::mark.text, "2", name_beside(key_prefix, marker_name),
+                         name_beside(key_prefix, quarantine_name), incarnation,
+                         std::to_string(length.count()), trust});
 }
 
 // Every fenced script has three keys and five arguments.

@@ -51,6 +51,9 @@ inline constexpr std::string_view fence_suffix = ":redlock-fence";
 inline constexpr std::string_view marker_name = "redlock-marker";
 inline constexpr std::string_view quarantine_name = "redlock-quarantine";
 
+/// The name of something that stands beside locks: `before` is their key, or the prefix of all keys.
+[[nodiscard]] std::string name_beside(std::string_view before, std::string_view what);
+
 /// Asks for a node's marker, or leaves it: milliseconds until fenced votes count there.
 /// \param trust "any", "absent" or "none"
 void append_mark(std::string& out, std::string_view key_prefix, std::string_view incarnation,

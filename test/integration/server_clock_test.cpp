@@ -111,6 +111,7 @@ BOOST_AUTO_TEST_CASE(a_node_votes_again_when_no_key_from_before_the_step_can_liv
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock("lock", {.ttl = 3s, .slack = 100ms, .node_timeout = 1s});
         lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; }); // all clocks have been read
         nodes.servers[1].set_clock_ahead(20s);
         co_await until([&] { return quarantined(1); });
         co_await until([&] { return in_state(*nodes.locks, 1, node_state::ready); });

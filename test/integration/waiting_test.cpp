@@ -52,6 +52,13 @@ struct waiting_cluster : cluster {
     /// Another client, as in another process.
     client rivals;
 
+    void everywhere(std::vector<std::string> const& command)
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            ask(i).command(command);
+    }
+    void stranger_holds() { everywhere({"SET", "lock", "stranger"}); }
+
     asio::awaitable<lease> held_everywhere(mutex lock)
     {
         lease held = co_await lock.acquire();
@@ -346,13 +353,11 @@ BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_the_waiters_of_fenced_locks)
 BOOST_AUTO_TEST_CASE(a_key_that_an_operator_deletes_wakes_at_once)
 {
     run([&]() -> asio::awaitable<void> {
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"SET", "lock", "stranger"});
+        stranger_holds();
         queue line(1);
         line.enter(lock("lock", hears_or_never()), 0);
         co_await until_heard();
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"DEL", "lock"});
+        everywhere({"DEL", "lock"});
         co_await until([&] { return !line.leases.empty(); });
     });
 }
@@ -360,13 +365,11 @@ BOOST_AUTO_TEST_CASE(a_key_that_an_operator_deletes_wakes_at_once)
 BOOST_AUTO_TEST_CASE(a_flushed_server_wakes_at_once)
 {
     run([&]() -> asio::awaitable<void> {
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"SET", "lock", "stranger"});
+        stranger_holds();
         queue line(1);
         line.enter(lock("lock", hears_or_never()), 0);
         co_await until_heard();
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"FLUSHALL"});
+        everywhere({"FLUSHALL"});
         co_await until([&] { return !line.leases.empty(); });
     });
 }
@@ -398,8 +401,7 @@ BOOST_AUTO_TEST_CASE(a_release_between_the_refusal_and_the_question_is_found)
 BOOST_AUTO_TEST_CASE(a_release_that_was_not_heard_is_found_on_the_next_connection)
 {
     run([&]() -> asio::awaitable<void> {
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"SET", "lock", "stranger"});
+        stranger_holds();
         queue line(1);
         line.enter(lock("lock", hears_or_never()), 0);
         co_await until_heard();
@@ -418,8 +420,7 @@ BOOST_AUTO_TEST_CASE(a_release_that_was_not_heard_is_found_on_the_next_connectio
 BOOST_AUTO_TEST_CASE(a_holder_that_died_is_succeeded_when_its_keys_expire)
 {
     run([&]() -> asio::awaitable<void> {
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"SET", "lock", "crashed", "PX", "300"});
+        everywhere({"SET", "lock", "crashed", "PX", "300"});
         queue line(1);
         line.enter(lock("lock", hears_or_never()), 0);
         co_await until([&] { return !line.leases.empty(); });
@@ -428,11 +429,9 @@ BOOST_AUTO_TEST_CASE(a_holder_that_died_is_succeeded_when_its_keys_expire)
 
 BOOST_AUTO_TEST_CASE(without_tracking_it_is_asked_again_and_said_once)
 {
-    for (std::size_t i = 0; i != 3; ++i)
-        ask(i).command({"ACL", "SETUSER", "default", "-client|tracking"});
+    everywhere({"ACL", "SETUSER", "default", "-client|tracking"});
     run([&]() -> asio::awaitable<void> {
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"SET", "lock", "stranger"});
+        stranger_holds();
         queue line(1);
         line.enter(lock(), 0);
         co_await until([&] { return told->count(errc::contended) >= 3; });
@@ -440,8 +439,7 @@ BOOST_AUTO_TEST_CASE(without_tracking_it_is_asked_again_and_said_once)
         for (auto const& node : locks->nodes())
             said += node.detail.starts_with("CLIENT TRACKING: NOPERM") ? 1U : 0U;
         BOOST_TEST(said >= 1U);
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"DEL", "lock"});
+        everywhere({"DEL", "lock"});
         co_await until([&] { return !line.leases.empty(); });
     });
 }
@@ -453,13 +451,11 @@ BOOST_AUTO_TEST_CASE(resp2_has_timers_only)
         settings.nodes.push_back(url + "?protocol=2");
     client old(context.get_executor(), settings);
     run([&]() -> asio::awaitable<void> {
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"SET", "lock", "stranger"});
+        stranger_holds();
         queue line(1);
         line.enter(mutex(old, "lock", long_lease()), 0);
         co_await until([&] { return told->count(errc::contended) >= 3; });
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"DEL", "lock"});
+        everywhere({"DEL", "lock"});
         co_await until([&] { return !line.leases.empty(); });
     });
 }
@@ -570,8 +566,7 @@ BOOST_AUTO_TEST_CASE(a_holder_hears_at_once_that_its_keys_are_gone)
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere(lock()); // the next renewal is minutes away
         co_await until_heard();
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"DEL", "lock"});
+        everywhere({"DEL", "lock"});
         BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
         BOOST_TEST(!held.valid());
     });
