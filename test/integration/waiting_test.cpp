@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(each_holder_in_a_row_has_a_larger_token)
         co_await line.leases[1].release();
         co_await until([&] { return !ask(0).exists("lock"); });
         lease voted = co_await seat.acquire();
-        BOOST_TEST(voted.fencing_token() >> 10 > first >> 10);
+        BOOST_TEST((voted.fencing_token() >> 10 > first >> 10));
     });
 }
 
