@@ -15,10 +15,9 @@ void contention::refused(unsigned node)
     rows_[node] = {.taken = true};
 }
 
-void contention::found_held(unsigned node, std::uint64_t owner)
+void contention::found_held(unsigned node)
 {
     rows_[node].taken = true;
-    rows_[node].owner = owner;
 }
 
 void contention::found_held_until(unsigned node, instant until)
@@ -68,18 +67,6 @@ std::optional<instant> contention::free_at() const
     auto const last = ends.begin() + (missing - 1);
     std::ranges::nth_element(ends, last, {}, &instant::boot);
     return *last;
-}
-
-bool contention::split() const
-{
-    for (row const& candidate : rows_) {
-        auto const same = std::ranges::count_if(rows_, [&candidate](row const& r) {
-            return r.taken && (r.owner == candidate.owner || r.owner == 0);
-        });
-        if (candidate.taken && same >= majority(size()))
-            return false;
-    }
-    return true;
 }
 
 std::optional<unsigned> contention::meeting_point() const

@@ -3,7 +3,6 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -19,8 +18,7 @@ public:
     /// A vote was refused: the key is there, whose it is and for how long is not known.
     void refused(unsigned node);
     /// The node was asked for its key.
-    /// \param owner distinguishes owners, no more
-    void found_held(unsigned node, std::uint64_t owner);
+    void found_held(unsigned node);
     void found_held_until(unsigned node, instant until);
     void found_free(unsigned node);
     /// The key was set, deleted, renewed, or has expired.
@@ -32,8 +30,6 @@ public:
     [[nodiscard]] bool may_be_free() const;
     /// When the keys of a majority will have expired, if nobody renews them; nothing where that is not known.
     [[nodiscard]] std::optional<instant> free_at() const;
-    /// Does nobody hold a majority, as far as is known? Then somebody who asks the nodes in turn can get it.
-    [[nodiscard]] bool split() const;
 
     /// Where contenders meet: the first node in the ring, from the lock's own on, that can be asked.
     [[nodiscard]] std::optional<unsigned> meeting_point() const;
@@ -43,7 +39,6 @@ public:
 
 private:
     struct row {
-        std::uint64_t owner = 0;        ///< zero: not known
         std::optional<instant> until{}; ///< nothing: not known
         bool taken = false;
         bool usable = true;

@@ -64,8 +64,6 @@ public:
 
     [[nodiscard]] lease_phase phase() const { return phase_; }
     [[nodiscard]] instant deadline() const;
-    /// When the round that is relied on was sent.
-    [[nodiscard]] instant sent() const { return sent_; }
     [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
     /// Nodes that were found to hold our key when they were last asked.

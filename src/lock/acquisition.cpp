@@ -68,10 +68,10 @@ void acquisition::wait()
             engine_.loop().schedule(*this, end);
         return;
     }
-    next_vain_attempt_ = engine_.loop().now() + core::full_jitter(attempts_ + 1, policy.min_delay,
-                                                                  policy.max_delay, net::random_bits());
-    bool const ends_before = timed && core::remaining(end, next_vain_attempt_) < core::duration::zero();
-    engine_.loop().schedule(*this, ends_before ? end : next_vain_attempt_);
+    core::instant const vain = engine_.loop().now() + core::full_jitter(attempts_ + 1, policy.min_delay,
+                                                                        policy.max_delay, net::random_bits());
+    bool const ends_before = timed && core::remaining(end, vain) < core::duration::zero();
+    engine_.loop().schedule(*this, ends_before ? end : vain);
 }
 
 void acquisition::count_vain_attempt()

@@ -89,7 +89,6 @@ private:
     boost::intrusive_ptr<held_lease> lease_; ///< received, and not delivered yet
     contender* own_ = nullptr;               ///< of one that does not wait in the queue
     core::instant started_;
-    core::instant next_vain_attempt_; ///< where attempts are limited
     core::duration limit_{};
     boost::system::error_code result_;
     errc last_cause_{};

@@ -203,7 +203,7 @@ void contender::believe(unsigned node, sighting const& seen)
     if (seen.gone)
         contention_.found_free(node);
     if (seen.owner != 0)
-        contention_.found_held(node, seen.owner);
+        contention_.found_held(node);
     if (seen.left)
         contention_.found_held_until(node, engine_.loop().now() +
                                                std::min<core::duration>(*seen.left, lock_->key_ttl));

@@ -270,7 +270,7 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
     if (purpose_of(t) == purpose::release) {
         client().owe(node, {lock_, nonce_, expires()});
         answer_release(false, false);
-    } else if (purpose_of(t) == purpose::extension && current(t, purpose::extension)) {
+    } else if (current(t, purpose::extension)) {
         answer_extension(node, core::extension_answer::failed);
     }
 }
