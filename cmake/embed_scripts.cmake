@@ -7,7 +7,7 @@ set(REDLOCK_SCRIPTS_DIR "${CMAKE_CURRENT_LIST_DIR}/../src/redis/scripts")
 
 function(redlock_embed_scripts target)
     set(scripts "")
-    foreach(name IN ITEMS release extend mark fenced_vote fenced_raise fenced_extend)
+    foreach(name IN ITEMS release extend mark fenced_vote fenced_raise fenced_extend fenced_adopt)
         set(path "${REDLOCK_SCRIPTS_DIR}/${name}.lua")
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
         file(READ "${path}" text)

@@ -58,6 +58,17 @@ install(
     FILES "${PROJECT_BINARY_DIR}/asio-redlock.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
     COMPONENT ${development})
+if(REDLOCK_BUILD_CLI)
+    install(TARGETS redlock_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
+    install(
+        FILES docs/man/redlock.1
+        DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
+        COMPONENT cli)
+    install(
+        FILES src/cli/completion/redlock
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+        COMPONENT cli)
+endif()
 install(
     FILES LICENSE
     DESTINATION "${CMAKE_INSTALL_DOCDIR}"

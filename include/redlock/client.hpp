@@ -45,6 +45,7 @@ struct lock_access;
 /// long as it takes, also after the client is gone. Hosts that are given as addresses are not looked up.
 class REDLOCK_EXPORT client {
 public:
+    /// Whatever executor was given.
     using executor_type = boost::asio::any_io_executor;
 
     /// Checks the configuration and connects nothing.
@@ -54,10 +55,13 @@ public:
     ///         threads is not noticed).
     client(executor_type executor, config settings);
 
+    /// Moves everything on; locks and leases stay with the nodes that they have.
     client(client&&) noexcept;
+    /// As if the one assigned to had been destroyed.
     client& operator=(client&&) noexcept;
     ~client();
 
+    /// The executor that it was made with.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (and its

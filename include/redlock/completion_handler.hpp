@@ -6,6 +6,7 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
@@ -18,8 +19,14 @@
 
 namespace redlock::lock {
 
-/// A handler of another executor than the client's: reaches it by a post, and keeps its context from running out of
-/// work in the meantime.
+/// Asio's contexts and strands know who runs them, and what is erased may be one of them. Others, such as a future's, run
+/// anything anywhere, but for a post they would start the threads of the system context, which nobody has asked for.
+template <class Executor>
+concept has_threads = requires(Executor const& e) { e.running_in_this_thread(); } ||
+                      requires(Executor const& e) { e.target_type(); };
+
+/// A handler of another executor than the client's: reaches it by a post, so that it does not hold up the client, and
+/// keeps its context from running out of work in the meantime.
 template <class Handler>
 class posted_handler {
 public:
@@ -39,8 +46,11 @@ public:
     template <class... Results>
     void operator()(Results... results)
     {
-        boost::asio::post(work_.get_executor(),
-                          boost::asio::append(std::move(handler_), std::move(results)...));
+        auto call = boost::asio::append(std::move(handler_), std::move(results)...);
+        if constexpr (has_threads<executor_type>)
+            boost::asio::post(work_.get_executor(), std::move(call));
+        else
+            boost::asio::dispatch(work_.get_executor(), std::move(call));
     }
 
 private:

@@ -24,11 +24,12 @@ struct tls_settings {
 /// When a lost connection is made again. The pause is random between half the bound and the bound, which doubles
 /// from `min_delay` to `max_delay`.
 struct reconnect_settings {
-    std::chrono::milliseconds min_delay{50};
-    std::chrono::milliseconds max_delay{5'000};
+    std::chrono::milliseconds min_delay{50};          ///< first bound
+    std::chrono::milliseconds max_delay{5'000};       ///< last bound
     std::chrono::milliseconds connect_timeout{1'000}; ///< resolve, connect, TLS and handshake together
 };
 
+/// When a connection counts as dead, and how often a quiet one is asked.
 struct health_settings {
     /// A connection with an unanswered command for this long is given up and made again.
     std::chrono::milliseconds response_timeout{1'000};
@@ -106,10 +107,10 @@ struct config {
     std::string password{};              ///< for nodes whose URL has no password
     std::string client_name = "redlock"; ///< shown by CLIENT LIST
     std::string key_prefix{}; ///< put before every lock's name; empty, so that other Redlock clients meet us
-    tls_settings tls{};
-    reconnect_settings reconnect{};
-    health_settings health{};
-    admission_settings admission{};
+    tls_settings tls{};       ///< for `rediss://` and `valkeys://`
+    reconnect_settings reconnect{}; ///< connecting, and connecting again
+    health_settings health{};       ///< watching connections
+    admission_settings admission{}; ///< which nodes may vote
     /// The nodes are known to be new (tests, demos, brand-new clusters): none can have lost locks in a restart before
     /// this client first met it, so however young it is, it votes at once. A restart that the client witnesses is
     /// none of these: it is quarantined (see `admission_settings`).

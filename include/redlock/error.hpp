@@ -6,7 +6,9 @@
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -26,8 +28,22 @@ enum class errc {
     empty_lease,   ///< the operation was called on an empty lease
 };
 
+/// Why a lease was lost: what `errc::lease_lost` does not say.
+enum class loss_cause : std::uint8_t {
+    none, ///< it was not
+    expired, ///< its validity ended before an extension reached a majority, or without one (`lock_options::renew`)
+    refused,  ///< too many nodes said that the key is not ours: deleted, evicted or somebody else's
+    stalled,  ///< not extended, because the holder did not get on (`lock_options::progress_within`)
+    max_hold, ///< held for as long as `lock_options::max_hold` allows
+};
+
+/// Its name, as it is written here.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(loss_cause) noexcept;
+
+/// The category of every `errc`.
 [[nodiscard]] REDLOCK_EXPORT boost::system::error_category const& error_category() noexcept;
 
+/// An `errc` turns into an error code by itself; so `ec == errc::contended` works, too.
 [[nodiscard]] inline boost::system::error_code make_error_code(errc e) noexcept
 {
     return {static_cast<int>(e), error_category()};
@@ -39,9 +55,12 @@ enum class errc {
 /// `mutex::last_attempt()` has the table for them.
 class REDLOCK_EXPORT lock_error : public boost::system::system_error {
 public:
+    /// The library makes them.
     lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table);
 
+    /// The error and what each node said, on one line.
     [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
+    /// What each node said to the last attempt, in the order of `config::nodes`; empty where none was made.
     [[nodiscard]] std::vector<node_outcome> const& outcomes() const noexcept { return outcomes_; }
 
 private:
@@ -51,5 +70,7 @@ private:
 
 } // namespace redlock
 
+/// \cond
 template <>
 struct boost::system::is_error_code_enum<redlock::errc> : std::true_type {};
+/// \endcond

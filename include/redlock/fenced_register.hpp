@@ -19,6 +19,7 @@ namespace redlock {
 template <class T>
 class fenced_register {
 public:
+    /// Nobody has been here yet.
     explicit fenced_register(T value = {}) : value_(std::move(value)) {}
 
     /// The value, or nothing if a larger token has been here: then the lease is over, whatever its holder believes.

@@ -10,6 +10,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <chrono>
@@ -27,14 +28,16 @@ REDLOCK_EXPORT void intrusive_ptr_add_ref(held_lease*) noexcept;
 REDLOCK_EXPORT void intrusive_ptr_release(held_lease*) noexcept;
 } // namespace lock
 
+/// What has become of a lease.
 enum class lease_state : std::uint8_t {
-    empty,   ///< default-constructed or moved from
-    held,    ///< ours, while `valid()`
-    suspect, ///< the deadline has passed; an extension may still prove unbroken ownership (`tolerate_suspect`)
-    lost,    ///< over without having been released
+    empty, ///< default-constructed or moved from
+    held,  ///< ours, while `valid()`
+    suspect, ///< the deadline has passed (`tolerate_suspect`), or it was adopted; an extension may prove ownership
+    lost,     ///< over without having been released
     released, ///< given up, by its holder or by the client's end (`lost()` then says `errc::shut_down`)
 };
 
+/// Its name.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_state) noexcept;
 
 /// One acquired lock: who holds this object may act as the only one while `valid()`.
@@ -50,16 +53,20 @@ enum class lease_state : std::uint8_t {
 /// background. A lease may outlive its client (it is then over), but not the client's execution context.
 class REDLOCK_EXPORT lease {
 public:
+    /// The client's executor.
     using executor_type = boost::asio::any_io_executor;
 
     lease() noexcept = default;
+    /// Leaves the other one empty.
     lease(lease&&) noexcept;
+    /// As if the one assigned to had been destroyed.
     lease& operator=(lease&&) noexcept;
     ~lease();
 
     /// False when empty. Says nothing about validity.
     [[nodiscard]] explicit operator bool() const noexcept { return held_ != nullptr; }
 
+    /// The client's executor; none when empty.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /// May the holder act now? Reads the clock at every call; false as soon as the deadline has passed, whatever
@@ -69,16 +76,20 @@ public:
     [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
     /// Now plus `remaining()`, for timers.
     [[nodiscard]] std::chrono::steady_clock::time_point expires_at() const noexcept;
+    /// What has become of it. A deadline that has passed is seen here at once, too.
     [[nodiscard]] lease_state state() const noexcept;
+    /// Why it was lost; `loss_cause::none` until its loss has been told.
+    [[nodiscard]] loss_cause cause() const noexcept;
 
     [[nodiscard]] std::string_view
     resource() const noexcept; ///< the lock's name; lives as long as this lease
     [[nodiscard]] std::string_view
     nonce() const noexcept; ///< the key's value on the nodes; as long as this lease
     /// Nodes that held our key when they were last asked: more with votes that come late, fewer when a node is silent
-    /// or refuses to extend, also while a majority still confirms.
+    /// or refuses to extend, also while a majority still confirms. May be zero while a majority is unreachable: the
+    /// others are then not asked.
     [[nodiscard]] unsigned votes() const noexcept;
-    [[nodiscard]] unsigned attempts() const noexcept;               ///< attempts the acquisition took
+    [[nodiscard]] unsigned attempts() const noexcept; ///< of the acquisition's own; zero if handed the lock
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
     /// Zero unless the lock is a `fenced_mutex`. What the grant returned: it never changes during a lease.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
@@ -116,12 +127,21 @@ public:
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto release(Token&& token = {});
 
+    /// Lets go of the lease and leaves its keys where they are: renewal stops, nothing is released, and the keys expire
+    /// by themselves, unless another client, here or in another process, goes on with them (`mutex::adopt`). Take
+    /// `nonce()`, `fencing_token()` and `remaining()` with you. Without effect on a lease that is over, or empty.
+    ///
+    /// Afterwards the lease is `released`; so `lost()` says. Any thread.
+    /// \par Errors
+    /// none
+    void detach();
+
     /// Waits for the end of the lease. Any number may wait.
     ///
-    /// Why a lease was lost is not in the code: `config::observer` is told of each `renewal_failed` before it, with
-    /// the votes and the validity that were left, of `stalled` where the holder did not get on, and of `lost` itself,
-    /// and what became of the nodes; `client::nodes()` shows which of them are down or quarantined, and what they
-    /// last answered instead of extending.
+    /// Why a lease was lost is not in the code: `cause()` tells. Nodes that are down, or answered an extension with an
+    /// error, stand in `client::nodes()`. Those that said that the key is not ours, and those that were silent for less
+    /// than `health_settings::response_timeout`, do not: `config::observer` is told of each answer (`on_vote`), and of
+    /// each `renewal_failed` as it happens.
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)` with the reason: `errc::lease_lost`, `errc::released`, `errc::shut_down`;
@@ -153,7 +173,9 @@ struct lease::start {
     void operator()(Handler&& handler)
     {
         if (!held) {
-            auto const executor = boost::asio::get_associated_executor(handler);
+            // Named, because what Asio takes when none is differs: in Boost 1.90 one that cannot be posted to.
+            auto const executor =
+                boost::asio::get_associated_executor(handler, boost::asio::system_executor());
             boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler),
                                                             make_error_code(errc::empty_lease)));
             return;

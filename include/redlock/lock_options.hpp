@@ -24,21 +24,26 @@ struct retry_policy {
     /// Errors that only an operator can mend (wrong password, missing right) end it at once. Nodes that are
     /// quarantined count as reachable: `acquire` waits for them (see `admission_settings`).
     std::chrono::milliseconds outage_patience{5000};
+
+    friend bool operator==(retry_policy const&, retry_policy const&) = default;
 };
 
 /// How long one client may keep a lock among its own operations while others, elsewhere, may wait for it. A lease
 /// that is released goes to the next operation in the client's queue without asking the nodes; its deadline stays
 /// what it was. The next operation's lock must have the same `ttl`, slack and kind, and must renew itself. After a
-/// batch the lock is left alone for three round trips, so that others can get it. While none does, the batches grow
-/// to 64 times their size; the period stays.
+/// batch the lock is left alone for three round trips, so that others can get it. While none does, the batches double,
+/// up to 64 times their size, also from 1; the period stays.
 struct handover_policy {
-    /// Leases in a row, at least 1; 1: every lease is released on the nodes before the next one.
+    /// Leases in a row, at least 1, before others get their turn. Not even 1 keeps every lease from being passed on:
+    /// `min_validity` does.
     unsigned batch = 64;
     /// Time in a row.
     std::chrono::milliseconds period{250};
     /// Validity that the next holder needs; where less is left, the lock is released and asked for again. Default:
-    /// half of `ttl`.
+    /// half of `ttl`. With the whole `ttl` nothing is ever passed on.
     std::optional<std::chrono::milliseconds> min_validity{};
+
+    friend bool operator==(handover_policy const&, handover_policy const&) = default;
 };
 
 /// Options of one lock. Trivially destructible on purpose: g++ 12 destroys other temporaries of an awaited
@@ -76,10 +81,13 @@ struct lock_options {
     /// Fenced locks only: how long a node remembers the last token of a resource that nobody locks. From ten times
     /// `ttl` and `slack` together to a year. Default: 24 h, or that lower limit if it is longer.
     std::optional<std::chrono::milliseconds> fence_ttl{};
-    retry_policy retry{};
-    handover_policy handover{};
-    /// `try_acquire` asks the nodes even while other operations of this client hold the lock or wait for it.
+    retry_policy retry{};       ///< when `acquire` asks again
+    handover_policy handover{}; ///< how long one client may keep a lock among its own
+    /// `try_acquire` asks the nodes even while other operations of this client hold the lock or wait for it. What a
+    /// holder or waiter of this client sees in `mutex::last_attempt()` is then the answer to the try.
     bool barging = false;
+
+    friend bool operator==(lock_options const&, lock_options const&) = default;
 };
 
 static_assert(std::is_trivially_destructible_v<lock_options>);

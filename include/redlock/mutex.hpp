@@ -17,10 +17,12 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -130,6 +132,7 @@ class REDLOCK_EXPORT mutex {
     }
 
 public:
+    /// The client's executor.
     using executor_type = boost::asio::any_io_executor;
 
     /// \throws lock_error `errc::misconfigured`: empty name or one over 512 bytes, `ttl` not positive or too small
@@ -138,6 +141,7 @@ public:
 
     /// Waits until held. Retries as `lock_options::retry` says.
     [[nodiscard]] auto acquire() { return throwing(std::nullopt); }
+    /// The same with another completion token than `co_await`'s.
     template <boost::asio::completion_token_for<lock::lease_signature> Token>
     [[nodiscard]] auto acquire(Token&& token)
     {
@@ -147,6 +151,7 @@ public:
     /// One attempt, no waiting. While others of this client hold the lock or wait for it, it fails at once with
     /// `errc::contended`, unless `lock_options::barging` is set.
     [[nodiscard]] auto try_acquire() { return throwing(lock::one_attempt); }
+    /// The same with another completion token than `co_await`'s.
     template <boost::asio::completion_token_for<lock::lease_signature> Token>
     [[nodiscard]] auto try_acquire(Token&& token)
     {
@@ -156,6 +161,7 @@ public:
     /// Waits for at most `limit`, counted from the start of the operation; makes one attempt in any case, unless others
     /// of this client hold the lock or wait for it meanwhile.
     [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit) { return throwing(bounded(limit)); }
+    /// The same with another completion token than `co_await`'s.
     template <boost::asio::completion_token_for<lock::lease_signature> Token>
     [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit, Token&& token)
     {
@@ -168,14 +174,35 @@ public:
     {
         return throwing(until(deadline));
     }
+    /// The same with another completion token than `co_await`'s.
     template <class Clock, class Duration, boost::asio::completion_token_for<lock::lease_signature> Token>
     [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline, Token&& token)
     {
         return initiate(until(deadline), std::forward<Token>(token));
     }
 
+    /// Goes on with a lease of this lock that another client was granted, here or in another process, and that was left
+    /// behind: by `lease::detach()`, or because its holder died. No network by itself.
+    ///
+    /// The lease that is returned is `suspect`, not `valid()`. Its `extend()` asks the nodes: where a majority still holds
+    /// the key with this nonce it is held from then on, as if it had been acquired here; where they do not, it is lost.
+    /// It is lost, too, `ttl` after the first operation on it, if none has confirmed it by then. Its `release()` deletes
+    /// the key wherever it has this nonce. Destroying it is a release that nobody waits for, as with every lease; to
+    /// leave the key again, `detach()` it.
+    ///
+    /// That nobody else had the lock meanwhile is certain for a lease that is confirmed before its first holder's
+    /// deadline, and for a `fenced_mutex` (docs/protocol.md, rule H9). Two holders of one nonce are not kept from each
+    /// other: hand it to one only. May be called from any thread.
+    /// \param nonce of the lease, as `lease::nonce()` told it
+    /// \param fencing_token of the lease; for a `fenced_mutex` only
+    /// \throws lock_error `errc::misconfigured`: not a nonce; no token for a fenced lock, or one for a plain lock
+    [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token = 0);
+
+    /// The client's executor.
     [[nodiscard]] executor_type get_executor() const noexcept;
+    /// The name, without `config::key_prefix`.
     [[nodiscard]] std::string const& name() const noexcept;
+    /// The options that it was made with.
     [[nodiscard]] lock_options const& options() const noexcept;
 
     /// Operations of this client that wait for a lock of this name. Any thread.
@@ -185,9 +212,11 @@ public:
     /// somebody waits also, as far as nodes have told, who holds the key there and for how long still. Any thread.
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
 
+    /// \cond
 protected:
     /// A lock of another kind.
     explicit mutex(std::shared_ptr<lock::lock_state> state) noexcept : state_(std::move(state)) {}
+    /// \endcond
 
 private:
     std::shared_ptr<lock::lock_state> state_;

@@ -23,18 +23,20 @@ enum class node_result : std::uint8_t {
     quarantined,   ///< not allowed to vote yet; see `node_outcome::remaining`
 };
 
+/// Its name in words, as in messages: "held by another".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(node_result) noexcept;
 
 /// One row of the table that every failed attempt leaves behind.
 struct node_outcome {
     std::string node;                          ///< the node's URL, never with a password
-    node_result result = node_result::pending; ///
+    node_result result = node_result::pending; ///< its answer
     server_error error = server_error::none;   ///< class of the server's error when `refused`
     std::string detail;                        ///< the server's or the system's own words, if any
     std::optional<std::chrono::milliseconds>
         remaining; ///< time left of the other owner's key or the quarantine
     std::optional<std::chrono::microseconds> round_trip; ///< from sending the vote to reading its reply
-    /// The first characters of the other owner's nonce, where the node was asked for it: enough to tell owners apart.
+    /// The first characters of the other owner's nonce (`lease::nonce()` there), where the node was asked for it, as
+    /// waiters do: enough to tell owners apart.
     std::string owner{};
 };
 
@@ -50,13 +52,15 @@ enum class node_state : std::uint8_t {
     quarantined, ///< connected, but may have lost keys in a restart: may not vote yet
 };
 
+/// Its name.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(node_state) noexcept;
 
+/// One row of `client::nodes()`.
 struct node_status {
     std::string node;                    ///< the node's URL, never with a password
-    node_state state = node_state::idle; ///
-    /// Why it is down or quarantined, what of it cannot be checked, or what it last answered instead of releasing or
-    /// extending.
+    node_state state = node_state::idle; ///< may it vote?
+    /// Why it is down or quarantined, what of it cannot be checked, or what error it last answered instead of releasing
+    /// or extending. Of an idle node: what was known last.
     std::string detail;
     std::optional<std::chrono::milliseconds> remaining{}; ///< until it votes again; ready: for fenced locks
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/error.hpp>
 #include <redlock/export.hpp>
 #include <redlock/node_outcome.hpp>
 
@@ -12,51 +13,87 @@
 
 namespace redlock {
 
-/// A node's connection changed. The views live as long as the call.
+/// A node's connection changed. The views, here and in the other events, live as long as the call.
 struct node_event {
-    std::string_view node; ///< URL without password
-    node_state state;
-    std::string_view detail;
+    std::string_view node;   ///< URL without password
+    node_state state;        ///< what it is now
+    std::string_view detail; ///< why, as in `node_status::detail`, with the time until it votes again
 };
 
-/// An operation waits in its client's queue: others of this client hold the lock or were there before.
+/// An operation waits in its client's queue: others of this client hold the lock or were there before. Said once, when it
+/// begins to wait, and not again when others before it leave.
 struct wait_event {
-    std::string_view resource;
-    std::size_t before; ///< operations that stand before it, at most
-    bool held_here;     ///< by a lease of this client
+    std::string_view resource; ///< the lock's name
+    std::size_t before;        ///< operations that stand before it, at most
+    bool held_here;            ///< by a lease of this client
+};
+
+/// A node answered a vote or an extension, failed to, or was not asked because it may not vote.
+///
+/// A vote is `timed_out` when its time is over. Of an extension without an answer that is said only when the connection is
+/// given up (`health_settings::response_timeout`), once for each that was sent: with a short `ttl` after the loss that it
+/// led to. An answer that comes after its renewal was given up is told when it comes, with a `round_trip` of zero.
+struct vote_event {
+    std::string_view resource; ///< the lock's name
+    std::string_view node;     ///< URL without password
+    bool extension;            ///< of a lease that is held; otherwise a vote of an attempt
+    node_result result;        ///< of an extension: `held_by_other` also where the key is gone
+    std::chrono::nanoseconds
+        round_trip; ///< of those that answered in time; zero otherwise. Counts our own lateness
 };
 
 /// An attempt was decided.
 struct attempt_event {
-    std::string_view resource;
-    boost::system::error_code result; ///< success, `contended`, `no_quorum` or `too_slow`
-    unsigned granted;
-    unsigned nodes;
-    unsigned attempt; ///< 1 for the first of this acquisition
-    std::chrono::nanoseconds took;
+    std::string_view resource;         ///< the lock's name
+    boost::system::error_code result;  ///< success, `contended`, `no_quorum` or `too_slow`
+    unsigned granted;                  ///< votes for us when it was decided
+    unsigned nodes;                    ///< N
+    unsigned attempt;                  ///< 1 for the first of this acquisition
+    std::chrono::nanoseconds took;     ///< from the first vote sent to the verdict
+    std::chrono::nanoseconds validity; ///< left when it was granted, zero otherwise
+};
+
+/// An operation that wanted the lock has ended, with a lease or without; `try_acquire` as well as the waiting ones.
+struct acquire_event {
+    std::string_view resource;        ///< the lock's name
+    boost::system::error_code result; ///< success, an `errc`, or `operation_aborted`
+    unsigned attempts; ///< decided for it; zero where it never had its turn, or was handed the lock
+    std::chrono::nanoseconds waited; ///< from the call to its end
+};
+
+/// A key given up, by a release or as what is left of a lost lease, and a node has not confirmed it: unless the node
+/// comes back before and executes it, the key stays there until it expires by itself.
+struct linger_event {
+    std::string_view resource;          ///< the lock's name
+    std::string_view node;              ///< URL without password
+    std::chrono::nanoseconds remaining; ///< at most
 };
 
 /// Something happened to a lease.
 struct lease_event {
-    /// stalled: not renewed, because the holder does not get on (`lock_options::progress_within`)
-    /// handed_over: it goes on as the lease of another operation of this client, which is then `acquired`
+    /// What can happen.
     enum class kind : std::uint8_t {
-        acquired,
-        renewed,
-        renewal_failed,
-        suspect,
-        lost,
-        released,
-        stalled,
-        handed_over
+        acquired,       ///< granted, or taken over from another operation of this client
+        renewed,        ///< confirmed by a majority; `remaining` is the new validity
+        renewal_failed, ///< not confirmed in time; the old deadline stands, and it is tried again
+        suspect,        ///< the deadline has passed, and the lock tolerates that for the time of its slack
+        lost,           ///< over without having been released
+        released,       ///< given up
+        stalled,        ///< not renewed, because the holder does not get on (`lock_options::progress_within`)
+        handed_over, ///< it goes on as the lease of another operation of this client, which is then `acquired`
+        detached     ///< its keys were left behind, for another process to go on with
     };
-    kind what;
-    std::string_view resource;
-    unsigned votes; ///< nodes known to hold our key
-    unsigned nodes;
+    kind what;                          ///< what happened
+    std::string_view resource;          ///< the lock's name
+    unsigned votes;                     ///< nodes known to hold our key
+    unsigned nodes;                     ///< N
     std::chrono::nanoseconds remaining; ///< validity left
+    std::chrono::nanoseconds spare;     ///< of `renewed`: what was left before; negative after `suspect`
+    std::chrono::nanoseconds held;      ///< since `acquired`
+    loss_cause cause;                   ///< of `lost`
 };
 
+/// Its name in words: "renewal failed".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_event::kind) noexcept;
 
 /// Told of what happens inside a client: derive, override what is of interest, put it into `config::observer`.
@@ -70,10 +107,20 @@ public:
     observer& operator=(observer const&) = delete;
     virtual ~observer();
 
+    /// A connection's state changed.
     virtual void on_node(node_event const&) noexcept {}
+    /// An operation has begun to wait in its client's queue.
     virtual void on_wait(wait_event const&) noexcept {}
+    /// A node answered, failed to, or was not asked.
+    virtual void on_vote(vote_event const&) noexcept {}
+    /// An attempt was decided.
     virtual void on_attempt(attempt_event const&) noexcept {}
+    /// An acquisition has ended.
+    virtual void on_acquire(acquire_event const&) noexcept {}
+    /// A lease began, went on or ended.
     virtual void on_lease(lease_event const&) noexcept {}
+    /// A key may stay where it was released.
+    virtual void on_linger(linger_event const&) noexcept {}
 };
 
 } // namespace redlock

@@ -13,3 +13,6 @@
 #include <redlock/server_error.hpp>
 #include <redlock/version.hpp>
 #include <redlock/with_lock.hpp>
+
+/// Locks that a majority of independent Redis servers grants.
+namespace redlock {}

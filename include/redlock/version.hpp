@@ -1,7 +1,13 @@
 #pragma once
 
+/// \file
+/// The library's version, for the preprocessor.
+
+/// Before 1.0 a minor version may change the interface.
 #define REDLOCK_VERSION_MAJOR 0
+/// New things.
 #define REDLOCK_VERSION_MINOR 1
+/// Mended things.
 #define REDLOCK_VERSION_PATCH 0
 
 /// The version as one number that can be compared: 10000 * major + 100 * minor + patch.

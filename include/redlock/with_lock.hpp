@@ -22,6 +22,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -63,12 +64,12 @@ inline bool aborted(std::exception_ptr const& failure)
 
 /// The body's own exception wins; a loss replaces the abortion it caused; then a failed release.
 inline void settle(guarded_run const& run, std::exception_ptr const& failure,
-                   boost::system::error_code release)
+                   boost::system::error_code release, loss_cause cause)
 {
     if (failure && !(run.loss && aborted(failure)))
         std::rethrow_exception(failure);
     if (run.loss)
-        throw boost::system::system_error(run.loss);
+        throw boost::system::system_error(run.loss, "cause: " + std::string(to_string(cause)));
     if (release)
         throw boost::system::system_error(release);
 }
@@ -105,7 +106,7 @@ boost::asio::awaitable<body_result<Body>> run_guarded(Lock mutex, Body body, std
     co_await asio::this_coro::throw_if_cancelled(false);
     boost::system::error_code released;
     co_await held.release(asio::redirect_error(asio::use_awaitable, released));
-    settle(*run, failure, released);
+    settle(*run, failure, released, held.cause());
     if constexpr (!std::is_void_v<result>)
         co_return std::move(*value);
 }
@@ -173,7 +174,7 @@ struct start_guarded {
 /// the lock is released when it has unwound.
 /// \par Errors
 /// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then, as plain `boost::system::system_error`
-/// without a table: `errc::lease_lost` (`lease::lost` says how to find out why), `errc::shut_down` after
+/// without a table: `errc::lease_lost` (`what()` names the `loss_cause`), `errc::shut_down` after
 /// `client::shutdown`, `errc::no_quorum` from the release.
 /// \par Note
 /// With g++ 12 a temporary lambda with by-value captures inside an awaited call is destroyed twice: capture by

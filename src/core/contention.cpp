@@ -28,7 +28,13 @@ void contention::found_held_until(unsigned node, instant until)
 
 void contention::found_free(unsigned node)
 {
-    rows_[node] = {};
+    rows_[node].taken = false;
+    rows_[node].until.reset();
+}
+
+void contention::votes(unsigned node, bool yes)
+{
+    rows_[node].votes = yes;
 }
 
 void contention::changed(unsigned node)
@@ -42,11 +48,32 @@ void contention::usable(unsigned node, bool yes)
         rows_[node] = {.usable = yes};
 }
 
-bool contention::may_be_free() const
+bool contention::first_is_free() const
 {
     auto const first = meeting_point();
+    return first && !rows_[*first].taken;
+}
+
+/// Where the first does not vote, the next one is asked in its place, and lets nobody through while it is taken.
+bool contention::first_voter_is_free() const
+{
+    for (unsigned step = 0; step != size(); ++step)
+        if (row const& r = rows_[(first_ + step) % size()]; r.usable && r.votes)
+            return !r.taken;
+    return false;
+}
+
+bool contention::may_be_free() const
+{
+    auto const free =
+        std::ranges::count_if(rows_, [](row const& r) { return r.usable && !r.taken && r.votes; });
+    return first_voter_is_free() && free >= majority(size());
+}
+
+bool contention::lacks_votes() const
+{
     auto const free = std::ranges::count_if(rows_, [](row const& r) { return r.usable && !r.taken; });
-    return first && !rows_[*first].taken && free >= majority(size());
+    return first_is_free() && free >= majority(size()) && !may_be_free();
 }
 
 /// With the M-th key that goes, M nodes are free (docs/protocol.md, rule W3).
@@ -55,7 +82,7 @@ std::optional<instant> contention::free_at() const
     unsigned missing = majority(size());
     std::vector<instant> ends;
     for (row const& r : rows_) {
-        if (!r.usable)
+        if (!r.usable || !r.votes)
             continue;
         if (!r.taken)
             missing -= missing == 0 ? 0U : 1U;

@@ -21,6 +21,8 @@ public:
     void found_held(unsigned node);
     void found_held_until(unsigned node, instant until);
     void found_free(unsigned node);
+    /// When it was last asked, did it say yes or no? One that said neither is not free, however it looks.
+    void votes(unsigned node, bool yes);
     /// The key was set, deleted, renewed, or has expired.
     void changed(unsigned node);
     /// Whatever was known of the node, it cannot be asked, or can again.
@@ -28,6 +30,8 @@ public:
 
     /// Could a majority be had now? Not while the first node is taken: somebody got there before, and asks the others.
     [[nodiscard]] bool may_be_free() const;
+    /// Could it, if those voted that last did not? Of them nobody sends word.
+    [[nodiscard]] bool lacks_votes() const;
     /// When the keys of a majority will have expired, if nobody renews them; nothing where that is not known.
     [[nodiscard]] std::optional<instant> free_at() const;
 
@@ -42,8 +46,11 @@ private:
         std::optional<instant> until{}; ///< nothing: not known
         bool taken = false;
         bool usable = true;
+        bool votes = true;
     };
 
+    [[nodiscard]] bool first_is_free() const;
+    [[nodiscard]] bool first_voter_is_free() const;
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(rows_.size()); }
 
     std::vector<row> rows_;

@@ -4,6 +4,7 @@
 #include "core/validity.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace redlock::core {
 
@@ -44,6 +45,20 @@ lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) 
     return next;
 }
 
+/// Any node may hold the key. Nothing is relied on yet, so there is no validity that a late vote of the first holder's
+/// could prolong (rule H5).
+lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, instant now)
+{
+    node_set any;
+    for (unsigned node = 0; node != nodes; ++node)
+        any.insert(node);
+    lease_machine made(terms, nodes, now, any);
+    made.seen_ = made.confirmed_ = {};
+    made.phase_ = lease_phase::suspect;
+    made.unproven_ = true;
+    return made;
+}
+
 void lease_machine::rely_on(instant sent)
 {
     if (hold_left_ != duration::max())
@@ -61,6 +76,13 @@ instant lease_machine::deadline() const
 instant lease_machine::grace_ends() const
 {
     return sent_ + std::min(validity(terms_->ttl + terms_->slack), hold_left_);
+}
+
+/// When it is lost at the latest.
+instant lease_machine::end() const
+{
+    bool const graced = phase_ == lease_phase::suspect && (terms_->tolerate_suspect || !unproven_);
+    return graced ? grace_ends() : deadline();
 }
 
 bool lease_machine::ended(instant now) const
@@ -89,8 +111,8 @@ std::optional<instant> lease_machine::next_due() const
 {
     if (over())
         return std::nullopt;
-    instant const end = (phase_ == lease_phase::suspect ? grace_ends() : deadline()) - notice;
-    return renewal_planned() && !extending_ ? earlier(sent_ + renew_after_, end) : end;
+    instant const last = end() - notice;
+    return renewal_planned() && !extending_ ? earlier(sent_ + renew_after_, last) : last;
 }
 
 /// After the deadline others may have come and gone on that node before our vote was executed there: then its key
@@ -173,14 +195,27 @@ bool lease_machine::counts(instant now) const
                          !applies(rule::extension_within_its_validity);
     bool const unbroken = answers.granted() - round_.repaired.size() >= majority(nodes());
     bool const before_the_end = !reached(deadline(), now) || !applies(rule::repair_before_the_old_deadline);
-    return answers.result() == verdict::won && in_time && (unbroken || before_the_end);
+    return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));
+}
+
+/// A majority can never be had again (rule H6).
+bool lease_machine::refused() const
+{
+    return round_.answers.denied() > nodes() - majority(nodes()) && applies(rule::definite_loss);
+}
+
+lease_machine::loss lease_machine::cause() const
+{
+    if (refused())
+        return loss::refused;
+    auto const longest = terms_->tolerate_suspect ? terms_->ttl + terms_->slack : terms_->ttl;
+    return hold_left_ <= validity(longest) ? loss::hold_ended : loss::expired;
 }
 
 lease_machine::outcome lease_machine::settle(instant now)
 {
     tally const& answers = round_.answers;
-    if (answers.denied() > nodes() - majority(nodes()) &&
-        applies(rule::definite_loss)) { // a majority can never be had again (rule H6)
+    if (refused()) {
         phase_ = lease_phase::lost;
         return outcome::lost;
     }
@@ -194,14 +229,15 @@ lease_machine::outcome lease_machine::settle(instant now)
         return outcome::failed;
     }
     phase_ = lease_phase::held;
+    if (std::exchange(unproven_, false))
+        holders_ = confirmed_;
     rely_on(applies(rule::extension_counts_from_its_sending) ? round_.sent : now);
     return outcome::extended;
 }
 
 void lease_machine::postpone_renewal(instant now)
 {
-    instant const end = phase_ == lease_phase::suspect ? grace_ends() : deadline();
-    renew_after_ = elapsed(sent_, now) + retry_pause(remaining(end, now));
+    renew_after_ = elapsed(sent_, now) + retry_pause(remaining(end(), now));
 }
 
 bool lease_machine::release()

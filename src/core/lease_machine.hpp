@@ -38,6 +38,9 @@ public:
     /// \param terms the next holder's; of the same `ttl` and `slack`
     [[nodiscard]] lease_machine handed_over(lease_terms const& terms, instant now) const;
 
+    /// A lease that was granted elsewhere (rule H9): suspect until a round has found its key on a majority.
+    [[nodiscard]] static lease_machine adopted(lease_terms const& terms, unsigned nodes, instant now);
+
     enum class duty : std::uint8_t { none, renew, tell_suspect, tell_lost };
     /// What has to be done now. Calling it early or often does no harm.
     [[nodiscard]] duty due(instant now);
@@ -62,12 +65,19 @@ public:
     /// True when the lease was still ours to give up.
     bool release();
 
+    enum class loss : std::uint8_t { expired, refused, hold_ended };
+    /// Why it is over, of a lease that is lost.
+    [[nodiscard]] loss cause() const;
+
+    /// Granted here, or confirmed since.
+    [[nodiscard]] bool proven() const { return !unproven_; }
     [[nodiscard]] lease_phase phase() const { return phase_; }
     [[nodiscard]] instant deadline() const;
     [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
     /// Nodes that were found to hold our key when they were last asked.
     [[nodiscard]] unsigned votes() const { return seen_.size(); }
+    [[nodiscard]] bool voted_for_us(unsigned node) const { return seen_.contains(node); }
     [[nodiscard]] unsigned nodes() const { return round_.answers.nodes(); }
 
 private:
@@ -80,6 +90,8 @@ private:
 
     [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
     [[nodiscard]] instant grace_ends() const;
+    [[nodiscard]] bool refused() const;
+    [[nodiscard]] instant end() const;
     [[nodiscard]] bool ended(instant now) const;
     [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
     void note(unsigned node, extension_answer, instant now);
@@ -99,6 +111,7 @@ private:
     node_set confirmed_; ///< by the round that is open
     lease_phase phase_ = lease_phase::held;
     bool extending_ = false;
+    bool unproven_ = false; ///< adopted, and not confirmed yet
 };
 
 } // namespace redlock::core

@@ -46,7 +46,7 @@ void acquisition::begin()
         wait();
         return wanted.enqueue(*this);
     }
-    if (once_ && lock_->options.barging) {
+    if (once_ && lock_->plan->options.barging) {
         own_ = &engine_.new_contender();
         return own_->start(wanted, *this, contender::opening::at_once);
     }
@@ -60,7 +60,9 @@ void acquisition::begin()
 /// after the same pauses.
 void acquisition::wait()
 {
-    retry_policy const& policy = lock_->options.retry;
+    if (once_) // its attempt has as long as the nodes have
+        return;
+    retry_policy const& policy = lock_->plan->options.retry;
     bool const timed = limit_ > core::duration::zero();
     core::instant const end = started_ + limit_;
     if (policy.max_attempts == 0) {
@@ -78,7 +80,7 @@ void acquisition::count_vain_attempt()
 {
     ++attempts_;
     last_cause_ = errc::contended;
-    if (attempts_ < lock_->options.retry.max_attempts)
+    if (attempts_ < lock_->plan->options.retry.max_attempts)
         return wait();
     withdraw();
     fail(errc::contended);
@@ -91,7 +93,7 @@ bool acquisition::out_of_time(core::instant now) const
 
 errc acquisition::after_attempt(errc cause, core::instant now) const
 {
-    unsigned const most = lock_->options.retry.max_attempts;
+    unsigned const most = lock_->plan->options.retry.max_attempts;
     if (once_ || (most != 0 && attempts_ >= most))
         return cause;
     return out_of_time(now) ? errc::timed_out : errc{};
@@ -101,7 +103,7 @@ void acquisition::expire()
 {
     if (phase_ != phase::waiting)
         return;
-    if (lock_->options.retry.max_attempts != 0 &&
+    if (lock_->plan->options.retry.max_attempts != 0 &&
         (limit_ == core::duration::zero() || !out_of_time(engine_.loop().now())))
         return lock_->wanted->served(*this) ? wait() : count_vain_attempt();
     lock_->wanted->hurry(*this); // an attempt is counted as it stands, which ends this
@@ -186,6 +188,7 @@ void acquisition::complete(boost::intrusive_ptr<held_lease> got, std::exception_
 {
     auto handler = std::move(handler_);
     auto const result = result_;
+    tell_end();
     lease granted = got ? lease_access::make(std::move(got)) : lease();
     phase_ = phase::idle;
     own_ = nullptr;
@@ -232,7 +235,14 @@ std::string acquisition::story(std::vector<node_outcome> const& table) const
 void acquisition::tell_waiting(std::size_t position)
 {
     if (observer* const watcher = engine_.watcher())
-        watcher->on_wait({lock_->name, position, lock_->wanted->held_here()});
+        watcher->on_wait({lock_->name(), position, lock_->wanted->held_here()});
+}
+
+void acquisition::tell_end() const
+{
+    if (observer* const watcher = engine_.watcher())
+        watcher->on_acquire(
+            {lock_->name(), result_, attempts_, core::elapsed(started_, engine_.loop().now())});
 }
 
 } // namespace redlock::lock

@@ -70,6 +70,7 @@ public:
     void receive(boost::intrusive_ptr<held_lease>);
     /// It waits behind so many others.
     void tell_waiting(std::size_t position);
+    void tell_end() const;
 
 private:
     enum class phase : std::uint8_t { idle, waiting, received, failed };

@@ -25,7 +25,7 @@ void compensation::send_to(unsigned node)
 void compensation::send(unsigned node, redis::script_form form)
 {
     net::node& n = engine_.at(node);
-    what_.lock->commands.append_release(n.output(), what_.owner.text(), form);
+    redis::append_release(n.output(), what_.lock->key(), what_.owner.text(), form);
     ++outstanding_;
     n.expect(*this, static_cast<std::uint32_t>(form));
 }

@@ -33,7 +33,8 @@ void contender::start(resource& wanted, acquisition& whom, opening how)
     wait_for_others();
 }
 
-/// An attempt goes on for whoever comes next, if that one's keys live as long.
+/// An attempt goes on for whoever comes next, if that one's keys live as long. Otherwise the next one begins a little
+/// later: whole queues leave at once.
 void contender::serve(acquisition& successor)
 {
     whom_ = &successor;
@@ -44,8 +45,9 @@ void contender::serve(acquisition& successor)
     lock_ = successor.lock();
     if (!open || same)
         return;
-    engine_.loop().cancel(*this);
-    connect_or_vote();
+    phase_ = phase::waiting;
+    cause_ = errc::no_quorum;
+    engine_.loop().schedule_after(*this, core::duration::zero());
 }
 
 void contender::stop()
@@ -63,6 +65,9 @@ void contender::hurry()
 
 void contender::nodes_changed()
 {
+    for (unsigned i = 0; i != engine_.size(); ++i) // what a connection's server was to tell ends with it
+        if (engine_.at(i).state() != node_state::ready)
+            listening_.erase(i);
     if (phase_ == phase::connecting)
         return connect_or_vote();
     if (phase_ != phase::waiting)
@@ -72,6 +77,7 @@ void contender::nodes_changed()
     if (cause_ == errc::no_quorum)
         return;
     learn();
+    looks_around_ = true; // where it could not before
     plan();
 }
 
@@ -87,7 +93,7 @@ void contender::expire()
     switch (phase_) {
     case phase::connecting: return vote();
     case phase::voting:
-        if (in_turn_ && !core::reached(attempt_.sent() + lock_->node_timeout, engine_.loop().now()))
+        if (in_turn_ && !core::reached(attempt_.sent() + lock_->plan->node_timeout, engine_.loop().now()))
             return ask_next_in_turn();
         return attempt_timed_out();
     case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
@@ -98,7 +104,7 @@ void contender::expire()
 void contender::won()
 {
     engine_.loop().cancel(*this);
-    if (core::reached(core::deadline(attempt_.sent(), lock_->terms.ttl), engine_.loop().now()))
+    if (core::reached(core::deadline(attempt_.sent(), lock_->plan->terms.ttl), engine_.loop().now()))
         return lose(errc::too_slow);
     phase_ = phase::won;
     engine_.loop().enqueue(static_cast<net::task&>(*this));
@@ -109,7 +115,8 @@ void contender::run()
     if (phase_ != phase::won)
         return;
     core::instant const now = engine_.loop().read_clock();
-    if (core::reached(core::deadline(attempt_.sent(), lock_->terms.ttl), now)) // it was in time when counted
+    // It was in time when counted.
+    if (core::reached(core::deadline(attempt_.sent(), lock_->plan->terms.ttl), now))
         return lose(errc::too_slow);
     engine_.measured(core::elapsed(attempt_.sent(), now));
     tell({});
@@ -133,6 +140,8 @@ void contender::lose(errc cause)
     else if (!std::exchange(outage_, true) || waits_for_quarantine())
         outage_began_ = now;
     bool const goes_on = anybody_left(cause);
+    if (goes_on && cause == errc::contended)
+        note_failures();
     take_back();
     if (!goes_on) {
         wanted_->abandoned(*this);
@@ -141,6 +150,7 @@ void contender::lose(errc cause)
     lock_ = whom_->lock();
     if (cause != errc::contended)
         return wait_for_nodes(cause);
+    offered_turn_ = false; // or somebody took it
     wanted_->refused();
     wait_for_others();
 }
@@ -167,11 +177,12 @@ void contender::take_back()
     rows_.resize(engine_.size());
     core::node_set perhaps = asked_;
     perhaps.erase(refused_);
+    listening_.erase(perhaps); // our own change ends it, and is not told (NOLOOP)
     if (perhaps.size() == 0)
         return;
     // A vote may wait for a connection before it is executed.
-    engine_.compensate(lock_, nonce_, attempt_.sent() + engine_.settings().connect_timeout + lock_->key_ttl,
-                       perhaps);
+    engine_.compensate(lock_, nonce_,
+                       attempt_.sent() + engine_.settings().connect_timeout + lock_->plan->key_ttl, perhaps);
 }
 
 void contender::finish()
@@ -200,9 +211,18 @@ void contender::tell(errc result)
     observer* const watcher = engine_.watcher();
     if (!watcher)
         return;
-    auto const ec = result == errc{} ? boost::system::error_code{} : make_error_code(result);
-    watcher->on_attempt({lock_->name, ec, attempt_.granted(), engine_.size(), whom_->attempts(),
-                         core::elapsed(attempt_.sent(), engine_.loop().now())});
+    bool const granted = result == errc{};
+    auto const ec = granted ? boost::system::error_code{} : make_error_code(result);
+    auto const took = core::elapsed(attempt_.sent(), engine_.loop().now());
+    watcher->on_attempt({lock_->name(), ec, attempt_.granted(), engine_.size(), whom_->attempts(), took,
+                         granted ? core::validity(lock_->plan->options.ttl) - took : core::duration::zero()});
+}
+
+void contender::tell_vote(unsigned node, node_report const& row)
+{
+    std::chrono::microseconds const round_trip{row.round_trip_us};
+    if (observer* const watcher = engine_.watcher(); watcher && row.result != node_result::pending)
+        watcher->on_vote({lock_->name(), engine_.settings().names[node], false, row.result, round_trip});
 }
 
 } // namespace redlock::lock

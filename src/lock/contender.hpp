@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace redlock::lock {
@@ -68,9 +69,11 @@ private:
     void ask_next_in_turn();
     void ask_all();
     [[nodiscard]] core::duration patience() const;
-    [[nodiscard]] core::attempt::step ask(unsigned node);
+    [[nodiscard]] std::string draft_vote();
+    [[nodiscard]] core::attempt::step ask(unsigned node, std::string const& draft);
     [[nodiscard]] bool may_be_asked(unsigned node);
-    void send_vote(unsigned node, redis::script_form);
+    void append_fenced_vote(std::string& out, redis::script_form) const;
+    void send_vote(unsigned node, redis::script_form, std::string const& draft);
     void raise();
     void send_raise(unsigned node, redis::script_form);
     void on_vote(unsigned node, std::uint32_t tag, redis::resp_node const&);
@@ -87,6 +90,7 @@ private:
     void lose(errc cause);
     void take_back();
     void tell(errc result);
+    void tell_vote(unsigned node, node_report const&);
     ///@}
 
     /// \name Between attempts
@@ -99,6 +103,7 @@ private:
     void wait_for_others();
     void meet();
     void learn();
+    void note_failures();
     void plan();
     [[nodiscard]] core::instant next_try();
     void look(unsigned node, bool at_owner);
@@ -124,37 +129,39 @@ private:
     }
     [[nodiscard]] bool current(std::uint32_t t) const { return (t ^ number_ << 3U) < 8; }
 
+    // What every reply touches stands together: at depth, cold memory is what costs most.
     engine& engine_;
-    resource* wanted_ = nullptr;
-    acquisition* whom_ = nullptr;
-    std::shared_ptr<lock_state> lock_;
-    boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
-    std::vector<node_report> rows_;
-    core::attempt attempt_{core::attempt::kind::plain, 0, {}};
-    core::contention contention_;
-    core::node_set asked_;
-    core::node_set refused_;   ///< of them, those that certainly did not execute the vote
-    core::node_set listening_; ///< nodes that will say so when the key changes
-    core::fence proposal_ = 0;
-    nonce nonce_;
-    core::instant outage_began_;
-    core::instant not_before_;
-    core::instant poll_at_;       ///< while nobody tells us
-    core::instant try_anyway_at_; ///< while nobody knows when the keys expire
-    core::instant look_around_at_;
     unsigned outstanding_ = 0;
-    unsigned refusals_ = 0;    ///< in a row, for the back-off
-    unsigned collisions_ = 0;  ///< attempts in a row that others crossed
     std::uint32_t number_ = 0; ///< of the attempt; 29 bits of it go round with the commands
-    std::uint32_t asked_last_ = 0;
     phase phase_ = phase::retired;
-    errc cause_{}; ///< of the wait; contended: for the others
     bool in_turn_ = false;
     bool offered_turn_ = false;
     bool knows_ = false;
     bool looks_around_ = false;
     bool hearing_ = false;
     bool outage_ = false;
+    core::attempt attempt_{core::attempt::kind::plain, 0, {}};
+    std::shared_ptr<lock_state> lock_;
+    std::vector<node_report> rows_;
+    boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
+    core::node_set asked_;
+    core::node_set refused_; ///< of them, those that certainly did not execute the vote
+    resource* wanted_ = nullptr;
+    acquisition* whom_ = nullptr;
+    nonce nonce_;
+    core::fence proposal_ = 0;
+
+    core::contention contention_;
+    core::node_set listening_; ///< nodes that will say so when the key changes
+    core::instant outage_began_;
+    core::instant not_before_;
+    core::instant poll_at_;       ///< while nobody tells us
+    core::instant try_anyway_at_; ///< while nobody knows when the keys expire
+    core::instant look_around_at_;
+    unsigned refusals_ = 0;   ///< in a row, for the back-off
+    unsigned collisions_ = 0; ///< attempts in a row that others crossed
+    std::uint32_t asked_last_ = 0;
+    errc cause_{}; ///< of the wait; contended: for the others
 };
 
 } // namespace redlock::lock

@@ -9,16 +9,17 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
-// One attempt's traffic: votes, and the raises of fenced locks.
+// One attempt's votes.
 namespace redlock::lock {
 
 /// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease. A fenced vote
 /// is not sent ahead of the handshake, which tells whose data it will meet.
 void contender::connect_or_vote()
 {
-    for (unsigned i = 0; i != engine_.size() && (lock_->fenced || engine_.ready() != engine_.size()); ++i)
-        (void)engine_.at(i).usable();
+    if (lock_->plan->fenced || engine_.ready() != engine_.size())
+        engine_.connect();
     if (engine_.ready() >= core::majority(engine_.size()) || engine_.connecting() == 0)
         return vote();
     phase_ = phase::connecting;
@@ -33,10 +34,10 @@ void contender::vote()
     whom_->attempt_began();
     nonce_ = engine_.fresh_nonce();
     asked_ = refused_ = {};
-    if (lock_->fenced)
+    if (lock_->plan->fenced)
         proposal_ = core::proposal(wanted_->highest_fence, wall_clock());
     attempt_ =
-        core::attempt(lock_->fenced ? kind::fenced : kind::plain, engine_.size(), engine_.loop().now());
+        core::attempt(lock_->plan->fenced ? kind::fenced : kind::plain, engine_.size(), engine_.loop().now());
     for (node_report& row : rows_)
         row = {};
     auto const first = in_turn_ ? contention_.meeting_point() : std::nullopt;
@@ -51,7 +52,9 @@ void contender::vote()
 void contender::ask_in_turn(unsigned node)
 {
     asked_last_ = node;
-    auto const step = ask(node);
+    std::string vote = draft_vote();
+    auto const step = ask(node, vote);
+    engine_.give_back(std::move(vote));
     if (step == core::attempt::step::pending && asked_.contains(node))
         return engine_.loop().schedule_after(*this, patience());
     if (step != core::attempt::step::pending)
@@ -62,12 +65,13 @@ void contender::ask_in_turn(unsigned node)
 core::duration contender::patience() const
 {
     return std::min(std::max<core::duration>(2 * engine_.round_trip(), std::chrono::milliseconds{2}),
-                    lock_->node_timeout);
+                    lock_->plan->node_timeout);
 }
 
 /// The first is silent, or cannot be asked.
 void contender::ask_next_in_turn()
 {
+    contention_.votes(asked_last_, false); // not free, until it answers, for whoever is refused by another
     auto const another = contention_.after(asked_last_);
     if (!another || attempt_.has_answered(*another) || asked_.contains(*another))
         return ask_all();
@@ -78,81 +82,57 @@ void contender::ask_all()
 {
     in_turn_ = false;
     auto verdict = core::attempt::step::pending;
+    std::string vote = draft_vote();
     for (unsigned i = 0; i != engine_.size(); ++i)
         if (!asked_.contains(i) && !attempt_.has_answered(i))
-            verdict = std::max(verdict, ask(i));
-    engine_.loop().schedule(*this, attempt_.sent() + lock_->node_timeout);
+            verdict = std::max(verdict, ask(i, vote));
+    engine_.give_back(std::move(vote));
+    engine_.loop().schedule(*this, attempt_.sent() + lock_->plan->node_timeout);
     follow(verdict);
 }
 
-core::attempt::step contender::ask(unsigned node)
+/// A vote is the same for all nodes, but for a fenced one's end.
+std::string contender::draft_vote()
+{
+    std::string vote = engine_.take_draft();
+    if (lock_->plan->fenced)
+        append_fenced_vote(vote, redis::script_form::hash);
+    else
+        lock_->plan->commands.append_vote(vote, lock_->key(), nonce_.text());
+    return vote;
+}
+
+void contender::append_fenced_vote(std::string& out, redis::script_form form) const
+{
+    lock_->plan->fenced->append_vote(out, {lock_->key(), nonce_.text(), proposal_, form});
+}
+
+core::attempt::step contender::ask(unsigned node, std::string const& draft)
 {
     net::node& n = engine_.at(node);
     if (n.usable() && may_be_asked(node)) {
-        send_vote(node, n.form(net::node::script::fenced_vote));
+        send_vote(node, n.form(net::node::script::fenced_vote), draft);
         return core::attempt::step::pending;
     }
     if (rows_[node].result == node_result::pending)
         report_failure(n.last_failure(), rows_[node]);
+    tell_vote(node, rows_[node]);
     return attempt_.voted(node, core::vote::failed);
 }
 
-/// Fenced votes need a node whose data is known, and whole for long enough (rule F6).
-bool contender::may_be_asked(unsigned node)
-{
-    if (!lock_->fenced)
-        return true;
-    node_report& row = rows_[node];
-    marker& its = engine_.marker_of(node);
-    its.require();
-    if (engine_.at(node).state() != node_state::ready) {
-        row.result = node_result::unreachable;
-        row.detail = std::make_shared<std::string const>("still connecting");
-        return false;
-    }
-    auto const left = core::remaining(its.quarantined_until(), engine_.loop().now());
-    if (left <= core::duration::zero())
-        return true;
-    report_stranger(row);
-    row.remaining = std::chrono::ceil<std::chrono::milliseconds>(left);
-    return false;
-}
-
 /// A fenced vote is said again as text where its hash was unknown, and so nothing executed; nothing else is repeated.
-void contender::send_vote(unsigned node, redis::script_form form)
+void contender::send_vote(unsigned node, redis::script_form form, std::string const& draft)
 {
-    std::string& out = engine_.at(node).output();
-    if (lock_->fenced)
-        lock_->fenced->append_vote(out, {nonce_.text(), proposal_, engine_.at(node).incarnation(), form});
+    net::node& n = engine_.at(node);
+    if (form == redis::script_form::text && lock_->plan->fenced)
+        append_fenced_vote(n.output(), form);
     else
-        lock_->commands.append_vote(out, nonce_.text());
+        n.output().append(draft);
+    if (lock_->plan->fenced)
+        redis::fenced_commands::append_marker(n.output(), n.incarnation());
     asked_.insert(node);
     ++outstanding_;
-    engine_.at(node).expect(*this, tag(purpose::vote, form));
-}
-
-void contender::raise()
-{
-    auto verdict = core::attempt::step::pending;
-    for (unsigned i = 0; i != engine_.size(); ++i) {
-        if (!attempt_.to_raise().contains(i))
-            continue;
-        net::node& node = engine_.at(i);
-        if (node.usable())
-            send_raise(i, node.form(net::node::script::fenced_raise));
-        else
-            verdict = std::max(verdict, attempt_.raised(i, core::vote::failed));
-    }
-    engine_.loop().schedule_after(*this, lock_->node_timeout);
-    follow(verdict);
-}
-
-void contender::send_raise(unsigned node, redis::script_form form)
-{
-    lock_->fenced->append_raise(engine_.at(node).output(),
-                                {nonce_.text(), attempt_.token(), engine_.at(node).incarnation(), form});
-    ++outstanding_;
-    engine_.at(node).expect(*this, tag(purpose::raise, form));
+    n.expect(*this, tag(purpose::vote, form));
 }
 
 void contender::on_reply(unsigned node, std::uint32_t t, redis::resp_node const& reply)
@@ -176,6 +156,8 @@ void contender::on_vote(unsigned node, std::uint32_t t, redis::resp_node const& 
     auto const step = read(node, t, reply, row);
     if (row.result == node_result::held_by_other && purpose_of(t) == purpose::vote)
         note_refusal(node, row);
+    if (purpose_of(t) == purpose::vote)
+        tell_vote(node, row);
     if (counted)
         return in_turn_ ? follow_in_turn(node, step) : follow(step);
     if (lease_ && attempt_.holders().contains(node)) // not counted, but known (rule H5)
@@ -186,7 +168,7 @@ void contender::on_vote(unsigned node, std::uint32_t t, redis::resp_node const& 
 void contender::note_refusal(unsigned node, node_report const& row)
 {
     refused_.insert(node);
-    if (lock_->fenced && engine_.at(node).tracks())
+    if (lock_->plan->fenced && engine_.at(node).tracks())
         listening_.insert(node);
     if (!knows_)
         return;
@@ -207,32 +189,19 @@ core::attempt::step contender::read_vote(unsigned node, bool may_repeat, redis::
 {
     auto const took = core::elapsed(attempt_.sent(), engine_.loop().now());
     row.round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
-    if (!lock_->fenced)
+    if (!lock_->plan->fenced)
         return attempt_.voted(node, lock::read_vote(reply, row));
     auto const answer = read_fenced_vote(engine_.at(node), reply, row);
     if (answer.unknown_script && may_repeat) {
-        send_vote(node, redis::script_form::text);
+        send_vote(node, redis::script_form::text, {});
         return core::attempt::step::pending;
     }
-    if (answer.stranger)
+    if (answer.stranger) {
         engine_.marker_of(node).missed();
+        engine_.marker_of(node).explain(row);
+    }
     wanted_->highest_fence = std::max(wanted_->highest_fence, answer.counter);
     return attempt_.voted(node, answer.vote, answer.counter);
-}
-
-core::attempt::step contender::read_raise(unsigned node, bool may_repeat, redis::resp_node const& reply)
-{
-    switch (read_script_answer(engine_.at(node), net::node::script::fenced_raise, reply)) {
-    case script_answer::done: return attempt_.raised(node, core::vote::granted);
-    case script_answer::not_ours: return attempt_.raised(node, core::vote::denied);
-    case script_answer::unknown_script:
-        if (!may_repeat)
-            break;
-        send_raise(node, redis::script_form::text);
-        return core::attempt::step::pending;
-    default: break;
-    }
-    return attempt_.raised(node, core::vote::failed);
 }
 
 void contender::on_failure(unsigned node, std::uint32_t t, net::failure const& why)
@@ -244,6 +213,7 @@ void contender::on_failure(unsigned node, std::uint32_t t, net::failure const& w
             follow(attempt_.raised(node, core::vote::failed));
         } else if (purpose_of(t) == purpose::vote) {
             report_failure(why, rows_[node]);
+            tell_vote(node, rows_[node]);
             auto const step = attempt_.voted(node, core::vote::failed);
             in_turn_ ? follow_in_turn(node, step) : follow(step);
         }
@@ -280,8 +250,10 @@ void contender::follow(core::attempt::step step)
 void contender::attempt_timed_out()
 {
     for (unsigned i = 0; i != engine_.size(); ++i)
-        if (attempt_.awaits(i))
+        if (attempt_.awaits(i)) {
             rows_[i].result = node_result::timed_out;
+            tell_vote(i, rows_[i]);
+        }
     follow(attempt_.time_out());
 }
 

@@ -33,7 +33,7 @@ errc contender::after_attempt(errc cause) const
                            ? whom_->started()
                            : outage_began_;
     bool const patient =
-        whom_->limited() || core::elapsed(began, now) < whom_->lock()->options.retry.outage_patience;
+        whom_->limited() || core::elapsed(began, now) < whom_->lock()->plan->options.retry.outage_patience;
     return patient && !hopeless() ? errc{} : cause;
 }
 
@@ -71,7 +71,7 @@ void contender::wait_for_nodes(errc cause)
     phase_ = phase::waiting;
     cause_ = errc::no_quorum;
     in_turn_ = false;
-    retry_policy const& policy = lock_->options.retry;
+    retry_policy const& policy = lock_->plan->options.retry;
     auto const first = std::max<core::duration>(policy.min_delay, 2 * engine_.round_trip());
     auto const delay = cause == errc::no_quorum
                            ? core::half_jitter(refusals_, first, policy.max_delay, net::random_bits())
@@ -87,7 +87,7 @@ void contender::wait_for_others()
         engine_.hear();
     learn();
     core::instant const now = engine_.loop().now();
-    retry_policy const& policy = lock_->options.retry;
+    retry_policy const& policy = lock_->plan->options.retry;
     core::duration const round_trip = std::max<core::duration>(engine_.round_trip(), core::duration{1});
     poll_at_ =
         now + jitter(refusals_, std::max<core::duration>(policy.min_delay, 2 * round_trip), policy.max_delay);
@@ -126,6 +126,17 @@ void contender::learn()
     }
 }
 
+/// One that neither granted nor refused looks free, and asking it at once again would change nothing.
+void contender::note_failures()
+{
+    learn();
+    for (unsigned i = 0; i != engine_.size(); ++i) {
+        auto const said = rows_[i].result;
+        if (said != node_result::pending)
+            contention_.votes(i, said == node_result::granted || said == node_result::held_by_other);
+    }
+}
+
 /// Are we told when the lock is released?
 bool contender::hears() const
 {
@@ -140,6 +151,8 @@ core::instant contender::next_try()
         at = not_before_;
     else if (auto const free = contention_.free_at(); hears())
         at = free ? *free + settling_time : try_anyway_at_; // a little later more than a majority is free
+    if (contention_.lacks_votes() && core::remaining(at, try_anyway_at_) > core::duration::zero())
+        at = try_anyway_at_;
     return core::remaining(at, not_before_) < core::duration::zero() ? not_before_ : at;
 }
 
@@ -180,12 +193,12 @@ void contender::look(unsigned node, bool at_owner)
     n.track();
     if (n.tracks())
         listening_.insert(node);
-    lock_->commands.append_time_left(n.output());
+    redis::append_time_left(n.output(), lock_->key());
     ++outstanding_;
     n.expect(*this, tag(purpose::time_left, redis::script_form::text));
     if (!at_owner)
         return;
-    lock_->commands.append_owner(n.output());
+    redis::append_owner(n.output(), lock_->key());
     ++outstanding_;
     n.expect(*this, tag(purpose::owner, redis::script_form::text));
 }
@@ -206,14 +219,14 @@ void contender::believe(unsigned node, sighting const& seen)
         contention_.found_held(node);
     if (seen.left)
         contention_.found_held_until(node, engine_.loop().now() +
-                                               std::min<core::duration>(*seen.left, lock_->key_ttl));
+                                               std::min<core::duration>(*seen.left, lock_->plan->key_ttl));
 }
 
 void contender::key_changed(unsigned node)
 {
+    listening_.erase(node);
     if (!knows_)
         return;
-    listening_.erase(node);
     contention_.changed(node);
     if (phase_ == phase::waiting && cause_ == errc::contended)
         plan();

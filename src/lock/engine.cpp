@@ -43,8 +43,8 @@ std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const
 
 engine::engine(net::any_io_executor executor, client_settings settings)
     : settings_(std::move(settings)), loop_(executor, &read_clocks), lease_blocks_(sizeof(held_lease)),
-      debts_(settings_.peers.size()), admissions_(settings_), table_(settings_.names),
-      states_(settings_.peers.size(), node_state::idle)
+      resources_(settings_.key_prefix), debts_(settings_.peers.size()), admissions_(settings_),
+      table_(settings_.names), states_(settings_.peers.size(), node_state::idle)
 {
     for (unsigned i = 0; i != settings_.peers.size(); ++i) {
         nodes_.push_back(std::make_unique<net::node>(loop_, static_cast<net::node_listener&>(*this), i,
@@ -193,8 +193,19 @@ void engine::on_node_changed(unsigned node)
     if (connected)
         pay_debts(node);
     if (connected || now == node_state::down)
-        for (std::size_t i = 0; i != contenders_.size(); ++i)
-            contenders_[i]->nodes_changed();
+        tell_contenders();
+}
+
+void engine::connect()
+{
+    for (auto const& node : nodes_)
+        (void)node->usable();
+}
+
+void engine::tell_contenders()
+{
+    for (std::size_t i = 0; i != contenders_.size(); ++i) // NOLINT(modernize-loop-convert): there may be more
+        contenders_[i]->nodes_changed();
 }
 
 void engine::on_key_changed(unsigned node, std::optional<std::string_view> key)
@@ -209,8 +220,7 @@ void engine::on_key_changed(unsigned node, std::optional<std::string_view> key)
 void engine::on_tracking_refused(unsigned node, redis::resp_node const& why)
 {
     table_.remark(node, "CLIENT TRACKING", why.text);
-    for (std::size_t i = 0; i != contenders_.size(); ++i)
-        contenders_[i]->nodes_changed();
+    tell_contenders();
 }
 
 /// Into the table, and to the observer what is news: what cannot be checked on a node is said once.
@@ -219,8 +229,10 @@ void engine::tell_node(unsigned node, bool news)
     node_state const now = states_[node];
     net::failure why = nodes_[node]->last_failure();
     bool mention = now != node_state::ready;
-    if (!mention && (why.detail = admissions_.blind_spot(*nodes_[node])).size() != 0)
-        mention = admissions_.first_mention(node);
+    if (!mention) {
+        why.detail = admissions_.blind_spot(*nodes_[node]);
+        mention = !why.detail.empty() && admissions_.first_mention(node);
+    }
     table_.enter(node, now, why);
     observer* const o = watcher();
     if (!o || !news)
@@ -255,6 +267,8 @@ void engine::owe(unsigned node, debt what)
 {
     if (closed_ || core::reached(what.expires, loop_.now()))
         return;
+    if (observer* const o = watcher())
+        o->on_linger({what.lock->name(), settings_.names[node], core::remaining(what.expires, loop_.now())});
     auto& owed = debts_[node];
     while (!owed.empty() && (owed.size() >= max_debts || core::reached(owed.front().expires, loop_.now())))
         owed.pop_front();

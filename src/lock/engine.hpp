@@ -7,6 +7,7 @@
 #include "lock/configuration.hpp"
 #include "lock/contender.hpp"
 #include "lock/held_lease.hpp"
+#include "lock/lock_plan.hpp"
 #include "lock/marker.hpp"
 #include "lock/node_table.hpp"
 #include "lock/nonce_source.hpp"
@@ -22,6 +23,8 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::lock {
@@ -46,6 +49,7 @@ public:
     void expect_keys(core::duration ttl, core::duration slack) { admissions_.expect_keys(ttl, slack); }
     [[nodiscard]] block_cache& lease_blocks() { return lease_blocks_; }
     [[nodiscard]] lock::resources& resources() { return resources_; }
+    [[nodiscard]] lock_plans& plans() { return plans_; }
 
     /// Runs `work(engine&)` here if this is the executor, there otherwise.
     template <class Work>
@@ -71,6 +75,8 @@ public:
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
     [[nodiscard]] core::node_set all_nodes() const;
     [[nodiscard]] net::node& at(unsigned node) { return *nodes_[node]; }
+    /// Begins to connect to the nodes that are not connected.
+    void connect();
     [[nodiscard]] lock::marker& marker_of(unsigned node) { return *markers_[node]; }
     [[nodiscard]] core::marker_trust marker_trust(unsigned node) const
     {
@@ -80,6 +86,13 @@ public:
     [[nodiscard]] unsigned ready() const { return ready_; }
     [[nodiscard]] unsigned connecting() const { return connecting_; }
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
+    /// Room for a command that goes to several nodes, to be given back: its memory is kept.
+    [[nodiscard]] std::string take_draft() { return std::exchange(draft_, {}); }
+    void give_back(std::string draft)
+    {
+        draft_ = std::move(draft);
+        draft_.clear();
+    }
     /// What a node answered to a script instead of doing it, for `nodes()`: no other table has a place for it.
     void remark(unsigned node, std::string_view script, redis::resp_node const& reply);
     /// Fenced locks may not rely on the node until then.
@@ -131,6 +144,7 @@ private:
     std::optional<net::failure> objection(unsigned node) override;
     std::optional<net::failure> clock_objection(unsigned node) override;
     void tell_node(unsigned node, bool news);
+    void tell_contenders();
     void pay_debts(unsigned node);
     void watch();
     void end_everything();
@@ -141,8 +155,10 @@ private:
     client_settings const settings_;
     net::loop loop_;
     nonce_source nonces_;
+    std::string draft_;
     block_cache lease_blocks_;
     lock::resources resources_;
+    lock_plans plans_;
     std::vector<std::unique_ptr<net::node>> nodes_;
     std::vector<std::unique_ptr<marker>> markers_;
     std::vector<std::deque<debt>> debts_;

@@ -111,6 +111,18 @@ std::string_view to_string(lease_state state) noexcept
     return "unknown";
 }
 
+std::string_view to_string(loss_cause cause) noexcept
+{
+    switch (cause) {
+    case loss_cause::none: return "none";
+    case loss_cause::expired: return "expired";
+    case loss_cause::refused: return "refused";
+    case loss_cause::stalled: return "stalled";
+    case loss_cause::max_hold: return "max_hold";
+    }
+    return "unknown";
+}
+
 std::string_view to_string(lease_event::kind what) noexcept
 {
     switch (what) {
@@ -122,6 +134,7 @@ std::string_view to_string(lease_event::kind what) noexcept
     case lease_event::kind::lost: return "lost";
     case lease_event::kind::released: return "released";
     case lease_event::kind::handed_over: return "handed over";
+    case lease_event::kind::detached: return "detached";
     }
     return "unknown";
 }

@@ -18,12 +18,23 @@ namespace {
 /// Most leases are over by then. Of the others it is worth a question to each node to hear at once when a key goes.
 constexpr core::duration before_watching = std::chrono::milliseconds{100};
 
+node_result result_of(script_answer answer)
+{
+    switch (answer) {
+    case script_answer::done:
+    case script_answer::repaired: return node_result::granted;
+    case script_answer::not_ours: return node_result::held_by_other;
+    case script_answer::stranger: return node_result::quarantined;
+    default: return node_result::refused;
+    }
+}
+
 } // namespace
 
 held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, core::attempt const& won,
                        unsigned attempts, core::duration waited)
-    : lock_(std::move(lock)), machine_(lock_->terms, won.nodes(), won.sent(), won.holders()),
-      progressed_(won.sent().boot.count()), waited_(waited), fence_(lock_->fenced ? won.token() : 0),
+    : lock_(std::move(lock)), machine_(lock_->plan->terms, won.nodes(), won.sent(), won.holders()),
+      progressed_(won.sent().boot.count()), waited_(waited), fence_(lock_->plan->fenced ? won.token() : 0),
       attempts_(attempts), nonce_(owner)
 {
     publish(lease_state::held);
@@ -32,7 +43,7 @@ held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, cor
 held_lease::held_lease(std::shared_ptr<lock_state> lock, held_lease const& before, unsigned attempts,
                        core::duration waited)
     : lock_(std::move(lock)),
-      machine_(before.machine_.handed_over(lock_->terms, before.client().loop().now())),
+      machine_(before.machine_.handed_over(lock_->plan->terms, before.client().loop().now())),
       progressed_(before.client().loop().now().boot.count()), waited_(waited), fence_(before.fence_),
       attempts_(attempts), handovers_(static_cast<std::uint16_t>(before.handovers_ + 1)),
       nonce_(before.nonce_)
@@ -46,7 +57,7 @@ boost::intrusive_ptr<held_lease> new_held_lease(engine& owner, std::shared_ptr<l
 {
     static_assert(sizeof(held_lease) <= 312 + redis::nonce_length);
     void* const block = owner.lease_blocks().take();
-    boost::intrusive_ptr<held_lease> const made(::new (block) held_lease(lock, n, won, attempts, waited));
+    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
     return made;
 }
@@ -64,7 +75,7 @@ void intrusive_ptr_release(held_lease* held) noexcept
         held->forsake();
     auto const lock = std::move(held->lock_); // keeps the client, and with it the memory
     held->~held_lease();
-    lock->client->lease_blocks().give(held);
+    lock->client().lease_blocks().give(held);
 }
 
 /// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.
@@ -84,7 +95,7 @@ lease_state held_lease::state() const
     bool const overdue = s == lease_state::held && remaining() == core::duration::zero();
     if (!overdue)
         return s;
-    return lock_->terms.tolerate_suspect ? lease_state::suspect : lease_state::lost;
+    return lock_->plan->terms.tolerate_suspect ? lease_state::suspect : lease_state::lost;
 }
 
 void held_lease::publish(lease_state s)
@@ -111,7 +122,7 @@ void held_lease::begin()
 
 void held_lease::late_grant(unsigned node)
 {
-    machine_.late_grant(node, client().loop().read_clock());
+    machine_.late_grant(node, client().loop().now()); // read after the reply's bytes had come
     publish_votes();
 }
 
@@ -123,7 +134,7 @@ void held_lease::schedule()
     if (wants_watch() && began_ + before_watching < due->boot)
         due = client().loop().now() + (began_ + before_watching - client().loop().now().boot);
     if (machine_.extending()) {
-        core::instant const patience = machine_.extension_sent() + lock_->node_timeout;
+        core::instant const patience = machine_.extension_sent() + lock_->plan->node_timeout;
         if (core::remaining(patience, *due) < core::duration::zero())
             due = patience;
     }
@@ -134,8 +145,10 @@ void held_lease::expire()
 {
     if (releasing_)
         return finish_release();
+    if (!machine_.extending() && !extending_.empty()) // of an adopted lease
+        return start_extension();
     core::instant const now = client().loop().now();
-    if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->node_timeout, now))
+    if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->plan->node_timeout, now))
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();
@@ -157,7 +170,7 @@ void held_lease::renew()
 {
     core::instant const now = client().loop().now();
     core::duration const silence = now.boot - core::duration{progressed_.load(std::memory_order_relaxed)};
-    bool const stalled = silence > lock_->terms.progress_within;
+    bool const stalled = silence > lock_->plan->terms.progress_within;
     bool const news = stalled && !stalled_;
     stalled_ = stalled;
     if (!stalled)
@@ -170,6 +183,7 @@ void held_lease::renew()
 
 void held_lease::extend(waiter& w)
 {
+    take_up();
     switch (machine_.phase()) {
     case core::lease_phase::lost: return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
     case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
@@ -182,6 +196,8 @@ void held_lease::extend(waiter& w)
 
 void held_lease::start_extension()
 {
+    if (!machine_.proven() && waits_for_nodes())
+        return;
     ++round_;
     machine_.extension_started(client().loop().now());
     publish_votes();
@@ -189,8 +205,10 @@ void held_lease::start_extension()
         net::node& node = client().at(i);
         if (node.usable())
             extend_on(i);
-        else
+        else {
+            tell_answer(i, node_result::unreachable);
             answer_extension(i, core::extension_answer::failed);
+        }
     }
     if (machine_.extending())
         schedule();
@@ -198,32 +216,48 @@ void held_lease::start_extension()
 
 void held_lease::extend_on(unsigned node)
 {
-    if (lock_->fenced)
+    if (lock_->plan->fenced)
         client().marker_of(node).require(); // where it was missed, it is asked for again
-    if (lock_->fenced && client().at(node).state() != node_state::ready)
+    if (lock_->plan->fenced && client().at(node).state() != node_state::ready)
         return answer_extension(node, core::extension_answer::failed);
-    ask(node, purpose::extension, client().at(node).form(extension_script()));
+    // What adopts is asked once: it is always said as text.
+    ask(node, purpose::extension,
+        machine_.proven() ? client().at(node).form(extension_script()) : redis::script_form::text);
 }
 
 void held_lease::ask(unsigned node, purpose p, redis::script_form form)
 {
     net::node& n = client().at(node);
     if (p == purpose::watch)
-        lock_->commands.append_owner(n.output());
+        redis::append_owner(n.output(), lock_->key());
     else if (p == purpose::release)
-        lock_->commands.append_release(n.output(), nonce_.text(), form);
-    else if (lock_->fenced)
-        lock_->fenced->append_extend(n.output(), {nonce_.text(), fence_, n.incarnation(), form});
+        redis::append_release(n.output(), lock_->key(), nonce_.text(), form);
+    else if (lock_->plan->fenced)
+        append_fenced_extension(n, form);
     else
-        lock_->commands.append_extend(n.output(), nonce_.text(), form);
+        lock_->plan->commands.append_extend(n.output(), lock_->key(), nonce_.text(), form);
+    expect(node, p, form);
+}
+
+void held_lease::append_fenced_extension(net::node& node, redis::script_form form) const
+{
+    redis::fenced_commands const& commands = *lock_->plan->fenced;
+    redis::fenced_commands::call const call{lock_->key(), nonce_.text(), fence_, form};
+    machine_.proven() ? commands.append_extend(node.output(), call)
+                      : commands.append_adopt(node.output(), call);
+    redis::fenced_commands::append_marker(node.output(), node.incarnation());
+}
+
+void held_lease::expect(unsigned node, purpose p, redis::script_form form)
+{
     if (outstanding_++ == 0)
         intrusive_ptr_add_ref(this);
-    n.expect(*this, tag(p) | (form == redis::script_form::text ? as_text : 0));
+    client().at(node).expect(*this, tag(p) | (form == redis::script_form::text ? as_text : 0));
 }
 
 net::node::script held_lease::extension_script() const
 {
-    return lock_->fenced ? net::node::script::fenced_extend : net::node::script::extend;
+    return lock_->plan->fenced ? net::node::script::fenced_extend : net::node::script::extend;
 }
 
 /// All replies on their way share one reference; the last one gives it back when it has been dealt with.
@@ -244,7 +278,7 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
     arrival const guard(*this);
     auto const p = purpose_of(t);
     if (p == purpose::watch)
-        return on_watch(node, reply);
+        return on_watch(reply);
     auto const script = p == purpose::extension ? extension_script() : net::node::script::release;
     script_answer const answer = read_script_answer(client().at(node), script, reply);
     bool const wanted = p == purpose::release || current(t, p);
@@ -254,6 +288,10 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
         client().marker_of(node).missed();
     if (answer == script_answer::error)
         client().remark(node, p == purpose::extension ? "extend" : "release", reply);
+    if (p == purpose::extension)
+        tell_answer(node, result_of(answer),
+                    current(t, p) ? core::elapsed(machine_.extension_sent(), client().loop().now())
+                                  : core::duration::zero());
     if (p == purpose::release)
         return answer_release(answer == script_answer::done || answer == script_answer::not_ours,
                               answer == script_answer::done);
@@ -264,9 +302,14 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
                                                                    : core::extension_answer::failed);
 }
 
-void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const&)
+void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& why)
 {
     arrival const guard(*this);
+    if (purpose_of(t) == purpose::extension) {
+        node_report row;
+        report_failure(why, row);
+        tell_answer(node, row.result);
+    }
     if (purpose_of(t) == purpose::release) {
         client().owe(node, {lock_, nonce_, expires()});
         answer_release(false, false);
@@ -296,13 +339,16 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     using result = core::lease_machine::outcome;
     switch (outcome) {
     case result::pending: return publish_votes();
-    case result::extended:
+    case result::extended: {
+        core::duration const spare =
+            core::duration{deadline_boot_.load(std::memory_order_relaxed)} - client().loop().now().boot;
         publish(lease_state::held);
-        tell(event::renewed);
+        tell(event::renewed, spare);
         finish_all(extending_, {});
         if (std::exchange(changed_, false))
             machine_.postpone_renewal(client().loop().now()); // not at a third of the TTL, but soon
         return schedule();
+    }
     case result::failed:
         publish(state_.load(std::memory_order_relaxed));
         tell(event::renewal_failed);
@@ -312,10 +358,17 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     }
 }
 
-void held_lease::tell(event what)
+void held_lease::tell(event what, core::duration spare)
 {
     if (observer* const watcher = client().watcher())
-        watcher->on_lease({what, lock_->name, machine_.votes(), machine_.nodes(), remaining()});
+        watcher->on_lease({what, lock_->name(), machine_.votes(), machine_.nodes(), remaining(), spare,
+                           client().loop().now().boot - began_, cause()});
+}
+
+void held_lease::tell_answer(unsigned node, node_result result, core::duration round_trip)
+{
+    if (observer* const watcher = client().watcher())
+        watcher->on_vote({lock_->name(), client().settings().names[node], true, result, round_trip});
 }
 
 } // namespace redlock::lock

@@ -35,6 +35,8 @@ public:
     /// The next in a row of holders who pass the lock on.
     held_lease(std::shared_ptr<lock_state>, held_lease const& before, unsigned attempts,
                core::duration waited);
+    /// Granted to another client, and begun here by the first operation on it. Any thread.
+    held_lease(std::shared_ptr<lock_state>, nonce const&, std::uint64_t fencing_token);
 
     /// \name Observers, for any thread
     ///@{
@@ -45,6 +47,7 @@ public:
         return state_.load(std::memory_order_acquire) == lease_state::released;
     }
     [[nodiscard]] lease_state state() const;
+    [[nodiscard]] loss_cause cause() const { return cause_.load(std::memory_order_acquire); }
     [[nodiscard]] unsigned votes() const { return votes_.load(std::memory_order_relaxed); }
     [[nodiscard]] lock_state const& lock() const { return *lock_; }
     [[nodiscard]] nonce const& owner() const { return nonce_; }
@@ -58,7 +61,7 @@ public:
     ///@}
 
     /// The engine, for any thread: it outlives the lease.
-    [[nodiscard]] engine& client() const { return *lock_->client; }
+    [[nodiscard]] engine& client() const { return lock_->client(); }
 
     void begin();
     void late_grant(unsigned node);
@@ -76,6 +79,8 @@ public:
     void release(waiter&);
     /// The handle is gone: as a release that nobody waits for.
     void abandon();
+    /// Over for its holder, but its keys stay.
+    void detach();
     /// The client is being shut down: released, and its end told with that reason.
     void shut_down();
     /// Its context is being destroyed: it is lost, and nobody is told.
@@ -86,6 +91,9 @@ public:
 
 private:
     struct arrival;
+
+    void take_up();
+    [[nodiscard]] bool waits_for_nodes();
     enum class purpose : std::uint8_t { extension, release, watch };
     using event = lease_event::kind;
 
@@ -105,20 +113,25 @@ private:
     void start_watching();
     void stop_watching();
     [[nodiscard]] bool wants_watch() const;
-    void on_watch(unsigned node, redis::resp_node const&);
+    void on_watch(redis::resp_node const&);
+    void ask_whose();
     void answer_release(bool answered, bool ours);
     void finish_release();
     void take_back();
     void look_at_clock();
     void lose();
+    [[nodiscard]] loss_cause find_cause() const;
     void end(errc reason);
 
     void ask(unsigned node, purpose, redis::script_form);
+    void append_fenced_extension(net::node&, redis::script_form) const;
+    void expect(unsigned node, purpose, redis::script_form);
     void schedule();
     void publish(lease_state);
     void publish_votes();
     [[nodiscard]] net::node::script extension_script() const;
-    void tell(event);
+    void tell(event, core::duration spare = {});
+    void tell_answer(unsigned node, node_result, core::duration round_trip = {});
     [[nodiscard]] core::instant expires() const;
     /// The lowest bit of a tag; the rest is the round and the purpose.
     static constexpr std::uint32_t as_text = 1;
@@ -154,11 +167,15 @@ private:
     bool stalled_ = false;
     bool watching_ = false;
     bool changed_ = false; ///< a key, while an extension was under way
+    bool adopted_ = false; ///< and not begun yet
     std::atomic<std::uint8_t> votes_;
     std::atomic<lease_state> state_{lease_state::held};
+    std::atomic<loss_cause> cause_{loss_cause::none};
     nonce const nonce_;
 };
 
+[[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const&, nonce const&,
+                                                           std::uint64_t fencing_token);
 [[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(engine&, std::shared_ptr<lock_state> const&,
                                                               nonce const&, core::attempt const& won,
                                                               unsigned attempts, core::duration waited);

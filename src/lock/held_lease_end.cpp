@@ -11,6 +11,7 @@ namespace redlock::lock {
 
 void held_lease::await_end(waiter& w)
 {
+    take_up();
     switch (machine_.phase()) {
     case core::lease_phase::lost: return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
     case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
@@ -18,8 +19,20 @@ void held_lease::await_end(waiter& w)
     }
 }
 
+loss_cause held_lease::find_cause() const
+{
+    using loss = core::lease_machine::loss;
+    switch (machine_.cause()) {
+    case loss::refused: return loss_cause::refused;
+    case loss::hold_ended: return loss_cause::max_hold;
+    case loss::expired: break;
+    }
+    return stalled_ ? loss_cause::stalled : loss_cause::expired;
+}
+
 void held_lease::lose()
 {
+    cause_.store(find_cause(), std::memory_order_release);
     publish(lease_state::lost);
     tell(event::lost);
     end(errc::lease_lost);
@@ -43,6 +56,7 @@ void held_lease::look_at_clock()
 
 void held_lease::release(waiter& w)
 {
+    take_up();
     look_at_clock();
     switch (machine_.phase()) {
     case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
@@ -62,6 +76,7 @@ void held_lease::release(waiter& w)
 
 void held_lease::abandon()
 {
+    take_up();
     look_at_clock();
     if (machine_.phase() == core::lease_phase::lost) {
         take_back();
@@ -78,6 +93,7 @@ void held_lease::shut_down()
 {
     give_up(errc::shut_down);
     start_release();
+    vacate(); // words of keys come until the connections end
 }
 
 void held_lease::forsake()
@@ -91,10 +107,10 @@ void held_lease::forsake()
 
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
-    if (!same_terms(*lock_, heir) || !heir.options.renew || machine_.phase() != core::lease_phase::held ||
-        client().closing())
+    if (!same_terms(*lock_, heir) || !heir.plan->options.renew ||
+        machine_.phase() != core::lease_phase::held || client().closing())
         return false;
-    auto const needed = heir.options.handover.min_validity.value_or(heir.options.ttl / 2);
+    auto const needed = heir.plan->options.handover.min_validity.value_or(heir.plan->options.ttl / 2);
     bool const token_left = fence_ == 0 || handovers_ < core::max_hand_offs;
     return token_left && remaining() >= needed;
 }
@@ -103,7 +119,7 @@ boost::intrusive_ptr<held_lease> held_lease::pass_to(std::shared_ptr<lock_state>
                                                      core::duration waited, unsigned attempts)
 {
     void* const block = client().lease_blocks().take();
-    boost::intrusive_ptr<held_lease> const made(::new (block) held_lease(heir, *this, attempts, waited));
+    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(heir, *this, attempts, waited));
     machine_.release();
     publish(lease_state::released);
     tell(event::handed_over);
@@ -134,7 +150,7 @@ void held_lease::take_back()
 
 core::instant held_lease::expires() const
 {
-    return client().loop().now() + lock_->key_ttl;
+    return client().loop().now() + lock_->plan->key_ttl;
 }
 
 // Release: behind everything sent before on each connection, so no renewal comes after it
@@ -144,16 +160,25 @@ void held_lease::start_release()
     releasing_ = true;
     client().release_began();
     release_missing_ = static_cast<std::uint8_t>(client().size());
-    client().loop().schedule_after(*this, lock_->node_timeout);
+    client().loop().schedule_after(*this, lock_->plan->node_timeout);
+    std::string by_hash = client().take_draft();
+    redis::append_release(by_hash, lock_->key(), nonce_.text(), redis::script_form::hash);
     for (unsigned i = 0; i != client().size(); ++i) {
         net::node& node = client().at(i);
         if (node.reachable()) {
-            ask(i, purpose::release, node.form(net::node::script::release));
+            auto const form = node.form(net::node::script::release);
+            if (form == redis::script_form::text) {
+                ask(i, purpose::release, form);
+            } else {
+                node.output().append(by_hash);
+                expect(i, purpose::release, form);
+            }
         } else {
             client().owe(i, {lock_, nonce_, expires()});
             answer_release(false, false);
         }
     }
+    client().give_back(std::move(by_hash));
 }
 
 void held_lease::answer_release(bool answered, bool ours)

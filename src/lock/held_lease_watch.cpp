@@ -9,7 +9,7 @@ namespace redlock::lock {
 
 bool held_lease::wants_watch() const
 {
-    return !watching_ && lock_->options.renew && machine_.phase() == core::lease_phase::held;
+    return !watching_ && lock_->plan->options.renew && machine_.phase() == core::lease_phase::held;
 }
 
 void held_lease::start_watching()
@@ -32,15 +32,22 @@ void held_lease::stop_watching()
         client().stop_hearing();
 }
 
-void held_lease::on_watch(unsigned node, redis::resp_node const& reply)
+void held_lease::on_watch(redis::resp_node const& reply)
 {
     bool const ours = reply.type == redis::resp_type::bulk_string && reply.text == nonce_.text();
     if (!ours && !redis::is_error(reply.type))
-        key_changed(node);
+        ask_whose();
+}
+
+/// Where the key was not ours before, rivals come and go: each extension would wake them, and each of them us.
+void held_lease::key_changed(unsigned node)
+{
+    if (machine_.voted_for_us(node))
+        ask_whose();
 }
 
 /// Not what a node says of it counts, but an extension, which every node answers (rule W6).
-void held_lease::key_changed(unsigned)
+void held_lease::ask_whose()
 {
     if (!watching_ || machine_.phase() != core::lease_phase::held)
         return;

@@ -36,6 +36,12 @@ void lease::abandon() noexcept
     }
 }
 
+void lease::detach()
+{
+    if (held_)
+        held_->client().on_executor([held = held_](lock::engine&) { held->detach(); });
+}
+
 lease::executor_type lease::get_executor() const noexcept
 {
     return held_ ? held_->client().executor() : executor_type(boost::asio::system_executor());
@@ -63,12 +69,17 @@ lease_state lease::state() const noexcept
 
 std::string_view lease::resource() const noexcept
 {
-    return held_ ? std::string_view(held_->lock().name) : std::string_view();
+    return held_ ? std::string_view(held_->lock().name()) : std::string_view();
 }
 
 std::string_view lease::nonce() const noexcept
 {
     return held_ ? held_->owner().text() : std::string_view();
+}
+
+loss_cause lease::cause() const noexcept
+{
+    return held_ ? held_->cause() : loss_cause::none;
 }
 
 unsigned lease::votes() const noexcept

@@ -1,6 +1,5 @@
 #include "lock/lock_state.hpp"
 
-#include "core/validity.hpp"
 #include "lock/engine.hpp"
 #include "lock/resource.hpp"
 #include "redis/server_words.hpp"
@@ -12,55 +11,31 @@
 
 namespace redlock::lock {
 
-namespace {
+lock_state::lock_state(std::shared_ptr<engine> const& owner, std::string its_name,
+                       lock_options const& options, lock_kind kind)
+    : plan(owner->plans().get(owner, options, kind)), wanted(owner->resources().at(std::move(its_name)))
+{}
 
-core::lease_terms terms_of(lock_options const& options, lock_kind kind)
+std::string const& lock_state::name() const
 {
-    core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};
-    terms.renew = options.renew;
-    terms.tolerate_suspect = options.tolerate_suspect;
-    terms.fenced = kind == lock_kind::fenced;
-    if (options.progress_within)
-        terms.progress_within = *options.progress_within;
-    if (options.max_hold)
-        terms.max_hold = *options.max_hold;
-    return terms;
+    return wanted->name();
 }
 
-std::unique_ptr<redis::fenced_commands> fence_of(std::string const& key, std::chrono::milliseconds key_ttl,
-                                                 lock_options const& options, client_settings const& client)
+redis::lock_key lock_state::key() const
 {
-    std::string const fence = redis::name_beside(key, redis::fence_suffix);
-    std::string const marker = redis::name_beside(client.key_prefix, redis::marker_name);
-    return std::make_unique<redis::fenced_commands>(redis::fenced_keys{key, fence, marker}, key_ttl,
-                                                    fence_ttl_of(options));
-}
-
-} // namespace
-
-lock_state::lock_state(std::shared_ptr<engine> owner, std::string its_name, lock_options const& its_options,
-                       lock_kind kind)
-    : client(std::move(owner)), name(std::move(its_name)), options(its_options),
-      terms(terms_of(its_options, kind)), node_timeout(node_timeout_of(its_options, client->settings())),
-      key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
-      commands(client->settings().key_prefix + name, key_ttl),
-      fenced(kind == lock_kind::fenced
-                 ? fence_of(client->settings().key_prefix + name, key_ttl, its_options, client->settings())
-                 : nullptr),
-      tenure{its_options.handover.batch, its_options.handover.period},
-      wanted(client->resources().at(client->settings().key_prefix + name))
-{
-    client->expect_keys(key_ttl, terms.slack);
+    return wanted->key();
 }
 
 std::vector<node_outcome> lock_state::last_attempt() const
 {
-    return to_table(wanted->last_attempt(), client->settings().names);
+    return wanted->last_attempt(client().settings().names);
 }
 
 bool same_terms(lock_state const& a, lock_state const& b)
 {
-    return &a == &b || (a.key_ttl == b.key_ttl && a.options.ttl == b.options.ttl && !a.fenced == !b.fenced);
+    return a.plan == b.plan ||
+           (a.plan->key_ttl == b.plan->key_ttl && a.plan->options.ttl == b.plan->options.ttl &&
+            !a.plan->fenced == !b.plan->fenced);
 }
 
 namespace {

@@ -1,14 +1,9 @@
 #pragma once
 
-#include "core/fencing.hpp"
-#include "core/lease_machine.hpp"
-#include "core/tenure.hpp"
+#include "lock/lock_plan.hpp"
 #include "redis/command.hpp"
-#include <redlock/lock_options.hpp>
 #include <redlock/node_outcome.hpp>
 
-#include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,23 +13,17 @@ namespace redlock::lock {
 class engine;
 class resource;
 
-enum class lock_kind : std::uint8_t { plain, fenced };
-
 /// What all copies of a mutex, its acquisitions and its leases share. Constant.
 struct lock_state {
-    lock_state(std::shared_ptr<engine> owner, std::string name, lock_options const& options, lock_kind);
+    lock_state(std::shared_ptr<engine> const& owner, std::string name, lock_options const& options,
+               lock_kind);
 
-    std::shared_ptr<engine> const client;
-    std::string const name;
-    lock_options const options;
-    core::lease_terms const terms;
-    core::duration const node_timeout;
-    std::chrono::milliseconds const key_ttl;
-    redis::lock_commands const commands;
-    std::unique_ptr<redis::fenced_commands> const fenced; ///< null: a plain lock
-    core::tenure::terms const tenure;
+    std::shared_ptr<lock_plan const> const plan;
     std::shared_ptr<resource> const wanted; ///< shared with the other locks of the same key
 
+    [[nodiscard]] engine& client() const { return *plan->client; }
+    [[nodiscard]] std::string const& name() const;
+    [[nodiscard]] redis::lock_key key() const;
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
 };
 

@@ -1,6 +1,7 @@
 #include "lock/marker.hpp"
 
 #include "lock/engine.hpp"
+#include "lock/replies.hpp"
 #include "redis/command.hpp"
 
 #include <chrono>
@@ -50,8 +51,12 @@ void marker::ask()
 
 void marker::on_reply(unsigned, std::uint32_t, redis::resp_node const& reply)
 {
-    if (reply.type != redis::resp_type::number)
+    refusal_.reset();
+    if (reply.type != redis::resp_type::number) {
+        asked_.clear(); // with the next vote again: that may be mended under the standing connection
+        report_refusal(reply, refusal_.emplace());
         return engine_.remark(node_, "marker", reply);
+    }
     core::duration const longest = engine_.quarantine_length();
     if (reply.number > longest / std::chrono::milliseconds{1})
         until_ = engine_.loop().now() + longest;

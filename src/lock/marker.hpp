@@ -1,9 +1,12 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "lock/node_report.hpp"
 #include "net/node.hpp"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace redlock::lock {
@@ -26,7 +29,17 @@ public:
 
     /// A script has found another marker. Unless that is what the quarantine has come from, the server is asked anew who
     /// it is, and for its marker: others may know it under a newer name than this connection does.
-    void missed() { stale_ = until_ == core::instant{}; }
+    void missed() { stale_ = until_ == core::instant{} && !refusal_; }
+
+    /// Why it was missed, where the server did not let it be left.
+    void explain(node_report& row) const
+    {
+        if (!refusal_)
+            return;
+        row.result = refusal_->result;
+        row.error = refusal_->error;
+        row.detail = std::make_unique<std::string const>(*refusal_->detail);
+    }
 
 private:
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
@@ -38,6 +51,7 @@ private:
     std::string asked_; ///< whom: an incarnation
     std::string stood_; ///< in which incarnation the marker has been found
     core::instant until_;
+    std::optional<node_report> refusal_; ///< what the server said instead of leaving it
     bool stale_ = false;
 };
 

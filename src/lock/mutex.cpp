@@ -2,11 +2,15 @@
 #include "lock/cancellation.hpp"
 #include "lock/configuration.hpp"
 #include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/lease_access.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/resource.hpp"
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/mutex.hpp>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace redlock {
@@ -16,13 +20,13 @@ namespace lock {
 template <class Signature>
 boost::asio::any_io_executor const& start_acquire<Signature>::executor() const noexcept
 {
-    return lock->client->executor();
+    return lock->client().executor();
 }
 
 template <class Signature>
 void start_acquire<Signature>::begin(completion_handler<Signature> handler)
 {
-    engine& client = *lock->client;
+    engine& client = lock->client();
     cancel_path<acquisition> cancel(client, handler.slot());
     client.on_executor([what = std::move(lock), how_long = limit, cancel = std::move(cancel),
                         handler = std::move(handler)](engine& self) mutable {
@@ -54,19 +58,33 @@ fenced_mutex::fenced_mutex(client& owner, std::string name, lock_options options
     : mutex(lock::lock_access::make(owner, std::move(name), options, lock::lock_kind::fenced))
 {}
 
+lease mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)
+{
+    std::array<char, redis::nonce_length> text{};
+    if (nonce.size() != text.size())
+        lock::misconfigured("a nonce has " + std::to_string(text.size()) + " characters, not " +
+                            std::to_string(nonce.size()));
+    std::ranges::copy(nonce, text.begin());
+    if (!state_->plan->fenced && fencing_token != 0)
+        lock::misconfigured("a fencing token is given for a lock without tokens");
+    if (state_->plan->fenced && fencing_token >> core::hand_off_bits == 0)
+        lock::misconfigured("a fenced lock's lease is adopted with its fencing token");
+    return lock::lease_access::make(lock::adopt_lease(state_, lock::nonce(text), fencing_token));
+}
+
 mutex::executor_type mutex::get_executor() const noexcept
 {
-    return state_->client->executor();
+    return state_->client().executor();
 }
 
 std::string const& mutex::name() const noexcept
 {
-    return state_->name;
+    return state_->name();
 }
 
 lock_options const& mutex::options() const noexcept
 {
-    return state_->options;
+    return state_->plan->options;
 }
 
 std::size_t mutex::waiting() const noexcept

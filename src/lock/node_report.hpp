@@ -18,7 +18,7 @@ struct node_report {
     std::uint32_t round_trip_us = 0;
     std::uint64_t owner = 0; ///< the first bytes of the other owner's nonce; zero: not known
     std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
-    std::shared_ptr<std::string const> detail;
+    std::unique_ptr<std::string const> detail;
 };
 
 /// What a node told of another's key.

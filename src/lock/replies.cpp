@@ -28,13 +28,18 @@ bool is_unknown_script(redis::resp_node const& reply)
 
 core::vote refused(redis::resp_node const& reply, node_report& row)
 {
-    row.result = node_result::refused;
-    row.error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::other;
-    row.detail = std::make_shared<std::string const>(redis::quote(reply.text));
+    report_refusal(reply, row);
     return core::vote::failed;
 }
 
 } // namespace
+
+void report_refusal(redis::resp_node const& reply, node_report& row)
+{
+    row.result = node_result::refused;
+    row.error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::other;
+    row.detail = std::make_unique<std::string const>(redis::quote(reply.text));
+}
 
 core::vote read_vote(redis::resp_node const& reply, node_report& row)
 {
@@ -130,7 +135,7 @@ fenced_vote read_fenced_vote(net::node& node, redis::resp_node const& reply, nod
 void report_stranger(node_report& row)
 {
     row.result = node_result::quarantined;
-    row.detail = std::make_shared<std::string const>("its data was lost or replaced");
+    row.detail = std::make_unique<std::string const>("its data was lost or replaced");
 }
 
 void report_failure(net::failure const& why, node_report& row)
@@ -140,9 +145,9 @@ void report_failure(net::failure const& why, node_report& row)
     if (why.result == node_result::quarantined) {
         core::instant const now = read_clocks();
         row.remaining = quarantine_left(why.until, now);
-        row.detail = std::make_shared<std::string const>(quarantine_story(why, now));
+        row.detail = std::make_unique<std::string const>(quarantine_story(why, now));
     } else if (!why.detail.empty())
-        row.detail = std::make_shared<std::string const>(why.detail);
+        row.detail = std::make_unique<std::string const>(why.detail);
 }
 
 script_answer read_script_answer(net::node& node, net::node::script script, redis::resp_node const& reply)

@@ -28,6 +28,8 @@ struct fenced_vote {
 
 /// The node's data is not what fenced locks knew it to have (rule F6).
 void report_stranger(node_report& row);
+/// What it answered is none of the answers that there are.
+void report_refusal(redis::resp_node const&, node_report& row);
 
 /// What a connection's failure means for a row.
 void report_failure(net::failure const& why, node_report& row);

@@ -10,18 +10,23 @@
 
 namespace redlock::lock {
 
-resource::resource(resources& registry, std::string key) : registry_(registry), key_(std::move(key)) {}
+resource::resource(resources& registry, std::string name) : registry_(registry), name_(std::move(name)) {}
 
 resource::~resource()
 {
     registry_.forget(*this);
 }
 
+redis::lock_key resource::key() const
+{
+    return {registry_.key_prefix(), name_};
+}
+
 void resource::enqueue(acquisition& a)
 {
     queue_.push_back(a);
     a.ticket = ++tickets_;
-    waiting_.fetch_add(1, std::memory_order_relaxed);
+    waiting_.store(waiting() + 1, std::memory_order_relaxed);
     if (holder_ || contender_)
         a.tell_waiting(position(a));
     else
@@ -53,7 +58,7 @@ void resource::drop(acquisition& a)
     if (!a.place.is_linked())
         return;
     queue_.erase(queue_.iterator_to(a));
-    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    waiting_.store(waiting() - 1, std::memory_order_relaxed);
 }
 
 bool resource::served(acquisition const& a) const
@@ -72,7 +77,7 @@ unsigned resource::meeting_point(std::vector<std::string> const& nodes) const
 {
     auto const weight = [this](std::string_view node) { // FNV-1a
         std::uint64_t hash = 0xcbf29ce484222325U;
-        for (std::string_view const part : {node, std::string_view(key_)})
+        for (std::string_view const part : {node, key().prefix, key().name})
             for (char const c : part)
                 hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
         return hash ^ hash >> 32U;
@@ -82,13 +87,13 @@ unsigned resource::meeting_point(std::vector<std::string> const& nodes) const
 
 void resource::publish(std::vector<node_report>& rows)
 {
-    std::scoped_lock const guard(table_lock_);
+    std::scoped_lock const guard(registry_.tables());
     table_.swap(rows);
 }
 
 void resource::note_holder(unsigned node, sighting const& seen)
 {
-    std::scoped_lock const guard(table_lock_);
+    std::scoped_lock const guard(registry_.tables());
     if (node >= table_.size() || (seen.owner == 0 && !seen.left))
         return;
     node_report& row = table_[node];
@@ -100,10 +105,10 @@ void resource::note_holder(unsigned node, sighting const& seen)
         row.remaining = seen.left;
 }
 
-std::vector<node_report> resource::last_attempt() const
+std::vector<node_outcome> resource::last_attempt(std::vector<std::string> const& nodes) const
 {
-    std::scoped_lock const guard(table_lock_);
-    return table_;
+    std::scoped_lock const guard(registry_.tables());
+    return to_table(table_, nodes);
 }
 
 std::size_t resource::position(acquisition const& a) const
@@ -114,11 +119,12 @@ std::size_t resource::position(acquisition const& a) const
 void resource::ask(core::tenure::next who)
 {
     acquisition& first = queue_.front();
-    engine& client = *first.lock()->client;
+    engine& client = first.lock()->client();
     core::instant const now = client.loop().now();
     tenure_.look(now, client.turn());
-    auto const opening = tenure_.may_go_on(first.lock()->tenure, who, now) ? contender::opening::at_once
-                                                                           : contender::opening::in_turn;
+    auto const opening = tenure_.may_go_on(first.lock()->plan->tenure, who, now)
+                             ? contender::opening::at_once
+                             : contender::opening::in_turn;
     contender_ = &client.new_contender();
     contender_->start(*this, first, opening);
 }
@@ -141,13 +147,21 @@ void resource::abandoned(contender const& by)
         contender_ = nullptr;
 }
 
+void resource::adopted(held_lease& held)
+{
+    if (holder_)
+        return;
+    holder_ = &held;
+    tenure_.granted(held.client().loop().now());
+}
+
 bool resource::hand_over(held_lease& held)
 {
     if (holder_ != &held || contender_ || queue_.empty())
         return false;
     acquisition& next = queue_.front();
     core::instant const now = held.client().loop().now();
-    if (!tenure_.may_go_on(next.lock()->tenure, core::tenure::next::waiting, now) ||
+    if (!tenure_.may_go_on(next.lock()->plan->tenure, core::tenure::next::waiting, now) ||
         !held.may_pass_to(*next.lock()))
         return false;
     drop(next);
@@ -177,31 +191,36 @@ void resource::key_changed(unsigned node)
         holder_->key_changed(node);
 }
 
-std::shared_ptr<resource> resources::at(std::string const& key)
+std::shared_ptr<resource> resources::at(std::string name)
 {
+    // Goes after the guard, for which it asks: where there is no memory for its entry.
+    std::shared_ptr<resource> made;
     std::scoped_lock const guard(guard_);
-    if (auto const found = by_key_.find(key); found != by_key_.end()) {
+    if (auto const found = by_name_.find(name); found != by_name_.end()) {
         if (auto known = found->second.lock())
             return known;
-        by_key_.erase(found); // on its way out; it will not find itself here
+        by_name_.erase(found); // on its way out; it will not find itself here
     }
-    auto made = std::make_shared<resource>(*this, key);
-    by_key_.emplace(made->key(), made);
+    made = std::make_shared<resource>(*this, std::move(name));
+    by_name_.emplace(made->name(), made);
     return made;
 }
 
 std::shared_ptr<resource> resources::find(std::string_view key)
 {
+    if (!key.starts_with(key_prefix_))
+        return nullptr;
     std::scoped_lock const guard(guard_);
-    auto const found = by_key_.find(key);
-    return found == by_key_.end() ? nullptr : found->second.lock();
+    auto const found = by_name_.find(key.substr(key_prefix_.size()));
+    return found == by_name_.end() ? nullptr : found->second.lock();
 }
 
 std::vector<std::shared_ptr<resource>> resources::all()
 {
+    std::vector<std::shared_ptr<resource>> found; // what is the last to hold a resource goes after the guard
     std::scoped_lock const guard(guard_);
-    std::vector<std::shared_ptr<resource>> found;
-    for (auto const& [key, known] : by_key_)
+    found.reserve(by_name_.size());
+    for (auto const& [name, known] : by_name_)
         if (auto alive = known.lock())
             found.push_back(std::move(alive));
     return found;
@@ -210,9 +229,9 @@ std::vector<std::shared_ptr<resource>> resources::all()
 void resources::forget(resource const& gone)
 {
     std::scoped_lock const guard(guard_);
-    auto const found = by_key_.find(gone.key());
-    if (found != by_key_.end() && found->first.data() == gone.key().data())
-        by_key_.erase(found);
+    auto const found = by_name_.find(gone.name());
+    if (found != by_name_.end() && found->first.data() == gone.name().data())
+        by_name_.erase(found);
 }
 
 } // namespace redlock::lock

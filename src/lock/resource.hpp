@@ -5,6 +5,7 @@
 #include "core/tenure.hpp"
 #include "lock/acquisition.hpp"
 #include "lock/node_report.hpp"
+#include "redis/command.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -29,18 +30,20 @@ class resources;
 /// belongs to the client's executor.
 class resource {
 public:
-    resource(resources& registry, std::string key);
+    resource(resources& registry, std::string name);
     ~resource();
     resource(resource const&) = delete;
     resource& operator=(resource const&) = delete;
 
     /// \name Any thread
     ///@{
-    [[nodiscard]] std::string const& key() const { return key_; }
+    [[nodiscard]] std::string const& name() const { return name_; }
+    [[nodiscard]] redis::lock_key key() const;
     /// Operations that have not got the lock yet.
     [[nodiscard]] std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
     /// What each node said to the last attempt that was decided.
-    [[nodiscard]] std::vector<node_report> last_attempt() const;
+    /// \param nodes their names, in order
+    [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
     ///@}
 
     /// Held by this client, or asked for.
@@ -76,6 +79,8 @@ public:
     void refused() { tenure_.somebody_came(); }
     ///@}
 
+    /// A lease that another client was granted goes on as one of this client's.
+    void adopted(held_lease&);
     /// The lock passes from this lease to the first in the queue, without the network (rule W4). False: it must be
     /// released.
     [[nodiscard]] bool hand_over(held_lease&);
@@ -94,29 +99,37 @@ private:
     void ask(core::tenure::next);
 
     resources& registry_;
-    std::string const key_;
+    std::string const name_;
     queue queue_;
     contender* contender_ = nullptr;
     held_lease* holder_ = nullptr;
     core::tenure tenure_;
     std::uint64_t tickets_ = 0;
-    std::atomic<std::size_t> waiting_{0};
-    std::mutex mutable table_lock_;
+    std::atomic<std::size_t> waiting_{0}; ///< written on the executor alone
     std::vector<node_report> table_;
 };
 
-/// All resources of a client, by key. Any thread.
+/// All resources of a client, by name. Any thread.
 class resources {
 public:
-    [[nodiscard]] std::shared_ptr<resource> at(std::string const& key);
+    /// \param key_prefix what the keys of all locks begin with; must outlive them
+    explicit resources(std::string_view key_prefix) : key_prefix_(key_prefix) {}
+
+    [[nodiscard]] std::string_view key_prefix() const { return key_prefix_; }
+    /// Guards the tables of all resources: they are seldom asked for.
+    [[nodiscard]] std::mutex& tables() { return tables_; }
+
+    [[nodiscard]] std::shared_ptr<resource> at(std::string name);
     /// Null where this client has no lock of that key.
     [[nodiscard]] std::shared_ptr<resource> find(std::string_view key);
     [[nodiscard]] std::vector<std::shared_ptr<resource>> all();
     void forget(resource const&);
 
 private:
+    std::string_view const key_prefix_;
+    std::mutex tables_;
     std::mutex guard_;
-    std::unordered_map<std::string_view, std::weak_ptr<resource>> by_key_; ///< the keys are the resources'
+    std::unordered_map<std::string_view, std::weak_ptr<resource>> by_name_; ///< the names are the resources'
 };
 
 } // namespace redlock::lock

@@ -10,6 +10,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <openssl/ssl.h>
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -152,6 +154,11 @@ asio::awaitable<error_code> connector::connect_to(endpoint const& address)
     stream_ = make_plain_stream(socket(executor_));
     auto const attempt = stream_;
     error_code ec;
+    attempt->transport().open(address.protocol(), ec);
+    if (ec)
+        co_return ec;
+    // A program that starts others does not hand them a connection that is logged in.
+    ::fcntl(attempt->transport().native_handle(), F_SETFD, FD_CLOEXEC);
     co_await attempt->transport().async_connect(address, asio::redirect_error(asio::use_awaitable, ec));
     if (!ec && !attempt->transport().is_open())
         ec = asio::error::timed_out;

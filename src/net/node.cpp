@@ -11,7 +11,7 @@ namespace redlock::net {
 
 namespace {
 
-constexpr std::size_t first_input_size = 16 * 1024;
+constexpr std::size_t first_input_size = std::size_t{16} * 1024;
 constexpr std::size_t first_queue_size = 64;
 /// Commands waiting on one connection; a node that far behind is as good as down.
 constexpr std::size_t max_queue_size = std::size_t{1} << 17;

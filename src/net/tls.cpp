@@ -172,7 +172,7 @@ std::shared_ptr<asio::ssl::context> make_tls_context(tls_settings const& setting
         check(context->load_verify_file(settings.ca_file, ec), "CA file " + settings.ca_file);
     if (!settings.ca_dir.empty()) {
         std::error_code unreadable; // OpenSSL looks into it only when it needs a certificate
-        std::filesystem::directory_iterator(settings.ca_dir, unreadable);
+        std::filesystem::directory_iterator const entries(settings.ca_dir, unreadable);
         if (unreadable)
             throw tls_error("CA directory " + settings.ca_dir + ": " + unreadable.message());
         check(context->add_verify_path(settings.ca_dir, ec), "CA directory " + settings.ca_dir);

@@ -11,19 +11,42 @@ namespace {
 
 constexpr std::string_view crlf = "\r\n";
 
+class digits {
+public:
+    explicit digits(std::uint64_t number)
+        : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr)
+    {}
+    digits(digits const&) = delete;
+    digits& operator=(digits const&) = delete;
+
+    explicit operator std::string_view() const
+    {
+        return {text_.data(), static_cast<std::size_t>(end_ - text_.data())};
+    }
+
+private:
+    std::array<char, 20> text_;
+    char* end_;
+};
+
+/// Grows the text once for all of its parts: a command has a dozen.
+template <class... Parts>
+void append_all(std::string& out, Parts const&... parts)
+{
+    std::size_t const before = out.size();
+    out.resize(before + (std::string_view(parts).size() + ...));
+    char* at = out.data() + before;
+    ((at += std::string_view(parts).copy(at, std::string::npos)), ...);
+}
+
 void append_header(std::string& out, char type, std::size_t count)
 {
-    std::array<char, 20> digits;
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), count).ptr;
-    out.push_back(type);
-    out.append(digits.data(), end);
-    out.append(crlf);
+    append_all(out, std::string_view(&type, 1), digits(count), crlf);
 }
 
 void append_argument(std::string& out, std::string_view argument)
 {
-    append_header(out, '$', argument.size());
-    out.append(argument).append(crlf);
+    append_all(out, std::string_view("$"), digits(argument.size()), crlf, argument, crlf);
 }
 
 // A script call up to its keys. `arguments` counts the keys and what follows them.
@@ -52,6 +75,37 @@ struct script_heads {
     }
 };
 
+std::string argument(std::uint64_t number)
+{
+    std::string text;
+    append_argument(text, std::string_view(digits(number)));
+    return text;
+}
+
+std::string milliseconds(std::chrono::milliseconds time)
+{
+    assert(time.count() > 0);
+    return argument(static_cast<std::uint64_t>(time.count()));
+}
+
+/// Of that length in any case, which makes copying it cheap.
+std::string_view checked(std::string_view nonce)
+{
+    assert(nonce.size() == nonce_length);
+    return {nonce.data(), nonce_length};
+}
+
+constexpr std::string_view nonce_header = "$32\r\n";
+static_assert(nonce_length == 32);
+
+/// What stands before a command's nonce, behind which `rest` follows.
+void append_keyed(std::string& out, std::string_view head, lock_key const& key, std::string_view nonce,
+                  std::string_view rest)
+{
+    append_all(out, head, std::string_view("$"), digits(key.prefix.size() + key.name.size()), crlf,
+               key.prefix, key.name, crlf, nonce_header, checked(nonce), crlf, rest);
+}
+
 } // namespace
 
 void append_command(std::string& out, std::span<std::string_view const> args)
@@ -66,45 +120,38 @@ void append_command(std::string& out, std::initializer_list<std::string_view> ar
     append_command(out, std::span{args.begin(), args.size()});
 }
 
-lock_commands::lock_commands(std::string_view key, std::chrono::milliseconds key_ttl)
+lock_commands::lock_commands(std::chrono::milliseconds key_ttl)
+    : vote_options_("$2\r\nNX\r\n$2\r\nPX\r\n" + milliseconds(key_ttl)), ttl_(milliseconds(key_ttl))
+{}
+
+void lock_commands::append_vote(std::string& out, lock_key const& key, std::string_view nonce) const
 {
-    assert(key_ttl.count() > 0);
-    append_argument(key_, key);
-    key_size_ = key_.size();
-    append_header(key_, '$', nonce_length);
-    append_argument(ttl_, std::to_string(key_ttl.count()));
+    append_keyed(out, "*6\r\n$3\r\nSET\r\n", key, nonce, vote_options_);
 }
 
-void lock_commands::append_vote(std::string& out, std::string_view nonce) const
+void lock_commands::append_extend(std::string& out, lock_key const& key, std::string_view nonce,
+                                  script_form form) const
 {
-    assert(nonce.size() == nonce_length);
-    constexpr std::string_view head = "*6\r\n$3\r\nSET\r\n";
-    constexpr std::string_view options = "\r\n$2\r\nNX\r\n$2\r\nPX\r\n";
-    out.append(head).append(key_).append(nonce).append(options).append(ttl_);
-}
-
-void lock_commands::append_release(std::string& out, std::string_view nonce, script_form form) const
-{
-    assert(nonce.size() == nonce_length);
-    static script_heads const heads{scripts::release, 1, 2};
-    out.append(heads[form]).append(key_).append(nonce).append(crlf);
-}
-
-void lock_commands::append_extend(std::string& out, std::string_view nonce, script_form form) const
-{
-    assert(nonce.size() == nonce_length);
     static script_heads const heads{scripts::extend, 1, 3};
-    out.append(heads[form]).append(key_).append(nonce).append(crlf).append(ttl_);
+    append_keyed(out, heads[form], key, nonce, ttl_);
 }
 
-void lock_commands::append_time_left(std::string& out) const
+void append_release(std::string& out, lock_key const& key, std::string_view nonce, script_form form)
 {
-    out.append("*2\r\n$4\r\nPTTL\r\n").append(key_, 0, key_size_);
+    static script_heads const heads{scripts::release, 1, 2};
+    append_keyed(out, heads[form], key, nonce, {});
 }
 
-void lock_commands::append_owner(std::string& out) const
+void append_time_left(std::string& out, lock_key const& key)
 {
-    out.append("*2\r\n$3\r\nGET\r\n").append(key_, 0, key_size_);
+    append_all(out, std::string_view("*2\r\n$4\r\nPTTL\r\n$"), digits(key.prefix.size() + key.name.size()),
+               crlf, key.prefix, key.name, crlf);
+}
+
+void append_owner(std::string& out, lock_key const& key)
+{
+    append_all(out, std::string_view("*2\r\n$3\r\nGET\r\n$"), digits(key.prefix.size() + key.name.size()),
+               crlf, key.prefix, key.name, crlf);
 }
 
 std::string name_beside(std::string_view before, std::string_view what)
@@ -131,46 +178,52 @@ constexpr std::size_t fenced_arguments = fenced_key_count + 5;
 
 } // namespace
 
-fenced_commands::fenced_commands(fenced_keys const& keys, std::chrono::milliseconds key_ttl,
+fenced_commands::fenced_commands(std::string_view key_prefix, std::chrono::milliseconds key_ttl,
                                  std::chrono::milliseconds fence_ttl)
 {
-    assert(key_ttl.count() > 0 && fence_ttl.count() > 0);
-    for (std::string_view const key : {keys.lock, keys.fence, keys.marker})
-        append_argument(keys_, key);
-    append_argument(keys_, std::to_string(key_ttl.count()));
-    append_argument(keys_, std::to_string(fence_ttl.count()));
-    append_header(keys_, '$', nonce_length);
+    append_argument(constant_, name_beside(key_prefix, marker_name));
+    append_all(constant_, milliseconds(key_ttl), milliseconds(fence_ttl), nonce_header);
 }
 
 void fenced_commands::append_vote(std::string& out, call const& c) const
 {
     static script_heads const heads{scripts::fenced_vote, fenced_key_count, fenced_arguments};
-    out.append(heads[c.form]);
-    append_rest(out, c);
+    append(out, heads[c.form], c);
 }
 
 void fenced_commands::append_raise(std::string& out, call const& c) const
 {
     static script_heads const heads{scripts::fenced_raise, fenced_key_count, fenced_arguments};
-    out.append(heads[c.form]);
-    append_rest(out, c);
+    append(out, heads[c.form], c);
 }
 
 void fenced_commands::append_extend(std::string& out, call const& c) const
 {
     static script_heads const heads{scripts::fenced_extend, fenced_key_count, fenced_arguments};
-    out.append(heads[c.form]);
-    append_rest(out, c);
+    append(out, heads[c.form], c);
 }
 
-void fenced_commands::append_rest(std::string& out, call const& c) const
+void fenced_commands::append_adopt(std::string& out, call const& c) const
 {
-    assert(c.nonce.size() == nonce_length);
-    std::array<char, 20> digits;
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), c.number).ptr;
-    out.append(keys_).append(c.nonce).append(crlf);
-    append_argument(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
-    append_argument(out, c.marker);
+    static script_heads const heads{scripts::fenced_adopt, fenced_key_count, fenced_arguments};
+    append(out, heads[c.form], c);
+}
+
+void fenced_commands::append(std::string& out, std::string_view head, call const& c) const
+{
+    constexpr std::string_view dollar = "$";
+    auto const& [prefix, name] = c.key;
+    std::size_t const length = prefix.size() + name.size();
+    digits const number(c.number);
+    std::string_view const shown(number);
+    append_all(out, head, dollar, digits(length), crlf, prefix, name, crlf, dollar,
+               digits(length + fence_suffix.size()), crlf, prefix, name, fence_suffix, crlf, constant_,
+               checked(c.nonce), crlf, dollar, digits(shown.size()), crlf, shown, crlf);
+}
+
+void fenced_commands::append_marker(std::string& out, std::string_view marker)
+{
+    append_argument(out, marker);
 }
 
 } // namespace redlock::redis

@@ -20,31 +20,34 @@ inline constexpr std::size_t nonce_length = 32;
 /// How a script is named: by its hash, or by its text where the server answered NOSCRIPT.
 enum class script_form : std::uint8_t { hash, text };
 
-/// The commands of one lock, formatted once: only the nonce is fresh. A nonce is `nonce_length` bytes of any
-/// kind.
+/// A lock's key: what the keys of all locks of its client begin with, and its name. May hold any byte.
+struct lock_key {
+    std::string_view prefix;
+    std::string_view name;
+};
+
+/// The commands of all locks whose keys live equally long. A nonce is `nonce_length` bytes of any kind.
 class lock_commands {
 public:
-    lock_commands(std::string_view key, std::chrono::milliseconds key_ttl);
+    explicit lock_commands(std::chrono::milliseconds key_ttl);
 
     /// SET key nonce NX PX ttl: `+OK` is a grant, nil means held by another.
-    void append_vote(std::string& out, std::string_view nonce) const;
-
-    /// Compare and delete: 1, or 0 where the key is not ours.
-    void append_release(std::string& out, std::string_view nonce, script_form form) const;
+    void append_vote(std::string& out, lock_key const&, std::string_view nonce) const;
 
     /// Compare and renew to the full ttl: 1, or 0 where the key is not ours.
-    void append_extend(std::string& out, std::string_view nonce, script_form form) const;
-
-    /// PTTL key, GET key. With client tracking, either makes the server tell when the key changes.
-    void append_time_left(std::string& out) const;
-    void append_owner(std::string& out) const;
+    void append_extend(std::string& out, lock_key const&, std::string_view nonce, script_form form) const;
 
 private:
-    std::string
-        key_; // the key and the header of the nonce, which follows the key in the three commands that write
-    std::string ttl_;          // the ttl as an argument
-    std::size_t key_size_ = 0; // of `key_`, without the header
+    std::string vote_options_;
+    std::string ttl_; // as an argument
 };
+
+/// Compare and delete: 1, or 0 where the key is not ours.
+void append_release(std::string& out, lock_key const&, std::string_view nonce, script_form form);
+
+/// PTTL key, GET key. With client tracking, either makes the server tell when the key changes.
+void append_time_left(std::string& out, lock_key const&);
+void append_owner(std::string& out, lock_key const&);
 
 /// Beside a fenced lock's key stands its fence, and on each node one marker for all of them.
 inline constexpr std::string_view fence_suffix = ":redlock-fence";
@@ -59,34 +62,34 @@ inline constexpr std::string_view quarantine_name = "redlock-quarantine";
 void append_mark(std::string& out, std::string_view key_prefix, std::string_view incarnation,
                  std::chrono::nanoseconds quarantine, std::string_view trust);
 
-/// What a fenced lock is made of on a node, formatted once.
-struct fenced_keys {
-    std::string_view lock;
-    std::string_view fence;
-    std::string_view marker;
-};
-
-/// The fenced commands of one lock. All three name the same keys and take the same arguments.
+/// The fenced commands of all locks with the same times. All four name the same keys and take the same arguments.
 class fenced_commands {
 public:
-    fenced_commands(fenced_keys const& keys, std::chrono::milliseconds key_ttl,
+    /// \param key_prefix where the marker stands: beside all locks of the client
+    fenced_commands(std::string_view key_prefix, std::chrono::milliseconds key_ttl,
                     std::chrono::milliseconds fence_ttl);
 
     /// What is fresh in a command.
     struct call {
+        lock_key key;
         std::string_view nonce;
-        std::uint64_t number;    ///< the proposal, or the token
-        std::string_view marker; ///< as it must stand on the node; empty: whatever it is
+        std::uint64_t number; ///< the proposal, or the token
         script_form form;
     };
+    // All of a command but what is left to the node: its marker, by append_marker().
     void append_vote(std::string& out, call const&) const;
     void append_raise(std::string& out, call const&) const;
     void append_extend(std::string& out, call const&) const;
+    /// The first extension of a lease that another client was granted.
+    void append_adopt(std::string& out, call const&) const;
+
+    /// The end of each. \param marker as it must stand on the node; empty: whatever it is
+    static void append_marker(std::string& out, std::string_view marker);
 
 private:
-    void append_rest(std::string& out, call const&) const;
+    void append(std::string& out, std::string_view head, call const&) const;
 
-    std::string keys_; // from the number of keys to the header of the nonce
+    std::string constant_; // from the marker's key to the header of the nonce
 };
 
 } // namespace redlock::redis

@@ -83,15 +83,15 @@ constexpr std::array sentences{
     rule{"unsupported protocol version", server_error::noproto},
 };
 
-constexpr char lower(char c) noexcept
+constexpr char lower_letter(char c) noexcept
 {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 bool starts_with_lower(std::string_view text, std::string_view start) noexcept
 {
-    return text.size() >= start.size() &&
-           std::equal(start.begin(), start.end(), text.begin(), [](char a, char b) { return a == lower(b); });
+    return text.size() >= start.size() && std::equal(start.begin(), start.end(), text.begin(),
+                                                     [](char a, char b) { return a == lower_letter(b); });
 }
 
 // Redis before 7 wraps what a command said inside a script: "Error running script (call to f_<sha>):

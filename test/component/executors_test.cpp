@@ -12,7 +12,9 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -65,6 +67,34 @@ BOOST_AUTO_TEST_CASE(completion_on_the_associated_one)
 }
 
 /// A context that only waits for us must not run out of work meanwhile.
+BOOST_AUTO_TEST_CASE(a_future_costs_no_thread)
+{
+    auto const threads = [] {
+        auto const tasks = std::filesystem::directory_iterator("/proc/self/task");
+        return std::distance(begin(tasks), end(tasks));
+    };
+    asio::io_context here;
+    client locks(here.get_executor(), real_servers::get().settings());
+    mutex lock(locks, "future", long_lived);
+    bool connected = false; // which takes a thread of Asio's
+    lock.acquire([&](error_code ec, lease const&) { connected = !ec; });
+    here.run();
+    BOOST_TEST_REQUIRE(connected);
+    auto const before = threads();
+    auto acquired = lock.acquire(asio::use_future);
+    here.restart();
+    while (acquired.wait_for(0s) != std::future_status::ready)
+        here.run_one();
+    lease held = acquired.get();
+    BOOST_TEST(held.valid());
+    BOOST_TEST(threads() == before);
+    bool released = false;
+    held.release([&](error_code ec) { released = !ec; });
+    here.restart();
+    here.run();
+    BOOST_TEST(released);
+}
+
 BOOST_AUTO_TEST_CASE(foreign_context_waits)
 {
     asio::io_context here;

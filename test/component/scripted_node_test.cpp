@@ -134,17 +134,18 @@ BOOST_AUTO_TEST_CASE(scripts)
     redis_server server;
     raw_client raw(server.port());
     raw.ask({"HELLO", "3"});
-    redis::lock_commands const lock("k", 60s);
+    redis::lock_key const key{"", "k"};
+    redis::lock_commands const lock(60s);
     std::string const ours(redis::nonce_length, 'a');
     std::string const theirs(redis::nonce_length, 'b');
     auto const extend = [&](std::string const& nonce, redis::script_form form) {
         std::string bytes;
-        lock.append_extend(bytes, nonce, form);
+        lock.append_extend(bytes, key, nonce, form);
         return raw.ask(std::move(bytes));
     };
     auto const release = [&](std::string const& nonce, redis::script_form form) {
         std::string bytes;
-        lock.append_release(bytes, nonce, form);
+        redis::append_release(bytes, key, nonce, form);
         return raw.ask(std::move(bytes));
     };
     raw.ask({"SET", "k", ours});

@@ -4,11 +4,12 @@
 #   "rule H5" in the code names a heading of docs/protocol.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+mapfile -t documents < <(find . -maxdepth 1 -name '*.md' -printf '%f\n' && find docs -name '*.md')
 failed=0
 complain() { failed=1; echo "$1"; }
 
 places='(\.ci|benchmarks|cmake|docs|examples|include|scripts|src|test|test_package)'
-cited=$(grep -noE "\`$places/[A-Za-z0-9_./-]*(:[A-Za-z0-9_]+)?\`" README.md CONTRIBUTING.md docs/*.md)
+cited=$(grep -noE "\`$places/[A-Za-z0-9_./-]*(:[A-Za-z0-9_]+)?\`" "${documents[@]}")
 while IFS=: read -r document line path word; do
     path=${path#\`}
     if [ ! -e "${path%\`}" ]; then
@@ -20,9 +21,10 @@ done <<<"$cited"
 
 while IFS=: read -r document line target; do
     target=${target#](}
+    [[ $target != reference/* ]] || continue # Doxygen's pages: scripts/docs looks at these
     target=$(dirname "$document")/${target%%[)#]*}
     [ -e "$target" ] || complain "$document:$line: $target does not exist"
-done < <(grep -noE '\]\([A-Za-z0-9_./-]+[)#]' README.md CONTRIBUTING.md docs/*.md)
+done < <(grep -noE '\]\([A-Za-z0-9_./-]+[)#]' "${documents[@]}")
 
 while IFS=: read -r file line rule; do
     grep -q "^### ${rule#rule }\." docs/protocol.md || complain "$file:$line: $rule does not stand in docs/protocol.md"

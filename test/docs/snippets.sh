@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Every C++ block in the Markdown files is compiled code: the line before its fence names the example it comes from.
+# Every C++ block in the Markdown files is compiled code: the line before its fence names the example it comes from, which
+# examples/CMakeLists.txt builds, or from a header that such an example includes.
 #   <!-- program: examples/name.cpp -->   the block is that file without its opening comment, byte for byte
 #   <!-- excerpt: examples/name.cpp -->   the block's lines stand in that file, one after another, indentation aside
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+mapfile -t documents < <(find . -maxdepth 1 -name '*.md' && find docs -name '*.md')
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -21,6 +23,15 @@ blocks()
             inside = 1
         }
         { before = $0 }' "$@"
+}
+
+# Of what language a fence is, has to be said so that none escapes: c++, C++ and the like are not known here.
+unknown_fences() { grep -nHE '^ *(```|~~~) *[^ `]' "$@" | grep -vE ':```(cpp|cmake|console|text)$' || true; }
+built()
+{
+    local source=$1
+    [ "${1##*.}" = cpp ] || source=$(grep -lF "#include \"$(basename "$1")\"" examples/*.cpp | head -n 1)
+    grep -qE "^ *redlock_example\($(basename "$source" .cpp)[ )]" examples/CMakeLists.txt
 }
 
 without_opening_comment() { awk 'code || !/^(\/\/.*)?$/ { code = 1; print }' "$1"; }
@@ -43,9 +54,13 @@ while read -r number kind example place; do
         program:) [ ! -f "$example" ] || ! without_opening_comment "$example" | cmp -s - "$block" || right=yes ;;
         excerpt:) ! contains "$example" "$block" || right=yes ;;
     esac
+    built "$example" || right=no
     checked=$((checked + 1))
     [ $right = yes ] || { failed=1; echo "$place: not the ${kind%:} of $example"; }
-done < <(blocks README.md CONTRIBUTING.md docs/*.md)
+done < <(blocks "${documents[@]}")
+
+unknown=$(unknown_fences "${documents[@]}")
+[ -z "$unknown" ] || { failed=1; echo "a fence of an unknown language: $unknown"; }
 
 [ $checked -gt 0 ] || { failed=1; echo "no C++ block found"; }
 echo "$checked C++ blocks checked"

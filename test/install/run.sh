@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
-# Uses the library the ways a stranger does: installed (CMake and pkg-config), as a subdirectory, by FetchContent.
+# Uses the library the ways a stranger does: installed (CMake and pkg-config), as a subdirectory, by FetchContent; and
+# looks at what is installed: headers, exported symbols, versions.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source "$root/scripts/environment.sh"
+work=$root/build/install
+rm -rf "$work"
+mkdir -p "$work"
 
 build() # build NAME SOURCE OPTIONS...
 {
     local name=$1 source=$2
     shift 2
-    cmake -S "$source" -B "$work/$name" -G Ninja -DCMAKE_BUILD_TYPE=Debug "$@" >"$work/log" 2>&1 \
+    # A unity build, as distributions like to make them: it takes a fraction of the time.
+    cmake -S "$source" -B "$work/$name" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON \
+        -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 "$@" >"$work/log" 2>&1 \
         && cmake --build "$work/$name" >>"$work/log" 2>&1 || { cat "$work/log"; return 1; }
 }
 
@@ -22,26 +27,74 @@ run() # run WHAT COMMAND...
     "$@"
 }
 
+# The flags of a stranger, and one header after the other, each with nothing before it.
+headers_stand_alone()
+{
+    local header
+    for header in "$1"/include/redlock/*.hpp; do
+        # shellcheck disable=SC2086
+        echo "#include <redlock/${header##*/}>" | "${CXX:-g++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ $flags - \
+            || { echo "not self-contained: ${header##*/}"; return 1; }
+    done
+}
+
+# Templates of Boost and the standard library come out weak whatever we say; what we define ourselves is ours to hide.
+exports_are_public()
+{
+    local exported stray
+    exported=$(nm -DC --defined-only "$1" | grep -E '^[0-9a-f]+ [TDBR] ' | cut -d' ' -f3-)
+    grep -q 'redlock::mutex::' <<<"$exported" || { echo "exports nothing"; return 1; }
+    # Names without parameters; redlock::lock shows the two functions that a lease's pointer needs.
+    stray=$(sed -E 's/^(typeinfo (name )?for |vtable for )//; s/[[(].*//' <<<"$exported" \
+        | grep -P '^(?!redlock::)|^redlock::(core|lock|net|redis)::(?!intrusive_ptr_(add_ref|release)$)' || true)
+    [ -z "$stray" ] || { echo "exported, but not public:"; echo "$stray"; return 1; }
+}
+
+# Before 1.0 a minor version may change the interface, so a neighbouring one must be refused.
+versions_are_honest()
+{
+    local wanted
+    cmake -S "$here/find_package" -B "$work/version" -G Ninja "$@" -DWANTED=0.1.0 >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
+    for wanted in 0.0 0.2 1.0; do
+        ! cmake -S "$here/find_package" -B "$work/version-$wanted" -G Ninja "$@" -DWANTED=$wanted >"$work/log" 2>&1 \
+            || { echo "passes for version $wanted"; return 1; }
+        grep -q 'compatible with requested version' "$work/log" || { cat "$work/log"; return 1; }
+    done
+}
+
 for kind in static shared; do
     shared=$([ $kind = shared ] && echo ON || echo OFF)
     build library-$kind "$root" -DBUILD_SHARED_LIBS=$shared -DREDLOCK_BUILD_TESTS=OFF \
         -DREDLOCK_BUILD_EXAMPLES=OFF -DREDLOCK_BUILD_BENCHMARKS=OFF
     cmake --install "$work/library-$kind" --prefix "$work/staged" >"$work/log"
     # The tree is used from another place than it was installed to, and without its build.
-    mv "$work/staged" "$work/prefix-$kind"
+    prefix=$work/prefix-$kind
+    mv "$work/staged" "$prefix"
     rm -r "$work/library-$kind"
-    libdir=$(dirname "$(find "$work/prefix-$kind" -name 'libredlock.*' | head -n 1)")
+    libdir=$(dirname "$(find "$prefix" -name 'libredlock.*' | head -n 1)")
 
-    build find-$kind "$here/find_package" -DCMAKE_PREFIX_PATH="$work/prefix-$kind"
+    build find-$kind "$here/find_package" -DCMAKE_PREFIX_PATH="$prefix"
     run "find_package, $kind" "$work/find-$kind/consumer"
 
     flags=$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --cflags --libs asio-redlock)
     # shellcheck disable=SC2086
     "${CXX:-g++}" -std=c++20 "$root/test_package/main.cpp" -o "$work/pc-$kind" $flags
     run "pkg-config, $kind" env LD_LIBRARY_PATH="$libdir" "$work/pc-$kind"
+    run "command line, $kind" "$work/prefix-$kind/bin/redlock" --version
+    if command -v clang++-16 >/dev/null; then
+        # shellcheck disable=SC2086
+        clang++-16 -std=c++20 -O2 -DNDEBUG "$root/test_package/main.cpp" -o "$work/other-$kind" $flags
+        run "an optimised program of Clang, $kind" env LD_LIBRARY_PATH="$libdir" "$work/other-$kind"
+    fi
 done
+run "every installed header alone" headers_stand_alone "$prefix"
+run "what the shared library exports" exports_are_public "$libdir/libredlock.so"
+run "versions asked for" versions_are_honest -DCMAKE_PREFIX_PATH="$prefix"
 
 build subdirectory "$here/add_subdirectory"
 run "add_subdirectory, static" "$work/subdirectory/consumer"
 build fetch "$here/fetch_content" -DBUILD_SHARED_LIBS=ON -DFETCHCONTENT_SOURCE_DIR_ASIO-REDLOCK="$root"
 run "FetchContent, shared" "$work/fetch/consumer"
+
+"$here/vcpkg/run.sh"
+"$here/conan/run.sh"

@@ -99,6 +99,7 @@ struct missing_right {
     char const* right;
     std::size_t fails_at; ///< acquire, extend, release, and the same again
     char const* words;
+    char const* newer_words = words; ///< of Redis from 7.2 and of Valkey
 };
 
 std::ostream& operator<<(std::ostream& out, missing_right const& row)
@@ -106,10 +107,19 @@ std::ostream& operator<<(std::ostream& out, missing_right const& row)
     return out << row.right;
 }
 
+std::size_t occurrences(std::string const& text, std::string_view what)
+{
+    std::size_t found = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size()))
+        ++found;
+    return found;
+}
+
 constexpr missing_right rows[] = {
-    {"+get", 1, "extend: ERR The user executing the script"},
-    {"+pexpire", 1, "extend: ERR The user executing the script"},
-    {"+del", 2, "release: ERR The user executing the script"},
+    {"+get", 1, "extend: ERR The user executing the script", "no permissions to run the 'get' command"},
+    {"+pexpire", 1, "extend: ERR The user executing the script",
+     "no permissions to run the 'pexpire' command"},
+    {"+del", 2, "release: ERR The user executing the script", "no permissions to run the 'del' command"},
     {"+eval", 1, " has no permissions to run the 'eval' command"},
     {"+evalsha", 4, " has no permissions to run the 'evalsha' command"},
 };
@@ -140,7 +150,9 @@ BOOST_AUTO_TEST_CASE(the_documented_minimum_is_enough)
     BOOST_TEST(seen.complaint == "");
     auto eye = guarded.eye();
     BOOST_TEST(eye.keys().empty());
-    BOOST_TEST(eye.command({"ACL", "LOG"}) == "[]"); // nothing was tried in vain
+    auto const log =
+        eye.command({"ACL", "LOG"}); // nothing was tried in vain, but what servers before 7.2 do not know
+    BOOST_TEST(occurrences(log, "reason, ") == occurrences(log, "object, client|setinfo"), log);
 }
 
 BOOST_AUTO_TEST_CASE(the_minimum_is_enough_for_an_old_protocol)
@@ -187,7 +199,9 @@ BOOST_DATA_TEST_CASE(a_missing_right_is_named, rows, row)
     for (std::size_t i = 0; i != row.fails_at; ++i)
         BOOST_TEST(!seen.results[i], seen.results[i].message());
     BOOST_TEST(seen.results[row.fails_at] == make_error_code(redlock::errc::no_quorum));
-    BOOST_TEST((seen.complaint.find(row.words) != std::string::npos), seen.complaint);
+    BOOST_TEST((seen.complaint.find(row.words) != std::string::npos ||
+                seen.complaint.find(row.newer_words) != std::string::npos),
+               seen.complaint);
 }
 
 BOOST_AUTO_TEST_CASE(other_keys_are_refused)

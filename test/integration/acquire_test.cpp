@@ -238,6 +238,32 @@ BOOST_AUTO_TEST_CASE(max_attempts_end_the_waiting)
     });
 }
 
+/// A limit of attempts is none of time: neither the pauses between them nor anybody else's count for a try.
+BOOST_AUTO_TEST_CASE(a_try_with_a_limit_of_attempts_waits_for_slow_nodes)
+{
+    cluster nodes(3);
+    for (auto const& proxy : nodes.proxies)
+        proxy->hold(direction::to_client);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lock_options options = long_lease();
+        options.retry = {.min_delay = 1ms, .max_delay = 1ms, .max_attempts = 1};
+        std::optional<error_code> tried;
+        lease held;
+        nodes.lock("lock", options).try_acquire([&](error_code ec, lease got) {
+            tried = ec;
+            held = std::move(got);
+        });
+        mutex other = nodes.lock("other", asks_once());
+        BOOST_TEST(co_await error_of(other.acquire_for(50ms)) == errc::timed_out);
+        BOOST_TEST(!tried);
+        for (auto const& proxy : nodes.proxies)
+            proxy->release();
+        co_await until([&] { return tried.has_value(); });
+        BOOST_TEST(*tried == error_code{});
+        BOOST_TEST(held.valid());
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_gets_the_lock_and_knows_how_long_it_took)
 {
     cluster nodes(3);
@@ -301,8 +327,10 @@ BOOST_AUTO_TEST_CASE(max_hold_ends_a_lease_that_renews)
         mutex lock = nodes.lock("lock", {.ttl = 5s, .max_hold = 1s, .node_timeout = 500ms});
         lease held = co_await lock.acquire();
         BOOST_TEST((held.remaining() <= 1s));
+        BOOST_TEST(to_string(held.cause()) == "none");
         BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::lease_lost);
         BOOST_TEST(!held.valid());
+        BOOST_TEST(to_string(held.cause()) == "max_hold");
     });
 }
 

@@ -5,8 +5,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <string>
 #include <string_view>
@@ -162,6 +166,29 @@ BOOST_AUTO_TEST_CASE(names_of_locks_may_hold_any_byte)
         BOOST_TEST(std::string(held.resource()) == name);
         co_await held.release();
         BOOST_TEST(!probe(server.port()).exists(name));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_are_started_do_not_inherit_connections)
+{
+    redis_server server;
+    asio::io_context context;
+    redlock::client locks(context.get_executor(), unhurried({server.url()}));
+    redlock::mutex lock(locks, "lock", unhurried_lock());
+    run(context, [&]() -> asio::awaitable<void> {
+        redlock::lease held = co_await lock.acquire();
+        int connections = 0;
+        for (int file = 3; file != 1024; ++file) {
+            sockaddr_in there{};
+            socklen_t size = sizeof there;
+            if (::getpeername(file, reinterpret_cast<sockaddr*>(&there), &size) != 0 ||
+                ntohs(there.sin_port) != server.port())
+                continue;
+            ++connections;
+            BOOST_TEST((::fcntl(file, F_GETFD) & FD_CLOEXEC) != 0);
+        }
+        BOOST_TEST(connections == 1);
+        co_await held.release();
     });
 }
 

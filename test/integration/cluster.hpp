@@ -45,7 +45,12 @@ using namespace std::chrono_literals;
 class recorder final : public observer {
 public:
     void on_attempt(attempt_event const& e) noexcept override { attempts.push_back(e.result); }
-    void on_lease(lease_event const& e) noexcept override { leases.push_back(e.what); }
+    void on_lease(lease_event const& e) noexcept override
+    {
+        leases.push_back(e.what);
+        if (e.what == lease_event::kind::lost)
+            causes.push_back(e.cause);
+    }
     void on_node(node_event const& e) noexcept override { nodes.push_back(e.state); }
 
     [[nodiscard]] std::ptrdiff_t count(lease_event::kind what) const
@@ -59,6 +64,7 @@ public:
 
     std::vector<error_code> attempts;
     std::vector<lease_event::kind> leases;
+    std::vector<loss_cause> causes; ///< of the lost ones
     std::vector<node_state> nodes;
 };
 

@@ -258,4 +258,18 @@ BOOST_AUTO_TEST_CASE(scripts_guard_a_value_in_redis)
     BOOST_TEST(nodes.ask(0).get("balance").value_or("") == "101");
 }
 
+/// What is no string is not ours to replace, in a repair neither.
+BOOST_AUTO_TEST_CASE(a_key_of_another_kind_is_not_overwritten)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere(nodes, fenced(nodes));
+        nodes.ask(0).command({"DEL", "lock"});
+        nodes.ask(0).command({"LPUSH", "lock", "theirs"});
+        co_await held.extend();
+        co_await until([&] { return held.votes() == 2; });
+        BOOST_TEST(nodes.ask(0).command({"TYPE", "lock"}) == "list");
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -115,7 +115,7 @@ std::string interop_partner::read_line()
 
 std::string interop_program(std::string const& name)
 {
-    return (std::filesystem::path(__FILE__).parent_path().parent_path() / "interop" / name).string();
+    return (std::filesystem::path(REDLOCK_INTEROP_PROGRAMS) / name).string();
 }
 
 std::string node_modules()

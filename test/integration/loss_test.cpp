@@ -61,6 +61,8 @@ BOOST_DATA_TEST_CASE(the_holder_is_told_when_a_majority_falls_silent, either, ki
         BOOST_TEST(*reason == errc::lease_lost);
         BOOST_TEST(!was_valid);
         BOOST_TEST(to_string(held.state()) == "lost");
+        BOOST_TEST(to_string(held.cause()) == "expired");
+        BOOST_TEST(to_string(nodes.told->causes.back()) == "expired");
         BOOST_TEST(held.remaining().count() == 0);
         BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::lease_lost);
         BOOST_TEST(nodes.ask(1).get("lock").value() == held.nonce());
@@ -128,6 +130,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_delete_on_a_majority_is_found_by_the_next_extensi
         BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::lease_lost);
         BOOST_TEST(!held.valid());
         BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::lease_lost);
+        BOOST_TEST(to_string(held.cause()) == "refused");
         held = lease();
         co_await until([&] { return nodes.no_keys(); });
     });
@@ -253,6 +256,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_does_not_get_on_loses_the_lock)
         error_code reason;
         co_await held.lost(asio::redirect_error(asio::use_awaitable, reason));
         BOOST_TEST(reason == errc::lease_lost);
+        BOOST_TEST(to_string(held.cause()) == "stalled");
         BOOST_TEST(nodes.told->count(lease_event::kind::renewed) == 0);
         BOOST_TEST(nodes.told->count(lease_event::kind::stalled) == 1);
     });

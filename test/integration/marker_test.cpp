@@ -148,4 +148,23 @@ BOOST_AUTO_TEST_CASE(a_first_replica_does_not_set_two_clients_at_odds)
     BOOST_TEST(std::ranges::count(one.told->nodes, node_state::quarantined) == 1);
 }
 
+/// Only an operator can mend that: nobody connects anew for it, and nobody waits for a quarantine that does not end.
+BOOST_AUTO_TEST_CASE(one_that_cannot_be_left_is_told)
+{
+    ask(0).command({"LPUSH", marker_key, "x"});
+    ask(1).command({"LPUSH", marker_key, "x"});
+    run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock = fenced();
+        BOOST_TEST(co_await error_of(lock.acquire()) == make_error_code(errc::no_quorum));
+        for (std::size_t i = 0; i != 2; ++i) {
+            BOOST_TEST((result_of(lock, i) == node_result::refused));
+            BOOST_TEST(contains(lock.last_attempt().at(i).detail, "WRONGTYPE"));
+            BOOST_TEST(proxy(i).accepted() == 1U);
+        }
+        ask(0).command({"DEL", marker_key});
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.valid());
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

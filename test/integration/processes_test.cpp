@@ -1,93 +1,19 @@
-#include "cluster.hpp"
+#include "processes.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
-#include <functional>
 #include <set>
-#include <utility>
+#include <stdexcept>
 
 using namespace redlock;
 using namespace redlock::test;
 
 namespace {
-
-/// A copy of this process that does one thing and leaves as it is: the servers belong to the parent.
-class child {
-public:
-    explicit child(std::function<void()> const& work)
-    {
-        pid_t const parent = ::getpid();
-        pid_ = ::fork();
-        if (pid_ != 0)
-            return;
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != parent)
-            ::_exit(1);
-        try {
-            work();
-            ::_exit(0);
-        } catch (std::exception const& e) {
-            std::fprintf(stderr, "child: %s\n", e.what());
-            ::_exit(1);
-        }
-    }
-    child(child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
-    child& operator=(child&&) = delete;
-    ~child() { kill(); }
-
-    void kill()
-    {
-        if (pid_ <= 0)
-            return;
-        ::kill(pid_, SIGKILL);
-        (void)join();
-    }
-    bool join()
-    {
-        int status = -1;
-        ::waitpid(std::exchange(pid_, -1), &status, 0);
-        return status == 0;
-    }
-
-private:
-    pid_t pid_ = -1;
-};
-
-/// Lines that any number of processes append, whole and in order (open(2), O_APPEND).
-class journal {
-public:
-    void append(std::string const& line) const
-    {
-        int const file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-        auto const text = line + '\n';
-        if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-            ::_exit(2);
-        ::close(file);
-    }
-    std::vector<std::string> lines() const
-    {
-        std::ifstream file(path_);
-        std::vector<std::string> all;
-        for (std::string line; std::getline(file, line);)
-            all.push_back(line);
-        return all;
-    }
-
-private:
-    temporary_directory directory_{"redlock-journal"};
-    std::string path_ = directory_.file("journal");
-};
 
 void compete(std::vector<std::string> const& urls, journal const& log, int rounds)
 {
@@ -284,6 +210,25 @@ BOOST_AUTO_TEST_CASE(that_are_copies_of_a_process_have_other_nonces)
     std::set<std::string> const distinct(all.begin(), all.end());
     BOOST_TEST(all.size() == 80U);
     BOOST_TEST(distinct.size() == all.size());
+}
+
+/// Why a machine is not to be copied with its memory (condition C4): what is held is in both copies, and nothing that
+/// happens in one of them reaches the other.
+BOOST_AUTO_TEST_CASE(that_are_copies_of_a_holder_both_believe_to_hold)
+{
+    redis_server server;
+    asio::io_context context;
+    client locks(context.get_executor(), patient({server.url()}));
+    lease held = test::run(context, [&]() -> asio::awaitable<lease> {
+        mutex lock(locks, "lock", long_lease());
+        co_return co_await lock.acquire();
+    });
+    child copy([&] {
+        if (!held.valid())
+            throw std::runtime_error("the copy does not believe to hold");
+    });
+    BOOST_TEST(copy.join());
+    BOOST_TEST(held.valid());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -258,4 +258,28 @@ BOOST_AUTO_TEST_CASE(its_errors_tell_nothing_of_attempts_that_others_made)
     });
 }
 
+/// An attempt that is under way goes on for the next in the queue only where that one is to have a chance.
+BOOST_AUTO_TEST_CASE(nobody_is_asked_for_the_sake_of_those_who_end_with_it)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease warm = co_await take("warm");
+        co_await warm.release();
+        for (auto const& proxy : nodes.proxies)
+            proxy->hold(direction::to_client);
+        std::size_t ended = 0;
+        for (int i = 0; i != 100; ++i)
+            nodes.lock("lock", {.ttl = i % 2 == 0 ? 10min : 9min}).acquire([&](error_code ec, lease) {
+                BOOST_TEST(ec == errc::shut_down);
+                ++ended;
+            });
+        co_await until([&] { return nodes.ask(0).exists("lock") && nodes.ask(1).exists("lock"); });
+        auto done = nodes.locks->shutdown(asio::use_future);
+        for (auto const& proxy : nodes.proxies)
+            proxy->release();
+        co_await until([&] { return ended == 100 && nodes.no_keys() && nobody_connected(); });
+        for (std::size_t i = 0; i != 3; ++i)
+            BOOST_TEST(nodes.ask(i).command_calls("set") == 2);
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -44,16 +44,15 @@ BOOST_AUTO_TEST_CASE(appends_a_command)
 BOOST_AUTO_TEST_CASE(votes)
 {
     std::string out = "+";
-    lock_commands{"seat:42", 10500ms}.append_vote(out, nonce);
+    lock_commands{10500ms}.append_vote(out, {"", "seat:42"}, nonce);
     BOOST_TEST(out == "+*6\r\n$3\r\nSET\r\n$7\r\nseat:42\r\n$32\r\n" + nonce +
                           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10500\r\n");
 }
 
 BOOST_AUTO_TEST_CASE(releases_by_script)
 {
-    lock_commands const lock{"seat:42", 10500ms};
     std::string hash;
-    lock.append_release(hash, nonce, script_form::hash);
+    append_release(hash, {"seat:", "42"}, nonce, script_form::hash);
     auto const by_hash = arguments(hash);
     BOOST_TEST_REQUIRE(by_hash.size() == 5U);
     BOOST_TEST(by_hash[0] == "EVALSHA");
@@ -62,7 +61,7 @@ BOOST_AUTO_TEST_CASE(releases_by_script)
     BOOST_TEST((words{by_hash.begin() + 2, by_hash.end()} == words{"1", "seat:42", nonce}));
 
     std::string text;
-    lock.append_release(text, nonce, script_form::text);
+    append_release(text, {"seat:", "42"}, nonce, script_form::text);
     auto const by_text = arguments(text);
     BOOST_TEST_REQUIRE(by_text.size() == 5U);
     BOOST_TEST(by_text[0] == "EVAL");
@@ -72,16 +71,16 @@ BOOST_AUTO_TEST_CASE(releases_by_script)
 
 BOOST_AUTO_TEST_CASE(extends_by_script)
 {
-    lock_commands const lock{"seat:42", 1ms};
+    lock_commands const lock{1ms};
     std::string hash;
-    lock.append_extend(hash, nonce, script_form::hash);
+    lock.append_extend(hash, {"", "seat:42"}, nonce, script_form::hash);
     auto const by_hash = arguments(hash);
     BOOST_TEST_REQUIRE(by_hash.size() == 6U);
     BOOST_TEST(by_hash[0] == "EVALSHA");
     BOOST_TEST((words{by_hash.begin() + 2, by_hash.end()} == words{"1", "seat:42", nonce, "1"}));
 
     std::string text;
-    lock.append_extend(text, nonce, script_form::text);
+    lock.append_extend(text, {"", "seat:42"}, nonce, script_form::text);
     auto const by_text = arguments(text);
     BOOST_TEST_REQUIRE(by_text.size() == 6U);
     BOOST_TEST(by_text[0] == "EVAL");
@@ -89,7 +88,7 @@ BOOST_AUTO_TEST_CASE(extends_by_script)
     BOOST_TEST((words{by_text.begin() + 2, by_text.end()} == words{"1", "seat:42", nonce, "1"}));
 
     std::string release;
-    lock.append_release(release, nonce, script_form::hash);
+    append_release(release, {"", "seat:42"}, nonce, script_form::hash);
     BOOST_TEST(arguments(release)[1] != by_hash[1]);
 }
 
@@ -100,12 +99,11 @@ BOOST_AUTO_TEST_CASE(keys_and_nonces_hold_any_byte)
         key.push_back(static_cast<char>(byte));
     std::string const strange("\0\r\n$*\xff", 6);
     auto const wild = strange + std::string(nonce_length - strange.size(), '\n');
-    lock_commands const lock{key, 10s};
     std::string vote;
-    lock.append_vote(vote, wild);
+    lock_commands{10s}.append_vote(vote, {"", key}, wild);
     BOOST_TEST((arguments(vote) == words{"SET", key, wild, "NX", "PX", "10000"}));
     std::string release;
-    lock.append_release(release, wild, script_form::hash);
+    append_release(release, {"", key}, wild, script_form::hash);
     auto const released = arguments(release);
     BOOST_TEST((words{released.begin() + 2, released.end()} == words{"1", key, wild}));
 }
@@ -113,7 +111,7 @@ BOOST_AUTO_TEST_CASE(keys_and_nonces_hold_any_byte)
 BOOST_AUTO_TEST_CASE(an_empty_key_is_a_key)
 {
     std::string out;
-    lock_commands{"", 1s}.append_vote(out, nonce);
+    lock_commands{1s}.append_vote(out, {"", ""}, nonce);
     BOOST_TEST((arguments(out) == words{"SET", "", nonce, "NX", "PX", "1000"}));
 }
 

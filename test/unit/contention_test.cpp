@@ -49,6 +49,26 @@ BOOST_AUTO_TEST_CASE(a_node_that_cannot_be_asked_is_not_free)
     BOOST_TEST(known.may_be_free());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_neither_granted_nor_refused_is_not_free)
+{
+    known.votes(0, false);
+    BOOST_TEST(known.may_be_free());
+    known.refused(2);
+    BOOST_TEST(!known.may_be_free());
+    BOOST_TEST(known.lacks_votes());
+    known.found_free(0); // its key is gone, and it votes as little as before
+    BOOST_TEST(!known.may_be_free());
+    known.refused(1);
+    BOOST_TEST(!known.lacks_votes());
+    known.found_held_until(1, start + 1s);
+    known.found_held_until(2, start + 2s);
+    BOOST_TEST((known.free_at()->boot == (start + 2s).boot));
+    known.found_free(1);
+    known.votes(0, true);
+    BOOST_TEST(known.may_be_free());
+    BOOST_TEST(!known.lacks_votes());
+}
+
 BOOST_AUTO_TEST_CASE(what_was_known_of_a_node_is_forgotten_with_its_connection)
 {
     known.refused(1);
@@ -100,6 +120,18 @@ BOOST_AUTO_TEST_CASE(the_next_one_in_the_ring_stands_in_for_a_silent_one)
     BOOST_TEST(known.after(2).value() == 0U);
     known.usable(0, false);
     BOOST_TEST(known.after(2).value() == 1U);
+}
+
+/// Of five nodes the first cannot vote, and the one that is asked in its place has refused.
+BOOST_AUTO_TEST_CASE(it_is_not_free_while_the_first_that_votes_is_taken)
+{
+    known.start(5, 0);
+    known.votes(0, false);
+    known.refused(1);
+    BOOST_TEST(!known.may_be_free());
+    BOOST_TEST(known.lacks_votes());
+    known.changed(1);
+    BOOST_TEST(known.may_be_free());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

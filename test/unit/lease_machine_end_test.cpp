@@ -73,6 +73,26 @@ BOOST_AUTO_TEST_CASE(is_lost_for_certain_when_its_majority_is_gone)
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_cause_of_a_loss_is_known)
+{
+    using loss = lease_machine::loss;
+    auto const cause = [](lease_terms const& terms, std::string const& answers, duration end) {
+        lease l{terms};
+        l.round(3s, answers);
+        l.due(end);
+        BOOST_TEST(l.machine.phase() == lost);
+        return l.machine.cause();
+    };
+    BOOST_TEST((cause(nine_seconds, "0f 1f", 8907ms) == loss::expired));
+    BOOST_TEST((cause(nine_seconds, "0n 1f 2m", 8907ms) == loss::expired)); // one refusal decides nothing
+    BOOST_TEST((cause(nine_seconds, "0n 1n", 3s) == loss::refused));
+    BOOST_TEST((cause(with(8s), "0m 1m", 7999ms) == loss::hold_ended));
+    BOOST_TEST((cause(with(8s), "0n 1n", 3s) == loss::refused));
+    BOOST_TEST((cause(with(9s), "0f 1f", 8907ms) == loss::expired));
+    BOOST_TEST((cause(tolerant, "0f 1f", 9798ms) == loss::expired));
+    BOOST_TEST((cause(with(9s, true, true), "0f 1f", 8999ms) == loss::hold_ended)); // within the grace
+}
+
 BOOST_AUTO_TEST_CASE(a_tolerated_suspect_is_held_again_when_its_ownership_is_proven)
 {
     lease l{tolerant};

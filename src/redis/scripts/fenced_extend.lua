@@ -16,7 +16,10 @@ if seen[1] and fence == tonumber(ARGV[4]) then
     redis.call('get', KEYS[1]) -- as in extend.lua
     return 1
 end
-redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[1])
+-- What MGET does not show may still be there: a key of another type, which is nobody's lock but not ours to replace.
+if not redis.call('set', KEYS[1], ARGV[3], seen[1] and 'xx' or 'nx', 'px', ARGV[1]) then
+    return 0
+end
 redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[2])
 redis.call('get', KEYS[1])
 -- A fence that is gone says that the node has lost data: its key proves nothing either.

@@ -1,21 +1,53 @@
 #!/usr/bin/env bash
-# Packages the library with Conan and uses the package, static and shared, on the distribution's Boost and OpenSSL.
+# conan/run.sh [ROW...]: packages the library with Conan and uses the package, on the distribution's Boost and OpenSSL
+# and without a remote. A row is COMPILER-KIND-TYPE, such as clang-shared-Debug; "all": each of them; none: two of them.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-command -v conan >/dev/null || { echo "skipped: conan not available"; exit 0; }
-CONAN_HOME=$(mktemp -d)
-export CONAN_HOME
-trap 'rm -rf "$CONAN_HOME"' EXIT
+root=$(cd "$here/../../.." && pwd)
+source "$root/scripts/environment.sh"
+rows=("${@:-gcc-static-Release}")
+[ $# -gt 0 ] || rows+=(gcc-shared-Debug)
+[ "$*" != all ] || rows=({gcc,clang}-{static,shared}-{Release,Debug})
 
+if ! command -v conan >/dev/null; then
+    pypi 'conan>=2.1,<3' || { echo "-- conan: skipped, it is neither installed nor to be had from PyPI"; exit 0; }
+    PATH=$PWD/build/python/bin:$PATH
+fi
+CONAN_HOME=$(mktemp -d)
+trap 'rm -rf "$CONAN_HOME"' EXIT
+export CONAN_HOME CCACHE_BASEDIR=$CONAN_HOME
 quietly() { "$@" >"$CONAN_HOME/log" 2>&1 || { cat "$CONAN_HOME/log"; return 1; }; }
 
-quietly conan profile detect
+create() # create KIND TYPE SETTINGS...
+{
+    local shared=False
+    [ "$1" != shared ] || shared=True
+    quietly conan create "$root" --test-folder="$root/test_package" --build=missing -s compiler.cppstd=20 \
+        -o "&:shared=$shared" -s build_type="$2" -c tools.cmake.cmaketoolchain:generator=Ninja \
+        -c tools.cmake.cmaketoolchain:user_presets= \
+        -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": 0}' "${@:3}"
+    grep 'refused a bad URL' "$CONAN_HOME/log"
+}
+
+quietly env CC=gcc CXX=g++ conan profile detect
 quietly conan remote remove conancenter
 quietly conan remote add distribution "$here" --type local-recipes-index
-for shared in False True; do
-    echo "-- conan, shared=$shared"
-    quietly conan create "$here/../../.." --test-folder="$here/../../../test_package" \
-        -s compiler.cppstd=20 -o "&:shared=$shared" --build=missing
-    grep 'refused a bad URL' "$CONAN_HOME/log"
+for row in "${rows[@]}"; do
+    IFS=- read -r compiler kind type <<<"$row"
+    echo "-- conan, $compiler, $kind, $type"
+    if [ "$compiler" = clang ]; then
+        command -v clang++-16 >/dev/null || { echo "skipped: no clang++-16"; continue; }
+        create "$kind" "$type" -s compiler=clang -s compiler.version=16 -s compiler.libcxx=libstdc++11 \
+            -c 'tools.build:compiler_executables={"c": "clang-16", "cpp": "clang++-16"}'
+    else
+        create "$kind" "$type"
+    fi
 done
+
+# What the profile that Conan detects leaves at gnu17 is refused, in words.
+if conan create "$root" --test-folder= --build=missing -s compiler.cppstd=17 >"$CONAN_HOME/log" 2>&1; then
+    echo "passes with C++17"
+    exit 1
+fi
+grep -o 'Current cppstd (17) is lower than the required C++ standard (20)' "$CONAN_HOME/log"

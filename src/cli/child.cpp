@@ -1,0 +1,203 @@
+#include "cli/child.hpp"
+
+#include "cli/exit_status.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+namespace redlock::cli {
+
+namespace {
+
+std::set<int> open_files()
+{
+    std::set<int> found;
+    std::error_code ec;
+    for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd", ec))
+        found.insert(std::stoi(entry.path().filename().string()));
+    return found;
+}
+
+std::set<int>& inherited_files()
+{
+    static std::set<int> files;
+    return files;
+}
+
+/// The library's sockets are not closed by exec: a connection that has shown its password is nothing for a command.
+void keep_own_files()
+{
+    for (int const file : open_files())
+        if (!inherited_files().contains(file))
+            ::fcntl(file, F_SETFD, FD_CLOEXEC);
+}
+
+/// The terminal whose foreground we are, or -1.
+int own_terminal()
+{
+    int const terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal >= 0 && ::tcgetpgrp(terminal) == ::getpgrp())
+        return terminal;
+    ::close(terminal);
+    return -1;
+}
+
+/// Who is not in the foreground yet, or any more, is stopped for that unless it does not care.
+void to_foreground(int terminal, pid_t group)
+{
+    auto const before = ::signal(SIGTTOU, SIG_IGN);
+    ::tcsetpgrp(terminal, group);
+    ::signal(SIGTTOU, before);
+}
+
+struct program {
+    std::vector<char*> words;
+    std::vector<char*> variables;
+};
+
+[[noreturn]] void become(program const& what, pid_t parent, int terminal, int report)
+{
+    ::setpgid(0, 0);
+    if (terminal >= 0)
+        to_foreground(terminal, ::getpid());
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) // it has died before that
+        ::_exit(exit_status::internal);
+    for (int const signal : {SIGPIPE, SIGCHLD})
+        ::signal(signal, SIG_DFL);
+    ::execvpe(what.words.front(), what.words.data(), what.variables.data());
+    int const why = errno;
+    [[maybe_unused]] auto const told = ::write(report, &why, sizeof why);
+    ::_exit(exit_status::not_executable);
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts)
+{
+    std::vector<char*> all;
+    for (std::string& text : texts)
+        all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+std::vector<std::string> environment_with(std::vector<std::pair<std::string, std::string>> const& added)
+{
+    std::vector<std::string> all;
+    for (auto const& [name, value] : added)
+        all.push_back(name + '=' + value);
+    for (char** variable = environ; *variable; ++variable) {
+        std::string_view const known(*variable);
+        bool replaced = known.starts_with("REDLOCK_FENCE="); // of a lock around this one
+        for (auto const& [name, value] : added)
+            replaced = replaced || known.starts_with(name + '=');
+        if (!replaced)
+            all.emplace_back(known);
+    }
+    return all;
+}
+
+[[noreturn]] void cannot(std::string const& what)
+{
+    throw failure(exit_status::internal, "cannot " + what + ": " + std::strerror(errno));
+}
+
+} // namespace
+
+void remember_inherited_files()
+{
+    inherited_files() = open_files();
+}
+
+child::child(boost::asio::io_context& context, std::vector<std::string> const& command,
+             std::vector<std::pair<std::string, std::string>> const& environment)
+    : changes_(context, SIGCHLD)
+{
+    std::vector<std::string> words = command;
+    std::vector<std::string> variables = environment_with(environment);
+    program const what{pointers(words), pointers(variables)};
+    int report[2];
+    if (::pipe2(report, O_CLOEXEC) != 0)
+        cannot("make a pipe");
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // what outlives the command in its group is ours to wait for
+    keep_own_files();
+    terminal_ = own_terminal();
+    wait();
+    pid_t const parent = ::getpid();
+    group_ = ::fork();
+    if (group_ == 0)
+        become(what, parent, terminal_, report[1]);
+    ::close(report[1]);
+    if (group_ < 0)
+        cannot("fork");
+    ::setpgid(group_, group_); // whoever of the two comes first: a signal needs the group to exist
+    int why = 0;
+    auto const failed = ::read(report[0], &why, sizeof why) == sizeof why;
+    ::close(report[0]);
+    if (!failed)
+        return;
+    ::waitpid(group_, nullptr, 0);
+    if (terminal_ >= 0)
+        to_foreground(terminal_, ::getpgrp());
+    throw failure(why == ENOENT ? exit_status::not_found : exit_status::not_executable,
+                  command.front() + ": " + std::strerror(why));
+}
+
+child::~child()
+{
+    if (!ended_)
+        ::kill(-group_, SIGKILL);
+    if (terminal_ >= 0) {
+        to_foreground(terminal_, ::getpgrp());
+        ::close(terminal_);
+    }
+}
+
+void child::wait()
+{
+    changes_.async_wait([this, alive = std::weak_ptr(alive_)](boost::system::error_code ec, int) {
+        if (ec || alive.expired()) // a signal may have come before the end, and be told after it
+            return;
+        reap();
+        wait();
+    });
+}
+
+void child::reap()
+{
+    bool const ran = !ended_;
+    int status = 0;
+    pid_t changed = 0;
+    while ((changed = ::waitpid(-group_, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (WIFSTOPPED(status)) {
+            // Nobody would be left to bring it back to the foreground, and the lock would be held for nothing.
+            if (terminal_ >= 0)
+                ::kill(-group_, SIGCONT);
+        } else if (changed == group_) {
+            ended_ = status;
+        }
+    }
+    gone_ = changed < 0 && errno == ECHILD;
+    if (ended_ && told_ && (ran || gone_))
+        told_();
+}
+
+void child::send(int signal)
+{
+    ::kill(-group_, signal);
+}
+
+int shell_status(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? exit_status::by_signal + WTERMSIG(wait_status)
+                                    : WEXITSTATUS(wait_status);
+}
+
+} // namespace redlock::cli

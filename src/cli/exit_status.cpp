@@ -1,0 +1,44 @@
+#include "cli/exit_status.hpp"
+
+#include <algorithm>
+
+namespace redlock::cli {
+
+namespace {
+
+bool lacks_rights(node_outcome const& row)
+{
+    return row.error == server_error::noauth || row.error == server_error::wrongpass ||
+           row.error == server_error::noperm || row.error == server_error::denied;
+}
+
+bool has_bad_certificate(node_outcome const& row)
+{
+    return row.result == node_result::unreachable && row.detail.starts_with("TLS: ");
+}
+
+} // namespace
+
+int status_of(boost::system::error_code ec, std::vector<node_outcome> const& table, int conflict)
+{
+    if (ec == errc::contended)
+        return conflict;
+    if (ec == errc::misconfigured)
+        return exit_status::bad_configuration;
+    if (ec != errc::no_quorum && ec != errc::timed_out && ec != errc::too_slow)
+        return exit_status::internal;
+    auto const prevents = [&](auto what) { // too few are left for a majority
+        auto const number = static_cast<std::size_t>(std::ranges::count_if(table, what));
+        return number != 0 && table.size() - number <= table.size() / 2;
+    };
+    if (prevents(lacks_rights))
+        return exit_status::no_permission;
+    if (prevents(has_bad_certificate))
+        return exit_status::bad_configuration;
+    bool const cannot_vote = prevents([](node_outcome const& row) {
+        return row.result != node_result::granted && row.result != node_result::held_by_other;
+    });
+    return ec == errc::timed_out && !cannot_vote ? conflict : exit_status::no_quorum;
+}
+
+} // namespace redlock::cli

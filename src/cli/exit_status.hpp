@@ -1,0 +1,48 @@
+#pragma once
+
+#include <redlock/error.hpp>
+#include <redlock/node_outcome.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/// The command line `redlock`: docs/cli.md says what it does.
+namespace redlock::cli {
+
+/// What the tool itself ends with: sysexits.h where that has a word for it, and else as timeout(1) and the shell do.
+namespace exit_status {
+inline constexpr int success = 0;
+inline constexpr int not_held =
+    1; ///< status: nobody holds it; extend, release: it is not (any more) this token's
+inline constexpr int usage = 64;
+inline constexpr int no_quorum = 69;
+inline constexpr int conflict = 75; ///< not acquired in time
+inline constexpr int no_permission = 77;
+inline constexpr int bad_configuration = 78;
+inline constexpr int lost = 124; ///< the lock was lost, and the command was stopped
+inline constexpr int internal = 125;
+inline constexpr int not_executable = 126;
+inline constexpr int not_found = 127;
+inline constexpr int by_signal = 128; ///< and its number
+} // namespace exit_status
+
+/// Ends the tool with a message.
+class failure : public std::runtime_error {
+public:
+    failure(int status, std::string const& message, std::vector<node_outcome> table = {})
+        : std::runtime_error(message), status_(status), table_(std::move(table))
+    {}
+    [[nodiscard]] int status() const { return status_; }
+    [[nodiscard]] std::vector<node_outcome> const& table() const { return table_; }
+
+private:
+    int status_;
+    std::vector<node_outcome> table_;
+};
+
+/// Where an acquisition failed: was it somebody else's lock, or what kept the nodes from voting?
+/// \param conflict what to say of somebody else's lock
+[[nodiscard]] int status_of(boost::system::error_code, std::vector<node_outcome> const&, int conflict);
+
+} // namespace redlock::cli

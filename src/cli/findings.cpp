@@ -1,0 +1,99 @@
+#include "cli/findings.hpp"
+
+#include "core/tally.hpp"
+#include "redis/command.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace redlock::cli {
+
+using namespace std::chrono_literals;
+
+std::string_view to_string(severity grade) noexcept
+{
+    return grade == severity::error ? "error" : grade == severity::warning ? "warning" : "info";
+}
+
+namespace {
+
+/// The key on which the rights are tried lives no longer than that.
+constexpr std::chrono::milliseconds probe_ttl = 2s;
+
+void count(std::vector<interview> const& nodes, std::vector<finding>& found)
+{
+    std::size_t const all = nodes.size();
+    if (all == 1)
+        found.push_back({"one-node", severity::warning, "",
+                         "there is one node: without it there are no locks",
+                         "three or five independent servers"});
+    else if (all % 2 == 0)
+        found.push_back(
+            {"even", severity::warning, "",
+             std::to_string(all) + " nodes survive no more failures than " + std::to_string(all - 1),
+             "an odd number of nodes"});
+    auto const down = static_cast<std::size_t>(std::ranges::count_if(
+        nodes, [](interview const& n) { return n.failed || n.facts.replica || n.facts.cluster; }));
+    if (all - down < core::majority(static_cast<unsigned>(all)))
+        found.push_back({"no-quorum", severity::error, "",
+                         std::to_string(all - down) + " of " + std::to_string(all) +
+                             " nodes could vote: no lock can be had",
+                         "see the nodes"});
+}
+
+/// One server behind two addresses has two votes of a majority.
+void same_servers(std::vector<interview> const& nodes, std::vector<finding>& found)
+{
+    std::map<std::string, std::string> known;
+    for (interview const& node : nodes) {
+        if (node.failed || !node.facts.info)
+            continue;
+        auto const [first, fresh] = known.emplace(node.facts.info->run_id, node.node);
+        if (!fresh)
+            found.push_back({"same-server", severity::error, node.node,
+                             "is the same server as " + first->second + " (equal run_id)",
+                             "name each server once"});
+    }
+}
+
+} // namespace
+
+questions doctor_questions(std::string const& key_prefix, std::string const& probe, std::string_view nonce)
+{
+    redis::lock_commands const commands(probe_ttl);
+    redis::lock_key const key{key_prefix, probe};
+    std::string const marker = redis::name_beside(key_prefix, redis::marker_name);
+    std::string const fence = redis::name_beside(key_prefix + probe, redis::fence_suffix);
+    questions all;
+    all.ask({"INFO"});
+    all.ask({"CONFIG", "GET", "save"});
+    all.ask({"CONFIG", "GET", "stop-writes-on-bgsave-error"});
+    all.ask({"CONFIG", "GET", "min-replicas-to-write"});
+    all.ask({"CLIENT", "TRACKING", "ON", "NOLOOP"});
+    commands.append_vote(all.bytes, key, nonce);
+    redis::append_time_left(all.bytes, key);
+    redis::append_owner(all.bytes, key);
+    commands.append_extend(all.bytes, key, nonce, redis::script_form::text);
+    redis::append_release(all.bytes, key, nonce, redis::script_form::text);
+    all.count += 5;
+    all.ask({"MGET", key_prefix + probe, fence, marker});
+    return all;
+}
+
+std::vector<finding> examine(std::vector<interview> const& nodes, examination const& terms)
+{
+    std::vector<finding> found;
+    count(nodes, found);
+    same_servers(nodes, found);
+    for (interview const& node : nodes)
+        examine_node(node, terms, found);
+    // The gravest first, in the order found. Not stable_sort: what libstdc++ 12 does in it, Clang 19 warns of.
+    for (auto at = found.begin(); at != found.end(); ++at)
+        std::rotate(std::ranges::upper_bound(found.begin(), at, at->grade, std::greater<>(), &finding::grade),
+                    at, at + 1);
+    return found;
+}
+
+} // namespace redlock::cli

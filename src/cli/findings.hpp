@@ -1,0 +1,61 @@
+#pragma once
+
+#include "cli/query.hpp"
+#include <redlock/config.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::cli {
+
+enum class severity : std::uint8_t {
+    info,    ///< good to know
+    warning, ///< locks work, and something makes them slower or weaker than they could be
+    error,   ///< this node does not vote, or locks are not safe
+};
+
+[[nodiscard]] std::string_view to_string(severity) noexcept;
+
+struct finding {
+    std::string id; ///< fit to be looked for: "eviction"
+    severity grade;
+    std::string node; ///< empty: all of them
+    std::string what;
+    std::string advice;
+};
+
+/// What every node is asked, in this order.
+enum class question : std::uint8_t {
+    info,
+    save,
+    stop_writes,
+    min_replicas,
+    tracking,
+    vote,
+    pttl,
+    get,
+    extend,
+    release,
+    mget
+};
+
+[[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& probe,
+                                         std::string_view nonce);
+
+struct examination {
+    config const& client;
+    std::chrono::milliseconds key_ttl; ///< of the locks in question
+    std::chrono::milliseconds slack;
+    std::chrono::milliseconds node_timeout;
+};
+
+/// Of one node.
+void examine_node(interview const&, examination const&, std::vector<finding>&);
+
+/// Everything that speaks against these nodes, judged by what they said; the gravest first.
+[[nodiscard]] std::vector<finding> examine(std::vector<interview> const&, examination const&);
+
+} // namespace redlock::cli

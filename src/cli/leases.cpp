@@ -1,0 +1,88 @@
+#include "cli/session.hpp"
+#include "cli/verbs.hpp"
+
+#include <nlohmann/json.hpp>
+
+// Leases that are held by nobody's process: taken by one, extended and released by others.
+namespace redlock::cli {
+
+namespace {
+
+void tell(output const& out, lease const& held)
+{
+    lease_facts const facts(held);
+    std::string text;
+    for (auto const& [name, value] : facts.variables())
+        text += "export " + name + '=' + shell_quoted(value) + '\n';
+    out.result(facts.json(), text);
+}
+
+/// What concerns a lease of another process takes the time to connect, too.
+options patient(options o)
+{
+    o.lock.renew = false;
+    o.lock.node_timeout = unhurried(o.lock);
+    return o;
+}
+
+/// Nothing is left behind that was not there before.
+void end_by_signal(session& s)
+{
+    s.caught().on_signal([&s](int signal) { s.caught().die_of(signal); });
+}
+
+[[noreturn]] void fail(options const& o, session const& s, boost::system::error_code ec)
+{
+    if (ec == errc::lease_lost)
+        throw failure(exit_status::not_held, "'" + o.name + "' is not held with this token (any more)");
+    throw failure(exit_status::no_quorum, "'" + o.name + "': " + ec.message() + "; " + s.troubles());
+}
+
+} // namespace
+
+int acquire(options const& given, output const& out)
+{
+    options o = given;
+    o.lock.renew = false;
+    session s(o, out);
+    lease held = s.acquire();
+    if (o.fenced)
+        s.complete(held);
+    tell(out, held);
+    held.detach();
+    s.settle(); // more than a majority of the nodes is better
+    return exit_status::success;
+}
+
+int extend(options const& given, output const& out)
+{
+    options const o = patient(given);
+    session s(o, out);
+    end_by_signal(s);
+    lease held = s.lock().adopt(o.token, o.fence);
+    auto const ec = s.extend(held);
+    if (!ec)
+        tell(out, held);
+    held.detach();
+    s.settle();
+    if (ec)
+        fail(o, s, ec);
+    return exit_status::success;
+}
+
+/// Fenced or not, the key is deleted in the same way.
+int release(options const& given, output const& out)
+{
+    options o = patient(given);
+    o.fenced = false;
+    session s(o, out);
+    end_by_signal(s);
+    lease held = s.lock().adopt(o.token);
+    auto const ec = s.release(held);
+    if (ec)
+        fail(o, s, ec);
+    out.result({{"name", o.name}, {"released", true}}, "");
+    return exit_status::success;
+}
+
+} // namespace redlock::cli

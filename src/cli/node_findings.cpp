@@ -1,0 +1,274 @@
+#include "cli/findings.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "core/admission.hpp"
+#include "redis/error_class.hpp"
+#include "redis/server_words.hpp"
+#include "redis/text_number.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace redlock::cli {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// One node, and what is found there.
+class node_examination {
+public:
+    node_examination(interview const& node, examination const& terms, std::vector<finding>& found)
+        : node_(node), terms_(terms), found_(found)
+    {}
+
+    void all();
+
+private:
+    void add(severity grade, std::string id, std::string what, std::string advice)
+    {
+        found_.push_back({std::move(id), grade, node_.node, std::move(what), std::move(advice)});
+    }
+    [[nodiscard]] answer const& said(question q) const { return node_.answers[static_cast<std::size_t>(q)]; }
+    [[nodiscard]] std::string info(std::string const& name) const
+    {
+        auto const found = info_.find(name);
+        return found == info_.end() ? std::string() : found->second;
+    }
+    [[nodiscard]] std::uint64_t number(std::string const& name) const
+    {
+        std::uint64_t value = 0;
+        return redis::read_number(info(name), value) ? value : 0;
+    }
+    [[nodiscard]] std::string setting(question q) const
+    {
+        return said(q).list.size() == 2 ? said(q).list[1] : std::string();
+    }
+
+    void reach();
+    void read_info();
+    void role();
+    void memory();
+    void age();
+    void persistence();
+    void replicas();
+    void clock();
+    void speed();
+    void security();
+    void rights();
+    void must_be_allowed(question, std::string const& right);
+    void should_be_allowed(question, std::string const& right, std::string const& without);
+
+    interview const& node_;
+    examination const& terms_;
+    std::vector<finding>& found_;
+    std::map<std::string, std::string> info_{};
+};
+
+void node_examination::all()
+{
+    if (node_.failed)
+        return reach();
+    read_info();
+    role();
+    memory();
+    age();
+    persistence();
+    replicas();
+    clock();
+    speed();
+    security();
+    rights();
+}
+
+void node_examination::reach()
+{
+    net::failure const& why = *node_.failed;
+    bool const refused = why.result == node_result::refused;
+    add(severity::error, refused ? "refused" : "unreachable",
+        std::string(refused ? "refuses the connection" : "cannot be reached") +
+            (why.detail.empty() ? "" : ": " + why.detail),
+        refused ? "mend user, password or the server's state"
+                : "start the server, or mend address, network or TLS");
+}
+
+void node_examination::read_info()
+{
+    std::string_view text = said(question::info).text;
+    if (said(question::info).refused())
+        return add(severity::warning, "no-info",
+                   "INFO is not permitted: restarts, eviction and second names go unnoticed", "permit +info");
+    while (!text.empty()) {
+        auto const line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        auto const colon = line.find(':');
+        if (colon != std::string_view::npos)
+            info_.emplace(line.substr(0, colon),
+                          redis::printable(line.substr(colon + 1, line.find_last_not_of('\r') - colon)));
+    }
+}
+
+void node_examination::role()
+{
+    if (node_.facts.replica)
+        add(severity::error, "replica", "is a replica, and does not vote",
+            "name its master, and count the two as one");
+    if (info("loading") == "1")
+        add(severity::error, "loading", "still loads its data, and does not vote yet", "wait");
+    if (node_.facts.cluster)
+        add(severity::error, "cluster",
+            "is a cluster node, and does not vote: a failover promotes a replica without the last locks",
+            "use servers of their own");
+    if (node_.facts.protocol < 3)
+        add(severity::warning, "resp2", "speaks RESP2 only: waiters are not woken, and ask again",
+            "Redis 6 or later, without a proxy");
+}
+
+void node_examination::memory()
+{
+    std::uint64_t const limit = number("maxmemory");
+    std::string const policy = info("maxmemory_policy");
+    if (limit == 0)
+        return;
+    if (policy != "noeviction")
+        add(severity::error, "eviction",
+            "may evict locks when memory is short (maxmemory-policy " + policy + "), and does not vote",
+            "CONFIG SET maxmemory-policy noeviction");
+    else if (number("used_memory") > limit / 10 * 9)
+        add(severity::warning, "memory",
+            "uses more than 90 % of maxmemory: when it is full, it takes no locks",
+            "raise maxmemory, or keep other data elsewhere");
+}
+
+void node_examination::age()
+{
+    if (!node_.facts.info || node_.facts.durable)
+        return;
+    auto const quarantine =
+        core::quarantine_length(std::max(terms_.key_ttl, terms_.client.admission.longest_ttl));
+    auto const left = quarantine - (node_.facts.info->uptime - 1s);
+    if (left <= 0ns)
+        return;
+    add(terms_.client.assume_fresh ? severity::info : severity::warning, "young",
+        "was started a short time ago and may have forgotten locks: votes in " + seconds(left),
+        "wait; where it is certainly new: REDLOCK_ASSUME_FRESH=1");
+}
+
+void node_examination::persistence()
+{
+    if (node_.facts.durable)
+        add(severity::info, "durable", "keeps locks through a crash: votes again at once after a restart",
+            "");
+    else if (node_.facts.info)
+        add(severity::info, "not-durable",
+            "may forget locks in a crash" +
+                std::string(setting(question::save).empty() ? "" : " (snapshots alone do not help)") +
+                ": after a restart it does not vote for a while",
+            "nothing, or: appendonly yes, appendfsync always, no-appendfsync-on-rewrite no");
+    if (info("rdb_last_bgsave_status") == "err" && setting(question::stop_writes) == "yes")
+        add(severity::error, "misconf", "cannot save, and therefore takes no locks",
+            "mend the disk, or set stop-writes-on-bgsave-error no");
+    if (info("aof_last_write_status") == "err")
+        add(severity::error, "misconf", "cannot write its append-only file", "mend the disk");
+}
+
+void node_examination::replicas()
+{
+    if (number("connected_slaves") != 0)
+        add(severity::warning, "replicas",
+            "has " + info("connected_slaves") +
+                " replica(s): one that is promoted lacks the latest locks, and is not noticed behind the "
+                "same address at once",
+            "no automatic failover to a replica, or no replicas");
+    if (std::string const needed = setting(question::min_replicas); !needed.empty() && needed != "0")
+        add(severity::warning, "min-replicas",
+            "takes no locks while fewer than " + needed + " replica(s) are in touch",
+            "min-replicas-to-write 0");
+}
+
+void node_examination::clock()
+{
+    if (!node_.ahead)
+        return add(severity::warning, "no-time",
+                   "TIME is not permitted: steps of its clock go unnoticed, and fenced locks do not work",
+                   "permit +time");
+    auto const certain = std::chrono::abs(*node_.ahead) - node_.round_trip;
+    if (certain > terms_.slack)
+        add(severity::warning, "clock",
+            "its clock is " + seconds(std::chrono::abs(*node_.ahead)) +
+                (*node_.ahead > 0us ? " ahead of" : " behind") +
+                " this machine's: setting it right in one step would end locks early",
+            "let chrony or ntpd slew all clocks");
+}
+
+void node_examination::speed()
+{
+    if (node_.round_trip > terms_.node_timeout)
+        add(severity::error, "slow",
+            "answers after " + seconds(node_.round_trip) + ", later than the per-node timeout of " +
+                seconds(terms_.node_timeout),
+            "a nearer server, or a longer ttl");
+    else if (node_.round_trip > terms_.node_timeout / 4)
+        add(severity::warning, "slow",
+            "answers after " + seconds(node_.round_trip) + "; the per-node timeout is " +
+                seconds(terms_.node_timeout),
+            "a nearer server, or a longer ttl");
+    std::uint64_t const most = number("maxclients");
+    if (most != 0 && number("connected_clients") > most / 10 * 9)
+        add(severity::warning, "clients", "has more than 90 % of the connections that it accepts",
+            "raise maxclients");
+}
+
+void node_examination::security()
+{
+    if (node_.how == interview::transport::unverified)
+        add(severity::warning, "unverified",
+            "its certificate is not verified: anybody in between can forge votes",
+            "--cacert, and no tls_verify=false");
+    if (node_.how == interview::transport::plain)
+        add(severity::info, "plain",
+            "is reached without TLS: anybody in between can read passwords and forge votes",
+            "rediss://, or a network of its own");
+}
+
+void node_examination::must_be_allowed(question q, std::string const& right)
+{
+    if (!said(q).refused())
+        return;
+    auto const error = redis::classify(said(q).text);
+    if (error == server_error::readonly || error == server_error::loading)
+        return; // said already
+    add(severity::error,
+        error == server_error::noperm || error == server_error::unknown_command ? "rights" : "no-vote",
+        right + ": " + redis::quote(said(q).text), "docs/server-checklist.md, \"Rights\"");
+}
+
+void node_examination::should_be_allowed(question q, std::string const& right, std::string const& without)
+{
+    if (said(q).refused() && redis::classify(said(q).text) == server_error::noperm)
+        add(severity::warning, "rights", right + " is not permitted: " + without, "permit +" + right);
+}
+
+/// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
+void node_examination::rights()
+{
+    must_be_allowed(question::vote, "a lock cannot be taken");
+    must_be_allowed(question::extend, "a lock cannot be renewed");
+    must_be_allowed(question::release, "a lock cannot be released");
+    should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
+    should_be_allowed(question::pttl, "pttl", "waiters do not know when a lock expires");
+    should_be_allowed(question::mget, "mget", "fenced locks do not work");
+    if (said(question::save).refused())
+        add(severity::info, "no-config", "CONFIG GET is not permitted: it never counts as durable",
+            "permit +config|get");
+}
+
+} // namespace
+
+void examine_node(interview const& node, examination const& terms, std::vector<finding>& found)
+{
+    node_examination(node, terms, found).all();
+}
+
+} // namespace redlock::cli

@@ -1,0 +1,178 @@
+#include "cli/parser.hpp"
+#include <redlock/version.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+namespace redlock::cli {
+
+namespace {
+
+std::string version()
+{
+    return "redlock " + std::to_string(REDLOCK_VERSION_MAJOR) + '.' + std::to_string(REDLOCK_VERSION_MINOR) +
+           '.' + std::to_string(REDLOCK_VERSION_PATCH);
+}
+
+} // namespace
+
+parser::parser(options& o)
+    : o_(o), app_("Run commands under a lock on several Redis servers, and look after such locks.", "redlock")
+{
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", version());
+    define_run();
+    define_acquire();
+    define_extend();
+    define_release();
+    define_status();
+    define_doctor();
+}
+
+void parser::define_nodes(CLI::App& to)
+{
+    config& c = o_.client;
+    to.add_option("-u,--node", nodes_,
+                  "a node's URL; repeat it. Arguments can be seen by others: for URLs with passwords use "
+                  "REDLOCK_NODES or --nodes-file")
+        ->type_name("URL")
+        ->allow_extra_args(false);
+    to.add_option("--nodes-file", nodes_file_, "read the nodes' URLs from a file")->type_name("FILE");
+    to.add_option("--prefix", c.key_prefix, "put this before the lock's name")->type_name("TEXT");
+    to.add_option("--user", c.username, "user name for nodes whose URL has none")->type_name("NAME");
+    to.add_flag("--askpass", ask_password_, "ask for the password; otherwise it is taken from REDISCLI_AUTH");
+    to.add_option("--cacert", c.tls.ca_file, "trusted authorities, PEM")->type_name("FILE");
+    to.add_option("--cacertdir", c.tls.ca_dir, "trusted authorities, a directory of hashed names")
+        ->type_name("DIR");
+    to.add_option("--cert", c.tls.cert_file, "client certificate, PEM")->type_name("FILE");
+    to.add_option("--key", c.tls.key_file, "client key, PEM")->type_name("FILE");
+    to.add_option("--sni", c.tls.server_name, "name to ask for and to verify")->type_name("HOST");
+    to.add_flag("--insecure", c.tls.insecure, "accept any certificate");
+    to.add_flag("--assume-fresh", fresh_,
+                "the servers are new and cannot have forgotten locks (or REDLOCK_ASSUME_FRESH=1)");
+    time(to, "--longest-ttl", c.admission.longest_ttl, "the longest ttl + slack of any lock on these nodes");
+    to.add_flag("--json", o_.json, "write JSON");
+    to.add_flag("-v,--verbose", o_.verbose, "say more");
+}
+
+void parser::define_name(CLI::App& to, bool required)
+{
+    auto* const name = to.add_option("NAME", o_.name, "the lock");
+    if (required)
+        name->required();
+}
+
+void parser::define_lease(CLI::App& to)
+{
+    time(to, "-t,--ttl", o_.lock.ttl, "how long a lease is valid (30s)");
+    time(to, "--slack", o_.lock.slack, "how much longer the servers keep the key (10% of the ttl)");
+}
+
+void parser::define_waiting(CLI::App& to)
+{
+    auto* const wait =
+        to.add_option("-w,--wait,--timeout", wait_, "wait for so long at most")->type_name("DURATION");
+    to.add_flag("-n,--nonblock", nonblock_, "do not wait")->excludes(wait);
+    to.add_option("-E,--conflict-exit-code", o_.conflict, "exit status if somebody else has the lock (75)")
+        ->type_name("NUMBER")
+        ->check(CLI::Range(0, 255));
+    to.add_flag("-q,--quiet", o_.quiet, "say nothing of it, and end with 0, if somebody else has the lock");
+    to.add_flag("--fenced", o_.fenced, "with a fencing token");
+}
+
+void parser::define_token(CLI::App& to)
+{
+    to.add_option("--token", o_.token, "as acquire told it (or REDLOCK_TOKEN)")->type_name("TOKEN");
+}
+
+void parser::define_run()
+{
+    run_ = &verb("run", "Run a command while holding a lock");
+    CLI::App& run = *run_;
+    define_name(run, true);
+    define_lease(run);
+    define_waiting(run);
+    run.add_option("-c,--command", shell_line_, "run this line with /bin/sh")->type_name("LINE");
+    run.add_option_function<std::string>(
+           "-s,--signal", [this](std::string const& text) { o_.stop_signal = read_signal(text); },
+           "stops the command when the lock is being lost (TERM)")
+        ->type_name("SIGNAL");
+    time(run, "-k,--kill-after", o_.kill_after, "the time between that signal and KILL (5s)");
+    run.add_flag("--no-extend", no_extend_, "do not renew: the command has one ttl");
+    time(run, "--max-lifetime", o_.lock.max_hold, "do not hold the lock for longer");
+    run.add_option_function<std::string>(
+           "--on-lost",
+           [this](std::string const& what) { o_.when_lost = what == "warn" ? on_loss::warn : on_loss::stop; },
+           "when the lock is lost: stop the command (term), or only say so (warn)")
+        ->type_name("term|warn")
+        ->check(CLI::IsMember({"term", "warn"}));
+    run.prefix_command();
+    run.footer("redlock run [OPTIONS] NAME [--] COMMAND [ARGUMENT...]\nredlock run [OPTIONS] "
+               "NAME -c LINE");
+}
+
+void parser::define_acquire()
+{
+    CLI::App& acquire = verb("acquire", "Take a lock and leave it to its expiry; tell its token");
+    define_name(acquire, true);
+    define_lease(acquire);
+    define_waiting(acquire);
+}
+
+void parser::define_extend()
+{
+    CLI::App& extend = verb("extend", "Give a lock that acquire took a full ttl again");
+    define_name(extend, false);
+    define_lease(extend);
+    define_token(extend);
+    extend.add_option("--fence", fence_, "the fencing token, as acquire told it (or REDLOCK_FENCE)")
+        ->type_name("NUMBER");
+}
+
+void parser::define_release()
+{
+    CLI::App& release = verb("release", "Free a lock that acquire took");
+    define_name(release, false);
+    define_token(release);
+}
+
+void parser::define_status()
+{
+    define_name(verb("status", "Tell who holds a lock on which node"), true);
+}
+
+void parser::define_doctor()
+{
+    CLI::App& doctor = verb("doctor", "Look for what makes locks on these nodes unsafe or slow");
+    define_name(doctor, false);
+    define_lease(doctor);
+}
+
+void parser::parse(int argc, char const* const* argv)
+{
+    // What follows the first "--" is the command's, or belongs to it.
+    std::vector<std::string> words(argv + 1, argv + argc);
+    auto const mark = std::ranges::find(words, "--");
+    rest_.assign(mark, words.end());
+    words.erase(mark, words.end());
+    std::ranges::reverse(words); // as CLI11 wants them
+    try {
+        app_.parse(words);
+    } catch (CLI::Success const& asked) { // help, version
+        std::ostringstream text;
+        app_.exit(asked, text, text);
+        throw failure(exit_status::success, text.str());
+    } catch (CLI::Error const& wrong) {
+        throw failure(exit_status::usage, without_secrets(wrong.what()) + "\nredlock --help tells more");
+    }
+    finish();
+}
+
+options read_options(int argc, char const* const* argv)
+{
+    options o;
+    parser(o).parse(argc, argv);
+    return o;
+}
+
+} // namespace redlock::cli

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace redlock::cli {
+
+enum class on_loss : std::uint8_t { stop, warn };
+
+/// What was asked for: the words of the command line and of the environment, understood.
+struct options {
+    std::string verb;
+    std::string name;
+    std::vector<std::string> command; ///< run: the program and its arguments
+
+    config client;
+    lock_options lock{.ttl = std::chrono::seconds{30}};
+    bool fenced = false;
+    std::optional<std::chrono::milliseconds> wait; ///< zero: one attempt; nothing: as long as it takes
+
+    std::string token;
+    std::uint64_t fence = 0;
+
+    int conflict = 75; ///< the exit status where somebody else has the lock
+    bool quiet = false;
+    bool verbose = false;
+    bool json = false;
+
+    int stop_signal = SIGTERM;
+    std::chrono::milliseconds kill_after{5000};
+    on_loss when_lost = on_loss::stop;
+};
+
+/// \throws failure with a message for the user, or with status 0 and the text that was asked for (help, version)
+[[nodiscard]] options read_options(int argc, char const* const* argv);
+
+/// No message repeats a password, whatever it was written into: `scheme://user:secret@` becomes `scheme://***@`.
+[[nodiscard]] std::string without_secrets(std::string text);
+
+/// "30s", "1.5m", "500ms", "2h"; a number alone is seconds.
+/// \throws failure
+[[nodiscard]] std::chrono::milliseconds read_duration(std::string const& text);
+
+/// "TERM", "SIGTERM" or "15".
+/// \throws failure
+[[nodiscard]] int read_signal(std::string const& text);
+
+/// Of the nodes: flags, a file, or the environment, in this order.
+/// \throws failure
+[[nodiscard]] std::vector<std::string> find_nodes(std::vector<std::string> const& flags,
+                                                  std::string const& file);
+
+} // namespace redlock::cli

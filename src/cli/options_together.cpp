@@ -1,0 +1,84 @@
+#include "cli/parser.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+
+// What the words of the command line and of the environment come to, together.
+namespace redlock::cli {
+
+namespace {
+
+std::string environment(char const* name)
+{
+    char const* const value = std::getenv(name);
+    return value ? value : "";
+}
+
+} // namespace
+
+void parser::finish()
+{
+    if (o_.verb != "run" && rest_.size() > 1)
+        throw failure(exit_status::usage, o_.verb + " takes no command");
+    o_.client.nodes = find_nodes(nodes_, nodes_file_);
+    o_.client.assume_fresh = fresh_ || environment("REDLOCK_ASSUME_FRESH") == "1";
+    o_.client.client_name = "redlock-cli";
+    if (o_.quiet)
+        o_.conflict = exit_status::success;
+    if (nonblock_)
+        o_.wait = std::chrono::milliseconds::zero();
+    else if (!wait_.empty())
+        o_.wait = read_duration(wait_);
+    finish_credentials();
+    if (o_.verb == "extend" || o_.verb == "release")
+        finish_token();
+    if (o_.verb == "run")
+        finish_run();
+}
+
+void parser::finish_credentials()
+{
+    o_.client.password = ask_password_ ? ::getpass("Password: ") : environment("REDISCLI_AUTH");
+    if (!o_.client.username.empty() && o_.client.password.empty())
+        throw failure(exit_status::usage, "--user needs a password: set REDISCLI_AUTH, or give --askpass");
+}
+
+void parser::finish_token()
+{
+    if (o_.name.empty())
+        o_.name = environment("REDLOCK_NAME");
+    if (o_.token.empty())
+        o_.token = environment("REDLOCK_TOKEN");
+    if (fence_.empty() && o_.token == environment("REDLOCK_TOKEN"))
+        fence_ = environment("REDLOCK_FENCE");
+    if (o_.name.empty() || o_.token.empty())
+        throw failure(
+            exit_status::usage,
+            o_.verb +
+                " needs the lock's name and --token, or what acquire told in REDLOCK_NAME and REDLOCK_TOKEN");
+    if (fence_.empty())
+        return;
+    auto const [rest, error] = std::from_chars(fence_.data(), fence_.data() + fence_.size(), o_.fence);
+    if (error != std::errc{} || rest != fence_.data() + fence_.size() || o_.fence == 0)
+        throw failure(exit_status::usage, "not a fencing token: '" + fence_ + "'");
+    o_.fenced = true;
+}
+
+void parser::finish_run()
+{
+    o_.lock.renew = !no_extend_;
+    o_.command = run_->remaining();
+    if (o_.command.empty() && !rest_.empty())
+        rest_.erase(rest_.begin());
+    o_.command.insert(o_.command.end(), rest_.begin(), rest_.end());
+    if (!shell_line_.empty() && o_.command.empty())
+        o_.command = {"/bin/sh", "-c", shell_line_};
+    else if (!shell_line_.empty())
+        throw failure(exit_status::usage, "either a command or -c, not both");
+    if (o_.command.empty())
+        throw failure(exit_status::usage, "run needs a command");
+}
+
+} // namespace redlock::cli

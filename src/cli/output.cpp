@@ -1,0 +1,139 @@
+#include "cli/output.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace redlock::cli {
+
+using nlohmann::json;
+
+namespace {
+
+/// A name may hold any bytes.
+std::string dump(json const& object)
+{
+    return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+} // namespace
+
+void output::result(json const& object, std::string const& text) const
+{
+    std::cout << (options_.json ? dump(object) + '\n' : text) << std::flush;
+}
+
+void output::say(std::string_view event, std::string const& text, json details) const
+{
+    if (!options_.json) {
+        std::cerr << "redlock: " << text << std::endl;
+        return;
+    }
+    details["event"] = event;
+    details["message"] = text;
+    std::cerr << dump(details) << std::endl;
+}
+
+void output::note(std::string_view event, std::string const& text, json details) const
+{
+    if (options_.verbose)
+        say(event, text, std::move(details));
+}
+
+void output::warn(std::string_view event, std::string const& text, json details) const
+{
+    say(event, text, std::move(details));
+}
+
+void output::fail(failure const& why) const
+{
+    json const object{{"error", why.what()}, {"exit_status", why.status()}, {"nodes", to_json(why.table())}};
+    if (!options_.json)
+        std::cerr << "redlock: " << why.what() << std::endl;
+    else if (options_.verb == "run")
+        std::cerr << dump(object) << std::endl;
+    else
+        std::cout << dump(object) << std::endl;
+}
+
+json to_json(std::vector<node_outcome> const& rows)
+{
+    json list = json::array();
+    for (node_outcome const& row : rows) {
+        json one{{"node", row.node}, {"result", to_string(row.result)}};
+        if (row.error != server_error::none)
+            one["error"] = to_string(row.error);
+        if (!row.detail.empty())
+            one["detail"] = row.detail;
+        if (row.remaining)
+            one["remaining_ms"] = row.remaining->count();
+        if (!row.owner.empty())
+            one["owner"] = row.owner;
+        list.push_back(std::move(one));
+    }
+    return list;
+}
+
+lease_facts::lease_facts(lease const& of)
+    : name(of.resource()), token(of.nonce()), fence(of.fencing_token()),
+      valid_for(std::chrono::floor<std::chrono::milliseconds>(of.remaining())),
+      expires_at(std::chrono::system_clock::now() + valid_for)
+{}
+
+/// Whole seconds, the earlier ones: what `date +%s` is compared with.
+std::vector<std::pair<std::string, std::string>> lease_facts::variables() const
+{
+    auto const when = std::chrono::floor<std::chrono::seconds>(expires_at).time_since_epoch().count();
+    std::vector<std::pair<std::string, std::string>> all{
+        {"REDLOCK_NAME", name}, {"REDLOCK_TOKEN", token}, {"REDLOCK_EXPIRES_AT", std::to_string(when)}};
+    if (fence != 0)
+        all.emplace_back("REDLOCK_FENCE", std::to_string(fence));
+    return all;
+}
+
+json lease_facts::json() const
+{
+    auto const when = std::chrono::floor<std::chrono::milliseconds>(expires_at).time_since_epoch().count();
+    nlohmann::json object{
+        {"name", name}, {"token", token}, {"valid_ms", valid_for.count()}, {"expires_at_ms", when}};
+    if (fence != 0)
+        object["fence"] = fence;
+    return object;
+}
+
+std::string shell_quoted(std::string const& text)
+{
+    std::string quoted = "'";
+    for (char const c : text)
+        quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + '\'';
+}
+
+std::string seconds(std::chrono::nanoseconds time)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(time).count());
+    return text;
+}
+
+std::string table(std::vector<std::vector<std::string>> const& rows)
+{
+    std::vector<std::size_t> widths;
+    for (auto const& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i != row.size(); ++i)
+            widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string text;
+    for (auto const& row : rows) {
+        for (std::size_t i = 0; i != row.size(); ++i)
+            text += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+        text.erase(text.find_last_not_of(' ') + 1);
+        text += '\n';
+    }
+    return text;
+}
+
+} // namespace redlock::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include <redlock/lease.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace redlock::cli {
+
+/// Where the tool speaks: results go to standard output, everything else to standard error. With --json either is one
+/// object a line. The standard output of `run` belongs to the command.
+class output {
+public:
+    explicit output(options const& o) : options_(o) {}
+
+    /// What was asked for.
+    void result(nlohmann::json const& object, std::string const& text) const;
+    /// Of what happens, for those who want to know (-v).
+    void note(std::string_view event, std::string const& text, nlohmann::json details) const;
+    void warn(std::string_view event, std::string const& text, nlohmann::json details) const;
+    /// Why it ends.
+    void fail(failure const&) const;
+
+private:
+    void say(std::string_view event, std::string const& text, nlohmann::json details) const;
+
+    options const& options_;
+};
+
+[[nodiscard]] nlohmann::json to_json(std::vector<node_outcome> const&);
+
+/// What is told of a lease, to scripts and to the command that runs under it.
+struct lease_facts {
+    std::string name;
+    std::string token;
+    std::uint64_t fence;
+    std::chrono::milliseconds valid_for;
+    std::chrono::system_clock::time_point expires_at;
+
+    explicit lease_facts(lease const&);
+    /// "REDLOCK_NAME", "seat:42", and so on.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables() const;
+    [[nodiscard]] nlohmann::json json() const;
+};
+
+[[nodiscard]] std::string shell_quoted(std::string const&);
+[[nodiscard]] std::string seconds(std::chrono::nanoseconds);
+
+/// Long texts, numbers and words in columns.
+[[nodiscard]] std::string table(std::vector<std::vector<std::string>> const& rows);
+
+} // namespace redlock::cli

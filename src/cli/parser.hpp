@@ -1,0 +1,67 @@
+#pragma once
+
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace redlock::cli {
+
+/// The command line as it is defined; the words are understood when all of them are there.
+class parser {
+public:
+    explicit parser(options& o);
+
+    void parse(int argc, char const* const* argv);
+
+private:
+    CLI::App& verb(std::string const& name, std::string const& what)
+    {
+        CLI::App& made = *app_.add_subcommand(name, what);
+        made.callback([this, name] { o_.verb = name; });
+        define_nodes(made);
+        return made;
+    }
+    template <class Time>
+    void time(CLI::App& to, std::string const& flags, Time& target, std::string const& what)
+    {
+        to.add_option_function<std::string>(
+              flags, [&target](std::string const& text) { target = read_duration(text); }, what)
+            ->type_name("DURATION");
+    }
+
+    void define_nodes(CLI::App&);
+    void define_name(CLI::App& to, bool required);
+    void define_lease(CLI::App&);
+    void define_waiting(CLI::App&);
+    void define_token(CLI::App&);
+    void define_run();
+    void define_acquire();
+    void define_extend();
+    void define_release();
+    void define_status();
+    void define_doctor();
+
+    void finish();
+    void finish_token();
+    void finish_run();
+    void finish_credentials();
+
+    options& o_;
+    CLI::App app_;
+    CLI::App* run_ = nullptr;
+    std::vector<std::string> nodes_;
+    std::vector<std::string> rest_; ///< from the first "--" on
+    std::string nodes_file_;
+    std::string shell_line_;
+    std::string wait_;
+    std::string fence_;
+    bool nonblock_ = false;
+    bool no_extend_ = false;
+    bool ask_password_ = false;
+    bool fresh_ = false;
+};
+
+} // namespace redlock::cli

@@ -1,0 +1,177 @@
+#include "cli/query.hpp"
+
+#include "lock/clock.hpp"
+#include "lock/configuration.hpp"
+#include "redis/command.hpp"
+#include "redis/resp_parser.hpp"
+#include "redis/text_number.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+
+void questions::ask(std::vector<std::string_view> const& command)
+{
+    redis::append_command(bytes, command);
+    ++count;
+}
+
+namespace {
+
+answer to_answer(std::span<redis::resp_node const> message)
+{
+    auto const body = redis::body(message);
+    redis::resp_node const& first = body.front();
+    if (redis::is_error(first.type))
+        return {.type = answer::kind::error, .text = std::string(first.text)};
+    if (first.type == redis::resp_type::number)
+        return {.type = answer::kind::number, .number = first.number};
+    if (first.type == redis::resp_type::null)
+        return {};
+    if (!redis::is_aggregate(first.type))
+        return {.type = answer::kind::text, .text = std::string(first.text)};
+    answer list{.type = answer::kind::list};
+    for (redis::resp_node const& node : body)
+        if (node.depth == 1)
+            list.list.emplace_back(node.text);
+    return list;
+}
+
+interview::transport transport_of(net::peer const& peer)
+{
+    if (peer.where.transport == redis::endpoint::kind::tls)
+        return peer.verify ? interview::transport::verified : interview::transport::unverified;
+    boost::system::error_code ec;
+    bool const loopback =
+        asio::ip::make_address(peer.where.host, ec).is_loopback() || peer.where.host == "localhost";
+    return loopback || peer.where.transport == redis::endpoint::kind::unix_socket
+               ? interview::transport::local
+               : interview::transport::plain;
+}
+
+/// One node's connection, questions and answers.
+class interviewer final : private net::connect_listener {
+public:
+    interviewer(asio::io_context& context, std::shared_ptr<net::peer const> peer,
+                std::chrono::nanoseconds patience, questions const& asked)
+        : peer_(std::move(peer)), asked_(asked), patience_(patience), timer_(context),
+          connector_(std::make_shared<net::connector>(context.get_executor(), lock::read_clocks, peer_,
+                                                      static_cast<net::connect_listener&>(*this)))
+    {
+        result_.node = peer_->name;
+        result_.how = transport_of(*peer_);
+        connector_->start();
+    }
+
+    [[nodiscard]] interview take() { return std::move(result_); }
+
+private:
+    void on_connect_failed(net::failure why) override { result_.failed = std::move(why); }
+    void on_connected(std::shared_ptr<net::stream> connection, net::introduction told) override
+    {
+        stream_ = std::move(connection);
+        result_.facts = std::move(told.facts);
+        timer_.expires_after(patience_);
+        timer_.async_wait([this](boost::system::error_code ec) {
+            if (!ec)
+                stream_->close();
+        });
+        asio::co_spawn(timer_.get_executor(), talk(), asio::detached);
+    }
+
+    asio::awaitable<void> talk()
+    {
+        questions first;
+        first.ask({"TIME"});
+        auto const sent = std::chrono::steady_clock::now();
+        auto const clock = std::chrono::system_clock::now();
+        bool good = co_await exchange(first);
+        auto const took = std::chrono::steady_clock::now() - sent;
+        result_.round_trip = std::chrono::duration_cast<std::chrono::microseconds>(took);
+        if (good)
+            read_clock(clock + std::chrono::duration_cast<std::chrono::microseconds>(took / 2));
+        if (good)
+            good = co_await exchange(asked_);
+        if (!good)
+            result_.failed =
+                net::failure{.result = node_result::timed_out, .detail = "no answer to a question"};
+        timer_.cancel();
+        stream_->close();
+    }
+
+    void read_clock(std::chrono::system_clock::time_point then)
+    {
+        answer const said = std::exchange(result_.answers, {}).front();
+        std::int64_t seconds = 0;
+        std::int64_t rest = 0;
+        if (said.list.size() != 2 || !redis::read_number(said.list[0], seconds) ||
+            !redis::read_number(said.list[1], rest))
+            return;
+        auto const theirs = std::chrono::seconds{seconds} + std::chrono::microseconds{rest};
+        result_.ahead =
+            theirs - std::chrono::duration_cast<std::chrono::microseconds>(then.time_since_epoch());
+    }
+
+    asio::awaitable<bool> exchange(questions const& what)
+    {
+        boost::system::error_code ec;
+        co_await stream_->write(asio::buffer(what.bytes), ec);
+        std::size_t missing = what.count;
+        redis::resp_parser parser;
+        std::string input;
+        char chunk[8192];
+        while (!ec && missing != 0) {
+            auto const parsed = parser.next(input);
+            if (parsed.status == redis::parse_status::malformed)
+                co_return false;
+            if (parsed.status == redis::parse_status::need_more) {
+                std::size_t const bytes = co_await stream_->read(asio::buffer(chunk), ec);
+                input.append(chunk, bytes);
+                continue;
+            }
+            if (redis::value(parser.message()).type != redis::resp_type::push) {
+                result_.answers.push_back(to_answer(parser.message()));
+                --missing;
+            }
+            input.erase(0, parsed.consumed);
+        }
+        co_return !ec;
+    }
+
+    std::shared_ptr<net::peer const> peer_;
+    questions const& asked_;
+    std::chrono::nanoseconds patience_;
+    asio::steady_timer timer_;
+    std::shared_ptr<net::connector> connector_;
+    std::shared_ptr<net::stream> stream_;
+    interview result_;
+};
+
+} // namespace
+
+std::vector<interview> ask_nodes(config const& settings, questions const& what)
+{
+    auto const checked = lock::check(settings);
+    asio::io_context context{1};
+    std::vector<std::unique_ptr<interviewer>> all;
+    for (std::size_t i = 0; i != checked.peers.size(); ++i)
+        all.push_back(std::make_unique<interviewer>(context, checked.peers[i],
+                                                    checked.terms[i].response_timeout, what));
+    context.run();
+    std::vector<interview> results;
+    for (auto const& one : all)
+        results.push_back(one->take());
+    return results;
+}
+
+} // namespace redlock::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "net/connect.hpp"
+#include "redis/info.hpp"
+#include <redlock/config.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::cli {
+
+/// One answer of a server, of which only the outermost level is looked at.
+struct answer {
+    enum class kind : std::uint8_t { null, number, text, error, list };
+    kind type = kind::null;
+    std::int64_t number = 0;
+    std::string text{};              ///< of an error, too
+    std::vector<std::string> list{}; ///< of an array or a map: what stands in it, one after the other
+
+    [[nodiscard]] bool is(kind k) const { return type == k; }
+    [[nodiscard]] bool refused() const { return type == kind::error; }
+};
+
+/// What a node said to some questions on a connection of their own.
+struct interview {
+    /// local: what never leaves this machine
+    enum class transport : std::uint8_t { local, plain, unverified, verified };
+
+    std::string node;
+    transport how = transport::local;
+    std::optional<net::failure> failed{}; ///< then nothing else is known
+    redis::server_facts facts{};
+    std::chrono::microseconds round_trip{};
+    /// By how much the server's wall clock is ahead of ours, give or take half of the round trip.
+    std::optional<std::chrono::microseconds> ahead{};
+    std::vector<answer> answers{};
+};
+
+/// Commands in one write, and how many of them.
+struct questions {
+    std::string bytes{};
+    std::size_t count = 0;
+
+    void ask(std::vector<std::string_view> const& command);
+};
+
+/// Asks all nodes at once. What the library may not say, or does not want to know, is asked here: its own connections
+/// are not touched.
+/// \throws lock_error `errc::misconfigured`
+[[nodiscard]] std::vector<interview> ask_nodes(config const&, questions const&);
+
+} // namespace redlock::cli

@@ -1,0 +1,63 @@
+#include "cli/child.hpp"
+#include "cli/session.hpp"
+#include "cli/supervisor.hpp"
+#include "cli/verbs.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Renewal begins after a third of the ttl. What is left then must be enough for a few tries and for stopping the
+/// command, or the first lost packet would end it.
+void check_times(options const& o)
+{
+    auto const needed = o.kill_after + stop_margin(o.lock);
+    if (o.when_lost == on_loss::stop && needed > o.lock.ttl / 2)
+        throw failure(exit_status::usage, "--kill-after " + seconds(o.kill_after) + " and a margin of " +
+                                              seconds(stop_margin(o.lock)) +
+                                              " do not fit into half of --ttl " + seconds(o.lock.ttl) +
+                                              ": the command has to be gone before the lease ends");
+}
+
+void tell_release(options const& o, output const& out, boost::system::error_code ec)
+{
+    if (!ec)
+        out.note("released", "'" + o.name + "' released", {{"name", o.name}});
+    else
+        out.warn("release_failed",
+                 "'" + o.name + "' was " +
+                     (ec == errc::lease_lost ? "lost before it was released"
+                                             : "not released everywhere and expires by itself"),
+                 {{"name", o.name}, {"error", ec.message()}});
+}
+
+} // namespace
+
+int run(options const& o, output const& out)
+{
+    check_times(o);
+    session s(o, out);
+    lease held = s.acquire();
+    lease_facts const facts(held);
+    out.note("acquired",
+             "'" + o.name + "' acquired after " + seconds(held.waited()) + " with " +
+                 std::to_string(held.votes()) + " votes",
+             facts.json());
+    int status = 0;
+    supervisor guard(s, held, o, out); // the lease tells it of its end, which the release below is
+    try {
+        child command(s.context(), o.command, facts.variables());
+        status = guard.watch(command);
+    } catch (failure const&) {
+        static_cast<void>(s.release(held));
+        throw;
+    }
+    tell_release(o, out, s.release(held));
+    return status;
+}
+
+} // namespace redlock::cli

@@ -1,0 +1,149 @@
+#include "cli/session.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// For what still goes back and forth when the tool is done: releases on nodes that a majority did not wait for.
+constexpr auto patience = 300ms;
+/// The same after votes that were cancelled: some may wait for a connection to be made.
+constexpr auto long_patience = 1500ms;
+
+mutex make_lock(client& owner, options const& o)
+{
+    if (o.fenced)
+        return fenced_mutex(owner, o.name, o.lock);
+    return {owner, o.name, o.lock};
+}
+
+} // namespace
+
+session::session(options const& o, output const& out)
+    : options_(o), out_(out), client_(context_.get_executor(), o.client), lock_(make_lock(client_, o))
+{}
+
+void session::run_until(bool const& done)
+{
+    while (!done) {
+        if (context_.stopped())
+            context_.restart();
+        context_.run_one();
+    }
+}
+
+void session::drain(std::chrono::milliseconds longest)
+{
+    signals_.stop();
+    context_.restart();
+    context_.run_for(longest);
+}
+
+void session::give_way_to(int signal)
+{
+    drain(long_patience);
+    signals_.die_of(signal);
+}
+
+lease session::acquire()
+{
+    asio::cancellation_signal stop;
+    int signal = 0;
+    bool done = false;
+    boost::system::error_code result;
+    lease got;
+    signals_.on_signal([&](int number) {
+        signal = number;
+        stop.emit(asio::cancellation_type::terminal);
+    });
+    auto token = asio::bind_cancellation_slot(stop.slot(), [&](boost::system::error_code ec, lease held) {
+        result = ec;
+        got = std::move(held);
+        done = true;
+    });
+    if (!options_.wait)
+        lock_.acquire(std::move(token));
+    else if (*options_.wait == 0ms)
+        lock_.try_acquire(std::move(token));
+    else
+        lock_.acquire_for(*options_.wait, std::move(token));
+    run_until(done);
+    signals_.on_signal({});
+    if (signal != 0) {
+        got = lease();
+        give_way_to(signal);
+    }
+    if (!result)
+        return got;
+    auto const rows = lock_.last_attempt();
+    int const status = status_of(result, rows, options_.conflict);
+    settle();
+    throw failure(status,
+                  "'" + options_.name + "': " + result.message() + (rows.empty() ? "" : ": " + summary(rows)),
+                  rows);
+}
+
+bool session::connecting() const
+{
+    return std::ranges::any_of(client_.nodes(),
+                               [](node_status const& node) { return node.state == node_state::connecting; });
+}
+
+void session::complete(lease& held)
+{
+    auto const end = std::chrono::steady_clock::now() + patience;
+    while (connecting() && std::chrono::steady_clock::now() < end)
+        context_.run_one_for(patience);
+    static_cast<void>(
+        wait([&](auto handler) { held.extend(std::move(handler)); })); // the grant stands in any case
+}
+
+boost::system::error_code session::extend(lease& held)
+{
+    auto const end = std::chrono::steady_clock::now() + unhurried(options_.lock);
+    for (;;) {
+        auto const ec = wait([&](auto handler) { held.extend(std::move(handler)); });
+        if (ec != errc::no_quorum || !connecting() || std::chrono::steady_clock::now() >= end)
+            return ec;
+        context_.run_one_for(patience);
+    }
+}
+
+boost::system::error_code session::release(lease& held)
+{
+    auto const ec = wait([&](auto handler) { held.release(std::move(handler)); });
+    settle();
+    return ec;
+}
+
+void session::settle()
+{
+    drain(patience);
+}
+
+std::string session::troubles() const
+{
+    std::string text;
+    for (node_status const& node : client_.nodes())
+        if (node.state != node_state::ready || !node.detail.empty())
+            text += (text.empty() ? "" : "; ") + node.node + ' ' + std::string(to_string(node.state)) +
+                    (node.detail.empty() ? "" : " (" + node.detail + ')');
+    return text;
+}
+
+std::chrono::milliseconds unhurried(lock_options const& lock)
+{
+    return std::min<std::chrono::milliseconds>(2500ms, lock.ttl / 2);
+}
+
+} // namespace redlock::cli

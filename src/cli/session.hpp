@@ -1,0 +1,73 @@
+#pragma once
+
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/signals.hpp"
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <chrono>
+#include <future>
+
+namespace redlock::cli {
+
+/// One client, one lock, and the loop that runs them: everything the tool does happens inside its calls.
+class session {
+public:
+    /// \throws lock_error `errc::misconfigured`
+    session(options const&, output const&);
+
+    [[nodiscard]] boost::asio::io_context& context() { return context_; }
+    [[nodiscard]] signals& caught() { return signals_; }
+    [[nodiscard]] mutex& lock() { return lock_; }
+
+    /// Waits for the lock as the options say. Dies of a signal that comes meanwhile, when everything is taken back.
+    /// \throws failure
+    [[nodiscard]] lease acquire();
+
+    /// Runs the loop until the operation is done: `wait([&](auto token) { return held.release(token); })`.
+    template <class Operation>
+    boost::system::error_code wait(Operation operation)
+    {
+        boost::system::error_code result;
+        bool done = false;
+        operation([&](boost::system::error_code ec) {
+            result = ec;
+            done = true;
+        });
+        run_until(done);
+        return result;
+    }
+    void run_until(bool const& done);
+
+    /// A majority is enough to be granted a fenced lock; here the nodes that were connected too late get the key, too.
+    void complete(lease&);
+    /// Asks again while too few nodes are connected to tell.
+    boost::system::error_code extend(lease&);
+    boost::system::error_code release(lease&);
+
+    /// For what still goes back and forth: returns when the nodes have answered, or after a while.
+    void settle();
+
+    /// "redis://b:6379 down (Connection refused)": nodes that are not as they should be.
+    [[nodiscard]] std::string troubles() const;
+
+private:
+    [[nodiscard]] bool connecting() const;
+    [[noreturn]] void give_way_to(int signal);
+    void drain(std::chrono::milliseconds longest);
+
+    options const& options_;
+    output const& out_;
+    boost::asio::io_context context_{1};
+    signals signals_{context_};
+    client client_;
+    mutex lock_;
+};
+
+/// What an operation on a lease that another process was granted may cost in time: it has to connect first.
+[[nodiscard]] std::chrono::milliseconds unhurried(lock_options const&);
+
+} // namespace redlock::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <functional>
+
+namespace redlock::cli {
+
+/// The signals that end the tool, or that the command gets instead. Those that were ignored when the tool was started
+/// (nohup, a shell's background) stay so.
+class signals {
+public:
+    using handler = std::function<void(int)>;
+
+    explicit signals(boost::asio::io_context&);
+
+    /// Who is told from now on.
+    void on_signal(handler told) { told_ = std::move(told); }
+
+    /// As before the tool took them: nothing keeps the context busy any more.
+    void stop();
+
+    /// Ends this process as the signal would have, had it not been taken.
+    [[noreturn]] void die_of(int signal);
+
+private:
+    void wait();
+
+    boost::asio::signal_set set_;
+    handler told_;
+};
+
+} // namespace redlock::cli

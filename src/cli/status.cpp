@@ -1,0 +1,162 @@
+#include "cli/query.hpp"
+#include "cli/verbs.hpp"
+#include "core/fencing.hpp"
+#include "core/tally.hpp"
+#include "redis/command.hpp"
+#include "redis/server_words.hpp"
+#include "redis/text_number.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace redlock::cli {
+
+namespace {
+
+using nlohmann::json;
+
+/// Who knows a whole token can release the lock.
+constexpr std::size_t shown_of_token = 8;
+
+/// The key on one node.
+struct sighting {
+    interview const* node;
+    bool known = false;   ///< whether it is there
+    std::string holder{}; ///< whoever it is, also if the key is no lock; empty: nobody
+    std::string shown{};  ///< of the holder
+    std::optional<std::chrono::milliseconds> left{};
+    std::string fence{};
+    std::string trouble{};
+};
+
+std::string trouble_of(interview const& node)
+{
+    net::failure const& why = *node.failed;
+    return std::string(to_string(why.result)) + (why.detail.empty() ? "" : " (" + why.detail + ')');
+}
+
+sighting look(interview const& node)
+{
+    sighting seen{.node = &node};
+    if (node.failed) {
+        seen.trouble = trouble_of(node);
+        return seen;
+    }
+    answer const& owner = node.answers[0];
+    answer const& left = node.answers[1];
+    seen.known = !owner.refused() || owner.text.starts_with("WRONGTYPE");
+    if (owner.is(answer::kind::text)) {
+        seen.holder = owner.text;
+        seen.shown = redis::printable(owner.text.substr(0, shown_of_token)) + "...";
+    } else if (seen.known && owner.refused()) {
+        seen.holder = seen.shown = "(not a lock)";
+    } else if (owner.refused()) {
+        seen.trouble = redis::quote(owner.text);
+    }
+    if (left.is(answer::kind::number) && left.number >= 0)
+        seen.left = std::chrono::milliseconds{left.number};
+    std::uint64_t fence = 0;
+    if (node.answers[2].is(answer::kind::text) && redis::read_number(node.answers[2].text, fence))
+        seen.fence = std::to_string(core::fencing_token(fence));
+    if (node.facts.replica)
+        seen.trouble = "replica";
+    return seen;
+}
+
+struct verdict {
+    std::string holder{}; ///< as shown; of a majority
+    unsigned votes = 0;
+    bool held = false;
+    bool decided = true; ///< also if those that cannot be asked said something else
+};
+
+verdict judge(std::vector<sighting> const& nodes)
+{
+    verdict v;
+    std::map<std::string, unsigned> holders;
+    unsigned unknown = 0;
+    for (sighting const& s : nodes) {
+        unknown += s.known ? 0U : 1U;
+        if (!s.known || s.holder.empty())
+            continue;
+        unsigned const votes = ++holders[s.holder];
+        if (votes > v.votes) {
+            v.votes = votes;
+            v.holder = s.shown;
+        }
+    }
+    unsigned const majority = core::majority(static_cast<unsigned>(nodes.size()));
+    v.held = v.votes >= majority;
+    v.decided = v.held || v.votes + unknown < majority;
+    return v;
+}
+
+json to_json(sighting const& s)
+{
+    json row{{"node", s.node->node}, {"reachable", !s.node->failed}};
+    if (!s.holder.empty())
+        row["holder"] = s.shown;
+    if (s.left)
+        row["pttl_ms"] = s.left->count();
+    if (!s.fence.empty())
+        row["fence"] = s.fence;
+    if (!s.node->failed) {
+        row["role"] = s.node->facts.replica ? "replica" : "master";
+        row["round_trip_us"] = s.node->round_trip.count();
+    }
+    if (!s.trouble.empty())
+        row["trouble"] = s.trouble;
+    return row;
+}
+
+std::string to_text(std::string const& headline, std::vector<sighting> const& nodes)
+{
+    std::vector<std::vector<std::string>> rows{{"NODE", "HOLDER", "LEFT", "FENCE", "ROUND TRIP", ""}};
+    for (sighting const& s : nodes)
+        rows.push_back({s.node->node, s.known ? s.holder.empty() ? "-" : s.shown : "?",
+                        s.left             ? seconds(*s.left)
+                        : s.holder.empty() ? "-"
+                                           : "no expiry",
+                        s.fence.empty() ? "-" : s.fence,
+                        s.node->failed ? "-" : std::to_string(s.node->round_trip.count()) + " us",
+                        s.trouble});
+    return headline + '\n' + table(rows);
+}
+
+} // namespace
+
+int status(options const& o, output const& out)
+{
+    std::string const key = o.client.key_prefix + o.name;
+    std::string const fence = redis::name_beside(key, redis::fence_suffix);
+    questions asked;
+    asked.ask({"GET", key});
+    asked.ask({"PTTL", key});
+    asked.ask({"GET", fence});
+    auto const interviews = ask_nodes(o.client, asked);
+
+    std::vector<sighting> nodes;
+    for (interview const& node : interviews)
+        nodes.push_back(look(node));
+    verdict const v = judge(nodes);
+    std::string const counted =
+        " on " + std::to_string(v.votes) + " of " + std::to_string(nodes.size()) + " nodes";
+    std::string const said = !v.decided ? "unknown" : v.held ? "held" : "free";
+    json rows = json::array();
+    for (sighting const& s : nodes)
+        rows.push_back(to_json(s));
+    json object{{"name", o.name}, {"status", said}, {"votes", v.votes}, {"nodes", rows}};
+    if (v.held)
+        object["holder"] = v.holder;
+    out.result(object, to_text(o.name + ": " + said +
+                                   (v.held         ? " by " + v.holder + counted
+                                    : v.votes != 0 ? counted
+                                                   : ""),
+                               nodes));
+    if (!v.decided)
+        return exit_status::no_quorum;
+    return v.held ? exit_status::success : exit_status::not_held;
+}
+
+} // namespace redlock::cli

@@ -1,0 +1,104 @@
+#include "cli/supervisor.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace redlock::cli {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Timers stand still while the machine is suspended, and leases do not.
+constexpr std::chrono::nanoseconds longest_pause = 1s;
+constexpr std::chrono::nanoseconds shortest_pause = 1ms;
+/// While the command is being stopped.
+constexpr std::chrono::nanoseconds pause_to_end = 20ms;
+
+} // namespace
+
+std::chrono::milliseconds stop_margin(lock_options const& lock)
+{
+    return std::max<std::chrono::milliseconds>(lock.ttl / 50, 50ms);
+}
+
+supervisor::supervisor(session& s, lease& held, options const& o, output const& out)
+    : session_(s), lease_(held), options_(o), out_(out), timer_(s.context()), margin_(stop_margin(o.lock))
+{}
+
+int supervisor::watch(child& command)
+{
+    child_ = &command;
+    command.on_end([this] { look_for_end(); });
+    session_.caught().on_signal([&command](int signal) { command.send(signal); });
+    lease_.lost([this](boost::system::error_code) { look(); });
+    look();
+    session_.run_until(over_);
+    timer_.cancel();
+    session_.caught().on_signal({});
+    return stage_ == stage::running ? shell_status(*command.ended()) : exit_status::lost;
+}
+
+void supervisor::look_for_end()
+{
+    over_ = over_ || (child_->ended() && (stage_ == stage::running || child_->all_gone()));
+}
+
+void supervisor::look_again_in(std::chrono::nanoseconds time)
+{
+    timer_.expires_after(std::clamp(time, shortest_pause, longest_pause));
+    timer_.async_wait([this](boost::system::error_code ec) {
+        if (!ec)
+            look();
+    });
+}
+
+void supervisor::look()
+{
+    if (over_)
+        return;
+    auto const remaining = lease_.remaining();
+    if (options_.when_lost == on_loss::warn) {
+        if (remaining == 0ns)
+            return warn();
+        return look_again_in(remaining);
+    }
+    if (stage_ == stage::running && remaining <= options_.kill_after + margin_)
+        stop(remaining);
+    if (stage_ == stage::running)
+        return look_again_in(remaining - options_.kill_after - margin_);
+    if (clock::now() >= kill_at_) {
+        stage_ = stage::killed;
+        child_->send(SIGKILL);
+    }
+    child_->reap(); // whose parent is another process, ends without a signal to this one
+    if (!over_)
+        look_again_in(stage_ == stage::killed
+                          ? pause_to_end
+                          : std::min<std::chrono::nanoseconds>(kill_at_ - clock::now(), pause_to_end));
+}
+
+/// A lease that is gone from one moment to the next leaves no time; then the command has the margin to end by itself.
+void supervisor::stop(std::chrono::nanoseconds remaining)
+{
+    stage_ = stage::stopping;
+    std::chrono::nanoseconds const left = remaining > margin_ ? remaining - margin_ : margin_;
+    kill_at_ = clock::now() + std::min<std::chrono::nanoseconds>(left, options_.kill_after);
+    out_.warn("stopping",
+              "'" + options_.name + "' " +
+                  (remaining == 0ns ? "is lost" : "cannot be renewed and ends in " + seconds(remaining)) +
+                  ": stopping the command; " + session_.troubles(),
+              {{"name", options_.name}, {"valid_ms", remaining / 1ms}});
+    child_->send(options_.stop_signal);
+    child_->send(SIGCONT); // who is stopped cannot end
+}
+
+void supervisor::warn()
+{
+    if (std::exchange(warned_, true))
+        return;
+    out_.warn("lost", "'" + options_.name + "' is lost, and the command runs on; " + session_.troubles(),
+              {{"name", options_.name}});
+}
+
+} // namespace redlock::cli

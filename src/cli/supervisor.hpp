@@ -1,0 +1,51 @@
+#pragma once
+
+#include "cli/child.hpp"
+#include "cli/output.hpp"
+#include "cli/session.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+namespace redlock::cli {
+
+/// How long before the end of the validity the command is gone: time for the kernel to end it, and for this process to
+/// be late.
+[[nodiscard]] std::chrono::milliseconds stop_margin(lock_options const&);
+
+/// Watches a command and the lease that it runs under. When the validity is about to end, the command is told to stop
+/// while there is still time for that, and killed before the validity has ended.
+class supervisor {
+public:
+    supervisor(session&, lease&, options const&, output const&);
+
+    /// Until the command has ended, or, when it had to be stopped, until nothing of it is left.
+    /// \return the exit status
+    [[nodiscard]] int watch(child&);
+
+private:
+    enum class stage : std::uint8_t { running, stopping, killed };
+    using clock = std::chrono::steady_clock;
+
+    void look();
+    void look_again_in(std::chrono::nanoseconds);
+    void stop(std::chrono::nanoseconds remaining);
+    void warn();
+    void look_for_end();
+
+    session& session_;
+    lease& lease_;
+    options const& options_;
+    output const& out_;
+    boost::asio::steady_timer timer_;
+    child* child_ = nullptr;
+    std::chrono::nanoseconds const margin_;
+    clock::time_point kill_at_;
+    stage stage_ = stage::running;
+    bool warned_ = false;
+    bool over_ = false;
+};
+
+} // namespace redlock::cli

@@ -1,0 +1,95 @@
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+// What single words mean.
+namespace redlock::cli {
+
+std::string without_secrets(std::string text)
+{
+    for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 3)) {
+        auto const word_ends = std::min(text.find_first_of(" \t\r\n", at), text.size());
+        auto const mark = text.rfind('@', word_ends - 1);
+        if (mark != std::string::npos && mark > at)
+            text.replace(at + 3, mark - at - 3, "***");
+    }
+    return text;
+}
+
+std::chrono::milliseconds read_duration(std::string const& text)
+{
+    constexpr std::pair<char const*, double> units[] = {
+        {"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}};
+    constexpr double longest = 1e12; // 30 years; what is too long for its purpose, the library says
+    double number = -1;
+    auto const [rest, error] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    for (auto const& [unit, factor] : units)
+        if (error == std::errc{} && text.c_str() + (rest - text.data()) == std::string(unit) && number >= 0 &&
+            number * factor <= longest)
+            return std::chrono::milliseconds{std::llround(number * factor)};
+    throw failure(exit_status::usage,
+                  "not a time: '" + text + "' (30s, 500ms, 1.5m, 2h; without a unit: seconds)");
+}
+
+int read_signal(std::string const& text)
+{
+    std::string const name = text.starts_with("SIG") ? text.substr(3) : text;
+    for (int number = 1; number != NSIG; ++number) {
+        char const* const known = ::sigabbrev_np(number);
+        if (std::to_string(number) == name || (known && name == known))
+            return number;
+    }
+    throw failure(exit_status::usage, "not a signal: '" + text + "' (TERM, INT, USR1, 15)");
+}
+
+namespace {
+
+/// Words that spaces and line ends separate; `#` at the beginning of a word comments the rest of its line out.
+std::vector<std::string> split(std::istream& in)
+{
+    std::vector<std::string> words;
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream rest(line);
+        for (std::string word; rest >> word && !word.starts_with('#');)
+            words.push_back(word);
+    }
+    return words;
+}
+
+} // namespace
+
+std::vector<std::string> find_nodes(std::vector<std::string> const& flags, std::string const& file)
+{
+    if (!flags.empty())
+        return flags;
+    std::vector<std::string> found;
+    std::string where = "$REDLOCK_NODES";
+    if (!file.empty()) {
+        where = file;
+        std::ifstream in(file);
+        if (!in)
+            throw failure(exit_status::bad_configuration,
+                          "--nodes-file " + file + ": " + std::strerror(errno));
+        found = split(in);
+    } else if (char const* const environment = std::getenv("REDLOCK_NODES")) {
+        std::istringstream in(environment);
+        found = split(in);
+    } else {
+        throw failure(exit_status::usage,
+                      "no nodes: give them in REDLOCK_NODES, with --nodes-file or with --node");
+    }
+    if (found.empty())
+        throw failure(exit_status::bad_configuration, where + " names no nodes");
+    return found;
+}
+
+} // namespace redlock::cli

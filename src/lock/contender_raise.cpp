@@ -1,0 +1,74 @@
+#include "lock/contender.hpp"
+#include "lock/engine.hpp"
+#include "lock/replies.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+
+// What an attempt for a fenced lock does beside voting.
+namespace redlock::lock {
+
+/// Fenced votes need a node whose data is known, and whole for long enough (rule F6).
+bool contender::may_be_asked(unsigned node)
+{
+    if (!lock_->plan->fenced)
+        return true;
+    node_report& row = rows_[node];
+    marker& its = engine_.marker_of(node);
+    its.require();
+    if (engine_.at(node).state() != node_state::ready) {
+        row.result = node_result::unreachable;
+        row.detail = std::make_unique<std::string const>("still connecting");
+        return false;
+    }
+    auto const left = core::remaining(its.quarantined_until(), engine_.loop().now());
+    if (left <= core::duration::zero())
+        return true;
+    report_stranger(row);
+    row.remaining = std::chrono::ceil<std::chrono::milliseconds>(left);
+    return false;
+}
+
+void contender::raise()
+{
+    auto verdict = core::attempt::step::pending;
+    for (unsigned i = 0; i != engine_.size(); ++i) {
+        if (!attempt_.to_raise().contains(i))
+            continue;
+        net::node& node = engine_.at(i);
+        if (node.usable())
+            send_raise(i, node.form(net::node::script::fenced_raise));
+        else
+            verdict = std::max(verdict, attempt_.raised(i, core::vote::failed));
+    }
+    engine_.loop().schedule_after(*this, lock_->plan->node_timeout);
+    follow(verdict);
+}
+
+void contender::send_raise(unsigned node, redis::script_form form)
+{
+    net::node& n = engine_.at(node);
+    lock_->plan->fenced->append_raise(n.output(), {lock_->key(), nonce_.text(), attempt_.token(), form});
+    redis::fenced_commands::append_marker(n.output(), n.incarnation());
+    ++outstanding_;
+    n.expect(*this, tag(purpose::raise, form));
+}
+
+core::attempt::step contender::read_raise(unsigned node, bool may_repeat, redis::resp_node const& reply)
+{
+    switch (read_script_answer(engine_.at(node), net::node::script::fenced_raise, reply)) {
+    case script_answer::done: return attempt_.raised(node, core::vote::granted);
+    case script_answer::not_ours: return attempt_.raised(node, core::vote::denied);
+    case script_answer::unknown_script:
+        if (!may_repeat)
+            break;
+        send_raise(node, redis::script_form::text);
+        return core::attempt::step::pending;
+    default: break;
+    }
+    return attempt_.raised(node, core::vote::failed);
+}
+
+} // namespace redlock::lock

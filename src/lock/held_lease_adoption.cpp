@@ -1,0 +1,83 @@
+#include "core/fencing.hpp"
+#include "lock/clock.hpp"
+#include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/resource.hpp"
+#include <redlock/observer.hpp>
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+// How a lease is left behind, and how another client goes on with it (docs/protocol.md, rule H9).
+namespace redlock::lock {
+
+namespace {
+
+/// Whether nodes have been connected.
+constexpr core::duration look_again = std::chrono::milliseconds{2};
+
+} // namespace
+
+void held_lease::detach()
+{
+    take_up();
+    look_at_clock();
+    if (!machine_.release())
+        return;
+    publish(lease_state::released);
+    tell(event::detached);
+    end(errc::released);
+    vacate();
+}
+
+held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, std::uint64_t fencing_token)
+    : lock_(std::move(lock)),
+      machine_(core::lease_machine::adopted(lock_->plan->terms, client().size(), read_clocks())),
+      progressed_(read_clocks().boot.count()), waited_(core::duration::zero()),
+      fence_(fencing_token >> core::hand_off_bits), attempts_(0),
+      handovers_(static_cast<std::uint16_t>(fencing_token & core::max_hand_offs)), adopted_(true),
+      nonce_(owner)
+{
+    publish(lease_state::suspect);
+}
+
+boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& lock, nonce const& owner,
+                                             std::uint64_t fencing_token)
+{
+    void* const block = lock->client().lease_blocks().take();
+    return {::new (block) held_lease(lock, owner, fencing_token)};
+}
+
+/// Its time begins with the first operation, not with the object.
+void held_lease::take_up()
+{
+    if (!std::exchange(adopted_, false))
+        return;
+    if (client().closing()) {
+        machine_.release();
+        return publish(lease_state::released);
+    }
+    core::instant const now = client().loop().now();
+    machine_ = core::lease_machine::adopted(lock_->plan->terms, client().size(), now);
+    began_ = now.boot;
+    progress();
+    client().begin(*this);
+    lock_->wanted->adopted(*this);
+    schedule();
+}
+
+/// Who adopts has often just been started: as an acquisition does, it waits until a majority is connected.
+bool held_lease::waits_for_nodes()
+{
+    engine& owner = client();
+    owner.connect();
+    core::duration const waited = owner.loop().now().boot - began_;
+    bool const waits = owner.ready() < core::majority(owner.size()) && owner.connecting() != 0 &&
+                       waited < owner.settings().connect_timeout;
+    if (waits)
+        owner.loop().schedule_after(*this, look_again);
+    return waits;
+}
+
+} // namespace redlock::lock

@@ -1,0 +1,133 @@
+#include "servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+
+using namespace redlock::test;
+
+namespace {
+
+std::vector<std::string> const short_lease{"-t", "1s", "-k", "200ms"};
+
+std::vector<std::string> with(std::vector<std::string> options, std::vector<std::string> const& more)
+{
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+}
+
+struct losing : servers {
+    void lose_majority()
+    {
+        group[0].pause();
+        group[1].pause();
+    }
+    void started(tool& run)
+    {
+        wait_until([&] { return !run.read("pid").empty(); });
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(loss_test, losing)
+
+BOOST_AUTO_TEST_CASE(the_command_is_told_to_stop_when_the_majority_is_gone)
+{
+    tool run(run_shell(short_lease, "trap 'echo bye; exit 0' TERM; " + wait_for_go), env());
+    started(run);
+    lose_majority();
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(run.out() == "bye\n");
+    BOOST_TEST(contains(run.err(), "'seat' cannot be renewed"));
+    BOOST_TEST(!is_running(run.read("pid")));
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_listen_is_killed_with_all_it_started)
+{
+    tool run(
+        run_shell(short_lease,
+                  "trap '' TERM; (echo $(exec sh -c 'echo $PPID') > second; sleep 1000) & " + wait_for_go),
+        env());
+    started(run);
+    wait_until([&] { return !run.read("second").empty(); });
+    lose_majority();
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(!is_running(run.read("pid")));
+    BOOST_TEST(!is_running(run.read("second")));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_command_has_left_behind_is_waited_for)
+{
+    tool run(run_shell(short_lease,
+                       "(trap 'echo cleaned; exit' TERM; echo > second; while :; do sleep 0.02; done) & " +
+                           wait_for_go),
+             env());
+    started(run);
+    wait_until([&] { return !run.read("second").empty(); });
+    lose_majority();
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(run.out() == "cleaned\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_command_is_stopped_too)
+{
+    tool run(run_shell(short_lease, wait_for_go), env());
+    started(run);
+    ::kill(static_cast<pid_t>(std::stol(run.read("pid"))), SIGSTOP);
+    lose_majority();
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(!is_running(run.read("pid")));
+}
+
+BOOST_AUTO_TEST_CASE(another_signal_may_stop_it)
+{
+    tool run(run_shell(with(short_lease, {"-s", "USR2"}), "trap 'echo bye; exit 0' USR2; " + wait_for_go),
+             env());
+    started(run);
+    lose_majority();
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(run.out() == "bye\n");
+}
+
+BOOST_AUTO_TEST_CASE(deleted_keys_are_noticed_before_the_lease_would_end)
+{
+    tool run(run_shell({"-t", "10m"}, wait_for_go), env());
+    started(run);
+    wait_until([&] { return probes[0].command_calls("client|tracking") > 0; }); // it listens
+    wait_until([&] {
+        for (probe& p : probes)
+            p.command({"DEL", "seat"});
+        return !is_running(run.read("pid"));
+    });
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(contains(run.err(), "'seat' is lost"));
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_is_not_renewed_ends_the_command_in_time)
+{
+    tool run(run_shell({"-t", "1s", "-k", "100ms", "--no-extend"}, wait_for_go), env());
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(probes[0].command_calls("pexpire") == 0);
+    wait_until([&] { return keys() == 0; });
+}
+
+BOOST_AUTO_TEST_CASE(nobody_holds_it_for_longer_than_the_longest_lifetime)
+{
+    tool run(run_shell({"-t", "1s", "-k", "100ms", "--max-lifetime", "1500ms"}, wait_for_go), env());
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(probes[0].command_calls("pexpire") > 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_loss_is_only_told_on_request)
+{
+    tool run(run_shell({"-t", "1s", "--on-lost", "warn"}, wait_for_go + "exit 4"), env());
+    started(run);
+    lose_majority();
+    wait_until([&] { return contains(run.err(), "'seat' is lost, and the command runs on"); });
+    BOOST_TEST(is_running(run.read("pid")));
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 4);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

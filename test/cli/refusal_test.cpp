@@ -1,0 +1,158 @@
+#include "servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fstream>
+
+using namespace redlock::test;
+
+namespace {
+
+/// For what is refused before anything is asked.
+void refused(std::vector<std::string> const& arguments, int status, std::string const& why,
+             environment const& variables = {{"REDLOCK_NODES", "redis://127.0.0.1:1"}})
+{
+    finished const run(arguments, variables);
+    BOOST_TEST_CONTEXT(run.err)
+    {
+        BOOST_TEST(run.status == status);
+        BOOST_TEST(contains(run.err, why));
+        BOOST_TEST(run.out == "");
+    }
+}
+
+environment nodes(std::string const& urls)
+{
+    return {{"REDLOCK_NODES", urls}, {"REDLOCK_ASSUME_FRESH", "1"}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(refusal_test)
+
+BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
+{
+    refused({}, 64, "subcommand");
+    refused({"rum", "seat"}, 64, "subcommand");
+    refused({"run"}, 64, "NAME");
+    refused({"run", "seat"}, 64, "needs a command");
+    refused({"run", "seat", "-c", "x", "--", "y"}, 64, "not both");
+    refused({"run", "-t", "soon", "seat", "true"}, 64, "not a time: 'soon'");
+    refused({"run", "-t", "-1s", "seat", "true"}, 64, "not a time: '-1s'");
+    refused({"run", "-s", "GO", "seat", "true"}, 64, "not a signal: 'GO'");
+    refused({"run", "-k", "20s", "seat", "true"}, 64, "do not fit into half of --ttl 30.0 s");
+    refused({"run", "-n", "-w", "3", "seat", "true"}, 64, "-n");
+    refused({"run", "-E", "300", "seat", "true"}, 64, "300");
+    refused({"run", "--on-lost", "cry", "seat", "true"}, 64, "cry");
+    refused({"extend", "seat"}, 64, "--token");
+    refused({"extend", "seat", "--token", std::string(32, 'a'), "--fence", "x"}, 64,
+            "not a fencing token: 'x'");
+    refused({"status", "--user", "me", "seat"}, 64, "REDISCLI_AUTH");
+    refused({"status", "seat"}, 64, "no nodes", {{"X", ""}});
+}
+
+BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
+{
+    refused({"acquire", "seat"}, 78, "names no nodes", nodes("  "));
+    refused({"acquire", "seat"}, 78, "URL", nodes("ftp://host"));
+    refused({"acquire", "seat"}, 78, "one server", nodes("redis://host redis://host:6379/1"));
+    refused({"acquire", "-t", "1ms", "seat"}, 78, "ttl");
+    refused({"release", "seat", "--token", "short"}, 78, "32 characters");
+    refused({"acquire", "seat", "--cacert", "/no/such/file"}, 78, "/no/such/file",
+            nodes("rediss://127.0.0.1:1"));
+    refused({"status", "seat", "--nodes-file", "/no/such/file"}, 78, "/no/such/file");
+    refused({"run", "seat:redlock-fence", "true"}, 78, "kept for fenced locks");
+}
+
+BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
+{
+    finished const help({"run", "--help"});
+    BOOST_TEST(help.status == 0);
+    BOOST_TEST(contains(help.out, "redlock run [OPTIONS] NAME"));
+    finished const version({"--version"});
+    BOOST_TEST(version.status == 0);
+    BOOST_TEST(version.out.starts_with("redlock "));
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_no_quorum)
+{
+    reserved_port const nobody(0);
+    std::string const url = "redis://127.0.0.1:" + std::to_string(nobody.number());
+    refused({"run", "-n", "seat", "true"}, 69, "unreachable", nodes(url));
+    refused({"acquire", "-w", "100ms", "seat"}, 69, "unreachable", nodes(url));
+    refused({"extend", "-t", "1s", "seat", "--token", std::string(32, 'a')}, 69, "down", nodes(url));
+    refused({"release", "seat", "--token", std::string(32, 'a')}, 69, "no quorum", nodes(url));
+}
+
+BOOST_AUTO_TEST_CASE(young_servers_are_named_with_the_time_they_need)
+{
+    redis_server server;
+    refused({"run", "-n", "seat", "true"}, 69, "votes again in", {{"REDLOCK_NODES", server.url()}});
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_right_is_told_apart)
+{
+    redis_server server({.acl = {"user default off", "user locker on >s3cret ~other:* +@all"}});
+    std::string const place = "127.0.0.1:" + std::to_string(server.port());
+    refused({"run", "-n", "seat", "true"}, 77, "NOPERM", nodes("redis://locker:s3cret@" + place));
+    refused({"run", "-n", "seat", "true"}, 77, "WRONGPASS", nodes("redis://locker:wr0ng@" + place));
+    refused({"acquire", "-w", "5s", "seat"}, 77, "NOAUTH", nodes("redis://" + place));
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_fit_is_a_configuration_error)
+{
+    certificates const files;
+    redis_server server({.tls = files.server});
+    refused({"run", "-n", "seat", "true"}, 78, "certificate", nodes(server.tls_url()));
+    finished const good({"run", "--cacert", files.authority.file(), "seat", "echo", "held"},
+                        nodes(server.tls_url()));
+    BOOST_TEST(good.out == "held\n");
+    finished const insecure({"run", "--insecure", "seat", "echo", "held"}, nodes(server.tls_url()));
+    BOOST_TEST(insecure.out == "held\n");
+}
+
+BOOST_AUTO_TEST_CASE(no_password_is_ever_shown)
+{
+    redis_server server({.password = "s3cret"});
+    std::string const place = "127.0.0.1:" + std::to_string(server.port());
+    std::string const good = "redis://:s3cret@" + place;
+    std::vector<std::vector<std::string>> const calls{
+        {"run", "-v", "seat", "true"}, {"run", "--json", "-v", "seat", "true"},
+        {"acquire", "seat"},           {"status", "seat"},
+        {"status", "--json", "seat"},  {"doctor"},
+        {"doctor", "--json"},          {"run", "-n", "seat", "true"}};
+    std::vector<std::string> const urls{good,
+                                        "redis://:s3cretX@" + place,
+                                        "redis://s3cret:s3cret@" + place,
+                                        "redis://:s3cret@" + place + "?client_name=s3cret%20",
+                                        "redis://:s3cret@@@" + place,
+                                        "reds://:s3cret@" + place,
+                                        good + " " + good};
+    auto const silent = [](finished const& run) {
+        BOOST_TEST_CONTEXT(run.out << run.err) BOOST_TEST(!contains(run.out + run.err, "s3cret"));
+    };
+    for (std::string const& url : urls)
+        for (auto const& call : calls)
+            silent(finished(call, nodes(url)));
+    silent(finished({"status", "--nod", good, "seat"}));
+    silent(finished({"status", good, good}));
+    silent(finished({"status", "-u", "redis://:s3cret@[", "seat"}));
+    silent(
+        finished({"status", "seat"}, {{"REDLOCK_NODES", "redis://" + place}, {"REDISCLI_AUTH", "s3cretX"}}));
+    finished const right(
+        {"acquire", "seat2"},
+        {{"REDLOCK_NODES", "redis://" + place}, {"REDISCLI_AUTH", "s3cret"}, {"REDLOCK_ASSUME_FRESH", "1"}});
+    BOOST_TEST(right.status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_come_from_a_file_or_from_flags_before_the_environment)
+{
+    redis_server server;
+    temporary_directory const place("redlock-nodes");
+    std::ofstream(place.file("nodes")) << "# the only one\n" << server.url() << "   # here\n\n";
+    environment const elsewhere{{"REDLOCK_NODES", "redis://127.0.0.1:1"}, {"REDLOCK_ASSUME_FRESH", "1"}};
+    BOOST_TEST(finished({"run", "--nodes-file", place.file("nodes"), "seat", "true"}, elsewhere).status == 0);
+    BOOST_TEST(finished({"run", "-u", server.url(), "seat", "true"}, elsewhere).status == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,212 @@
+#include "servers.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace redlock::test;
+
+BOOST_FIXTURE_TEST_SUITE(run_test, servers)
+
+BOOST_AUTO_TEST_CASE(a_command_has_the_lock_and_its_status_is_passed_on)
+{
+    tool run(run_shell({}, wait_for_go + "exit 7"), env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    std::string token = run.read("token");
+    token.pop_back();
+    BOOST_TEST(token.size() == 32U);
+    wait_until([&] { return holders("seat", token) == 3; });
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 7);
+    BOOST_TEST(!run.killed());
+    wait_until([&] { return keys() == 0; });
+    BOOST_TEST(run.err() == "");
+    BOOST_TEST(run.out() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_died_of_a_signal_is_told_as_shells_do)
+{
+    finished const run(run_shell({}, "kill -USR1 $$"), env());
+    BOOST_TEST(run.status == 128 + SIGUSR1);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_command_is_told)
+{
+    finished const run(
+        run_shell({"--fenced", "-t", "60s"},
+                  "echo $REDLOCK_NAME $((REDLOCK_EXPIRES_AT - $(date +%s) > 40)) $((REDLOCK_FENCE > 0))"),
+        env());
+    BOOST_TEST(run.out == "seat 1 1\n");
+    finished const plain(run_shell({}, "echo ${REDLOCK_FENCE-none}"),
+                         {{"REDLOCK_NODES", nodes}, {"REDLOCK_ASSUME_FRESH", "1"}, {"REDLOCK_FENCE", "5"}});
+    BOOST_TEST(plain.out == "none\n");
+}
+
+BOOST_AUTO_TEST_CASE(input_and_files_are_the_commands_and_connections_are_not)
+{
+    tool run(run_shell({}, "cat; ls -l /proc/self/fd | grep -c -e socket: -e eventpoll"), env(),
+             {.input = "words\n"});
+    BOOST_TEST(run.wait() == 1); // grep's, who finds none
+    BOOST_TEST(run.out() == "words\n0\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_is_run_by_the_shell)
+{
+    finished const run({"run", "seat", "-c", "echo a | tr a b"}, env());
+    BOOST_TEST(run.status == 0);
+    BOOST_TEST(run.out == "b\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_commands_own_options_are_not_ours)
+{
+    finished const run({"run", "seat", "printf", "%s|", "-n", "--json", "--", "-q"}, env());
+    BOOST_TEST(run.out == "-n|--json|--|-q|");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_executed_leaves_no_key)
+{
+    finished const unknown({"run", "seat", "no-such-command"}, env());
+    BOOST_TEST(unknown.status == 127);
+    BOOST_TEST(contains(unknown.err, "no-such-command: No such file"));
+    finished const forbidden({"run", "seat", "/etc/passwd"}, env());
+    BOOST_TEST(forbidden.status == 126);
+    wait_until([&] { return keys() == 0; });
+}
+
+BOOST_AUTO_TEST_CASE(the_lock_is_renewed_while_the_command_runs)
+{
+    tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go), env());
+    for (int const times : {1, 2, 3})
+        wait_until([&] { return probes[0].command_calls("pexpire") >= times; });
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(somebody_elses_lock_is_not_waited_for_or_not_for_long)
+{
+    set("seat", "theirs");
+    auto const status = [&](std::vector<std::string> const& how) {
+        finished const run(run_shell(how, "echo never"), env());
+        BOOST_TEST(run.out == "");
+        return run.status;
+    };
+    BOOST_TEST(status({"-n"}) == 75);
+    BOOST_TEST(status({"-w", "0"}) == 75);
+    BOOST_TEST(status({"-w", "50ms"}) == 75);
+    BOOST_TEST(status({"-n", "-E", "3"}) == 3);
+    BOOST_TEST(status({"-n", "-E", "0"}) == 0);
+    finished const quiet(run_shell({"-n", "-q"}, "echo never"), env());
+    BOOST_TEST(quiet.status == 0);
+    BOOST_TEST(quiet.out + quiet.err == "");
+    BOOST_TEST(holders("seat", "theirs") == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_becomes_free_is_taken)
+{
+    set("seat", "theirs");
+    tool run(run_shell({"-w", "20s"}, "echo mine"), env());
+    wait_until([&] { return probes[0].command_calls("set") > 1; });
+    for (probe& p : probes)
+        p.command({"DEL", "seat"});
+    BOOST_TEST(run.wait() == 0);
+    BOOST_TEST(run.out() == "mine\n");
+}
+
+BOOST_DATA_TEST_CASE(a_signal_while_waiting_ends_it_and_leaves_no_key,
+                     boost::unit_test::data::make({SIGINT, SIGTERM, SIGHUP}), signal)
+{
+    for (std::size_t i : {0U, 1U})
+        probes[i].command({"SET", "seat", "theirs"});
+    tool run(run_shell({}, "echo never"), env());
+    wait_until([&] { return probes[0].command_calls("set") + probes[1].command_calls("set") > 2; });
+    run.send(signal);
+    BOOST_TEST(run.wait() == 128 + signal);
+    BOOST_TEST(run.killed());
+    BOOST_TEST(run.out() == "");
+    wait_until([&] { return probes[2].keys().empty(); });
+    BOOST_TEST(holders("seat", "theirs") == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_goes_to_the_command_and_its_children)
+{
+    tool run(run_shell({}, "trap 'echo told' USR1; (trap 'echo told too; exit' USR1; echo > ready; while :; "
+                           "do sleep 0.02; done) & wait; wait; exit 5"),
+             env());
+    wait_until([&] { return !run.read("ready").empty(); });
+    run.send(SIGUSR1);
+    BOOST_TEST(run.wait() == 5);
+    BOOST_TEST(contains(run.out(), "told\n"));
+    BOOST_TEST(contains(run.out(), "told too\n"));
+    wait_until([&] { return keys() == 0; });
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_minds_no_signal_keeps_its_lock)
+{
+    tool run(run_shell({}, "trap '' TERM; " + wait_for_go + "exit 6"), env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    run.send(SIGTERM);
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 6);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_ignored_stays_ignored)
+{
+    set("seat", "theirs");
+    tool run(run_shell({}, "echo mine"), env(), {.ignored = SIGHUP});
+    wait_until([&] { return probes[0].command_calls("set") > 1; });
+    run.send(SIGHUP);
+    for (probe& p : probes)
+        p.command({"DEL", "seat"});
+    BOOST_TEST(run.wait() == 0);
+    BOOST_TEST(run.out() == "mine\n");
+}
+
+BOOST_AUTO_TEST_CASE(who_is_killed_takes_the_command_along_and_the_key_expires)
+{
+    tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go), env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    std::string const pid = run.read("pid");
+    BOOST_TEST(is_running(pid));
+    run.send(SIGKILL);
+    BOOST_TEST(run.wait() == 128 + SIGKILL);
+    wait_until([&] { return !is_running(pid); });
+    wait_until([&] { return keys() == 0; });
+}
+
+BOOST_AUTO_TEST_CASE(at_a_terminal_the_command_is_the_foreground)
+{
+    tool run(run_shell({}, "trap 'echo told; exit 5' INT; " + wait_for_go), env(), {.terminal = true});
+    wait_until([&] { return !run.read("pid").empty(); });
+    run.type('\x03'); // Ctrl-C
+    BOOST_TEST(run.wait() == 5);
+    BOOST_TEST(run.out() == "told\n");
+    wait_until([&] { return keys() == 0; });
+}
+
+BOOST_AUTO_TEST_CASE(at_a_terminal_nobody_is_suspended_with_the_lock)
+{
+    // Without commands of its own: a shell that is just starting one is not stopped, and the one it starts is.
+    std::string const busy = "echo $$ > pid.new; mv pid.new pid; until [ -e go ]; do :; done; exit 5";
+    tool run(run_shell({}, busy), env(), {.terminal = true});
+    wait_until([&] { return !run.read("pid").empty(); });
+    run.type('\x1a'); // Ctrl-Z
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(events_are_json_on_request)
+{
+    finished const run(run_shell({"--json", "-v"}, "exit 0"), env());
+    BOOST_TEST(run.out == "");
+    std::vector<std::string> events;
+    std::istringstream lines(run.err);
+    for (std::string line; std::getline(lines, line);)
+        events.push_back(nlohmann::json::parse(line).at("event"));
+    BOOST_TEST(events == (std::vector<std::string>{"acquired", "released"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+#include "tool.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+/// Three servers, and what the tool has to be told of them.
+struct servers {
+    explicit servers(redis_server_options const& options = {}, std::size_t count = 3) : group(count, options)
+    {
+        for (auto const& server : group)
+            probes.emplace_back(server->port());
+        for (std::string const& url : group.urls())
+            nodes += url + ' ';
+    }
+
+    [[nodiscard]] environment env() const
+    {
+        return {{"REDLOCK_NODES", nodes}, {"REDLOCK_ASSUME_FRESH", "1"}};
+    }
+
+    [[nodiscard]] std::size_t holders(std::string const& name, std::string const& token)
+    {
+        std::size_t sum = 0;
+        for (probe& p : probes)
+            sum += p.get(name) == token ? 1 : 0;
+        return sum;
+    }
+    [[nodiscard]] std::size_t keys()
+    {
+        std::size_t sum = 0;
+        for (probe& p : probes)
+            sum += p.keys().size();
+        return sum;
+    }
+    void set(std::string const& name, std::string const& value)
+    {
+        for (probe& p : probes)
+            p.command({"SET", name, value});
+    }
+
+    server_group group;
+    std::vector<probe> probes;
+    std::string nodes;
+};
+
+/// Arguments for a shell as the command.
+inline std::vector<std::string> run_shell(std::vector<std::string> options, std::string const& script)
+{
+    options.insert(options.begin(), "run");
+    options.insert(options.end(), {"seat", "--", "/bin/sh", "-c", script});
+    return options;
+}
+
+/// Leaves the command's pid and token when it runs, and waits until it is told to go on.
+inline std::string const wait_for_go = "echo $REDLOCK_TOKEN > token; echo $$ > pid.new; mv pid.new pid; "
+                                       "until [ -e go ]; do sleep 0.02; done; ";
+
+} // namespace redlock::test

@@ -1,0 +1,125 @@
+#include "tool.hpp"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace redlock::test {
+
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& texts)
+{
+    std::vector<char*> all;
+    for (std::string& text : texts)
+        all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+std::string slurp(std::string const& path)
+{
+    std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+} // namespace
+
+tool::tool(std::vector<std::string> const& arguments, environment const& variables, start const& how)
+{
+    std::vector<std::string> words{REDLOCK_TOOL};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<std::string> settings{std::string("PATH=") + std::getenv("PATH")};
+    for (auto const& [name, value] : variables)
+        settings.push_back(name + '=' + value);
+    write("stdin", how.input);
+    auto const argv = pointers(words);
+    auto const envp = pointers(settings);
+    auto const where = directory_.path().string();
+    pid_ = how.terminal ? ::forkpty(&terminal_, nullptr, nullptr, nullptr) : ::fork();
+    if (pid_ < 0)
+        throw std::runtime_error("fork");
+    if (pid_ > 0)
+        return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (how.ignored != 0)
+        ::signal(how.ignored, SIG_IGN);
+    if (::chdir(where.c_str()) != 0)
+        ::_exit(99);
+    if (!how.terminal)
+        ::dup2(::open("stdin", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    ::dup2(::open("stdout", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDOUT_FILENO);
+    ::dup2(::open("stderr", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDERR_FILENO);
+    ::execve(argv.front(), argv.data(), envp.data());
+    ::_exit(99);
+}
+
+tool::~tool()
+{
+    if (terminal_ >= 0)
+        ::close(terminal_);
+    if (status_ >= 0)
+        return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+}
+
+int tool::wait()
+{
+    int raw = 0;
+    if (status_ < 0) {
+        wait_until([&] { return ::waitpid(pid_, &raw, WNOHANG) == pid_; });
+        killed_ = WIFSIGNALED(raw);
+        status_ = killed_ ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
+        if (std::string const told = err(); told.find("Sanitizer") != std::string::npos)
+            throw std::runtime_error(told);
+    }
+    return status_;
+}
+
+void tool::send(int signal) const
+{
+    ::kill(pid_, signal);
+}
+
+void tool::type(char key) const
+{
+    if (::write(terminal_, &key, 1) != 1)
+        throw std::runtime_error("no terminal");
+}
+
+std::string tool::read(std::string const& name) const
+{
+    return slurp(path(name));
+}
+
+void tool::write(std::string const& name, std::string const& text) const
+{
+    std::ofstream(path(name)) << text;
+}
+
+finished::finished(std::vector<std::string> const& arguments, environment const& variables)
+{
+    tool run(arguments, variables);
+    status = run.wait();
+    out = run.out();
+    err = run.err();
+}
+
+bool is_running(std::string const& pid)
+{
+    std::string const state = slurp("/proc/" + std::to_string(std::stol(pid)) + "/stat");
+    auto const after_name = state.rfind(')');
+    return after_name != std::string::npos && state.substr(after_name, 3) != ") Z";
+}
+
+} // namespace redlock::test

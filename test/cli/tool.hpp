@@ -1,0 +1,89 @@
+#pragma once
+
+#include "support/certificates.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <map>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace redlock::test {
+
+using environment = std::map<std::string, std::string>;
+
+/// One run of the tool, in a directory of its own, with an environment that names nothing of ours but what is given. It
+/// dies with this process at the latest.
+class tool {
+public:
+    struct start {
+        std::string input{};
+        int ignored = 0; ///< a signal
+        bool terminal =
+            false; ///< of its own, in whose foreground it is; what it writes goes into files all the same
+    };
+    tool(std::vector<std::string> const& arguments, environment const& variables, start const& how);
+    explicit tool(std::vector<std::string> const& arguments, environment const& variables = {})
+        : tool(arguments, variables, start{})
+    {}
+    ~tool();
+    tool(tool const&) = delete;
+    tool& operator=(tool const&) = delete;
+
+    /// Waits for the end. \return the exit status, or 128 and the number of the signal that ended it
+    int wait();
+    /// Ended by a signal, and did not merely say so.
+    [[nodiscard]] bool killed() const { return killed_; }
+    void send(int signal) const;
+    /// At its terminal.
+    void type(char key) const;
+
+    /// What it has written so far.
+    [[nodiscard]] std::string out() const { return read("stdout"); }
+    [[nodiscard]] std::string err() const { return read("stderr"); }
+    /// A file that the command has left in its directory; empty while there is none.
+    [[nodiscard]] std::string read(std::string const& name) const;
+    void write(std::string const& name, std::string const& text) const;
+    [[nodiscard]] std::string path(std::string const& name) const { return directory_.file(name); }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+private:
+    temporary_directory directory_{"redlock-cli"};
+    pid_t pid_ = -1;
+    int terminal_ = -1;
+    int status_ = -1;
+    bool killed_ = false;
+};
+
+/// Runs to the end.
+struct finished {
+    explicit finished(std::vector<std::string> const& arguments, environment const& variables = {});
+    int status;
+    std::string out;
+    std::string err;
+};
+
+/// For what happens in other processes.
+template <class Condition>
+void wait_until(Condition holds, std::source_location where = std::source_location::current())
+{
+    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (!holds()) {
+        if (std::chrono::steady_clock::now() > end)
+            throw std::runtime_error("waited in vain at line " + std::to_string(where.line()));
+        std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+}
+
+[[nodiscard]] bool is_running(std::string const& pid);
+
+inline bool contains(std::string const& text, std::string const& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace redlock::test

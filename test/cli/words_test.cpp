@@ -1,0 +1,73 @@
+#include "tool.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+using namespace redlock::test;
+
+namespace {
+
+using words = std::set<std::string>;
+
+words long_options(std::string const& text)
+{
+    static std::regex const option("--[a-z][a-z-]+");
+    return {std::sregex_token_iterator(text.begin(), text.end(), option), std::sregex_token_iterator()};
+}
+
+std::string output_of(std::string const& command)
+{
+    std::string text;
+    FILE* const pipe = ::popen(command.c_str(), "r");
+    for (int c = 0; (c = std::fgetc(pipe)) != EOF;)
+        text += static_cast<char>(c);
+    ::pclose(pipe);
+    return text;
+}
+
+/// What the completion offers for the last of these words.
+std::string offered(std::string const& line)
+{
+    return output_of("bash -c 'source \"" REDLOCK_COMPLETION "\"; COMP_WORDS=(" + line +
+                     "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _redlock; echo \"${COMPREPLY[@]}\"'");
+}
+
+std::string manual()
+{
+    std::ostringstream text;
+    text << std::ifstream(REDLOCK_MANUAL).rdbuf();
+    return std::regex_replace(text.str(), std::regex(R"(\\-)"), "-");
+}
+
+char const* const verbs[] = {"run", "acquire", "extend", "release", "status", "doctor"};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(words_test)
+
+BOOST_DATA_TEST_CASE(completion_and_manual_know_every_option, boost::unit_test::data::make(verbs), verb)
+{
+    words known = long_options(finished({verb, "--help"}).out);
+    known.erase("--timeout"); // another word for --wait
+    BOOST_TEST(known.size() > 10U);
+    words const completed = long_options(offered(std::string("redlock ") + verb + " --"));
+    BOOST_TEST(completed == known, boost::test_tools::per_element());
+    words const described = long_options(manual());
+    for (std::string const& option : known)
+        BOOST_TEST((option == "--help" || option == "--verbose" || described.contains(option)), option);
+}
+
+BOOST_AUTO_TEST_CASE(completion_knows_the_verbs_and_some_values)
+{
+    BOOST_TEST(offered("redlock a") == "acquire\n");
+    BOOST_TEST(offered("redlock run --on-lost w") == "warn\n");
+    BOOST_TEST(contains(offered("redlock run seat -- bas"), "bash"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

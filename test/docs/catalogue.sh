@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# docs/errors.md explains every value that the library reports: each enumerator of the headers named below, and each reason
+# for which a server does not vote. And it explains no value that there is not.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+catalogue=docs/errors.md
+failed=0
+complain() { failed=1; echo "$1"; }
+
+# enumerators HEADER NAME: the enumerators of that enumeration, as the catalogue writes them.
+enumerators()
+{
+    awk -v scope="${3:-$2}" -v start="enum class $2( |$)" '
+        $0 ~ start { inside = 1; next }
+        inside && /}/ { exit }
+        inside { sub(/\/\/.*/, ""); while (match($0, /[a-z][a-z_]*/)) {
+            print scope "::" substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) } }' "include/redlock/$1"
+}
+
+values=$(
+    enumerators error.hpp errc
+    enumerators error.hpp loss_cause
+    enumerators node_outcome.hpp node_result
+    enumerators node_outcome.hpp node_state
+    enumerators server_error.hpp server_error
+    enumerators lease.hpp lease_state
+    enumerators observer.hpp kind lease_event::kind
+)
+for value in $values; do
+    grep -qE "^(### |\| )\`$value\`( \||$)" "$catalogue" || complain "$value does not stand in $catalogue"
+done
+while read -r explained; do
+    grep -qxF -- "$explained" <<<"$values" || complain "$explained, in $catalogue, is no value"
+done < <(grep -oE '^(### |\| )`[a-z_:]+::[a-z_]+`' "$catalogue" | grep -oE '[a-z_]+::[a-z_:]+')
+
+# Reasons are the strings of those functions; what is put together there at run time is a "…" in the catalogue.
+reasons=$(
+    sed -nE '/^net::failure to_failure/,/^}/p; /^std::string to_words/,/^}/p; /admissions::refusal/,/^}/p' src/lock/admissions.cpp
+    sed -nE '/^void report_stranger/,/^}/p' src/lock/replies.cpp
+    sed -nE '/admissions::blind_spot/,/^}/p' src/lock/admissions.cpp
+)
+# Literals that the compiler joins are joined here, too; a sentence's beginning, up to a colon or "see", is enough.
+while read -r reason; do
+    grep -qF -- "$reason" "$catalogue" || complain "the reason '$reason' does not stand in $catalogue"
+done < <(tr '\n' ' ' <<<"$reasons" | sed -E 's/" +"|""//g' | grep -oE '"[^"]{4,}"' | sed -E 's/^"|"$//g; s/[:;].*//; s/ +$//' | sort -u)
+
+echo "$(wc -w <<<"$values") values checked"
+exit $failed

@@ -1,0 +1,232 @@
+#include "cluster.hpp"
+
+#include <boost/asio/use_future.hpp>
+
+#include <future>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// What a lease leaves behind when it is detached.
+struct left_behind {
+    std::string nonce;
+    std::uint64_t token;
+};
+
+/// One client leaves, another, with connections of its own, goes on.
+struct fixture {
+    cluster nodes{3};
+    client second{nodes.context.get_executor(), nodes.settings};
+
+    asio::awaitable<left_behind> leave(mutex lock)
+    {
+        lease held = co_await lock.acquire();
+        while (held.votes() !=
+               nodes.size()) // a fenced one is not asked for where the connection comes too late
+            static_cast<void>(co_await error_of(held.extend()));
+        held.detach();
+        co_return left_behind{std::string(held.nonce()), held.fencing_token()};
+    }
+    /// A loss is certain when enough nodes are connected to say so.
+    static asio::awaitable<error_code> decided(lease& held)
+    {
+        error_code said = errc::no_quorum;
+        while (said == errc::no_quorum)
+            said = co_await error_of(held.extend());
+        co_return said;
+    }
+    std::size_t holders(std::string const& nonce) { return nodes.holders("lock", nonce); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(adoption_test, fixture)
+
+BOOST_AUTO_TEST_CASE(detached_keys_stay_and_are_not_renewed)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == nodes.size(); });
+        held.detach();
+        BOOST_TEST(!held.valid());
+        BOOST_TEST((held.state() == lease_state::released));
+        BOOST_TEST(co_await error_of(held.lost()) == errc::released);
+        BOOST_TEST(co_await error_of(held.release()) == errc::released);
+        BOOST_TEST(holders(std::string(held.nonce())) == 3U);
+    });
+    nodes.locks.reset(); // no release at the end of the client, either
+    BOOST_TEST(run_dry(nodes.context));
+    BOOST_TEST(nodes.keys_left() == 3U);
+    BOOST_TEST(nodes.told->count(lease_event::kind::detached) == 1);
+    BOOST_TEST(nodes.told->count(lease_event::kind::released) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(goes_on_in_another_client)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(nodes.lock());
+        mutex lock(second, "lock", long_lease());
+        lease held = lock.adopt(left.nonce);
+        BOOST_TEST(!held.valid());
+        BOOST_TEST((held.state() == lease_state::suspect));
+        co_await held.extend();
+        BOOST_TEST(held.valid());
+        BOOST_TEST(held.votes() >= 2U);
+        BOOST_TEST(co_await error_of(lock.try_acquire()) == errc::contended);
+        co_await held.release();
+    });
+    nodes.run_until([&] { return nodes.no_keys(); });
+}
+
+BOOST_AUTO_TEST_CASE(sets_the_full_expiry_of_its_own_lock)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(nodes.lock());
+        mutex lock(second, "lock", {.ttl = 50min});
+        lease held = lock.adopt(left.nonce);
+        co_await held.extend();
+        co_await until([&] { return held.votes() == nodes.size(); });
+        held.detach();
+        BOOST_TEST(nodes.ask(0).pttl("lock") > 20 * 60 * 1000);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(is_released_without_being_proven)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(nodes.lock());
+        mutex lock(second, "lock", long_lease());
+        lease held = lock.adopt(left.nonce);
+        co_await held.release();
+    });
+    nodes.run_until([&] { return nodes.no_keys(); });
+}
+
+BOOST_AUTO_TEST_CASE(is_released_when_it_is_destroyed)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(nodes.lock());
+        mutex lock(second, "lock", long_lease());
+        static_cast<void>(lock.adopt(left.nonce));
+    });
+    nodes.run_until([&] { return nodes.no_keys(); });
+}
+
+BOOST_AUTO_TEST_CASE(somebody_elses_key_is_neither_extended_nor_deleted)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(nodes.lock());
+        mutex lock(second, "lock", long_lease());
+        lease held = lock.adopt(std::string(32, '0'));
+        BOOST_TEST(co_await error_of(held.extend()) == errc::lease_lost);
+        BOOST_TEST((held.state() == lease_state::lost));
+        lease other = lock.adopt(std::string(32, '1'));
+        BOOST_TEST(co_await error_of(other.release()) == errc::lease_lost);
+        BOOST_TEST(holders(left.nonce) == 3U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(without_a_majority_nothing_is_decided)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(nodes.lock());
+        nodes.proxy(1).refuse();
+        nodes.proxy(2).refuse();
+        mutex lock(second, "lock", {.ttl = 10min, .renew = false});
+        lease held = lock.adopt(left.nonce);
+        BOOST_TEST(co_await error_of(held.extend()) == errc::no_quorum);
+        BOOST_TEST((held.state() == lease_state::suspect));
+        held.detach();
+        BOOST_TEST(holders(left.nonce) == 3U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(waiters_of_the_same_client_come_after_it)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(nodes.lock());
+        mutex lock(second, "lock", long_lease());
+        lease held = lock.adopt(left.nonce);
+        co_await held.extend();
+        auto next = lock.acquire(asio::use_future);
+        co_await until([&] { return lock.waiting() == 1; });
+        co_await held.release();
+        co_await until([&] { return lock.waiting() == 0; });
+        co_await until([&] { return next.wait_for(0s) == std::future_status::ready; });
+        BOOST_TEST(next.get().valid());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_fenced_one_keeps_its_token)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(fenced_mutex(*nodes.locks, "lock", long_lease()));
+        fenced_mutex lock(second, "lock", long_lease());
+        lease held = lock.adopt(left.nonce, left.token);
+        co_await held.extend();
+        BOOST_TEST(held.fencing_token() == left.token);
+        co_await held.extend();
+        co_await held.release();
+        lease next = co_await lock.acquire();
+        BOOST_TEST(next.fencing_token() > left.token);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(what_was_released_stays_so)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        fenced_mutex first(*nodes.locks, "lock", long_lease());
+        lease held = co_await first.acquire();
+        std::string const nonce(held.nonce());
+        std::uint64_t const token = held.fencing_token();
+        co_await held.release();
+        co_await until([&] { return nodes.holders("lock", nonce) == 0; });
+        fenced_mutex lock(second, "lock", long_lease());
+        lease again = lock.adopt(nonce, token);
+        BOOST_TEST(co_await decided(again) == errc::lease_lost);
+        BOOST_TEST(holders(nonce) == 0U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(who_was_overtaken_is_lost)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(fenced_mutex(*nodes.locks, "lock", long_lease()));
+        for (std::size_t i : {0U, 1U})
+            nodes.ask(i).command({"INCR", "lock:redlock-fence"});
+        fenced_mutex lock(second, "lock", long_lease());
+        lease held = lock.adopt(left.nonce, left.token);
+        BOOST_TEST(co_await decided(held) == errc::lease_lost);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_a_lease_is_refused)
+{
+    auto const refuses = [](auto lock, std::string const& nonce, std::uint64_t token,
+                            std::string const& why) {
+        BOOST_CHECK_EXCEPTION(
+            static_cast<void>(lock.adopt(nonce, token)), lock_error,
+            [&](lock_error const& e) { return e.code() == errc::misconfigured && contains(e.what(), why); });
+    };
+    std::string const nonce(32, 'a');
+    refuses(nodes.lock(), "short", 0, "32 characters, not 5");
+    refuses(nodes.lock(), nonce, 1024, "without tokens");
+    refuses(fenced_mutex(*nodes.locks, "lock"), nonce, 0, "with its fencing token");
+}
+
+BOOST_AUTO_TEST_CASE(after_a_shutdown_nothing_is_adopted)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(nodes.lock());
+        mutex lock(second, "lock", long_lease());
+        lease held = lock.adopt(left.nonce);
+        co_await second.shutdown();
+        BOOST_TEST(co_await error_of(held.extend()) == errc::shut_down);
+        BOOST_TEST(holders(left.nonce) == 3U);
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

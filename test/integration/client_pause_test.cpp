@@ -1,0 +1,77 @@
+#include "admission.hpp"
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct paused_cluster : cluster {
+    paused_cluster() : cluster(3) { warm_up(); }
+
+    void everywhere(std::vector<std::string> const& command)
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            ask(i).command(command);
+    }
+    void pause() { everywhere({"CLIENT", "PAUSE", "600000", "WRITE"}); }
+    void go_on() { everywhere({"CLIENT", "UNPAUSE"}); }
+    bool is_anywhere(std::string const& key)
+    {
+        return std::ranges::any_of(probes, [&](probe& p) { return p.exists(key); });
+    }
+};
+
+lock_options impatient()
+{
+    lock_options options = long_lease(); // its key does not expire while the test looks
+    options.node_timeout = 100ms;
+    return options;
+}
+
+} // namespace
+
+/// CLIENT PAUSE WRITE: commands that write wait in the server, and keys expire meanwhile.
+BOOST_FIXTURE_TEST_SUITE(while_servers_are_paused, paused_cluster)
+
+BOOST_AUTO_TEST_CASE(a_vote_that_is_executed_after_the_pause_is_taken_back)
+{
+    everywhere({"SET", "lock", "stranger", "PX", "150"});
+    pause();
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock("lock", impatient());
+        auto const before = ask(0).command_calls("set");
+        BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
+        for (node_outcome const& row : lock.last_attempt())
+            BOOST_TEST((row.result == node_result::timed_out));
+        co_await until([&] { return !is_anywhere("lock"); }); // the stranger's time is over
+        go_on();
+        co_await until(
+            [&] { return ask(0).command_calls("set") == before + 1; }); // granted, and nobody counts it
+        co_await until([&] { return no_keys(); });
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_loses_its_lease_and_a_late_extension_does_not_bring_it_back)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock("lock", {.ttl = 500ms, .slack = 100ms, .node_timeout = 100ms});
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        pause();
+        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+        BOOST_TEST(!held.valid());
+        co_await until([&] { return !is_anywhere("lock"); });
+        go_on();
+        mutex next = this->lock("lock", impatient());
+        lease successor = co_await next.acquire();
+        BOOST_TEST(successor.nonce() != held.nonce());
+        co_await until([&] { return successor.votes() == 3; }); // behind the extensions on every connection
+        BOOST_TEST(holders("lock", successor.nonce()) == 3U);
+        BOOST_TEST(!held.valid());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

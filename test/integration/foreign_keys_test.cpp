@@ -1,0 +1,93 @@
+#include "admission.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// What other libraries' semaphores and readers' locks leave under a lock's name.
+std::vector<std::string> const kinds[] = {
+    {"ZADD", "lock", "1700000000", "their permit"},
+    {"HSET", "lock", "mode", "read"},
+    {"SADD", "lock", "their reader"},
+    {"RPUSH", "lock", "their place in the queue"},
+};
+constexpr std::size_t all_kinds[] = {0, 1, 2, 3};
+
+struct guarded_cluster : cluster {
+    guarded_cluster() : cluster(3) {}
+
+    void leave(std::size_t kind, std::size_t nodes)
+    {
+        for (std::size_t i = 0; i != nodes; ++i)
+            ask(i).command(kinds[kind]);
+        for (std::size_t i = 0; i != nodes; ++i)
+            before.push_back(ask(i).command({"DUMP", "lock"}));
+    }
+    /// It is what it was: neither replaced nor deleted, and without an expiry.
+    void check_untouched()
+    {
+        for (std::size_t i = 0; i != before.size(); ++i) {
+            BOOST_TEST((ask(i).command({"DUMP", "lock"}) == before[i]));
+            BOOST_TEST(ask(i).pttl("lock") == -1);
+        }
+    }
+
+    std::vector<std::string> before;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(a_key_of_another_kind, guarded_cluster)
+
+BOOST_DATA_TEST_CASE_F(guarded_cluster, refuses_a_plain_lock_and_stays, all_kinds, kind)
+{
+    leave(kind, 2);
+    run([&]() -> asio::awaitable<void> {
+        mutex plain = lock();
+        BOOST_TEST(co_await attempt_once(plain) == errc::contended);
+        auto const table = plain.last_attempt();
+        for (std::size_t i = 0; i != 2; ++i)
+            BOOST_TEST(
+                (table.at(i).result == node_result::held_by_other || // the other was enough, with a grant
+                 table[i].result == node_result::pending));
+        co_await until([&] { return !ask(2).exists("lock"); });
+    });
+    check_untouched();
+}
+
+BOOST_DATA_TEST_CASE_F(guarded_cluster, refuses_a_fenced_lock_and_stays, all_kinds, kind)
+{
+    leave(kind, 2);
+    run([&]() -> asio::awaitable<void> {
+        fenced_mutex fenced(*locks, "lock", long_lease());
+        BOOST_TEST(co_await attempt_once(fenced) == errc::no_quorum);
+        auto const table = fenced.last_attempt();
+        BOOST_TEST(std::ranges::any_of(table, [](node_outcome const& row) {
+            return row.result == node_result::refused && row.error == server_error::wrongtype;
+        }));
+        co_await until([&] { return !ask(2).exists("lock"); });
+    });
+    check_untouched();
+}
+
+/// One server of three has such a key: the lock is had from the others, and neither its extension nor its release
+/// touches that one.
+BOOST_DATA_TEST_CASE_F(guarded_cluster, is_left_alone_by_who_holds_the_lock_elsewhere, all_kinds, kind)
+{
+    leave(kind, 1);
+    run([&]() -> asio::awaitable<void> {
+        mutex plain = lock();
+        lease held = co_await plain.acquire();
+        BOOST_TEST(held.votes() == 2U);
+        co_await held.extend();
+        co_await held.release();
+        co_await until([&] { return !ask(1).exists("lock") && !ask(2).exists("lock"); });
+        co_await until([&] { return contains(status(*locks, 0).detail, "WRONGTYPE"); });
+    });
+    check_untouched();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

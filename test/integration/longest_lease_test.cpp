@@ -1,0 +1,98 @@
+#include "admission.hpp"
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::string const marker_key = "redlock-marker";
+std::string const quarantine_key = "redlock-quarantine";
+
+/// A quarantine for leases like these is over in a second.
+lock_options short_lease()
+{
+    return {.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms};
+}
+
+/// A client of its own, for whom the servers are strangers.
+client newcomer(cluster& nodes, std::chrono::milliseconds longest)
+{
+    config settings = nodes.settings;
+    settings.assume_fresh = false;
+    settings.admission.longest_ttl = longest;
+    return {nodes.context.get_executor(), settings};
+}
+
+/// One server that two clients mark, one of which has long leases.
+struct marked_node : cluster {
+    marked_node() : cluster(1), short_client(context.get_executor(), settings) {}
+
+    client short_client;
+    fenced_mutex long_lock{*locks, "long", long_lease()};
+    fenced_mutex short_lock{short_client, "short", short_lease()};
+
+    asio::awaitable<void> meet_and_flush()
+    {
+        co_await (co_await long_lock.acquire()).release();
+        co_await (co_await short_lock.acquire()).release();
+        ask(0).command({"FLUSHALL"});
+    }
+    /// The first vote finds no marker, the next one leaves it.
+    asio::awaitable<void> notice(fenced_mutex lock)
+    {
+        while (!ask(0).exists(marker_key))
+            BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(clients_that_disagree_on_the_longest_lease)
+
+/// Why C6 speaks of it. Both servers that forget are young enough for the keys they had, but not for shorter ones.
+BOOST_AUTO_TEST_CASE(both_hold_the_lock_after_a_restart)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        for (std::size_t i : {0U, 1U}) {
+            nodes.kill(i);
+            nodes.restart(i);
+        }
+        client informed = newcomer(nodes, long_lease().ttl);
+        client uninformed = newcomer(nodes, 0ms);
+        mutex same(uninformed, "lock", short_lease());
+        lease second = co_await same.acquire(); // when its own, short quarantine is over
+        BOOST_TEST(second.valid());
+        BOOST_TEST(held.valid());
+        co_await second.release();
+        BOOST_TEST(co_await attempt_once(mutex(informed, "lock", short_lease())) == errc::no_quorum);
+    });
+}
+
+/// The node keeps one quarantine for all: the one of the client that notices first.
+BOOST_FIXTURE_TEST_CASE(the_first_who_notices_decides_how_long_fenced_votes_wait, marked_node)
+{
+    run([&]() -> asio::awaitable<void> {
+        co_await meet_and_flush();
+        co_await notice(short_lock);
+        lease held = co_await long_lock.acquire(); // although ten minutes have not passed
+        BOOST_TEST(held.valid());
+    });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_long_quarantine_is_not_shortened_by_those_who_come_later, marked_node)
+{
+    run([&]() -> asio::awaitable<void> {
+        co_await meet_and_flush();
+        co_await notice(long_lock);
+        for (int i = 0; i != 2; ++i) {
+            BOOST_TEST(co_await attempt_once(short_lock) == errc::no_quorum);
+            BOOST_TEST(ask(0).pttl(quarantine_key) > 60'000);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

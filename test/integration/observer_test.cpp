@@ -1,0 +1,148 @@
+#include "cluster.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Keeps the events whose views end with the call.
+class witness final : public observer {
+public:
+    void on_vote(vote_event const& e) noexcept override
+    {
+        votes.push_back({std::string(e.node), e.extension, e.result, e.round_trip > 0ns});
+    }
+    void on_attempt(attempt_event const& e) noexcept override { validities.push_back(e.validity); }
+    void on_acquire(acquire_event const& e) noexcept override
+    {
+        ends.push_back({std::string(e.resource), e.result, e.attempts});
+    }
+    void on_lease(lease_event const& e) noexcept override { leases.push_back(e); }
+    void on_linger(linger_event const& e) noexcept override
+    {
+        lingering.emplace_back(std::string(e.node), e.remaining);
+    }
+
+    struct vote {
+        std::string node;
+        bool extension;
+        node_result result;
+        bool timed;
+        bool operator==(vote const&) const = default;
+    };
+    struct end {
+        std::string resource;
+        error_code result;
+        unsigned attempts;
+        bool operator==(end const&) const = default;
+    };
+    [[nodiscard]] bool saw(vote const& wanted) const { return std::ranges::count(votes, wanted) == 1; }
+
+    std::vector<vote> votes;
+    std::vector<std::chrono::nanoseconds> validities;
+    std::vector<end> ends;
+    std::vector<lease_event> leases; ///< their resource must not be looked at
+    std::vector<std::pair<std::string, std::chrono::nanoseconds>> lingering;
+};
+
+struct witnessed { // before the cluster that tells it
+    std::shared_ptr<witness> seen = std::make_shared<witness>();
+};
+
+struct watched : witnessed, cluster {
+    watched() : cluster(3, [this](config& c) { c.observer = seen; }) {}
+    std::string const& url(std::size_t node) const { return settings.nodes[node]; }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(observers, watched)
+
+BOOST_AUTO_TEST_CASE(hear_every_node_s_answer_with_its_time)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return seen->votes.size() == 3; }); // also those that decide nothing any more
+        for (std::size_t i = 0; i != 3; ++i)
+            BOOST_TEST(seen->saw({url(i), false, node_result::granted, true}));
+        BOOST_TEST(seen->validities.size() == 1U);
+        BOOST_TEST((seen->validities.at(0) > 0ns && seen->validities.at(0) < 10min));
+
+        seen->votes.clear();
+        ask(1).command({"DEL", "lock"});
+        co_await held.extend();
+        co_await until([&] { return seen->votes.size() == 3; });
+        BOOST_TEST(seen->saw({url(0), true, node_result::granted, true}));
+        BOOST_TEST(seen->saw({url(1), true, node_result::held_by_other, true}));
+        BOOST_TEST(seen->saw({url(2), true, node_result::granted, true}));
+        lease_event const& renewed = seen->leases.back();
+        BOOST_TEST((renewed.what == lease_event::kind::renewed));
+        BOOST_TEST((renewed.spare > 0ns && renewed.spare < renewed.remaining));
+        BOOST_TEST((renewed.held > 0ns));
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(hear_of_nodes_that_do_not_answer)
+{
+    run([&]() -> asio::awaitable<void> {
+        kill(0);
+        mutex lock = this->lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return seen->votes.size() == 3; });
+        BOOST_TEST(seen->saw({url(0), false, node_result::unreachable, false}));
+        BOOST_TEST(seen->saw({url(1), false, node_result::granted, true}));
+        seen->votes.clear();
+        co_await held.extend();
+        co_await until([&] { return seen->votes.size() == 3; });
+        BOOST_TEST(seen->saw({url(0), true, node_result::unreachable, false}));
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(hear_how_every_acquisition_ends)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        lease held = co_await lock.acquire();
+        BOOST_TEST(co_await error_of(lock.try_acquire(asio::use_awaitable)) == errc::contended);
+        BOOST_TEST(co_await error_of(lock.acquire_for(1ms, asio::use_awaitable)) == errc::timed_out);
+        asio::cancellation_signal stop;
+        bool stopped = false;
+        lock.acquire(asio::bind_cancellation_slot(stop.slot(), [&](error_code, lease) { stopped = true; }));
+        stop.emit(asio::cancellation_type::total);
+        co_await until([&] { return stopped; });
+        std::vector<witness::end> const expected{
+            {"lock", {}, 1},
+            {"lock", errc::contended, 0},
+            {"lock", errc::timed_out, 0},
+            {"lock", asio::error::operation_aborted, 0},
+        };
+        BOOST_TEST((seen->ends == expected));
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(hear_of_keys_that_linger)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        BOOST_TEST(seen->lingering.empty());
+        kill(2);
+        co_await held.release();
+        co_await until([&] { return !seen->lingering.empty(); });
+        auto const& [node, remaining] = seen->lingering.front();
+        BOOST_TEST(node == url(2));
+        BOOST_TEST((remaining > 1min && remaining <= 20min));
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,113 @@
+#include "cluster.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Who waits so is woken by word from a node, or not at all.
+lock_options hears_or_never()
+{
+    lock_options options = long_lease();
+    options.retry.min_delay = options.retry.max_delay = 1h;
+    return options;
+}
+
+constexpr std::size_t nodes_there_are[] = {0, 1, 2};
+
+/// One cannot vote, and a contender who died left its key on another.
+void trouble(cluster& nodes, std::size_t refusing, std::size_t left_over)
+{
+    nodes.ask(refusing).command({"CONFIG", "SET", "maxmemory", "1"});
+    nodes.ask(left_over).command({"SET", "lock", "somebody who died"});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(refusing_nodes)
+
+/// What has not changed is not asked again and again, wherever the contenders meet.
+BOOST_DATA_TEST_CASE(are_not_taken_for_free, nodes_there_are* nodes_there_are, refusing, left_over)
+{
+    if (refusing == left_over)
+        return;
+    cluster nodes(3);
+    trouble(nodes, refusing, left_over);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", hears_or_never());
+        BOOST_TEST(co_await error_of(lock.acquire_for(300ms)) == errc::timed_out);
+    });
+    BOOST_TEST(nodes.told->attempts.size() < 10U);
+}
+
+/// One of five, which may be where contenders meet, cannot vote or is silent, and the holder renews its keys on the
+/// others: word of that is answered with an attempt, and not with one after the other.
+BOOST_DATA_TEST_CASE(do_not_let_a_renewal_look_like_a_release,
+                     boost::unit_test::data::xrange(5) * boost::unit_test::data::make({false, true}), which,
+                     silent)
+{
+    auto const lame = static_cast<std::size_t>(which);
+    cluster nodes(5);
+    nodes.warm_up();
+    auto const others = [&](auto what) {
+        for (std::size_t i = 0; i != nodes.size(); ++i)
+            if (i != lame)
+                what(nodes.ask(i));
+    };
+    auto const renew = [](probe& p) { p.command({"SET", "lock", "somebody who lives"}); };
+    others(renew);
+    if (!silent)
+        nodes.ask(lame).command({"CONFIG", "SET", "maxmemory", "1"});
+    std::size_t before = 0;
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", hears_or_never());
+        std::optional<error_code> result;
+        lock.acquire_for(800ms, [&](error_code ec, lease) { result = ec; });
+        co_await until([&] {
+            bool heard = true;
+            others([&](probe& p) {
+                heard = heard &&
+                        p.command({"INFO", "stats"}).find("tracking_total_keys:1\r") != std::string::npos;
+            });
+            return heard;
+        });
+        if (silent)
+            nodes.servers[lame].pause();
+        before = nodes.told->attempts.size();
+        others(renew);
+        co_await until([&] { return result.has_value(); });
+        BOOST_TEST(*result == errc::timed_out);
+    });
+    BOOST_TEST(nodes.told->attempts.size() - before < 20U);
+}
+
+/// No word comes when a node votes again.
+BOOST_DATA_TEST_CASE(are_asked_again_after_a_while, nodes_there_are* nodes_there_are, refusing, left_over)
+{
+    if (refusing == left_over)
+        return;
+    cluster nodes(3);
+    trouble(nodes, refusing, left_over);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock();
+        std::optional<error_code> result;
+        lease held;
+        lock.acquire([&](error_code ec, lease got) {
+            result = ec;
+            held = std::move(got);
+        });
+        co_await until([&] { return nodes.told->attempts.size() >= 3; });
+        nodes.ask(refusing).command({"CONFIG", "SET", "maxmemory", "0"});
+        co_await until([&] { return result.has_value(); });
+        BOOST_TEST(*result == error_code{});
+        BOOST_TEST(held.valid());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

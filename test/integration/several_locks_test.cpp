@@ -1,0 +1,133 @@
+#include "cluster.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+/// As the guide has it: in one order for everybody, whatever order they were named in, and each once.
+names in_order(names all)
+{
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    return all;
+}
+
+/// Those that were acquired release themselves when a later one cannot be had.
+asio::awaitable<std::vector<lease>> acquire_all(client& locks, names all, std::chrono::milliseconds limit)
+{
+    std::vector<lease> held;
+    for (std::string const& name : in_order(std::move(all))) {
+        mutex lock(locks, name, long_lease());
+        held.push_back(co_await lock.acquire_for(limit));
+    }
+    co_return held;
+}
+
+struct three_nodes : cluster {
+    three_nodes() : cluster(3) {}
+
+    void stranger_holds(std::string const& name, std::size_t nodes)
+    {
+        for (std::size_t i = 0; i != nodes; ++i)
+            ask(i).command({"SET", name, "stranger"});
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(several_locks, three_nodes)
+
+BOOST_AUTO_TEST_CASE(leave_no_key_when_one_of_them_cannot_be_had)
+{
+    stranger_holds("c", 2); // whose third node grants, and is to be left again
+    names const wanted{"c", "b", "a"};
+    run([&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await error_of(acquire_all(*locks, wanted, 50ms)) == errc::timed_out);
+        co_await until([&] { return keys_left() == 2; }); // the stranger's
+        BOOST_TEST(!ask(0).exists("a"));
+        BOOST_TEST(!ask(0).exists("b"));
+    });
+}
+
+/// A node that lost the key of one of two has a vote for the other still, and none that would be left behind.
+BOOST_AUTO_TEST_CASE(are_held_each_for_itself_where_a_node_has_only_some_of_their_keys)
+{
+    names const wanted{"a", "b"};
+    run([&]() -> asio::awaitable<void> {
+        std::vector<lease> held = co_await acquire_all(*locks, wanted, patience);
+        co_await until([&] { return held[0].votes() == 3 && held[1].votes() == 3; });
+        ask(0).command({"DEL", "a"});
+        co_await held[0].extend();
+        co_await held[1].extend();
+        co_await until([&] { return held[0].votes() == 2 && held[1].votes() == 3; });
+        BOOST_TEST(!ask(0).exists("a")); // a plain lease repairs nothing
+        for (lease& each : held)
+            co_await each.release();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+/// Clients that name them in opposite orders do not wait for each other in a circle.
+BOOST_AUTO_TEST_CASE(do_not_block_each_other_for_ever)
+{
+    constexpr int rounds = 20;
+    client others(context.get_executor(), settings);
+    int inside = 0;
+    int done = 0;
+    auto const work = [&](client& mine, names wanted) -> asio::awaitable<void> {
+        for (int i = 0; i != rounds; ++i) {
+            std::vector<lease> held = co_await acquire_all(mine, wanted, patience);
+            BOOST_TEST(++inside == 1);
+            for (lease& each : held)
+                co_await each.extend();
+            --inside;
+            for (lease& each : held)
+                co_await each.release();
+        }
+        ++done;
+    };
+    auto const rethrow = [](std::exception_ptr e) {
+        if (e)
+            std::rethrow_exception(e);
+    };
+    names const forwards{"a", "b"};
+    names const backwards{"b", "a", "b"};
+    asio::co_spawn(context, work(*locks, forwards), rethrow);
+    asio::co_spawn(context, work(others, backwards), rethrow);
+    run_until([&] { return done == 2; });
+    run_until([&] { return no_keys(); });
+}
+
+/// With `with_lock` inside `with_lock`, what the inner body throws leaves both.
+BOOST_AUTO_TEST_CASE(are_all_released_when_the_innermost_body_fails)
+{
+    run([&]() -> asio::awaitable<void> {
+        bool both = false;
+        auto innermost = [&](lease&) -> asio::awaitable<void> {
+            co_await until([&] { return ask(0).exists("a") && ask(0).exists("b"); });
+            both = true;
+            throw std::runtime_error("the body's own");
+        };
+        auto outer = [&](lease&) -> asio::awaitable<void> { co_await with_lock(lock("b"), innermost); };
+        bool thrown = false;
+        try {
+            co_await with_lock(lock("a"), outer);
+        } catch (std::runtime_error const& e) {
+            thrown = std::string(e.what()) == "the body's own";
+        }
+        BOOST_TEST(thrown);
+        BOOST_TEST(both);
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,84 @@
+#include "cluster.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::vector<std::string> const names{"a", "b", "c", "d"};
+
+/// Who waits so asks again when word comes, or not at all.
+lock_options hears_or_never()
+{
+    lock_options options = long_lease();
+    options.retry.min_delay = options.retry.max_delay = 1h;
+    return options;
+}
+
+/// Servers that remember one key for whom to tell; of two that are watched, one is always forgotten, which is told as
+/// if it had changed.
+struct forgetful_servers : cluster {
+    forgetful_servers() : cluster(3)
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            ask(i).command({"CONFIG", "SET", "tracking-table-max-keys", "1"});
+    }
+
+    void strangers(std::string const& command, std::string const& name)
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            command == "SET" ? ask(i).command({command, name, "stranger"}) : ask(i).command({command, name});
+    }
+    void strangers_hold_all()
+    {
+        for (std::string const& name : names)
+            strangers("SET", name);
+    }
+
+    std::vector<std::string> granted;
+    std::vector<lease> leases;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(waiters_at_a_full_tracking_table, forgetful_servers)
+
+BOOST_AUTO_TEST_CASE(are_all_served)
+{
+    strangers_hold_all();
+    run([&]() -> asio::awaitable<void> {
+        for (std::string const& name : names)
+            lock(name).acquire([this, name](error_code ec, lease got) {
+                BOOST_TEST(ec == error_code{});
+                granted.push_back(name);
+                leases.push_back(std::move(got));
+            });
+        co_await until([&] { return told->count(errc::contended) >= 8; });
+        BOOST_TEST(granted.empty()); // word came, and nobody took it for a grant
+        for (std::size_t i = 0; i != names.size(); ++i) {
+            strangers("DEL", names[i]);
+            co_await until([&] { return granted.size() == i + 1; });
+            BOOST_TEST(granted.back() == names[i]);
+        }
+    });
+}
+
+/// Each registration makes the server forget another, and say so: answered with a question each, that would go on for
+/// ever.
+BOOST_AUTO_TEST_CASE(do_not_wake_each_other_without_end)
+{
+    strangers_hold_all();
+    std::size_t ended = 0;
+    for (std::string const& name : names)
+        lock(name, hears_or_never()).acquire_for(500ms, [&](error_code ec, lease) {
+            BOOST_TEST(ec == errc::timed_out);
+            ++ended;
+        });
+    run_until([&] { return ended == names.size(); });
+    BOOST_TEST(told->attempts.size() < 10 * names.size());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
