@@ -2,6 +2,7 @@ import os
 import re
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load, rmdir
@@ -27,19 +28,21 @@ class AsioRedlock(ConanFile):
         self.version = ".".join(part.group(1) for part in parts)
 
     def requirements(self):
-        # Public headers include Asio's; OpenSSL stays behind the library.
-        self.requires("boost/[>=1.81.0 <2]", transitive_headers=True)
+        # Public headers include Asio's; OpenSSL stays behind the library. Boost: the oldest and the newest tried.
+        self.requires("boost/[>=1.81.0 <=1.90.0]", transitive_headers=True)
         self.requires("openssl/[>=3 <4]")
 
     def validate(self):
         check_min_cppstd(self, 20)
+        if self.settings.os != "Linux":
+            raise ConanInvalidConfiguration(f"{self.name} has been written for Linux, not for {self.settings.os}")
 
     def layout(self):
         cmake_layout(self)
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for part in ("TESTS", "EXAMPLES", "BENCHMARKS"):
+        for part in ("TESTS", "EXAMPLES", "BENCHMARKS", "CLI"):
             toolchain.cache_variables[f"REDLOCK_BUILD_{part}"] = False
         toolchain.generate()
         CMakeDeps(self).generate()
@@ -63,5 +66,4 @@ class AsioRedlock(ConanFile):
         self.cpp_info.requires = ["boost::headers", "openssl::ssl", "openssl::crypto"]
         if not self.options.shared:
             self.cpp_info.defines = ["REDLOCK_STATIC_DEFINE"]
-        if self.settings.os in ("Linux", "FreeBSD"):
-            self.cpp_info.system_libs = ["pthread"]
+        self.cpp_info.system_libs = ["pthread"]

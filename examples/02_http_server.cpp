@@ -1,7 +1,9 @@
-// An HTTP server that books seats. The handler makes one attempt to take the seat's lock and answers
-//   200 booked
-//   423 somebody else is booking it (with Retry-After)
-//   503 no quorum (with what each node said)
+// An HTTP server that books seats and writes invoices. For a seat one attempt is made to take its lock; invoices of one
+// customer are written one after the other, and a request waits for its turn, but not longer than its client does.
+//   200 done
+//   423 somebody else is booking the seat (with Retry-After)
+//   503 the invoice's turn did not come in time, or no quorum (with what each node said)
+// On SIGINT or SIGTERM it accepts no more connections, answers what it was asked, and ends.
 // Run: 02_http_server                               checks itself, with three Redis servers of its own
 //      02_http_server --serve 8080 redis://a:6379…  serves http://127.0.0.1:8080/seat/42 until interrupted
 #include "local_redis.hpp"
@@ -42,39 +44,54 @@ std::string table(std::vector<redlock::node_outcome> const& nodes)
 }
 
 /// Stands for the payment, the database and the mail.
-asio::awaitable<void> book(std::string_view)
+asio::awaitable<void> work(std::string_view)
 {
-    asio::steady_timer work(co_await asio::this_coro::executor, 10ms);
-    co_await work.async_wait(asio::use_awaitable);
+    asio::steady_timer timer(co_await asio::this_coro::executor, 10ms);
+    co_await timer.async_wait(asio::use_awaitable);
 }
+
+constexpr auto patience = 2s; // shorter than that of the clients, who would else hear nothing
 
 asio::awaitable<response> handle(redlock::client& locks, request const& asked)
 {
     std::string const path(asked.target());
-    if (!path.starts_with("/seat/") || path.size() > 100)
+    bool const seat = path.starts_with("/seat/");
+    if ((!seat && !path.starts_with("/invoice/")) || path.size() > 100)
         co_return answer(asked, http::status::not_found, "no such page\n");
 
-    redlock::mutex seat(locks, "booking:" + path, {.ttl = 5s});
+    redlock::mutex lock(locks, "web:" + path, {.ttl = 5s});
     error_code ec;
-    redlock::lease lease = co_await seat.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+    redlock::lease lease;
+    if (seat)
+        lease = co_await lock.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+    else
+        lease = co_await lock.acquire_for(patience, asio::redirect_error(asio::use_awaitable, ec));
     if (ec == redlock::errc::contended) {
-        response busy = answer(asked, http::status::locked, "somebody is booking " + path + "\n");
+        response busy = answer(asked, http::status::locked, "somebody is at " + path + "\n");
         busy.set(http::field::retry_after, "1");
         co_return busy;
     }
     if (ec)
         co_return answer(asked, http::status::service_unavailable,
-                         ec.message() + "\n" + table(seat.last_attempt()));
+                         ec.message() + "\n" + table(lock.last_attempt()));
 
-    co_await book(path);
+    co_await work(path);
     bool const ours = lease.valid(); // asked before the answer that others rely on
     co_await lease.release(asio::redirect_error(asio::use_awaitable, ec));
     if (!ours)
         co_return answer(asked, http::status::service_unavailable, "took too long\n");
-    co_return answer(asked, http::status::ok, "booked " + path + "\n");
+    co_return answer(asked, http::status::ok, "done: " + path + "\n");
 }
 
-asio::awaitable<void> session(redlock::client& locks, tcp::socket socket)
+struct service {
+    redlock::client& locks;
+    tcp::acceptor acceptor;
+
+    [[nodiscard]] bool stopping() const { return !acceptor.is_open(); }
+    void stop() { acceptor.close(); }
+};
+
+asio::awaitable<void> session(service& web, tcp::socket socket)
 {
     beast::tcp_stream stream(std::move(socket));
     beast::flat_buffer buffer;
@@ -85,22 +102,22 @@ asio::awaitable<void> session(redlock::client& locks, tcp::socket socket)
         co_await http::async_read(stream, buffer, asked, asio::redirect_error(asio::use_awaitable, ec));
         if (ec)
             co_return;
-        response told = co_await handle(locks, asked);
+        response told = co_await handle(web.locks, asked);
+        told.keep_alive(told.keep_alive() && !web.stopping());
         more = told.keep_alive();
         co_await http::async_write(stream, told, asio::redirect_error(asio::use_awaitable, ec));
         more = more && !ec;
     }
 }
 
-asio::awaitable<void> serve(redlock::client& locks, tcp::acceptor& acceptor)
+asio::awaitable<void> serve(service& web)
 {
-    for (;;) {
+    while (!web.stopping()) {
         error_code ec;
-        tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, ec));
-        if (!acceptor.is_open())
-            co_return;
+        tcp::socket socket =
+            co_await web.acceptor.async_accept(asio::redirect_error(asio::use_awaitable, ec));
         if (!ec)
-            asio::co_spawn(acceptor.get_executor(), session(locks, std::move(socket)), asio::detached);
+            asio::co_spawn(web.acceptor.get_executor(), session(web, std::move(socket)), asio::detached);
     }
 }
 
@@ -119,15 +136,16 @@ asio::awaitable<response> get(tcp::endpoint server, std::string target)
     co_return told;
 }
 
-asio::awaitable<void> check(tcp::acceptor& acceptor, example::nodes& nodes, example::promises& promises)
+asio::awaitable<void> check(service& web, example::nodes& nodes, example::promises& promises)
 {
-    auto const server = acceptor.local_endpoint();
+    auto const server = web.acceptor.local_endpoint();
+    auto const executor = web.acceptor.get_executor();
     response told = co_await get(server, "/seat/42");
     promises.keep(told.result() == http::status::ok, "a free seat is booked");
+    // Another server of the same service.
+    redlock::client others(executor, {.nodes = nodes.urls, .assume_fresh = true});
     {
-        // Another server of the same service is booking this seat.
-        redlock::client others(acceptor.get_executor(), {.nodes = nodes.urls, .assume_fresh = true});
-        redlock::mutex seat(others, "booking:/seat/42");
+        redlock::mutex seat(others, "web:/seat/42");
         redlock::lease held = co_await seat.acquire();
         told = co_await get(server, "/seat/42");
         promises.keep(told.result() == http::status::locked, "a seat being booked is locked");
@@ -137,6 +155,14 @@ asio::awaitable<void> check(tcp::acceptor& acceptor, example::nodes& nodes, exam
     }
     told = co_await get(server, "/seat/42");
     promises.keep(told.result() == http::status::ok, "afterwards it is free again");
+    {
+        redlock::mutex customer(others, "web:/invoice/7");
+        redlock::lease held = co_await customer.acquire();
+        told = co_await get(server, "/invoice/7");
+        promises.keep(told.result() == http::status::service_unavailable,
+                      "an invoice waits for its turn, not for ever");
+        co_await held.release();
+    }
 
     nodes.own[1]->kill();
     nodes.own[2]->kill();
@@ -144,6 +170,25 @@ asio::awaitable<void> check(tcp::acceptor& acceptor, example::nodes& nodes, exam
     promises.keep(told.result() == http::status::service_unavailable, "without a quorum nobody books");
     promises.keep(told.body().find(nodes.urls[2]) != std::string::npos,
                   "and the answer says what each node did");
+}
+
+/// A request that waits for its turn when the server is told to stop.
+asio::awaitable<void> check_stop(service& web, example::promises& promises)
+{
+    auto const executor = web.acceptor.get_executor();
+    redlock::mutex customer(web.locks, "web:/invoice/8");
+    redlock::lease held = co_await customer.acquire();
+    std::optional<response> told;
+    asio::co_spawn(executor, get(web.acceptor.local_endpoint(), "/invoice/8"),
+                   [&](std::exception_ptr, response last) { told = std::move(last); });
+    asio::steady_timer pause(executor);
+    for (; customer.waiting() == 0; co_await pause.async_wait(asio::use_awaitable))
+        pause.expires_after(1ms);
+    web.stop();
+    co_await held.release();
+    for (; !told; co_await pause.async_wait(asio::use_awaitable))
+        pause.expires_after(1ms);
+    promises.keep(told->result() == http::status::ok, "what was asked before the end is answered");
 }
 
 int main(int argc, char** argv)
@@ -160,21 +205,27 @@ int main(int argc, char** argv)
     asio::io_context context;
     // The servers of the check are new: nothing can have been lost by a restart.
     redlock::client locks{context.get_executor(), {.nodes = nodes.urls, .assume_fresh = !forever}};
-    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), port});
-    asio::co_spawn(context, serve(locks, acceptor), asio::detached);
+    service web{locks, tcp::acceptor(context, {asio::ip::address_v4::loopback(), port})};
+    asio::co_spawn(context, serve(web), asio::detached);
 
     asio::signal_set interrupts(context);
     if (forever) {
         interrupts.add(SIGINT);
         interrupts.add(SIGTERM);
-        interrupts.async_wait([&](error_code, int) { acceptor.close(); });
-        context.run(); // open sessions may end, and their locks are released
+        interrupts.async_wait([&](error_code, int) { web.stop(); });
+        context.run(); // until the open sessions have ended, and their locks are released
         return EXIT_SUCCESS;
     }
+    auto const all = [&]() -> asio::awaitable<void> {
+        service second{locks, tcp::acceptor(context, {asio::ip::address_v4::loopback(), 0})};
+        asio::co_spawn(context, serve(second), asio::detached);
+        co_await check_stop(second, promises);
+        co_await check(web, nodes, promises);
+    };
     std::exception_ptr failure;
-    asio::co_spawn(context, check(acceptor, nodes, promises), [&](std::exception_ptr thrown) {
+    asio::co_spawn(context, all, [&](std::exception_ptr thrown) {
         failure = thrown;
-        acceptor.close();
+        web.stop();
     });
     context.run();
     if (failure)

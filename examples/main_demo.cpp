@@ -55,9 +55,10 @@ public:
         bool const repeated = std::exchange(last_, e.what) == renewal_failed && e.what == renewal_failed;
         if (!chatty_ || repeated)
             return;
-        out_.say(who_, std::string(to_string(e.what)) + ", " + std::to_string(e.votes) + " of " +
-                           std::to_string(e.nodes) + " votes, valid for " +
-                           std::to_string(in_ms(e.remaining)) + " ms");
+        std::string const what = e.what == lost ? "lost (" + std::string(to_string(e.cause)) + ")"
+                                                : std::string(to_string(e.what));
+        out_.say(who_, what + ", " + std::to_string(e.votes) + " of " + std::to_string(e.nodes) +
+                           " votes, valid for " + std::to_string(in_ms(e.remaining)) + " ms");
     }
 
     void on_node(redlock::node_event const& e) noexcept override

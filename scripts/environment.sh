@@ -4,6 +4,8 @@ CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 export CMAKE_BUILD_PARALLEL_LEVEL
 if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+    # Two clones of one state share what is compiled, wherever they stand.
+    export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 fi
 
 # build PRESET [TARGET...]: configures and builds; the configuration's chatter is shown only when it fails.
@@ -13,4 +15,11 @@ build()
     shift
     log=$(cmake --preset "$preset" 2>&1) || { echo "$log"; return 1; }
     cmake --build --preset "$preset" ${*:+--target "$@"}
+}
+
+# pypi REQUIREMENT...: installs from the Python Package Index into build/python; fails, without a word, where it cannot.
+pypi()
+{
+    build/python/bin/pip --version &>/dev/null || { rm -rf build/python && python3 -m venv build/python &>/dev/null; } || return 1
+    timeout 300 build/python/bin/pip --quiet --disable-pip-version-check install --retries 1 "$@" &>/dev/null
 }

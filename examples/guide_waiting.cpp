@@ -1,0 +1,123 @@
+// How long to wait for a lock, what to wait for, and who comes next: the guide's page on waiting.
+// Run: guide_waiting                  with three Redis servers of its own
+//      guide_waiting redis://a:6379…  with yours
+#include "run.hpp"
+#include <redlock/redlock.hpp>
+
+#include <boost/asio.hpp>
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+asio::awaitable<error_code> at_most(redlock::mutex lock, std::chrono::milliseconds time)
+{
+    error_code ec;
+    redlock::lease lease = co_await lock.acquire_for(time, asio::redirect_error(asio::use_awaitable, ec));
+    co_return ec; // timed_out: others had it all the time, or no quorum answered
+}
+
+asio::awaitable<error_code> until(redlock::mutex lock, std::chrono::steady_clock::time_point deadline)
+{
+    error_code ec;
+    auto token = asio::redirect_error(asio::use_awaitable, ec);
+    redlock::lease lease = co_await lock.acquire_until(deadline, token); // of any clock
+    co_return ec;
+}
+
+asio::awaitable<error_code> unless_stopped(redlock::mutex lock, asio::cancellation_signal& stop)
+{
+    error_code ec;
+    auto token = asio::redirect_error(asio::use_awaitable, ec);
+    redlock::lease lease = co_await lock.acquire(asio::bind_cancellation_slot(stop.slot(), token));
+    co_return ec; // operation_aborted: stopped, and nothing is owned
+}
+
+redlock::lock_options three_attempts()
+{
+    return {.retry = {.max_attempts = 3}};
+}
+
+redlock::lock_options gives_up_soon_without_servers()
+{
+    return {.retry = {.outage_patience = 500ms}}; // 5 s by default
+}
+
+redlock::lock_options fair_to_others()
+{
+    return {.handover = {.batch = 4, .period = 50ms}}; // then others have their turn
+}
+
+redlock::lock_options no_favours()
+{
+    return {.handover = {.min_validity = 10s}}; // the whole ttl: no lease has that much left to be passed on
+}
+
+redlock::lock_options asks_although_others_wait_here()
+{
+    return {.barging = true};
+}
+
+redlock::lock_options at_most_a_minute()
+{
+    return {.max_hold = 1min};
+}
+
+redlock::lock_options only_while_it_gets_on()
+{
+    return {.progress_within = 3s}; // the holder calls lease.progress() more often than that
+}
+
+asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
+{
+    redlock::mutex door{locks, "door"};
+    redlock::lease held = co_await door.acquire();
+    promises.keep(co_await at_most(door, 20ms) == redlock::errc::timed_out, "a time to wait");
+    auto const soon = std::chrono::steady_clock::now() + 20ms;
+    promises.keep(co_await until(door, soon) == redlock::errc::timed_out, "a moment to wait for");
+
+    error_code ec;
+    auto token = asio::redirect_error(asio::use_awaitable, ec);
+    redlock::mutex brief{locks, "door", three_attempts()};
+    redlock::lease none = co_await brief.acquire(token);
+    promises.keep(ec == redlock::errc::contended, "a number of attempts");
+
+    error_code stopped;
+    asio::cancellation_signal stop;
+    auto told = [&](error_code e, redlock::lease) { stopped = e; };
+    door.acquire(asio::bind_cancellation_slot(stop.slot(), told));
+    promises.keep(door.waiting() == 1, "one operation waits");
+    stop.emit(asio::cancellation_type::total);
+    promises.keep(door.waiting() == 0, "and does no longer when it is cancelled");
+
+    error_code result;
+    asio::cancellation_signal enough;
+    asio::co_spawn(co_await asio::this_coro::executor, unless_stopped(door, enough),
+                   [&](std::exception_ptr, error_code e) { result = e; });
+    while (door.waiting() == 0)
+        co_await asio::post(asio::use_awaitable);
+    enough.emit(asio::cancellation_type::total);
+    while (!result)
+        co_await asio::post(asio::use_awaitable);
+    promises.keep(result == asio::error::operation_aborted, "one waiter, out of a coroutine");
+
+    bool second_got_it = false;
+    door.acquire([&](error_code e, redlock::lease lease) { second_got_it = !e && lease.valid(); });
+    co_await held.release(); // goes to the one who waits, without a word to the servers
+    redlock::lease again = co_await door.acquire();
+    promises.keep(second_got_it && stopped == asio::error::operation_aborted, "first come, first served");
+
+    for (auto options : {gives_up_soon_without_servers(), fair_to_others(), no_favours(),
+                         asks_although_others_wait_here(), at_most_a_minute(), only_while_it_gets_on()}) {
+        redlock::mutex other{locks, "window", options};
+        redlock::lease lease = co_await other.acquire();
+        lease.progress();
+        promises.keep(lease.valid(), "held, with other options");
+        co_await lease.release();
+    }
+}
+
+int main(int argc, char** argv)
+{
+    return example::run(argc, argv, show);
+}
