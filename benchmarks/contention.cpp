@@ -1,4 +1,6 @@
 // Tables T6 to T9: one key, many contenders in one or several processes.
+#include "library.hpp"
+#include "options.hpp"
 #include "processes.hpp"
 #include "sockets.hpp"
 #include <redlock/redlock.hpp>
@@ -16,7 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstring>
+#include <memory>
 #include <new>
 #include <random>
 #include <stdexcept>
@@ -133,15 +135,6 @@ asio::awaitable<void> contend(client& locks, contest const& what, board& seen, u
     }
 }
 
-config settings_for(std::vector<std::uint16_t> const& ports)
-{
-    config settings;
-    for (auto const port : ports)
-        settings.nodes.push_back("redis://127.0.0.1:" + std::to_string(port));
-    settings.assume_fresh = true;
-    return settings;
-}
-
 void compete(std::vector<std::uint16_t> const& ports, contest const& what, unsigned process, board& seen)
 {
     asio::io_context context;
@@ -189,7 +182,7 @@ struct outcome {
     std::vector<double> waited;
 };
 
-double at(std::vector<double>& sorted, double share)
+double at(std::vector<double> const& sorted, double share)
 {
     if (sorted.empty())
         return 0;
@@ -260,15 +253,54 @@ double round_us(std::size_t nodes, placement const& cpus)
     });
 }
 
-void print(contest const& what, outcome told, double round)
+char const* name(manner how)
+{
+    return how == manner::waiting ? "waiting" : "polling";
+}
+
+void print(contest const& what, outcome const& told, double round, std::FILE* json)
 {
     double const p50 = at(told.hand_off_us, 0.5);
     std::printf("%-8s %5zu %9u %10u %7.1f %9.0f %9.1f %9.1f %9.1f %7.2f %8.1f %7.0f %7.0f %7.0f%s\n",
-                what.how == manner::waiting ? "waiting" : "polling", what.nodes, what.processes,
-                what.contenders, static_cast<double>(what.hold.count()) / 1000.0, told.per_second, p50,
+                name(what.how), what.nodes, what.processes, what.contenders,
+                static_cast<double>(what.hold.count()) / 1000.0, told.per_second, p50,
                 at(told.hand_off_us, 0.99), at(told.hand_off_us, 0.999), p50 / round, told.commands_each,
                 at(told.waited, 0.5), at(told.waited, 0.99), at(told.waited, 1.0),
                 told.overlaps == 0 ? "" : "  OVERLAPS");
+    std::fflush(stdout);
+    if (json == nullptr)
+        return;
+    std::fprintf(
+        json,
+        R"({"how":"%s","nodes":%zu,"processes":%u,"contenders":%u,"hold_us":%lld,"leases_per_second":%.1f,)"
+        R"("p50_us":%.2f,"p99_us":%.2f,"p999_us":%.2f,"round_us":%.2f,"commands":%.3f,)"
+        R"("before_p50":%.0f,"before_p99":%.0f,"before_most":%.0f,"overlaps":%u})"
+        "\n",
+        name(what.how), what.nodes, what.processes, what.contenders,
+        static_cast<long long>(what.hold.count()), told.per_second, p50, at(told.hand_off_us, 0.99),
+        at(told.hand_off_us, 0.999), round, told.commands_each, at(told.waited, 0.5), at(told.waited, 0.99),
+        at(told.waited, 1.0), told.overlaps);
+}
+
+void print_head(std::size_t nodes, double round)
+{
+    std::printf("\nN = %zu, one quorum round %.1f us\n", nodes, round);
+    std::printf("%-8s %5s %9s %10s %7s %9s %9s %9s %9s %7s %8s %7s %7s %7s\n", "", "nodes", "processes",
+                "contenders", "hold ms", "leases/s", "p50 us", "p99 us", "p99.9 us", "rounds", "commands",
+                "before", "p99", "most");
+}
+
+std::vector<contest> contests()
+{
+    return {{.processes = 1, .contenders = 16},
+            {.processes = 1, .contenders = 256},
+            {.processes = 1, .contenders = 256, .hold = std::chrono::microseconds{0}},
+            {.processes = 4, .contenders = 4},
+            {.processes = 4, .contenders = 16},
+            {.processes = 16, .contenders = 16},
+            {.processes = 16, .contenders = 256},
+            {.processes = 4, .contenders = 16, .how = manner::polling},
+            {.processes = 16, .contenders = 256, .how = manner::polling}};
 }
 
 } // namespace
@@ -278,34 +310,20 @@ void print(contest const& what, outcome told, double round)
 int main(int argc, char** argv)
 {
     using namespace redlock::bench;
-    try {
-        bool const quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+    return run_with_few_options(argc, argv, [](bool quick, std::FILE* json) {
         auto const cpus = choose_cpus();
-        std::vector<std::size_t> const sizes =
-            quick ? std::vector<std::size_t>{3} : std::vector<std::size_t>{1, 3, 5};
-        for (std::size_t const nodes : sizes) {
+        for (std::size_t const nodes : {3U, 1U, 5U}) {
             double const round = round_us(nodes, cpus);
-            std::printf("\nN = %zu, one quorum round %.1f us\n", nodes, round);
-            std::printf("%-8s %5s %9s %10s %7s %9s %9s %9s %9s %7s %8s %7s %7s %7s\n", "", "nodes",
-                        "processes", "contenders", "hold ms", "leases/s", "p50 us", "p99 us", "p99.9 us",
-                        "rounds", "commands", "before", "p99", "most");
-            for (contest what :
-                 {contest{.processes = 1, .contenders = 16}, contest{.processes = 1, .contenders = 256},
-                  contest{.processes = 1, .contenders = 256, .hold = std::chrono::microseconds{0}},
-                  contest{.processes = 4, .contenders = 4}, contest{.processes = 4, .contenders = 16},
-                  contest{.processes = 16, .contenders = 16}, contest{.processes = 16, .contenders = 256},
-                  contest{.processes = 4, .contenders = 16, .how = manner::polling},
-                  contest{.processes = 16, .contenders = 256, .how = manner::polling}}) {
+            print_head(nodes, round);
+            for (contest what : contests()) {
                 what.nodes = nodes;
                 if (quick)
                     what.window = std::chrono::seconds{1};
-                print(what, run(what, cpus), round);
-                std::fflush(stdout);
+                print(what, run(what, cpus), round, json);
             }
+            if (quick)
+                break;
         }
-        return 0;
-    } catch (std::exception const& error) {
-        std::fprintf(stderr, "%s\n", error.what());
-        return 1;
-    }
+        return true;
+    });
 }

@@ -3,20 +3,9 @@
 #include "allocation_counter.hpp"
 #include "processes.hpp"
 
-#include <sys/resource.h>
-
 #include <cstdio>
 
 namespace redlock::bench {
-
-namespace {
-
-double microseconds(timeval const& time)
-{
-    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
-}
-
-} // namespace
 
 std::string resource_name(unsigned run_number, unsigned slot)
 {
@@ -52,9 +41,7 @@ double meter::server_cpu_us() const
 
 void meter::read_own(reading& into) const
 {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    into.cpu_us = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+    into.cpu_us = own_cpu_us();
     into.time = clock::now();
     into.allocations = allocations();
     into.cycles = cycles_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 
@@ -115,6 +116,32 @@ std::optional<options> parse_options(std::vector<std::string> const& arguments)
         return std::nullopt;
     }
     return out;
+}
+
+int run_with_few_options(int argc, char const* const* argv,
+                         std::function<bool(bool quick, std::FILE* json)> const& measure)
+{
+    bool quick = false;
+    std::string file;
+    for (int index = 1; index < argc; ++index) {
+        std::string_view const name = argv[index];
+        if (name == "--quick") {
+            quick = true;
+        } else if (name == "--json" && index + 1 < argc) {
+            file = argv[++index];
+        } else {
+            std::fputs("options: --json FILE   --quick\n", stderr);
+            return 64;
+        }
+    }
+    try {
+        std::unique_ptr<std::FILE, int (*)(std::FILE*)> const json(
+            file.empty() ? nullptr : std::fopen(file.c_str(), "we"), &std::fclose);
+        return measure(quick, json.get()) ? 0 : 1;
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
 }
 
 } // namespace redlock::bench

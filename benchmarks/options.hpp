@@ -3,6 +3,8 @@
 #include "tables.hpp"
 
 #include <chrono>
+#include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,5 +30,9 @@ struct options {
 
 /// Nothing, with a word on stderr, when the arguments are not understood or help is asked for.
 [[nodiscard]] std::optional<options> parse_options(std::vector<std::string> const& arguments);
+
+/// What the main() of a program does that has no tables to choose from: `measure` tells whether all went well. \return the exit status
+int run_with_few_options(int argc, char const* const* argv,
+                         std::function<bool(bool quick, std::FILE* json)> const& measure);
 
 } // namespace redlock::bench

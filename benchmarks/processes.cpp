@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -23,6 +24,8 @@ namespace {
 
 void pin(int cpu)
 {
+    if (cpu < 0)
+        return;
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(cpu), &set);
@@ -94,6 +97,16 @@ placement choose_cpus()
     if (out.server_cpu < 0)
         out.server_cpu = out.client_cpu;
     return out;
+}
+
+double own_cpu_us()
+{
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    auto const microseconds = [](timeval const& time) {
+        return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+    };
+    return microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
 }
 
 double cpu_time_us(pid_t process)

@@ -25,12 +25,16 @@ struct placement {
 
 [[nodiscard]] placement choose_cpus();
 
+/// CPU time of this process so far, all of its threads together.
+[[nodiscard]] double own_cpu_us();
+
 /// CPU time of the process's main thread, exact to a scheduler tick (the servers here have one busy thread).
 [[nodiscard]] double cpu_time_us(pid_t process);
 
 /// One child process; killed and reaped with its owner, and by the kernel if this process dies first.
 class child {
 public:
+    /// \param cpu -1: any
     child(int cpu, std::function<void()> const& body);
     child(child const&) = delete;
     child& operator=(child const&) = delete;

@@ -1,4 +1,5 @@
 #include "cycle_client.hpp"
+#include "library.hpp"
 #include "meter.hpp"
 #include <redlock/redlock.hpp>
 
@@ -30,15 +31,6 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-redlock::config configuration(setup const& what)
-{
-    redlock::config out;
-    for (auto const port : what.ports)
-        out.nodes.push_back("redis://127.0.0.1:" + std::to_string(port));
-    out.assume_fresh = true; // our servers have just been started, with nothing on them
-    return out;
-}
-
 /// What the cycles of one measurement share.
 struct load {
     explicit load(setup const& wanted) : what{wanted}, gauge{wanted} {}
@@ -55,7 +47,7 @@ struct load {
     setup const& what;
     meter gauge;
     asio::io_context context{1};
-    redlock::client locks{context.get_executor(), configuration(what)};
+    redlock::client locks{context.get_executor(), settings_for(what.ports)};
     bool stopping = false;
 };
 

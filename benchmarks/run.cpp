@@ -127,7 +127,7 @@ int main(int argc, char** argv)
     try {
         auto const wanted = parse_options({argv + 1, argv + argc});
         if (!wanted)
-            return 2;
+            return 64;
         auto const cpus = choose_cpus();
         std::printf("client on CPU %d, servers on CPU %d, %u rounds of %.2f s, medians; ratios to the first "
                     "contestant, "

@@ -1,0 +1,53 @@
+"""What is measured."""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Point:
+    kind: str  # cycles, convoy, contended, processes, single, stalled
+    workers: int
+    nodes: int = 3
+    hold_us: int = 0
+    processes: int = 1  # the workers are divided among them
+    pause_ms: str = ""
+
+    @property
+    def workload(self):
+        return {"convoy": "convoy", "single": "convoy", "contended": "contended", "processes": "contended"}.get(
+            self.kind, "cycles")
+
+    @property
+    def windows(self):
+        """As many times the usual window: where little happens, or where rows of one process last."""
+        return {"stalled": 4, "processes": 3}.get(self.kind, 1)
+
+    @property
+    def name(self):
+        parts = [self.kind, f"N{self.nodes}", f"C{self.workers}"]
+        if self.workload != "cycles":
+            parts.append(f"hold{self.hold_us}us")
+        if self.processes > 1:
+            parts.append(f"P{self.processes}")
+        if self.pause_ms:
+            parts.append(f"pause{self.pause_ms}ms")
+        return "-".join(parts)
+
+
+CONTENDERS = (2, 16, 64, 256)
+
+ALL = [
+    *(Point("cycles", workers) for workers in (1, 16, 256)),
+    Point("cycles", 16, nodes=5),
+    *(Point("convoy", workers, hold_us=hold) for hold in (1000, 0) for workers in CONTENDERS),
+    *(Point("convoy", workers, hold_us=1000, pause_ms="10-50") for workers in (16, 64)),
+    *(Point("contended", workers, hold_us=1000) for workers in (16, 256)),
+    Point("processes", 16, hold_us=1000, processes=4),
+    Point("processes", 4, hold_us=1000, processes=4),
+    Point("single", 16, nodes=1, hold_us=1000),
+    Point("stalled", 16),
+]
+
+QUICK = [
+    Point("cycles", 16), Point("convoy", 16, hold_us=1000), Point("contended", 16, hold_us=1000),
+    Point("processes", 16, hold_us=1000, processes=4), Point("stalled", 16),
+]

@@ -1,0 +1,61 @@
+"""From the moments that drivers recorded to latencies."""
+from array import array
+
+FIELDS = 5  # worker, asked, granted, releasing, released
+
+
+def read(paths):
+    """Columns over all files; workers of different processes get different numbers."""
+    columns = [array("q") for _ in range(FIELDS)]
+    for process, path in enumerate(paths):
+        raw = array("q")
+        raw.frombytes(path.read_bytes())
+        for index in range(FIELDS):
+            columns[index].extend(raw[index::FIELDS])
+        fresh = len(raw) // FIELDS
+        for at in range(len(columns[0]) - fresh, len(columns[0])):
+            columns[0][at] += process * 100_000
+    return columns
+
+
+FEW = 3000  # as many are kept one by one, so that quantiles can be taken over all rounds together
+
+
+def quantiles(values):
+    """A quantile is told only where at least one sample lies beyond it."""
+    values = sorted(values)
+    out = {"count": len(values)}
+    if values:
+        out["most"] = values[-1]
+    for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999)):
+        if len(values) * (1 - share) >= 0.9999:
+            out[name] = values[int(share * len(values))]
+    if len(values) <= FEW:
+        out["values"] = [round(each, 1) for each in values]
+    return out
+
+
+def quantiles_us(values_ns):
+    return quantiles([each / 1000 for each in values_ns])
+
+
+def cycles(columns):
+    _, asked, _, _, released = columns
+    return {"latency": quantiles_us([end - begin for begin, end in zip(asked, released)])}
+
+
+def hand_offs(columns, convoy):
+    """From the beginning of a release to the next grant: in a convoy to somebody who was waiting by then, otherwise
+    to anybody but the one who released."""
+    worker, asked, granted, releasing, _ = columns
+    order = sorted(range(len(granted)), key=granted.__getitem__)
+    passed, again, overlaps = [], 0, 0
+    for last, following in zip(order, order[1:]):
+        took = granted[following] - releasing[last]
+        overlaps += took < 0
+        again += worker[last] == worker[following]
+        if (asked[following] <= releasing[last]) if convoy else (worker[last] != worker[following]):
+            passed.append(took)
+    waits = [end - begin for begin, end in zip(asked, granted)]
+    return {"hand_off": quantiles_us(passed), "wait": quantiles_us(waits), "overlaps": overlaps,
+            "again_share": again / max(1, len(order) - 1), "served": len(set(worker))}

@@ -1,0 +1,151 @@
+import java.io.BufferedReader;
+import java.io.FileOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CyclicBarrier;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import java.util.stream.Collectors;
+import org.redisson.Redisson;
+import org.redisson.RedissonRedLock;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/** Redisson: RLock on one node, RedissonRedLock on several, RedissonMultiLock with --variant multilock. */
+public final class Driver {
+    private static final int WORKERS_SAMPLED = 16;
+
+    private final Map<String, String> options = new HashMap<>();
+    private final List<RedissonClient> clients = new ArrayList<>();
+    private final List<long[]> samples = new ArrayList<>();
+    private final Map<String, Long> failures = new HashMap<>();
+    private long done;
+    private long begins;
+    private long ends;
+    private CyclicBarrier all;
+
+    private Driver(String[] words) {
+        for (int i = 0; i + 1 < words.length; i += 2)
+            options.put(words[i], words[i + 1]);
+    }
+
+    private int number(String name, int otherwise) {
+        return Integer.parseInt(options.getOrDefault(name, String.valueOf(otherwise)));
+    }
+
+    private boolean contended() {
+        return !options.getOrDefault("--workload", "cycles").equals("cycles");
+    }
+
+    private boolean convoy() {
+        return options.getOrDefault("--workload", "cycles").equals("convoy");
+    }
+
+    private void connect() {
+        int connections = Math.max(64, number("--workers", 1)); // 64 is the default
+        for (String node : options.get("--nodes").split(",")) {
+            Config config = new Config();
+            config.useSingleServer().setAddress("redis://" + node).setConnectionPoolSize(connections);
+            if (options.getOrDefault("--variant", "").equals("timeouts"))
+                config.useSingleServer().setTimeout(50).setRetryAttempts(0);
+            clients.add(Redisson.create(config));
+        }
+    }
+
+    private RLock lock(String key) {
+        RLock[] all = clients.stream().map(client -> client.getLock(key)).toArray(RLock[]::new);
+        if (all.length == 1)
+            return all[0];
+        if (options.getOrDefault("--variant", "").equals("multilock"))
+            return clients.get(0).getMultiLock(all);
+        return new RedissonRedLock(all);
+    }
+
+    private String key(int worker) {
+        String run = options.get("--run");
+        return contended() ? "contended:" + run : "own:" + run + ":" + worker;
+    }
+
+    private synchronized void cycle(long[] one) {
+        if (one[4] < begins || one[4] >= ends)
+            return;
+        ++done;
+        if (contended() || one[0] < WORKERS_SAMPLED)
+            samples.add(one);
+    }
+
+    private synchronized void fail(Exception error) {
+        failures.merge(String.valueOf(error.getMessage()).replaceAll("[\"\\\\\\p{Cntrl}]", "'").replaceAll("[0-9a-f-]{30,}", "..."), 1L, Long::sum);
+    }
+
+    private void work(int worker) {
+        RLock lock = lock(key(worker));
+        long holdMicros = number("--hold-us", 0);
+        while (System.nanoTime() < ends) {
+            try {
+                long asked = System.nanoTime();
+                lock.lock();
+                long granted = System.nanoTime();
+                if (holdMicros > 0)
+                    Thread.sleep(holdMicros / 1000, (int) (holdMicros % 1000) * 1000);
+                long releasing = System.nanoTime();
+                lock.unlock();
+                cycle(new long[] {worker, asked, granted, releasing, System.nanoTime()});
+                if (convoy())
+                    all.await();
+            } catch (Exception error) {
+                fail(error);
+            }
+        }
+    }
+
+    private synchronized void finish(PrintStream told) throws Exception {
+        ByteBuffer bytes = ByteBuffer.allocate(samples.size() * 40).order(ByteOrder.LITTLE_ENDIAN);
+        for (long[] one : samples)
+            for (long each : one)
+                bytes.putLong(each);
+        try (FileOutputStream file = new FileOutputStream(options.get("--samples"))) {
+            file.write(bytes.array());
+        }
+        String texts = failures.entrySet().stream()
+                .map(each -> "\"" + each.getKey() + "\": " + each.getValue()).collect(Collectors.joining(", "));
+        told.println("{\"done\": " + done + ", \"failures\": {" + texts + "}}");
+        told.flush();
+        Runtime.getRuntime().halt(0);
+    }
+
+    private void run(PrintStream told) throws Exception {
+        connect();
+        RLock warm = lock("warm:" + options.get("--run") + ":" + System.nanoTime());
+        warm.lock();
+        warm.unlock();
+        told.println("ready");
+        told.flush();
+        String[] window = new BufferedReader(new InputStreamReader(System.in)).readLine().split(" ");
+        begins = Long.parseLong(window[0]);
+        ends = Long.parseLong(window[1]);
+        all = new CyclicBarrier(number("--workers", 1));
+        for (int worker = 0; worker != number("--workers", 1); ++worker) {
+            int mine = worker;
+            Thread thread = new Thread(() -> work(mine));
+            thread.setDaemon(true);
+            thread.start();
+        }
+        Thread.sleep(Math.max(0, (ends - System.nanoTime()) / 1_000_000));
+        finish(told);
+    }
+
+    public static void main(String[] words) throws Exception {
+        PrintStream told = System.out;
+        System.setOut(System.err); // a log line is no result
+        Logger.getLogger("").setLevel(Level.OFF);
+        new Driver(words).run(told);
+    }
+}

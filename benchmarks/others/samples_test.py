@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""The arithmetic of samples.py on moments that can be checked by eye: run it as it is."""
+import tempfile
+import unittest
+from array import array
+from pathlib import Path
+
+from harness import samples
+
+US = 1000
+
+
+def columns(*rows):
+    """Rows of (worker, asked, granted, releasing, released) in microseconds, as if one process had written them."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "samples"
+        flat = [value for worker, *moments in rows for value in (worker, *(each * US for each in moments))]
+        file.write_bytes(array("q", flat).tobytes())
+        return samples.read([file])
+
+
+class Samples(unittest.TestCase):
+    def test_a_hand_off_runs_from_a_release_to_the_grant_after_it(self):
+        told = samples.hand_offs(columns((0, 0, 1, 10, 11), (1, 0, 15, 20, 21)), convoy=True)
+        self.assertEqual(told["hand_off"]["values"], [5])
+        self.assertEqual(told["overlaps"], 0)
+
+    def test_two_holders_at_once_are_counted(self):
+        told = samples.hand_offs(columns((0, 0, 1, 10, 11), (1, 0, 9, 20, 21)), convoy=True)
+        self.assertEqual(told["overlaps"], 1)
+
+    def test_in_a_convoy_who_asked_after_the_release_was_not_waiting(self):
+        told = samples.hand_offs(columns((0, 0, 1, 10, 11), (1, 12, 15, 20, 21)), convoy=True)
+        self.assertEqual(told["hand_off"]["count"], 0)
+
+    def test_a_lock_that_its_holder_takes_again_is_no_hand_off(self):
+        told = samples.hand_offs(columns((0, 0, 1, 10, 11), (0, 11, 12, 20, 21), (1, 0, 23, 24, 25)), convoy=False)
+        self.assertEqual(told["hand_off"]["values"], [3])
+        self.assertEqual(told["again_share"], 0.5)
+
+    def test_the_order_of_grants_counts_not_that_of_the_file(self):
+        told = samples.hand_offs(columns((1, 0, 15, 20, 21), (0, 0, 1, 10, 11)), convoy=True)
+        self.assertEqual((told["hand_off"]["values"], told["overlaps"]), ([5], 0))
+
+    def test_workers_of_two_processes_are_two(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / name for name in "ab"]
+            for file in files:
+                file.write_bytes(array("q", [0, 1, 2, 3, 4]).tobytes())
+            self.assertEqual(len(set(samples.read(files)[0])), 2)
+
+    def test_a_quantile_needs_a_sample_beyond_it(self):
+        self.assertNotIn("p99", samples.quantiles(range(99)))
+        self.assertEqual(samples.quantiles(range(100))["p99"], 99)
+        self.assertEqual(samples.quantiles(range(1000))["p999"], 999)
+
+
+if __name__ == "__main__":
+    unittest.main()
