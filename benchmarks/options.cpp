@@ -137,6 +137,8 @@ int run_with_few_options(int argc, char const* const* argv,
     try {
         std::unique_ptr<std::FILE, int (*)(std::FILE*)> const json(
             file.empty() ? nullptr : std::fopen(file.c_str(), "we"), &std::fclose);
+        if (!file.empty() && !json)
+            throw std::runtime_error{"cannot write " + file};
         return measure(quick, json.get()) ? 0 : 1;
     } catch (std::exception const& error) {
         std::fprintf(stderr, "%s\n", error.what());

@@ -68,6 +68,8 @@ inline void settle(guarded_run const& run, std::exception_ptr const& failure,
 {
     if (failure && !(run.loss && aborted(failure)))
         std::rethrow_exception(failure);
+    if (run.loss && cause == loss_cause::none) // shut down
+        throw boost::system::system_error(run.loss);
     if (run.loss)
         throw boost::system::system_error(run.loss, "cause: " + std::string(to_string(cause)));
     if (release)

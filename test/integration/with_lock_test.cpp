@@ -2,6 +2,7 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 
@@ -135,6 +136,26 @@ BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
         BOOST_TEST((told.find("max_hold") != std::string::npos), told);
     });
     nodes.run_until([&] { return nodes.no_keys(); });
+}
+
+BOOST_AUTO_TEST_CASE(a_shutdown_cancels_the_body_and_is_no_loss_without_a_cause)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex calm = nodes.lock();
+        auto body = [&](lease&) -> asio::awaitable<void> {
+            nodes.locks->shutdown(asio::detached);
+            co_await sleep_for_ever();
+        };
+        std::optional<boost::system::system_error> told;
+        try {
+            co_await with_lock(calm, body);
+        } catch (boost::system::system_error const& e) {
+            told = e;
+        }
+        BOOST_TEST_REQUIRE(told.has_value());
+        BOOST_TEST(told->code() == errc::shut_down);
+        BOOST_TEST(std::string(told->what()).find("cause") == std::string::npos);
+    });
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_releases_and_passes)
