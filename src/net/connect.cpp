@@ -6,6 +6,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <openssl/ssl.h>
@@ -28,8 +29,12 @@ connector::connector(asio::any_io_executor const& executor, clock_reader clock,
 void connector::start()
 {
     limit(peer_->connect_timeout, true);
-    asio::co_spawn(
-        executor_, [self = shared_from_this()] { return self->run(); }, asio::detached);
+    // Never from here: where no socket can be opened it fails at once, and whoever started it is not ready for that.
+    asio::post(executor_, [self = shared_from_this()] {
+        if (self->listener_)
+            asio::co_spawn(
+                self->executor_, [self] { return self->run(); }, asio::detached);
+    });
 }
 
 void connector::abandon()
