@@ -38,8 +38,11 @@ struct lock_access;
 /// Destroying the client is `shutdown()` without waiting: pending acquisitions complete with `errc::shut_down`,
 /// leases end for their holders (`released`; `lost()` says `errc::shut_down`), and their keys are released as far as
 /// the sockets take the bytes at once. This is done on the executor. On an `io_context` that has been stopped it is
-/// done at once instead; behind a strand over one that has been stopped it is not done at all, and the keys expire by
-/// themselves: `co_await shutdown()` before stopping.
+/// done at once instead, in the thread that destroys: join those that have run it before. Behind a strand over one
+/// that has been stopped it is not done at all, and the keys expire by themselves: `co_await shutdown()` before
+/// stopping.
+///
+/// Handlers must not run the context themselves (`run_one`, `poll`): what they start is sent when they have returned.
 ///
 /// A name look-up cannot be interrupted: where getaddrinfo hangs, it keeps `io_context::run()` from returning for as
 /// long as it takes, also after the client is gone. Hosts that are given as addresses are not looked up.

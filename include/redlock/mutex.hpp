@@ -160,10 +160,14 @@ public:
 
     /// Waits for at most `limit`, counted from the start of the operation; makes one attempt in any case, unless others
     /// of this client hold the lock or wait for it meanwhile.
-    [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit) { return throwing(bounded(limit)); }
+    template <class Rep, class Period>
+    [[nodiscard]] auto acquire_for(std::chrono::duration<Rep, Period> limit)
+    {
+        return throwing(bounded(limit));
+    }
     /// The same with another completion token than `co_await`'s.
-    template <boost::asio::completion_token_for<lock::lease_signature> Token>
-    [[nodiscard]] auto acquire_for(std::chrono::nanoseconds limit, Token&& token)
+    template <class Rep, class Period, boost::asio::completion_token_for<lock::lease_signature> Token>
+    [[nodiscard]] auto acquire_for(std::chrono::duration<Rep, Period> limit, Token&& token)
     {
         return initiate(bounded(limit), std::forward<Token>(token));
     }

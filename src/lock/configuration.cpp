@@ -40,11 +40,12 @@ void require_positive(milliseconds time, std::string const& what)
             what + " must be more than zero and at most 24 hours, not " + text(time));
 }
 
-redis::endpoint parse(std::string const& url)
+/// \param which how it is called in messages: what it says may hold a password
+redis::endpoint parse(std::string const& url, std::string const& which)
 {
     auto parsed = redis::parse_url(url);
     if (auto const* const error = std::get_if<redis::url_error>(&parsed))
-        misconfigured("node URL: " + error->message);
+        misconfigured(which + ": " + error->message);
     return std::get<redis::endpoint>(std::move(parsed));
 }
 
@@ -113,7 +114,9 @@ net::node_terms make_terms(redis::endpoint const& where, config const& settings)
     auto const check_interval = where.health_check_interval.value_or(settings.health.check_interval);
     require_positive(response, "health.response_timeout");
     require(check_interval >= milliseconds::zero(), "health.check_interval must not be negative");
-    return {settings.reconnect.min_delay, settings.reconnect.max_delay, response, check_interval};
+    return {
+        settings.reconnect.min_delay, settings.reconnect.max_delay, response,
+        std::min<milliseconds>(check_interval, std::chrono::years{100})}; // more could not be reckoned with
 }
 
 void check_times(config const& settings)
@@ -165,7 +168,8 @@ client_settings check(config const& settings)
 
     client_settings checked;
     for (std::string const& url : settings.nodes) {
-        redis::endpoint where = parse(url);
+        redis::endpoint where = parse(url, "node URL " + std::to_string(checked.peers.size() + 1) + " of " +
+                                               std::to_string(settings.nodes.size()));
         for (auto const& earlier : checked.peers)
             require(!redis::same_server(earlier->where, where),
                     earlier->name + " and " + redis::display(where) + " are one server, which has one vote");

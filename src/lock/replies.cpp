@@ -38,7 +38,8 @@ void report_refusal(redis::resp_node const& reply, node_report& row)
 {
     row.result = node_result::refused;
     row.error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::other;
-    row.detail = std::make_unique<std::string const>(redis::quote(reply.text));
+    row.detail = std::make_unique<std::string const>(
+        reply.text.empty() ? "a reply that no server gives to this command" : redis::quote(reply.text));
 }
 
 core::vote read_vote(redis::resp_node const& reply, node_report& row)

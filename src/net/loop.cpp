@@ -43,15 +43,21 @@ bool is_any_of(any_io_executor const& executor)
     return ((executor.target<Executors>() != nullptr) || ...);
 }
 
+template <class Executor>
+using tracked = decltype(asio::prefer(std::declval<Executor>(), asio::execution::outstanding_work.tracked));
+template <class Executor>
+using never_blocking = decltype(asio::require(std::declval<Executor>(), asio::execution::blocking.never));
+
 } // namespace
 
 on_executor serialising(any_io_executor const& executor)
 {
     using context = asio::io_context::executor_type;
-    using tracked_context =
-        decltype(asio::prefer(std::declval<context>(), asio::execution::outstanding_work.tracked));
+    using tracked_context = tracked<context>;
     using pool = asio::thread_pool::executor_type;
-    if (!executor || is_any_of<pool, asio::system_executor>(executor))
+    if (!executor ||
+        is_any_of<pool, tracked<pool>, asio::system_executor, never_blocking<asio::system_executor>>(
+            executor))
         return nullptr;
     on_executor const known = first_match<context, tracked_context, asio::strand<context>, asio::strand<pool>,
                                           asio::strand<any_io_executor>>(executor);
@@ -135,7 +141,8 @@ void loop::expire_timers()
 void loop::run_tasks()
 {
     task* const last = last_task_;
-    for (bool done = last == nullptr; !done;) {
+    for (bool done = last == nullptr;
+         !done && first_task_ != nullptr;) { // a handler may have run some itself
         task* const t = first_task_;
         done = t == last;
         first_task_ = t->next_;

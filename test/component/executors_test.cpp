@@ -202,6 +202,23 @@ BOOST_AUTO_TEST_CASE(never_inside_the_initiating_call)
     real_servers::get().clear();
 }
 
+BOOST_AUTO_TEST_CASE(a_handler_that_runs_the_context_itself_costs_itself_time)
+{
+    stage s(real_servers::get().settings());
+    std::vector<mutex> locks;
+    for (char const* const name : {"one", "two", "three"})
+        locks.emplace_back(*s.locks, name);
+    int released = 0;
+    for (mutex& lock : locks)
+        lock.acquire([&](boost::system::error_code, lease held) {
+            auto const kept = std::make_shared<lease>(std::move(held));
+            kept->release([&, kept](boost::system::error_code) { ++released; });
+            s.context.poll_one();
+        });
+    run_until(s.context, [&] { return released == 3; });
+    real_servers::get().clear();
+}
+
 BOOST_AUTO_TEST_CASE(those_that_do_not_serialise_are_refused)
 {
     auto const refused = [](asio::any_io_executor const& executor) {
@@ -215,7 +232,9 @@ BOOST_AUTO_TEST_CASE(those_that_do_not_serialise_are_refused)
     };
     asio::thread_pool pool(1);
     BOOST_TEST(refused(pool.get_executor()));
+    BOOST_TEST(refused(asio::prefer(pool.get_executor(), asio::execution::outstanding_work.tracked)));
     BOOST_TEST(refused(asio::system_executor()));
+    BOOST_TEST(refused(asio::require(asio::system_executor(), asio::execution::blocking.never)));
     BOOST_TEST(refused(asio::any_io_executor()));
     BOOST_TEST(!refused(asio::make_strand(pool)));
     BOOST_TEST(

@@ -36,6 +36,11 @@ struct fixture {
         BOOST_TEST(run_dry(nodes.context));
         nodes.run_until([&] { return nodes.no_keys(); });
     }
+    void must_be_clean_without_running()
+    {
+        asio::io_context another;
+        run_until(another, [&] { return nodes.no_keys(); });
+    }
     void occupy(std::size_t index) { nodes.ask(index).command({"SET", "lock", "stranger"}); }
     bool only_strangers()
     {
@@ -197,7 +202,21 @@ BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_outside_of_its_context)
     take_and([&](lease one) { held.push_back(std::move(one)); });
     nodes.context.stop();
     nodes.locks.reset();
-    nodes.run_until([&] { return nodes.no_keys(); });
+    must_be_clean_without_running();
+    BOOST_TEST(!held[0].valid());
+}
+
+BOOST_AUTO_TEST_CASE(after_a_client_that_counts_as_work_is_destroyed_outside_of_its_context)
+{
+    nodes.locks = std::make_unique<client>(
+        asio::prefer(nodes.context.get_executor(), asio::execution::outstanding_work.tracked),
+        nodes.settings);
+    lock = nodes.lock();
+    std::vector<lease> held;
+    take_and([&](lease one) { held.push_back(std::move(one)); });
+    nodes.context.stop();
+    nodes.locks.reset();
+    must_be_clean_without_running();
     BOOST_TEST(!held[0].valid());
 }
 

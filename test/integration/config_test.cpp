@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(refuses_one_server_with_two_votes)
 
 BOOST_AUTO_TEST_CASE(refuses_urls_it_does_not_understand)
 {
-    names(of_nodes({node, "http://10.0.0.1"}), {"node URL: http://10.0.0.1", "the scheme must be"});
+    names(of_nodes({node, "http://10.0.0.1"}), {"node URL 2 of 2: http://10.0.0.1", "the scheme must be"});
     names(of_nodes({""}), {"node URL", "scheme"});
     names(of_nodes({"10.0.0.1:6379"}), {"10.0.0.1:6379", "scheme"});
     names(of_nodes({"redis://a,b"}), {"redis://a,b", "one URL names one node"});
@@ -149,6 +149,8 @@ BOOST_AUTO_TEST_CASE(needs_times_that_make_sense)
     names(of_change([](config& c) { c.node_timeout = 25h; }),
           {"node_timeout", "24 hours", "not 90000000 ms"});
     BOOST_TEST(of_change([](config& c) { c.health.check_interval = 0ms; }) == "");
+    BOOST_TEST(of_change([](config& c) { c.health.check_interval = std::chrono::milliseconds::max(); }) ==
+               "");
 }
 
 BOOST_AUTO_TEST_CASE(needs_names_that_a_server_takes)
