@@ -165,6 +165,7 @@ private:
     std::uint16_t const handovers_ = 0; ///< before this one, since the lock was won
     bool releasing_ = false;
     bool stalled_ = false;
+    bool taken_back_ = false;
     bool watching_ = false;
     bool changed_ = false; ///< a key, while an extension was under way
     bool adopted_ = false; ///< and not begun yet

@@ -144,7 +144,7 @@ void held_lease::give_up(errc reason)
 
 void held_lease::take_back()
 {
-    if (!client().closing())
+    if (!client().closing() && !std::exchange(taken_back_, true))
         client().compensate(lock_, nonce_, expires(), client().all_nodes());
 }
 

@@ -129,6 +129,21 @@ BOOST_AUTO_TEST_CASE(hear_how_every_acquisition_ends)
     });
 }
 
+BOOST_AUTO_TEST_CASE(hear_once_of_keys_that_linger_after_a_loss)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex seat = lock("lock", {.ttl = 1s, .slack = 10min, .node_timeout = 300ms});
+        lease held = co_await seat.acquire();
+        kill(0);
+        kill(1);
+        co_await until([&] { return !held.valid(); });
+        BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
+        BOOST_TEST(seen->lingering.size() == 2U);
+        held = lease();
+        BOOST_TEST(seen->lingering.size() == 2U);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(hear_of_keys_that_linger)
 {
     run([&]() -> asio::awaitable<void> {
