@@ -5,6 +5,9 @@
 #include <redlock/redlock.hpp>
 
 #include <boost/asio.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include <functional>
 
 namespace asio = boost::asio;
 using boost::system::error_code;
@@ -31,6 +34,17 @@ asio::awaitable<error_code> unless_stopped(redlock::mutex lock, asio::cancellati
     auto token = asio::redirect_error(asio::use_awaitable, ec);
     redlock::lease lease = co_await lock.acquire(asio::bind_cancellation_slot(stop.slot(), token));
     co_return ec; // operation_aborted: stopped, and nothing is owned
+}
+
+using work = std::function<asio::awaitable<void>()>;
+
+/// Only the wait is limited; the work is cancelled when the lease is lost.
+asio::awaitable<bool> done_in_time(redlock::mutex lock, std::chrono::milliseconds time, work do_it)
+{
+    using namespace asio::experimental::awaitable_operators;
+    redlock::lease lease = co_await lock.acquire_for(time);
+    auto first = co_await (do_it() || lease.lost(asio::as_tuple(asio::use_awaitable)));
+    co_return first.index() == 0; // what the work had begun is unwound by now
 }
 
 redlock::lock_options three_attempts()
@@ -89,6 +103,10 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     promises.keep(door.waiting() == 1, "one operation waits");
     stop.emit(asio::cancellation_type::total);
     promises.keep(door.waiting() == 0, "and does no longer when it is cancelled");
+
+    redlock::mutex desk{locks, "desk"};
+    work quick = []() -> asio::awaitable<void> { co_return; };
+    promises.keep(co_await done_in_time(desk, 1s, quick), "work that ends before its lease");
 
     error_code result;
     asio::cancellation_signal enough;

@@ -145,7 +145,8 @@ public:
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)` with the reason: `errc::lease_lost`, `errc::released`, `errc::shut_down`;
-    /// never success. `errc::empty_lease` on an empty lease.
+    /// never success: in `work() || lost()` give it `as_tuple`, or the first success is waited for, and the work goes
+    /// on. `errc::empty_lease` on an empty lease.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting.
     template <class Token = boost::asio::deferred_t>
