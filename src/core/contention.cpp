@@ -42,6 +42,14 @@ void contention::changed(unsigned node)
     rows_[node] = {};
 }
 
+/// Of a node that was not asked this is an old guess, and would be a reason to ask again at once.
+void contention::lost(instant asked)
+{
+    for (row& r : rows_)
+        if (r.until && reached(*r.until, asked))
+            r.until.reset();
+}
+
 void contention::usable(unsigned node, bool yes)
 {
     if (rows_[node].usable != yes)
