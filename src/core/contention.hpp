@@ -12,6 +12,14 @@ namespace redlock::core {
 /// W2 and W3). All of it is hints: only votes decide.
 class contention {
 public:
+    /// What is known of one node.
+    struct row {
+        std::optional<instant> until{}; ///< when its key goes; nothing: not known
+        bool taken = false;
+        bool usable = true;
+        bool votes = true;
+    };
+
     /// \param first the node that contenders meet at
     void start(unsigned nodes, unsigned first);
 
@@ -25,6 +33,8 @@ public:
     void votes(unsigned node, bool yes);
     /// The key was set, deleted, renewed, or has expired.
     void changed(unsigned node);
+    /// An attempt was lost that was begun after these keys should have gone: until when they live is not known.
+    void lost(instant asked);
     /// Whatever was known of the node, it cannot be asked, or can again.
     void usable(unsigned node, bool yes);
 
@@ -40,15 +50,9 @@ public:
     /// The one after it, for when that one is silent.
     [[nodiscard]] std::optional<unsigned> after(unsigned node) const;
     [[nodiscard]] bool taken(unsigned node) const { return rows_[node].taken; }
+    [[nodiscard]] row const& of(unsigned node) const { return rows_[node]; }
 
 private:
-    struct row {
-        std::optional<instant> until{}; ///< nothing: not known
-        bool taken = false;
-        bool usable = true;
-        bool votes = true;
-    };
-
     [[nodiscard]] bool first_is_free() const;
     [[nodiscard]] bool first_voter_is_free() const;
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(rows_.size()); }

@@ -41,7 +41,7 @@ lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) 
     next.hold_left_ = terms.max_hold;
     if (next.hold_left_ != duration::max())
         next.hold_left_ += elapsed(sent_, now);
-    next.rely_on(sent_);
+    next.rely_on(applies(rule::hand_over_keeps_the_deadline) ? sent_ : now);
     return next;
 }
 

@@ -5,7 +5,7 @@
 
 namespace redlock::core {
 
-/// The core's safety rules that the model's tests switch off one at a time, to see that a check notices
+/// The core's rules that the model's tests switch off one at a time, to see that a check notices
 /// (docs/verification.md). In the library every rule always applies, at no cost.
 enum class rule : std::uint8_t {
     more_than_half,
@@ -27,6 +27,12 @@ enum class rule : std::uint8_t {
     the_deadline_is_final,
     the_end_is_final,
     max_hold,
+    a_change_frees,
+    who_does_not_vote_is_not_free,
+    not_free_while_the_first_is_taken,
+    a_passed_end_is_no_reason,
+    hand_over_keeps_the_deadline,
+    others_get_their_turn,
 };
 
 #ifdef REDLOCK_SWITCHABLE_RULES

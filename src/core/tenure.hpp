@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "core/rule.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +27,7 @@ public:
     /// May he have the lock at once?
     [[nodiscard]] bool may_go_on(terms const& t, next who, instant now) const
     {
-        if (count_ == 0)
+        if (count_ == 0 || !applies(rule::others_get_their_turn))
             return true;
         bool const overtakes = who == next::coming && rivals_;
         unsigned const most = overtakes ? std::max(1U, t.batch / 8) : t.batch * stretch_;

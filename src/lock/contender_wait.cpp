@@ -135,6 +135,7 @@ void contender::note_failures()
         if (said != node_result::pending)
             contention_.votes(i, said == node_result::granted || said == node_result::held_by_other);
     }
+    contention_.lost(attempt_.sent() - settling_time);
 }
 
 /// Are we told when the lock is released?

@@ -28,11 +28,13 @@ void schedule::begin_attempt(unsigned c)
     me.attempt = core::attempt(kind, terrain_.nodes, clock(c));
     std::chrono::milliseconds const wall_clock{
         terrain_.wall_clocks ? 1'000'000'000 + now_ / one_milli + me.time.wall_offset : 0};
-    core::fence const proposal = core::proposal(me.highest_seen, wall_clock);
+    me.proposal = core::proposal(me.highest_seen, wall_clock);
+    if (terrain_.waiting)
+        return ask_first(c);
     auto verdict = step::pending;
     for (unsigned n = 0; n != terrain_.nodes; ++n) {
         if (usable(c, n))
-            send(c, n, ask::vote, me.owner, proposal, true);
+            send(c, n, ask::vote, me.owner, me.proposal, true);
         else
             verdict = std::max(verdict, me.attempt.voted(n, core::vote::failed));
     }
@@ -67,7 +69,9 @@ void schedule::raise(unsigned c)
     wake(c, true_time(c, clock(c) + terrain_.node_timeout));
     if (!calm_ && dice_.one_in(30)) {
         count(fault::cancelled_while_raising);
-        return cancel(c);
+        cancel(c);
+        if (me.now != client::doing::voting)
+            return;
     }
     follow(c, verdict);
 }
@@ -84,16 +88,33 @@ void schedule::won(unsigned c)
 
 void schedule::lose_attempt(unsigned c, bool contended)
 {
-    ++clients_[c].refusals;
-    take_back(c);
+    client& me = clients_[c];
+    ++me.refusals;
+    if (!terrain_.waiting) {
+        take_back(c);
+        return pause(c, contended);
+    }
+    take_back(c, me.wait.perhaps());
+    if (contended && me.attempt.holders().size() < core::majority(terrain_.nodes))
+        return wait_for_others(c);
+    me.wait.took_back();
     pause(c, contended);
 }
 
 void schedule::take_back(unsigned c)
 {
+    core::node_set all;
+    for (unsigned n = 0; n != terrain_.nodes; ++n)
+        if (applies(rule::release_goes_everywhere) || clients_[c].attempt.holders().contains(n))
+            all.insert(n);
+    take_back(c, all);
+}
+
+void schedule::take_back(unsigned c, core::node_set nodes)
+{
     client const& me = clients_[c];
     for (unsigned n = 0; n != terrain_.nodes; ++n) {
-        if (!applies(rule::release_goes_everywhere) && !me.attempt.holders().contains(n))
+        if (!nodes.contains(n))
             continue;
         if (links_[c][n].up)
             send(c, n, ask::release, me.owner, 0, true);
@@ -106,12 +127,14 @@ void schedule::pause(unsigned c, bool contended)
 {
     client& me = clients_[c];
     me.now = client::doing::pausing;
+    me.hears = false;
     core::duration const first = std::max<core::duration>(std::chrono::milliseconds{2},
                                                           std::chrono::microseconds{4 * terrain_.latency});
     constexpr std::chrono::milliseconds most{200};
     auto const random = static_cast<core::random_fraction>(dice_.next());
     auto const delay = contended ? core::full_jitter(me.refusals, first, most, random)
                                  : core::half_jitter(me.refusals, first, most, random);
+    nodes_awaited_until_ = now_ + most / std::chrono::microseconds{1};
     wake(c, true_time(c, clock(c) + delay));
 }
 
@@ -126,9 +149,21 @@ void schedule::hold(unsigned c, core::instant sent)
     if (!applies(rule::token_is_what_was_granted))
         me.token = servers_[0].data.counter.value;
     me.lease = core::lease_machine(terrain_.terms, terrain_.nodes, sent, me.attempt.holders());
-    me.body_ends = now_ + (calm_ ? dice_.between(0, 2000) : dice_.between(0, terrain_.ttl * 1500));
+    me.body_ends = now_ + length_of_body();
     watch_grant(c);
-    me.served = calm_;
+    me.served = seen_enough();
+    if (terrain_.waiting) {
+        watch_gap();
+        watch_wish();
+        --me.queue;
+        if (me.offered_turn)
+            me.tenure.nobody_came();
+        me.tenure.granted(clock(c));
+        watch_row(c);
+        leases_.insert(me.owner);
+        ++changes_;
+        trouble_in_the_calm();
+    }
     wake_for_lease(c);
 }
 
@@ -180,6 +215,8 @@ void schedule::settle(unsigned c, core::lease_machine::outcome outcome)
 
 void schedule::lose_lease(unsigned c)
 {
+    clients_[c].lease_ended = now_;
+    clients_[c].tenure.ended(clock(c));
     watch_end(c);
     take_back(c);
     rest(c, dice_.between(0, 20) * one_milli);
@@ -190,6 +227,16 @@ void schedule::release(unsigned c)
     client& me = clients_[c];
     if (me.lease.due(clock(c)) == core::lease_machine::duty::tell_lost)
         return lose_lease(c);
+    if (terrain_.waiting) {
+        if (!me.served)
+            me.queue += static_cast<unsigned>(dice_.below(3)); // more have come meanwhile
+        me.lease_ended = now_;
+        if (hand_over(c))
+            return;
+        me.tenure.ended(clock(c));
+        if (dies(c))
+            return;
+    }
     me.lease.release();
     watch_end(c);
     take_back(c);
@@ -203,6 +250,10 @@ void schedule::rest(unsigned c, micros how_long)
     client& me = clients_[c];
     me.now = client::doing::resting;
     ++me.generation;
+    if (terrain_.waiting)
+        watch_wish();
+    if (me.queue != 0 && applies(rule::next_of_the_queue_asks))
+        return come(c, core::tenure::next::waiting);
     if (!me.served)
         wake(c, now_ + how_long);
 }
@@ -210,36 +261,19 @@ void schedule::rest(unsigned c, micros how_long)
 /// The caller wants the lock no more.
 void schedule::cancel(unsigned c)
 {
-    client const& me = clients_[c];
-    if (me.now == client::doing::voting && applies(rule::cancelling_takes_back))
-        take_back(c);
+    client& me = clients_[c];
+    if (me.queue > 1) { // the attempt goes on for the next one
+        --me.queue;
+        return;
+    }
+    me.queue = 0;
+    if (me.now == client::doing::voting && applies(rule::cancelling_takes_back)) {
+        if (terrain_.waiting)
+            take_back(c, me.wait.perhaps());
+        else
+            take_back(c);
+    }
     rest(c, dice_.between(0, 5) * one_milli);
-}
-
-void schedule::on_timer(unsigned c)
-{
-    client& me = clients_[c];
-    switch (me.now) {
-    case client::doing::resting:
-    case client::doing::pausing: return begin_attempt(c);
-    case client::doing::voting: return follow(c, me.attempt.time_out());
-    case client::doing::holding: return lease_timer(c);
-    }
-}
-
-void schedule::lease_timer(unsigned c)
-{
-    client& me = clients_[c];
-    if (now_ >= me.body_ends)
-        return release(c);
-    core::instant const now = clock(c);
-    if (me.lease.extending() && core::reached(me.lease.extension_sent() + terrain_.node_timeout, now))
-        return settle(c, me.lease.time_out(now));
-    switch (me.lease.due(now)) {
-    case core::lease_machine::duty::renew: return begin_round(c);
-    case core::lease_machine::duty::tell_lost: return lose_lease(c);
-    default: return wake_for_lease(c);
-    }
 }
 
 } // namespace redlock::model

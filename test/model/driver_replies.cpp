@@ -28,8 +28,14 @@ void schedule::read_attempt(unsigned c, message const& m)
         if (!error)
             me.highest_seen = std::max<core::fence>(me.highest_seen, m.said.number);
         auto const said = error ? core::vote::failed : denied ? core::vote::denied : core::vote::granted;
+        if (terrain_.waiting && denied)
+            hear_refusal(c, m);
+        if (voting)
+            me.wait.answered(m.node, error ? waiter::said::no : waiter::said::yes);
         verdict = me.attempt.voted(m.node, said, m.said.number);
     }
+    if (voting && terrain_.waiting && me.wait.in_turn())
+        return follow_in_turn(c, m, verdict);
     if (voting)
         return follow(c, verdict);
     if (me.now == client::doing::holding && me.attempt.holders().contains(m.node))
@@ -57,6 +63,16 @@ void schedule::read_extension(unsigned c, message const& m)
     settle(c, me.lease.answer(m.node, answer, clock(c)));
 }
 
+void schedule::fail_vote(unsigned c, unsigned n)
+{
+    client& me = clients_[c];
+    if (!me.wait.was_asked(n))
+        return;
+    me.wait.answered(n, waiter::said::no);
+    auto const s = me.attempt.voted(n, core::vote::failed);
+    me.wait.in_turn() && s == step::pending ? pass_over(c) : follow(c, s);
+}
+
 /// A connection broke: what waited on it has failed (rule A7).
 void schedule::read_failure(unsigned c, unsigned n)
 {
@@ -64,6 +80,8 @@ void schedule::read_failure(unsigned c, unsigned n)
     if (me.now == client::doing::voting && me.attempt.awaits(n)) {
         if (!applies(rule::vote_is_never_resent) && !me.attempt.raising())
             return;
+        if (terrain_.waiting && !me.attempt.raising())
+            return fail_vote(c, n);
         return follow(c, me.attempt.raising() ? me.attempt.raised(n, core::vote::failed)
                                               : me.attempt.voted(n, core::vote::failed));
     }

@@ -61,6 +61,14 @@ reply fake_node::extend(nonce owner, millis px)
     return number(1);
 }
 
+reply fake_node::look()
+{
+    drop_expired();
+    if (!lock.exists())
+        return {.what = reply::kind::nil};
+    return {.what = reply::kind::held, .left = lock.expires - clock};
+}
+
 reply fake_node::fenced_vote(fenced_call const& call)
 {
     drop_expired();

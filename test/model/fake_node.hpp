@@ -54,6 +54,8 @@ struct fake_node {
     reply vote(nonce owner, millis px);
     reply release(nonce owner);
     reply extend(nonce owner, millis px);
+    /// PTTL, of a key that has an expiry.
+    reply look();
     reply fenced_vote(fenced_call const&);
     reply fenced_raise(fenced_call const&);
     reply fenced_extend(fenced_call const&);

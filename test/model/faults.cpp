@@ -43,7 +43,10 @@ char const* name(fault f)
                                                          "cancelled while pausing",
                                                          "lease destroyed",
                                                          "clients start together",
-                                                         "other timer late"};
+                                                         "other timer late",
+                                                         "word lost",
+                                                         "word delayed",
+                                                         "tracking table full"};
     return names[static_cast<std::size_t>(f)];
 }
 

@@ -48,9 +48,14 @@ enum class fault : std::uint8_t {
     lease_destroyed,
     clients_start_together,
     timer_late,
+    // of those who wait
+    word_lost,
+    word_delayed,
+    tracking_table_full,
     last,
 };
 
+inline constexpr auto first_waiting_fault = static_cast<std::size_t>(fault::word_lost);
 inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::last);
 using fault_counts = std::array<std::uint64_t, fault_kinds>;
 

@@ -3,6 +3,7 @@
 #include "model/scopes.hpp"
 #include "model/search.hpp"
 #include "model/settings.hpp"
+#include "model/waiting_world.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,7 +28,19 @@ struct mutant {
     std::uint64_t core_rules;
     std::uint64_t model_rules;
     scope const* searched;
+    bool waiting = false;
+    waiting_scope const* waiting_searched = nullptr;
+    std::uint64_t first_seed = 1;
 };
+
+/// Noticed by schedules in which clients wait, or by the search through all orders of their events.
+mutant waits(mutant m, waiting_scope const* s = nullptr, std::uint64_t first_seed = 1)
+{
+    m.waiting = true;
+    m.waiting_searched = s;
+    m.first_seed = first_seed;
+    return m;
+}
 
 mutant const mutants[] = {
     {"more than half", core::rule::more_than_half, &scopes::renewal},
@@ -78,6 +91,26 @@ mutant const mutants[] = {
     {"repair is guarded", core::bit(core::rule::repair_before_the_old_deadline),
      bit(rule::extension_bows_to_a_higher_fence) | bit(rule::repair_only_what_is_gone),
      &scopes::forgotten_vote},
+    waits({"a change frees", core::rule::a_change_frees}, &waiting_scopes::two_nodes),
+    waits({"who does not vote is not free", core::rule::who_does_not_vote_is_not_free}),
+    waits({"not free while the first is taken", core::rule::not_free_while_the_first_is_taken}),
+    waits({"a passed end is no reason", core::rule::a_passed_end_is_no_reason}, nullptr, 54428),
+    waits({"hand-over keeps the deadline", core::rule::hand_over_keeps_the_deadline}),
+    waits({"others get their turn", core::rule::others_get_their_turn}),
+    waits({"contenders meet", rule::contenders_meet}),
+    waits({"silent is not free", rule::silent_is_not_free}),
+    waits({"silent is passed over", rule::silent_is_passed_over}),
+    waits({"the first's refusal is final", rule::first_refusal_is_final}),
+    waits({"word ends with its connection", rule::word_ends_with_its_connection}),
+    waits({"own change ends the word", rule::own_change_ends_the_word}, &waiting_scopes::two_nodes),
+    waits({"the answer counts, too", rule::the_answer_counts_too}, &waiting_scopes::two_nodes),
+    waits({"all nodes are heard", rule::all_nodes_are_heard}, &waiting_scopes::two_nodes),
+    waits({"a timer is always armed", rule::a_timer_is_always_armed}, &waiting_scopes::two_nodes),
+    waits({"word wakes", rule::word_wakes}, &waiting_scopes::two_nodes),
+    waits({"who comes back wakes", rule::come_back_wakes}),
+    waits({"the next of the queue asks", rule::next_of_the_queue_asks}),
+    waits({"the turn is offered", rule::the_turn_is_offered}),
+    waits({"every change is told", rule::every_change_is_told}, &waiting_scopes::two_nodes),
 };
 
 void is_caught_by_search(mutant const& m)
@@ -88,9 +121,18 @@ void is_caught_by_search(mutant const& m)
     BOOST_TEST((found.flaw != small_world::flaw::none), m.name);
 }
 
+void is_caught_by_search_of_waiting(mutant const& m)
+{
+    auto const found = search(*m.waiting_searched);
+    std::cout << m.name << ": " << name(found.flaw) << ", " << found.states << " states, "
+              << found.took.count() << " ms, " << found.depth << " steps" << std::endl;
+    BOOST_TEST((found.flaw != waiting_world::flaw::none), m.name);
+}
+
 void is_caught_by_schedules(mutant const& m)
 {
-    auto const found = run_schedules(1, setting("MODEL_MUTANT_SCHEDULES", 300'000));
+    std::uint64_t const most = m.waiting ? 20'000 : 300'000;
+    auto const found = run_schedules(m.first_seed, setting("MODEL_MUTANT_SCHEDULES", most), m.waiting);
     std::cout << m.name << ": " << name(found.flaw) << ", " << found.schedules << " schedules, "
               << found.took.count() << " ms" << std::endl;
     BOOST_TEST((found.flaw != breach::none), m.name);
@@ -104,7 +146,9 @@ BOOST_AUTO_TEST_CASE(every_rule_is_needed)
 {
     for (mutant const& m : mutants) {
         without const left_out(m.core_rules, m.model_rules);
-        m.searched ? is_caught_by_search(m) : is_caught_by_schedules(m);
+        m.searched           ? is_caught_by_search(m)
+        : m.waiting_searched ? is_caught_by_search_of_waiting(m)
+                             : is_caught_by_schedules(m);
     }
     std::cout << std::size(mutants) << " mutants" << std::endl;
 }

@@ -63,11 +63,21 @@ void schedule::arrive(std::uint16_t index)
     if (!m.dead && later > now_)
         return push(later, happening::arrive, m.client, m.node, index);
     link& line = links_[m.client][m.node];
-    if (m.dead) {
+    if (m.dead || missing(m.node, terrain::absence::silent)) {
         free_messages_.push_back(index);
         return;
     }
+    touch(s);
+    auto const before = s.data.lock;
     m.said = execute(s, m);
+    if (s.data.lock != before &&
+        (m.what == ask::extend || (m.what == ask::release && leases_.contains(before.value))))
+        ++changes_;
+    if (terrain_.waiting && s.data.lock != before)
+        tell(m.node, m.duplicate || m.connection != line.connection ? most_clients : m.client);
+    if (terrain_.waiting && (m.what == ask::look || m.said.what == reply::kind::held))
+        remember(m.node, m);
+    plan_expiry(m.node);
     bool const done = m.said.what != reply::kind::error;
     if (m.what == ask::vote && !m.duplicate && done) {
         if (line.last_vote == m.owner && applies(rule::fresh_nonce))
@@ -96,9 +106,10 @@ reply schedule::execute(server& s, message const& m)
     if (script && m.by_hash && !s.knows_scripts)
         return no_script;
     s.knows_scripts = s.knows_scripts || script;
-    if (s.read_only_until > now_)
+    if (s.read_only_until > now_ && m.what != ask::look)
         return error;
-    if (s.full_until > now_ && m.what != ask::release && (terrain_.fenced || m.what == ask::vote))
+    if (s.full_until > now_ && m.what != ask::release && m.what != ask::look &&
+        (terrain_.fenced || m.what == ask::vote))
         return error;
     fenced_call const call{terrain_.px, terrain_.fence_px, m.owner, m.number, m.expected};
     switch (m.what) {
@@ -107,6 +118,8 @@ reply schedule::execute(server& s, message const& m)
     case ask::extend:
         return terrain_.fenced ? s.data.fenced_extend(call) : s.data.extend(m.owner, terrain_.px);
     case ask::release: return s.data.release(m.owner);
+    case ask::look: return s.data.look();
+    case ask::word: break;
     }
     return error;
 }
@@ -127,6 +140,8 @@ void schedule::answer(std::uint16_t index)
     case ask::vote:
     case ask::raise: return read_attempt(m.client, m);
     case ask::extend: return read_extension(m.client, m);
+    case ask::look: return read_look(m.client, m);
+    case ask::word: return read_word(m.client, m.node);
     case ask::release:
         if (m.said.what == reply::kind::error && m.said.number == 1)
             send(m.client, m.node, ask::release, m.owner, 0, false);
@@ -139,7 +154,8 @@ void schedule::reset(unsigned c, unsigned n, bool executes_later)
     link& line = links_[c][n];
     if (!line.up)
         return;
-    line.up = false;
+    line.up = line.tracks = false;
+    ++changes_;
     for (event const& e : events_) {
         if (e.client != c || e.node != n || (e.what != happening::arrive && e.what != happening::answer))
             continue;
@@ -157,6 +173,7 @@ void schedule::reset(unsigned c, unsigned n, bool executes_later)
     ++line.connection;
     push(now_ + dice_.between(1, 10) * one_milli, happening::connect, c, n);
     read_failure(c, n);
+    nodes_changed(c);
 }
 
 void schedule::owe(unsigned c, unsigned n, nonce owner)
@@ -179,6 +196,8 @@ void schedule::pay(unsigned c, unsigned n)
 
 void schedule::connect(unsigned c, unsigned n)
 {
+    if (missing(n, terrain::absence::away))
+        return;
     link& line = links_[c][n];
     micros const open = std::max({line.requests_blocked, line.replies_blocked, servers_[n].stalled_until});
     if (open > now_)
@@ -190,6 +209,7 @@ void schedule::connect(unsigned c, unsigned n)
     client const& me = clients_[c];
     if (!applies(rule::vote_is_never_resent) && me.now == client::doing::voting)
         send(c, n, ask::vote, me.owner, core::proposal(me.highest_seen, {}), true);
+    nodes_changed(c);
 }
 
 void schedule::meet(unsigned c, unsigned n)
@@ -209,21 +229,22 @@ void schedule::meet(unsigned c, unsigned n)
     if (line.mark != 0 && line.mark != s.data.mark)
         line.known.whole_since = now;
     line.mark = s.data.mark;
+    if (auto const until = quarantine(c, n); until && terrain_.waiting)
+        push(true_time(c, *until) + one_milli, happening::ready, c, n);
 }
 
-bool schedule::quarantined(unsigned c, unsigned n) const
+std::optional<core::instant> schedule::quarantine(unsigned c, unsigned n) const
 {
     if (!applies(rule::quarantine_after_a_restart))
-        return false;
+        return std::nullopt;
     core::duration const longest = std::chrono::milliseconds{
         applies(rule::quarantine_covers_the_longest_key) ? terrain_.px : terrain_.px / 4};
-    return core::quarantined_until(links_[c][n].known, core::quarantine_length(longest), clock(c))
-        .has_value();
+    return core::quarantined_until(links_[c][n].known, core::quarantine_length(longest), clock(c));
 }
 
 bool schedule::usable(unsigned c, unsigned n) const
 {
-    return links_[c][n].up && !quarantined(c, n);
+    return links_[c][n].up && !quarantine(c, n);
 }
 
 } // namespace redlock::model

@@ -41,6 +41,21 @@ enum class rule : std::uint8_t {
     only_ok_is_a_grant,
     token_is_what_was_granted,
     fencing,
+    // waiting
+    contenders_meet,
+    silent_is_not_free,
+    silent_is_passed_over,
+    first_refusal_is_final,
+    word_ends_with_its_connection,
+    own_change_ends_the_word,
+    the_answer_counts_too,
+    all_nodes_are_heard,
+    a_timer_is_always_armed,
+    word_wakes,
+    come_back_wakes,
+    next_of_the_queue_asks,
+    the_turn_is_offered,
+    every_change_is_told,
 };
 
 inline std::uint64_t rules_off = 0;

@@ -13,9 +13,10 @@ constexpr micros patience = 60'000'000; ///< after which a waiter has starved
 
 } // namespace
 
-schedule::schedule(std::uint64_t seed, fault_counts& counts, std::string* log)
+schedule::schedule(std::uint64_t seed, fault_counts& counts, bool waiting, std::string* log)
     : dice_(seed), counts_(counts), log_(log)
 {
+    terrain_.waiting = waiting;
     prepare();
     if (log_)
         *log_ += std::to_string(terrain_.nodes) + " nodes, " + std::to_string(terrain_.clients) +
@@ -27,7 +28,7 @@ schedule::schedule(std::uint64_t seed, fault_counts& counts, std::string* log)
 void schedule::prepare()
 {
     terrain& t = terrain_;
-    constexpr std::array<unsigned, 6> sizes{3, 3, 3, 5, 4, 1};
+    constexpr std::array<unsigned, 8> sizes{3, 3, 3, 3, 5, 4, 2, 1};
     t.nodes = sizes[dice_.below(sizes.size())];
     constexpr std::array<unsigned, 8> crowds{2, 2, 2, 2, 3, 3, 4, 5};
     t.clients = crowds[dice_.below(crowds.size())];
@@ -52,12 +53,50 @@ void schedule::prepare()
     t.latency = dice_.one_in(4) ? dice_.between(1000, slow) : dice_.between(100, 1000);
     t.px = core::key_ttl(core::milliseconds{t.ttl}, core::milliseconds{t.slack}).count();
     t.fence_px = dice_.one_in(2) ? 2 * t.px : 1000 * t.px; // ten is the least that the library accepts
+    if (t.waiting)
+        prepare_waiting();
     messages_.reserve(256);
     events_.reserve(256);
     prepare_nodes();
     prepare_clients();
     push(t.between_faults, happening::fault, 0, 0);
     push(t.faults_until + 3 * t.px * one_milli, happening::calm, 0, 0);
+}
+
+void schedule::prepare_waiting()
+{
+    terrain& t = terrain_;
+    t.latency = dice_.between(100, 500);
+    t.wait.nodes = t.nodes;
+    t.wait.first = static_cast<unsigned>(dice_.below(t.nodes));
+    t.wait.round_trip = std::chrono::microseconds{3 * t.latency};
+    t.wait.node_timeout = t.node_timeout;
+    t.wait.key_ttl = std::chrono::milliseconds{t.px};
+    t.tenure.batch = static_cast<unsigned>(dice_.between(1, 64));
+    t.tenure.period = std::chrono::milliseconds{dice_.between(20, 250)};
+    t.expiry_seen = (dice_.one_in(2) ? 100 : 2000) * one_milli;
+    if (t.nodes >= 3 && dice_.one_in(2)) {
+        t.missing = static_cast<terrain::absence>(dice_.between(1, 4));
+        t.missing_node = static_cast<unsigned>(dice_.below(t.nodes));
+    }
+    t.soon = 3 * t.wait.longest_dodge() / std::chrono::microseconds{1} + 30 * one_milli;
+    t.sometime = (t.px + 1000) * one_milli;
+}
+
+/// In the calm each client goes on until it has been seen that nothing of the faults is left.
+bool schedule::seen_enough() const
+{
+    constexpr micros long_enough = 300 * one_milli;
+    return calm_ && (!terrain_.waiting || now_ >= strict_from_ + long_enough);
+}
+
+micros schedule::length_of_body()
+{
+    if (!calm_)
+        return dice_.between(0, terrain_.ttl * 1500);
+    if (!terrain_.waiting)
+        return dice_.between(0, 2000);
+    return dice_.one_in(20) ? dice_.between(0, terrain_.ttl * 1000) : dice_.between(0, 30'000);
 }
 
 void schedule::prepare_nodes()
@@ -131,6 +170,9 @@ outcome schedule::run()
         if (now_ > terrain_.faults_until + 3 * terrain_.px * one_milli + patience)
             break_off(breach::waiter_starved);
     }
+    for (client const& any : clients_)
+        if (any.queue != 0)
+            break_off(breach::waiter_starved);
     if (out_.flaw == breach::none)
         check_leftovers();
     out_.spanned = now_;
@@ -140,7 +182,8 @@ outcome schedule::run()
 /// A client that stands still reads nothing and sees no timer until it goes on.
 bool schedule::postpone(event const& e)
 {
-    if (e.what != happening::answer && e.what != happening::timer && e.what != happening::connect)
+    if (e.what != happening::answer && e.what != happening::timer && e.what != happening::connect &&
+        e.what != happening::ready)
         return false;
     micros const until = clients_[e.client].frozen_until;
     if (until <= now_)
@@ -167,6 +210,8 @@ void schedule::handle(event const& e)
         return;
     case happening::fault: return some_fault();
     case happening::calm: return calm_down();
+    case happening::ready: return nodes_changed(e.client);
+    case happening::expire: return on_expiry(e.node);
     }
 }
 
@@ -177,6 +222,14 @@ void schedule::calm_down()
     calm_nonce_ = nonces_;
     for (client& me : clients_)
         me.waits_since = now_;
+    begin_calm_waiting();
+}
+
+/// Of the quiet time: where the release could not be executed, or was never sent.
+bool schedule::leaves_keys(unsigned n) const
+{
+    return terrain_.waiting && (guessed_until_ != 0 ||
+                                (terrain_.missing != terrain::absence::none && terrain_.missing_node == n));
 }
 
 /// All have gone, so nothing of the quiet time may be left; and when the keys' time is over, nothing at all.
@@ -185,7 +238,7 @@ void schedule::check_leftovers()
     for (unsigned n = 0; n != terrain_.nodes; ++n) {
         server& s = servers_[n];
         touch(s);
-        if (s.data.lock.value > calm_nonce_)
+        if (s.data.lock.value > calm_nonce_ && !leaves_keys(n))
             break_off(breach::key_left_behind);
     }
     now_ += (terrain_.px + 1) * one_milli;
@@ -206,7 +259,7 @@ void schedule::break_off(breach flaw)
 
 void schedule::log(event const& e)
 {
-    constexpr std::array asks{"vote", "raise", "extend", "release"};
+    constexpr std::array asks{"vote", "raise", "extend", "release", "look", "word"};
     constexpr std::array doing{"rests", "votes", "pauses", "holds"};
     constexpr std::array replies{"ok", "nil", "number", "held", "stranger", "error"};
     std::ostringstream line;
@@ -234,6 +287,8 @@ void schedule::log(event const& e)
     case happening::reset: line << who << "'s connection to node " << e.node + 1 << " breaks"; break;
     case happening::fault: line << "a fault"; break;
     case happening::calm: line << "calm"; break;
+    case happening::ready: line << who << " may ask node " << e.node + 1; break;
+    case happening::expire: line << "node " << e.node + 1 << " looks for expired keys"; break;
     }
     for (unsigned c = 0; c != terrain_.clients; ++c)
         line << (c == 0 ? "  {" : " ") << static_cast<char>('A' + c) << " "

@@ -3,78 +3,26 @@
 #include "core/admission.hpp"
 #include "core/attempt.hpp"
 #include "core/lease_machine.hpp"
+#include "core/tenure.hpp"
 #include "model/dice.hpp"
 #include "model/fake_node.hpp"
 #include "model/faults.hpp"
+#include "model/terrain.hpp"
+#include "model/waiter.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace redlock::model {
 
-/// Microseconds of true time, which nobody in the schedule can see.
-using micros = std::int64_t;
-inline constexpr micros one_milli = 1000;
-
-inline constexpr unsigned most_nodes = 5;
-inline constexpr unsigned most_clients = 5;
-
-enum class breach : std::uint8_t {
-    none,
-    two_valid_leases,
-    token_not_larger,
-    extended_under_a_larger_token,
-    came_back,
-    granted_without_time_left,
-    extended_without_time_left,
-    extended_after_the_end,
-    loss_told_late,
-    definite_loss_not_told,
-    held_too_long,
-    voted_twice,
-    key_left_behind,
-    waiter_starved,
-    update_lost,
-};
-char const* name(breach);
-
-/// What is random once for a whole schedule.
-struct terrain {
-    unsigned nodes = 3;
-    unsigned clients = 2;
-    bool fenced = false;
-    bool wall_clocks = true; ///< in the tokens; otherwise only counters are
-    millis ttl = 500;
-    millis slack = 50;
-    micros latency = 300;
-    micros faults_until = 0;
-    micros between_faults = 0;
-    std::uint64_t one_in_messages = 30; ///< has a fault of its own
-    core::lease_terms terms{.ttl = {}, .slack = {}};
-    core::duration node_timeout{};
-    millis px = 0;
-    millis fence_px = 0;
-};
-
-struct outcome {
-    breach flaw = breach::none;
-    micros at = 0;
-    std::uint64_t trace = 0; ///< equal for equal schedules
-    std::uint64_t events = 0;
-    std::uint64_t grants = 0;
-    std::uint64_t extensions = 0;
-    std::uint64_t losses = 0;
-    micros longest_wait = 0; ///< after the faults stopped, beyond the keys' time
-    micros spanned = 0;
-};
-
 /// One random schedule: the production core in every client, a virtual network and virtual clocks around it.
 class schedule {
 public:
-    schedule(std::uint64_t seed, fault_counts&, std::string* log = nullptr);
+    schedule(std::uint64_t seed, fault_counts&, bool waiting = false, std::string* log = nullptr);
     outcome run();
 
 private:
@@ -89,7 +37,7 @@ private:
     };
 
     // Messages
-    enum class ask : std::uint8_t { vote, raise, extend, release };
+    enum class ask : std::uint8_t { vote, raise, extend, release, look, word };
     struct message {
         ask what;
         std::uint8_t client;
@@ -108,7 +56,7 @@ private:
         reply said;
     };
 
-    enum class happening : std::uint8_t { arrive, answer, timer, connect, reset, fault, calm };
+    enum class happening : std::uint8_t { arrive, answer, timer, connect, reset, fault, calm, ready, expire };
     struct event {
         micros at;
         std::uint32_t order;
@@ -130,6 +78,7 @@ private:
 
     struct link {
         bool up = true;
+        bool tracks = false; ///< its server tells of changes
         std::uint16_t connection = 0;
         marker mark = 0;
         micros last_request = 0;
@@ -169,6 +118,17 @@ private:
         bool late_timer = false; ///< was frozen, or a timer was late, during this lease
         bool served = false;     ///< after the faults stopped
         std::uint64_t read = 0;  ///< of the guarded register
+        waiter wait;
+        core::tenure tenure;
+        core::fence proposal = 0;
+        unsigned queue = 0; ///< how many want the lock, the one who is asked for included
+        bool hears = false; ///< waits for the others; otherwise for the nodes
+        bool offered_turn = false;
+        micros lease_ended = 0;
+        micros row_began = 0;
+        micros quiet_since = 0;
+        std::uint64_t seen_changes = 0;
+        unsigned vain = 0; ///< attempts since the world changed
     };
 
     struct server {
@@ -186,19 +146,25 @@ private:
         micros full_until = 0;
         micros read_only_until = 0;
         bool knows_scripts = true;
+        std::array<std::uint16_t, most_clients> tells{}; ///< connections, plus one
+        micros forgetful_until = 0;                      ///< its tracking table is full
+        bool expiry_planned = false;
     };
 
     // schedule.cpp
     void prepare();
     void prepare_clients();
     void prepare_nodes();
+    void prepare_waiting();
     void push(micros at, happening, unsigned c, unsigned n, std::uint16_t index = 0);
     void check_leftovers();
+    [[nodiscard]] bool leaves_keys(unsigned n) const;
     void handle(event const&);
     bool postpone(event const&);
     void calm_down();
     void break_off(breach);
     void log(event const&);
+    [[nodiscard]] bool seen_enough() const;
 
     // network.cpp
     [[nodiscard]] micros travel();
@@ -212,7 +178,7 @@ private:
     void meet(unsigned c, unsigned n);
     void fail_pending(unsigned c, unsigned n);
     [[nodiscard]] bool usable(unsigned c, unsigned n) const;
-    [[nodiscard]] bool quarantined(unsigned c, unsigned n) const;
+    [[nodiscard]] std::optional<core::instant> quarantine(unsigned c, unsigned n) const;
     void owe(unsigned c, unsigned n, nonce);
     void pay(unsigned c, unsigned n);
 
@@ -222,6 +188,7 @@ private:
     void raise(unsigned c);
     void won(unsigned c);
     void lose_attempt(unsigned c, bool asked_enough);
+    void take_back(unsigned c, core::node_set nodes);
     void take_back(unsigned c);
     void pause(unsigned c, bool contended);
     void hold(unsigned c, core::instant sent);
@@ -231,6 +198,7 @@ private:
     void lose_lease(unsigned c);
     void release(unsigned c);
     void rest(unsigned c, micros);
+    void time_out(unsigned c);
     void on_timer(unsigned c);
     void lease_timer(unsigned c);
     void wake(unsigned c, micros at);
@@ -238,6 +206,38 @@ private:
     void read_attempt(unsigned c, message const&);
     void read_extension(unsigned c, message const&);
     void read_failure(unsigned c, unsigned n);
+    void fail_vote(unsigned c, unsigned n);
+
+    // waiting.cpp
+    void come(unsigned c, core::tenure::next);
+    void ask_first(unsigned c);
+    void ask_in_turn(unsigned c, unsigned n);
+    void pass_over(unsigned c);
+    void ask_all(unsigned c);
+    void hear_refusal(unsigned c, message const&);
+    void follow_in_turn(unsigned c, message const&, core::attempt::step);
+    void wait_for_others(unsigned c);
+    void plan(unsigned c);
+    void look(unsigned c, unsigned n);
+    void read_look(unsigned c, message const&);
+    void read_word(unsigned c, unsigned n);
+    void nodes_changed(unsigned c);
+    [[nodiscard]] core::node_set ready(unsigned c) const;
+    [[nodiscard]] bool hand_over(unsigned c);
+    void tell(unsigned n, unsigned but);
+    void remember(unsigned n, message const&);
+    void plan_expiry(unsigned n);
+    void on_expiry(unsigned n);
+    void begin_calm_waiting();
+    void lose_a_node();
+    void trouble_in_the_calm();
+    bool dies(unsigned c);
+    [[nodiscard]] bool missing(unsigned n, terrain::absence) const;
+    [[nodiscard]] micros length_of_body();
+    void watch_asking(unsigned c);
+    void watch_row(unsigned c);
+    void watch_gap();
+    void watch_wish();
 
     // trouble.cpp
     void some_fault();
@@ -246,6 +246,7 @@ private:
     void restart(unsigned n, bool with_data);
     void trouble_with_request(message&, micros& at);
     void trouble_with_answer(message&, micros& at);
+    bool trouble_with_word(message&, micros& at);
     void block(bool requests, bool replies, unsigned nodes, unsigned c);
     void count(fault);
 
@@ -288,6 +289,14 @@ private:
     bool clocks_apart_ = false; ///< so far that they cannot make up for lost counters
     std::uint64_t register_ = 0;
     core::fence register_token_ = 0;
+    std::set<nonce> leases_;    ///< whose keys are missed when they go
+    std::uint64_t changes_ = 0; ///< of who has the lock, and until when
+    micros strict_from_ = 0;    ///< nothing is left of the faults
+    micros gap_began_ = -1;     ///< wanted, and nobody has it
+    micros keys_left_ = 0;      ///< by a holder that died, until then
+    unsigned last_holder_ = most_clients;
+    micros nodes_awaited_until_ = 0;
+    micros guessed_until_ = 0; ///< keys of one who died in the calm are about
 };
 
 } // namespace redlock::model

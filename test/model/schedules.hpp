@@ -17,6 +17,12 @@ struct campaign {
     std::uint64_t losses = 0;
     std::uint64_t replayed = 0;
     micros longest_wait = 0;
+    micros longest_gap = 0;
+    micros longest_guessed_gap = 0;
+    micros longest_late_gap = 0;
+    std::uint64_t words = 0;
+    std::uint64_t hand_overs = 0;
+    std::uint64_t turns = 0;
     double virtual_days = 0;
     breach flaw = breach::none;
     std::uint64_t seed = 0; ///< of the flaw
@@ -25,8 +31,8 @@ struct campaign {
 };
 
 /// From this seed on, until so many have run or one has found a flaw. Every hundredth runs twice.
-campaign run_schedules(std::uint64_t first_seed, std::uint64_t count);
+campaign run_schedules(std::uint64_t first_seed, std::uint64_t count, bool waiting = false);
 /// What happened in one of them.
-std::string story(std::uint64_t seed);
+std::string story(std::uint64_t seed, bool waiting = false);
 
 } // namespace redlock::model

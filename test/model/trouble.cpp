@@ -20,7 +20,7 @@ constexpr std::array node_faults{fault::node_clock_forward,  fault::node_clock_b
                                  fault::promoted_replica,    fault::flush_all,
                                  fault::marker_lost,         fault::script_flush,
                                  fault::out_of_memory,       fault::read_only,
-                                 fault::node_stalled};
+                                 fault::node_stalled,        fault::tracking_table_full};
 
 } // namespace
 
@@ -36,7 +36,8 @@ void schedule::some_fault()
     unsigned const n = static_cast<unsigned>(dice_.below(terrain_.nodes));
     if (dice_.one_in(3))
         servers_[dice_.below(terrain_.nodes)].backup = servers_[n].data;
-    std::size_t const kind = dice_.below(client_faults.size() + node_faults.size());
+    std::size_t const those_of_waiting = terrain_.waiting ? 0 : 1; // the last one
+    std::size_t const kind = dice_.below(client_faults.size() + node_faults.size() - those_of_waiting);
     if (kind < client_faults.size())
         client_fault(client_faults[kind], static_cast<unsigned>(dice_.below(terrain_.clients)));
     else
@@ -130,6 +131,9 @@ void schedule::node_fault(fault f, unsigned n)
         break;
     case fault::flush_all:
         s.data.forget();
+        ++changes_;
+        if (terrain_.waiting)
+            tell(n, most_clients);
         time_counts_ = false; // condition C5
         counters_lost_ = true;
         break;
@@ -138,6 +142,7 @@ void schedule::node_fault(fault f, unsigned n)
     case fault::out_of_memory: s.full_until = until; break;
     case fault::read_only: s.read_only_until = until; break;
     case fault::node_stalled: s.stalled_until = until; break;
+    case fault::tracking_table_full: s.forgetful_until = until; break;
     default: return;
     }
     count(f);
@@ -182,6 +187,28 @@ void schedule::trouble_with_request(message& m, micros& at)
         again.duplicate = true;
         push(at + dice_.between(1, terrain_.px * 2000), happening::arrive, m.client, m.node, keep(again));
         return count(fault::duplicate_vote);
+    }
+}
+
+/// True: it is lost, and nothing tells so.
+bool schedule::trouble_with_word(message& m, micros& at)
+{
+    if (now_ >= terrain_.faults_until || !dice_.one_in(terrain_.one_in_messages))
+        return false;
+    switch (dice_.below(3)) {
+    case 0: // whoever it was for goes by the timers until he has the lock
+        count(fault::word_lost);
+        terrain_.soon = terrain_.sometime;
+        return true;
+    case 1:
+        at += dice_.between(1, terrain_.px * 1500);
+        count(fault::word_delayed);
+        return false;
+    default:
+        m.dead = true;
+        push(now_ + dice_.between(1, 50) * one_milli, happening::reset, m.client, m.node, m.connection);
+        count(fault::drop_reply);
+        return false;
     }
 }
 

@@ -35,7 +35,12 @@ void schedule::touch(server& s)
 {
     s.data.clock = wall(s);
     bool const counted = s.data.counter.exists();
+    bool const locked = s.data.lock.exists();
     s.data.drop_expired();
+    if (terrain_.waiting && locked && !s.data.lock.exists()) {
+        ++changes_;
+        tell(static_cast<unsigned>(&s - servers_.data()), most_clients);
+    }
     if (counted && !s.data.counter.exists()) {
         count(fault::fence_expired);
         counters_lost_ = true;
@@ -99,7 +104,8 @@ void schedule::watch_round(unsigned c, core::lease_machine::outcome outcome)
     if (terrain_.fenced && order_counts() && me.round_floor > me.token)
         break_off(breach::extended_under_a_larger_token);
     if (terrain_.terms.max_hold != core::duration::max() &&
-        core::elapsed(me.first_sent, me.lease.deadline()) > terrain_.terms.max_hold)
+        core::elapsed(me.first_sent, me.lease.deadline()) > terrain_.terms.max_hold &&
+        (time_counts_ || !terrain_.waiting)) // with no clock that is right, two spans do not make up one
         break_off(breach::held_too_long);
     watch_exclusion();
 }
@@ -144,7 +150,10 @@ char const* name(breach b)
                                "one vote was executed twice",
                                "a key was left behind",
                                "a waiter starved",
-                               "an update was lost"};
+                               "an update was lost",
+                               "a free lock was left lying",
+                               "asked without pause",
+                               "kept from others"};
     return names[static_cast<std::size_t>(b)];
 }
 

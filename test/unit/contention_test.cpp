@@ -92,6 +92,18 @@ BOOST_AUTO_TEST_CASE(it_is_free_when_the_keys_of_a_majority_have_expired)
     BOOST_TEST((known.free_at() == start + 7s));
 }
 
+/// Word of the renewal was lost, and who is refused by another node does not ask this one.
+BOOST_AUTO_TEST_CASE(an_end_that_passed_before_a_lost_attempt_is_no_reason_for_another)
+{
+    known.found_held_until(0, start + 1s);
+    known.found_held_until(1, start + 9s);
+    known.lost(start);
+    BOOST_TEST((known.free_at() == start + 1s));
+    known.lost(start + 2s);
+    BOOST_TEST((known.free_at() == start + 9s));
+    BOOST_TEST(known.taken(0));
+}
+
 BOOST_AUTO_TEST_CASE(keys_on_nodes_that_cannot_be_asked_free_nobody)
 {
     known.found_held_until(0, start + 5s);
