@@ -25,7 +25,7 @@ void contender::start(resource& wanted, acquisition& whom, opening how)
     outage_ = false;
     knows_ = false;
     looks_around_ = false;
-    listening_ = {};
+    listening_ = outdated_ = {};
     in_turn_ = offered_turn_ = how == opening::in_turn;
     if (!offered_turn_)
         return connect_or_vote();
@@ -183,6 +183,7 @@ void contender::take_back()
     // A vote may wait for a connection before it is executed.
     engine_.compensate(lock_, nonce_,
                        attempt_.sent() + engine_.settings().connect_timeout + lock_->plan->key_ttl, perhaps);
+    wanted_->taken_back(*this, perhaps);
 }
 
 void contender::finish()

@@ -49,6 +49,8 @@ public:
     /// A node became usable, or certainly unusable.
     void nodes_changed();
     void key_changed(unsigned node);
+    /// The same, but the change was sent by this client, behind what this contender has sent so far.
+    void changed_here(core::node_set);
     /// Lets go of the lock.
     void forsake();
 
@@ -153,6 +155,7 @@ private:
 
     core::contention contention_;
     core::node_set listening_; ///< nodes that will say so when the key changes
+    core::node_set outdated_;  ///< whose answers to this attempt's votes are older than what this client changed
     core::instant outage_began_;
     core::instant not_before_;
     core::instant poll_at_;       ///< while nobody tells us

@@ -33,7 +33,7 @@ void contender::vote()
     ++number_;
     whom_->attempt_began();
     nonce_ = engine_.fresh_nonce();
-    asked_ = refused_ = {};
+    asked_ = refused_ = outdated_ = {};
     if (lock_->plan->fenced)
         proposal_ = core::proposal(wanted_->highest_fence, wall_clock());
     attempt_ =

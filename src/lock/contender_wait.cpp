@@ -85,6 +85,7 @@ void contender::wait_for_others()
     cause_ = errc::contended;
     if (!std::exchange(hearing_, true))
         engine_.hear();
+    listening_.erase(std::exchange(outdated_, {}));
     learn();
     core::instant const now = engine_.loop().now();
     retry_policy const& policy = lock_->plan->options.retry;
@@ -230,6 +231,24 @@ void contender::key_changed(unsigned node)
     contention_.changed(node);
     if (phase_ == phase::waiting && cause_ == errc::contended)
         plan();
+}
+
+/// Our own connection is not told (NOLOOP), and the server has forgotten that we listen. What was asked before is answered
+/// without knowing of the change; so it is asked again behind it, unless the next vote does that.
+void contender::changed_here(core::node_set where)
+{
+    listening_.erase(where);
+    outdated_.insert(where);
+    if (!knows_)
+        return;
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (where.contains(i))
+            contention_.changed(i);
+    if (phase_ == phase::waiting && cause_ == errc::contended)
+        plan();
+    for (unsigned i = 0; i != engine_.size() && phase_ == phase::waiting && cause_ == errc::contended; ++i)
+        if (where.contains(i))
+            look(i, false);
 }
 
 } // namespace redlock::lock

@@ -135,10 +135,17 @@ void resource::taken(contender& by, held_lease& held)
         contender_ = nullptr;
         drop(queue_.front());
     }
+    changed_here(held.client().all_nodes()); // who waits has been overtaken
     if (by.offered_turn())
         tenure_.nobody_came();
     tenure_.granted(held.client().loop().now());
     holder_ = &held;
+}
+
+void resource::taken_back(contender const& by, core::node_set where)
+{
+    if (contender_ != &by)
+        changed_here(where);
 }
 
 void resource::abandoned(contender const& by)
@@ -174,10 +181,11 @@ bool resource::hand_over(held_lease& held)
 
 void resource::vacated(held_lease const& held)
 {
+    engine& client = held.client();
+    changed_here(client.all_nodes());
     if (holder_ != &held)
         return;
     holder_ = nullptr;
-    engine& client = held.client();
     tenure_.ended(client.loop().now());
     if (!queue_.empty() && !contender_ && !client.closing())
         ask(core::tenure::next::waiting);
@@ -189,6 +197,12 @@ void resource::key_changed(unsigned node)
         contender_->key_changed(node);
     if (holder_)
         holder_->key_changed(node);
+}
+
+void resource::changed_here(core::node_set where)
+{
+    if (contender_)
+        contender_->changed_here(where);
 }
 
 std::shared_ptr<resource> resources::at(std::string name)

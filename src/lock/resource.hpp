@@ -77,6 +77,8 @@ public:
     void abandoned(contender const&);
     /// Others have it.
     void refused() { tenure_.somebody_came(); }
+    /// What it had voted for on these nodes is deleted.
+    void taken_back(contender const&, core::node_set);
     ///@}
 
     /// A lease that another client was granted goes on as one of this client's.
@@ -88,6 +90,8 @@ public:
     void vacated(held_lease const&);
     /// A node says that the key is not what it was.
     void key_changed(unsigned node);
+    /// This client itself has sent these nodes what may delete the key: of that they do not tell it (rule W2).
+    void changed_here(core::node_set);
 
     core::fence highest_fence = 0; ///< on any node, as far as this client has seen
 
