@@ -155,7 +155,8 @@ private:
 
     core::contention contention_;
     core::node_set listening_; ///< nodes that will say so when the key changes
-    core::node_set outdated_;  ///< whose answers to this attempt's votes are older than what this client changed
+    core::node_set
+        outdated_; ///< whose answers to this attempt's votes are older than what this client changed
     core::instant outage_began_;
     core::instant not_before_;
     core::instant poll_at_;       ///< while nobody tells us

@@ -28,6 +28,13 @@ void wait_for(mutex lock, lease& into)
     });
 }
 
+std::string calls(cluster& nodes, std::size_t node, std::string const& command)
+{
+    auto const all = nodes.ask(node).command({"INFO", "commandstats"});
+    auto const at = all.find("cmdstat_" + command + ':');
+    return at == all.npos ? std::string() : all.substr(at, all.find(',', at) - at);
+}
+
 bool waits_on_all(cluster& nodes)
 {
     for (std::size_t i = 0; i != nodes.size(); ++i)
@@ -92,6 +99,53 @@ BOOST_DATA_TEST_CASE(the_release_of_who_overtook_wakes, nodes_there_are* nodes_t
             });
             co_await held.release();
         }
+        co_await until([&] { return waited.valid(); });
+    });
+}
+
+/// The script was forgotten: the node is told again, and the waiter has asked in between.
+BOOST_DATA_TEST_CASE(a_release_that_is_said_again_wakes, nodes_there_are, slow)
+{
+    cluster nodes(3);
+    nodes.warm_up();
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease first = co_await nodes.lock().acquire();
+        co_await until([&] { return first.votes() == 3; });
+        lock_options not_handed = hears_or_never();
+        not_handed.handover.min_validity = 10min; // more than any lease has
+        lease waited;
+        wait_for(nodes.lock("lock", not_handed), waited);
+        co_await until([&] { return nodes.lock().waiting() == 1; });
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.ask(i).command({"SCRIPT", "FLUSH"});
+        nodes.proxy(slow).hold(direction::to_client);
+        co_await first.release();
+        co_await until([&] { return waited || calls(nodes, slow, "pttl") != ""; });
+        nodes.proxy(slow).release(direction::to_client);
+        co_await until([&] { return waited.valid(); });
+    });
+}
+
+/// The same of a vote that came to nothing.
+BOOST_DATA_TEST_CASE(what_is_taken_back_a_second_time_is_free, nodes_there_are, slow)
+{
+    cluster nodes(3);
+    nodes.warm_up();
+    auto const others = [&](std::vector<std::string> const& command) {
+        for (std::size_t i = 0; i != 3; ++i)
+            if (i != slow)
+                nodes.ask(i).command(command);
+    };
+    others({"SET", "lock", "stranger"});
+    nodes.ask(slow).command({"SCRIPT", "FLUSH"});
+    nodes.run([&]() -> asio::awaitable<void> {
+        nodes.proxy(slow).hold(direction::to_client);
+        lease waited;
+        wait_for(nodes.lock("lock", hears_or_never()), waited);
+        co_await until([&] { return calls(nodes, slow, "pttl") != ""; });
+        nodes.proxy(slow).release(direction::to_client);
+        co_await until([&] { return !nodes.ask(slow).exists("lock"); });
+        others({"DEL", "lock"});
         co_await until([&] { return waited.valid(); });
     });
 }
