@@ -27,10 +27,8 @@ void contender::start(resource& wanted, acquisition& whom, opening how)
     looks_around_ = false;
     listening_ = outdated_ = {};
     in_turn_ = offered_turn_ = how == opening::in_turn;
-    if (!offered_turn_)
-        return connect_or_vote();
-    not_before_ = engine_.loop().now() + engine_.turn();
-    wait_for_others();
+    yielding_ = false;
+    offered_turn_ ? offer_turn() : connect_or_vote();
 }
 
 /// An attempt goes on for whoever comes next, if that one's keys live as long. Otherwise the next one begins a little

@@ -97,6 +97,9 @@ private:
 
     /// \name Between attempts
     ///@{
+    void offer_turn();
+    void turn_taken();
+    void let_others_first();
     [[nodiscard]] bool anybody_left(errc cause);
     [[nodiscard]] errc after_attempt(errc cause) const;
     [[nodiscard]] bool waits_for_quarantine() const;
@@ -138,6 +141,7 @@ private:
     phase phase_ = phase::retired;
     bool in_turn_ = false;
     bool offered_turn_ = false;
+    bool yielding_ = false; ///< the turn that was offered goes on
     bool knows_ = false;
     bool looks_around_ = false;
     bool hearing_ = false;

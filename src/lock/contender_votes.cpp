@@ -30,6 +30,7 @@ void contender::vote()
 {
     using kind = core::attempt::kind;
     phase_ = phase::voting;
+    yielding_ = false;
     ++number_;
     whom_->attempt_began();
     nonce_ = engine_.fresh_nonce();

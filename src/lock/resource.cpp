@@ -133,6 +133,7 @@ void resource::taken(contender& by, held_lease& held)
 {
     if (contender_ == &by) {
         contender_ = nullptr;
+        precedence_.granted();
         drop(queue_.front());
     }
     changed_here(held.client().all_nodes()); // who waits has been overtaken
@@ -140,6 +141,12 @@ void resource::taken(contender& by, held_lease& held)
         tenure_.nobody_came();
     tenure_.granted(held.client().loop().now());
     holder_ = &held;
+}
+
+void resource::met(std::uint64_t owner)
+{
+    if (std::exchange(last_met_, owner) != owner)
+        precedence_.another_had_it();
 }
 
 void resource::taken_back(contender const& by, core::node_set where)

@@ -2,6 +2,7 @@
 
 #include "core/fencing.hpp"
 #include "core/instant.hpp"
+#include "core/precedence.hpp"
 #include "core/tenure.hpp"
 #include "lock/acquisition.hpp"
 #include "lock/node_report.hpp"
@@ -77,6 +78,13 @@ public:
     void abandoned(contender const&);
     /// Others have it.
     void refused() { tenure_.somebody_came(); }
+    /// An owner, who has its first part for a nonce, has been found where contenders meet.
+    void met(std::uint64_t owner);
+    /// How long to let others go first when the lock is free (rule W5).
+    [[nodiscard]] core::duration courtesy(core::duration step, core::duration most) const
+    {
+        return precedence_.courtesy(step, most);
+    }
     /// What it had voted for on these nodes is deleted.
     void taken_back(contender const&, core::node_set);
     ///@}
@@ -108,6 +116,8 @@ private:
     contender* contender_ = nullptr;
     held_lease* holder_ = nullptr;
     core::tenure tenure_;
+    core::precedence precedence_;
+    std::uint64_t last_met_ = 0;
     std::uint64_t tickets_ = 0;
     std::atomic<std::size_t> waiting_{0}; ///< written on the executor alone
     std::vector<node_report> table_;
