@@ -32,6 +32,9 @@ public:
         return !overtakes && count_ < t.batch * stretch_ && elapsed(began_, now) < t.period;
     }
 
+    /// Were others met the last time?
+    [[nodiscard]] bool has_rivals() const { return rivals_; }
+
     /// A lease has begun here, won or handed over.
     void granted(instant now)
     {

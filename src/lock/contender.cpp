@@ -26,9 +26,9 @@ void contender::start(resource& wanted, acquisition& whom, opening how)
     knows_ = false;
     looks_around_ = false;
     listening_ = outdated_ = {};
-    in_turn_ = offered_turn_ = how == opening::in_turn;
+    in_turn_ = offered_turn_ = how != opening::at_once;
     yielding_ = false;
-    offered_turn_ ? offer_turn() : connect_or_vote();
+    offered_turn_ ? offer_turn(how) : connect_or_vote();
 }
 
 /// An attempt goes on for whoever comes next, if that one's keys live as long. Otherwise the next one begins a little

@@ -35,7 +35,8 @@ public:
     explicit contender(engine& owner);
 
     /// in_turn: this client has had the lock for long; others get their chance first.
-    enum class opening : std::uint8_t { at_once, in_turn };
+    /// after_rivals: it has just had the lock, nobody else of it waits, and others are known to.
+    enum class opening : std::uint8_t { at_once, in_turn, after_rivals };
     void start(resource&, acquisition& whom, opening);
     /// The one it asked for has left.
     void serve(acquisition& next);
@@ -97,7 +98,7 @@ private:
 
     /// \name Between attempts
     ///@{
-    void offer_turn();
+    void offer_turn(opening);
     void turn_taken();
     void let_others_first();
     [[nodiscard]] bool anybody_left(errc cause);

@@ -6,10 +6,11 @@
 // How those who wait for one lock let each other go first (docs/protocol.md, rule W5).
 namespace redlock::lock {
 
-/// The turn ends with whoever takes it, of whom the node where all meet sends word, or with its time.
-void contender::offer_turn()
+/// The turn ends with its time. Where rivals are known it ends with whoever takes it, too, of whom the node where all meet
+/// sends word; not after a batch, whose holders have waited themselves: shorter ones would be paid with leases.
+void contender::offer_turn(opening how)
 {
-    yielding_ = true;
+    yielding_ = how == opening::after_rivals;
     not_before_ = engine_.loop().now() + engine_.turn();
     wait_for_others();
     auto const first = contention_.meeting_point();

@@ -122,11 +122,12 @@ void resource::ask(core::tenure::next who)
     engine& client = first.lock()->client();
     core::instant const now = client.loop().now();
     tenure_.look(now, client.turn());
-    auto const opening = tenure_.may_go_on(first.lock()->plan->tenure, who, now)
-                             ? contender::opening::at_once
-                             : contender::opening::in_turn;
+    using opening = contender::opening;
+    bool const overtakes = who == core::tenure::next::coming && tenure_.has_rivals();
+    auto const patient = overtakes ? opening::after_rivals : opening::in_turn;
+    auto const how = tenure_.may_go_on(first.lock()->plan->tenure, who, now) ? opening::at_once : patient;
     contender_ = &client.new_contender();
-    contender_->start(*this, first, opening);
+    contender_->start(*this, first, how);
 }
 
 void resource::taken(contender& by, held_lease& held)
