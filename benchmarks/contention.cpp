@@ -52,6 +52,9 @@ struct board {
 
     std::atomic<std::int64_t> released_at{0}; ///< of the last release that began
     std::atomic<std::uint64_t> tenures{0};
+    std::atomic<unsigned> last{0}; ///< process that had it
+    std::atomic<std::size_t> again{
+        0}; ///< leases, of those measured, that went to the process that had just had it
     std::atomic<unsigned> inside{0};
     std::atomic<unsigned> overlaps{0};
     std::atomic<unsigned> ready{0};
@@ -61,6 +64,7 @@ struct board {
     std::atomic<std::size_t> samples{0};
     std::uint32_t hand_off_ns[most] = {};
     std::uint32_t tenures_waited[most] = {};
+    std::uint32_t waited_us[most] = {};
 };
 
 std::int64_t now_ns()
@@ -89,26 +93,37 @@ private:
     void* memory_;
 };
 
-void note(board& seen, std::int64_t released, std::uint64_t before)
+/// Of one contender: when it asked, and how many leases there had been by then.
+struct request {
+    std::int64_t asked;
+    std::uint64_t before;
+};
+
+void note(board& seen, request const& mine, unsigned process)
 {
+    std::int64_t const released = seen.released_at.load();
+    bool const again = seen.last.exchange(process) == process;
     if (!seen.measuring.load())
         return;
+    seen.again += again ? 1U : 0U;
     std::size_t const at = seen.samples++;
     if (at >= board::most)
         return;
     seen.hand_off_ns[at] =
         static_cast<std::uint32_t>(std::min<std::int64_t>(now_ns() - released, UINT32_MAX));
-    seen.tenures_waited[at] = static_cast<std::uint32_t>(seen.tenures.load() - before);
+    seen.tenures_waited[at] = static_cast<std::uint32_t>(seen.tenures.load() - mine.before);
+    seen.waited_us[at] = static_cast<std::uint32_t>((now_ns() - mine.asked) / 1000);
 }
 
-asio::awaitable<void> contend(client& locks, contest const& what, board& seen, unsigned seed)
+asio::awaitable<void> contend(client& locks, contest const& what, board& seen, unsigned process,
+                              unsigned seed)
 {
     lock_options options;
     options.barging = what.how == manner::polling;
     mutex seat(locks, "contested", options);
     asio::steady_timer work(co_await asio::this_coro::executor);
     std::minstd_rand dice(seed);
-    std::uint64_t before = seen.tenures.load();
+    request mine{now_ns(), seen.tenures.load()};
     while (!seen.stop.load()) {
         boost::system::error_code ec;
         lease held;
@@ -121,7 +136,7 @@ asio::awaitable<void> contend(client& locks, contest const& what, board& seen, u
             co_await work.async_wait(asio::use_awaitable);
             continue;
         }
-        note(seen, seen.released_at.load(), before);
+        note(seen, mine, process);
         ++seen.tenures;
         seen.overlaps += seen.inside++ == 0 ? 0U : 1U;
         if (what.hold > 0us) {
@@ -131,7 +146,7 @@ asio::awaitable<void> contend(client& locks, contest const& what, board& seen, u
         --seen.inside;
         seen.released_at = now_ns();
         co_await held.release(asio::as_tuple(asio::use_awaitable));
-        before = seen.tenures.load();
+        mine = {now_ns(), seen.tenures.load()};
     }
 }
 
@@ -144,7 +159,7 @@ void compete(std::vector<std::uint16_t> const& ports, contest const& what, unsig
     while (!seen.go.load())
         std::this_thread::sleep_for(1ms);
     for (unsigned i = 0; i != mine; ++i)
-        asio::co_spawn(context, contend(locks, what, seen, process * 1000 + i + 1), asio::detached);
+        asio::co_spawn(context, contend(locks, what, seen, process, process * 1000 + i + 1), asio::detached);
     context.run();
 }
 
@@ -180,6 +195,8 @@ struct outcome {
     unsigned overlaps = 0;
     std::vector<double> hand_off_us;
     std::vector<double> waited;
+    std::vector<double> waited_ms;
+    double again = 0; ///< share of leases that went to the process that had just had it
 };
 
 double at(std::vector<double> const& sorted, double share)
@@ -215,14 +232,17 @@ outcome run(contest const& what, placement const& cpus)
     for (auto const& one : all)
         (void)one->wait_for(10s);
 
-    outcome told{tenures / took.count(), sent / std::max(1.0, tenures), seen->overlaps.load(), {}, {}};
+    outcome told{tenures / took.count(), sent / std::max(1.0, tenures), seen->overlaps.load(), {}, {}, {}, 0};
     std::size_t const samples = std::min(seen->samples.load(), board::most);
     for (std::size_t i = 0; i != samples; ++i) {
         told.hand_off_us.push_back(seen->hand_off_ns[i] / 1000.0);
         told.waited.push_back(seen->tenures_waited[i]);
+        told.waited_ms.push_back(seen->waited_us[i] / 1000.0);
     }
     std::ranges::sort(told.hand_off_us);
     std::ranges::sort(told.waited);
+    std::ranges::sort(told.waited_ms);
+    told.again = static_cast<double>(seen->again.load()) / std::max(1.0, static_cast<double>(samples));
     return told;
 }
 
@@ -261,11 +281,13 @@ char const* name(manner how)
 void print(contest const& what, outcome const& told, double round, std::FILE* json)
 {
     double const p50 = at(told.hand_off_us, 0.5);
-    std::printf("%-8s %5zu %9u %10u %7.1f %9.0f %9.1f %9.1f %9.1f %7.2f %8.1f %7.0f %7.0f %7.0f%s\n",
+    std::printf("%-8s %5zu %9u %10u %7.1f %9.0f %9.1f %9.1f %9.1f %7.2f %8.1f %7.0f %7.0f %7.0f %7.1f %7.1f "
+                "%7.1f %7.0f%s\n",
                 name(what.how), what.nodes, what.processes, what.contenders,
                 static_cast<double>(what.hold.count()) / 1000.0, told.per_second, p50,
                 at(told.hand_off_us, 0.99), at(told.hand_off_us, 0.999), p50 / round, told.commands_each,
-                at(told.waited, 0.5), at(told.waited, 0.99), at(told.waited, 1.0),
+                at(told.waited, 0.5), at(told.waited, 0.99), at(told.waited, 1.0), at(told.waited_ms, 0.5),
+                at(told.waited_ms, 0.99), at(told.waited_ms, 1.0), 100 * told.again,
                 told.overlaps == 0 ? "" : "  OVERLAPS");
     std::fflush(stdout);
     if (json == nullptr)
@@ -274,20 +296,22 @@ void print(contest const& what, outcome const& told, double round, std::FILE* js
         json,
         R"({"how":"%s","nodes":%zu,"processes":%u,"contenders":%u,"hold_us":%lld,"leases_per_second":%.1f,)"
         R"("p50_us":%.2f,"p99_us":%.2f,"p999_us":%.2f,"round_us":%.2f,"commands":%.3f,)"
-        R"("before_p50":%.0f,"before_p99":%.0f,"before_most":%.0f,"overlaps":%u})"
+        R"("before_p50":%.0f,"before_p99":%.0f,"before_most":%.0f,"waited_ms_p50":%.3f,)"
+        R"("waited_ms_p99":%.3f,"waited_ms_most":%.3f,"same_process_again":%.4f,"overlaps":%u})"
         "\n",
         name(what.how), what.nodes, what.processes, what.contenders,
         static_cast<long long>(what.hold.count()), told.per_second, p50, at(told.hand_off_us, 0.99),
         at(told.hand_off_us, 0.999), round, told.commands_each, at(told.waited, 0.5), at(told.waited, 0.99),
-        at(told.waited, 1.0), told.overlaps);
+        at(told.waited, 1.0), at(told.waited_ms, 0.5), at(told.waited_ms, 0.99), at(told.waited_ms, 1.0),
+        told.again, told.overlaps);
 }
 
 void print_head(std::size_t nodes, double round)
 {
     std::printf("\nN = %zu, one quorum round %.1f us\n", nodes, round);
-    std::printf("%-8s %5s %9s %10s %7s %9s %9s %9s %9s %7s %8s %7s %7s %7s\n", "", "nodes", "processes",
-                "contenders", "hold ms", "leases/s", "p50 us", "p99 us", "p99.9 us", "rounds", "commands",
-                "before", "p99", "most");
+    std::printf("%-8s %5s %9s %10s %7s %9s %9s %9s %9s %7s %8s %7s %7s %7s %7s %7s %7s %7s\n", "", "nodes",
+                "processes", "contenders", "hold ms", "leases/s", "p50 us", "p99 us", "p99.9 us", "rounds",
+                "commands", "before", "p99", "most", "wait ms", "p99", "most", "again %");
 }
 
 std::vector<contest> contests()
@@ -295,8 +319,11 @@ std::vector<contest> contests()
     return {{.processes = 1, .contenders = 16},
             {.processes = 1, .contenders = 256},
             {.processes = 1, .contenders = 256, .hold = std::chrono::microseconds{0}},
+            {.processes = 2, .contenders = 2},
             {.processes = 4, .contenders = 4},
             {.processes = 4, .contenders = 16},
+            {.processes = 4, .contenders = 64},
+            {.processes = 4, .contenders = 64, .hold = std::chrono::microseconds{0}},
             {.processes = 16, .contenders = 16},
             {.processes = 16, .contenders = 256},
             {.processes = 4, .contenders = 16, .how = manner::polling},

@@ -17,6 +17,9 @@ constexpr unsigned majority(unsigned nodes)
 /// A set of nodes by index.
 class node_set {
 public:
+    constexpr node_set() = default;
+    constexpr explicit node_set(unsigned node) : bits_(bit(node)) {}
+
     constexpr void insert(unsigned node) { bits_ |= bit(node); }
     constexpr void insert(node_set others) { bits_ |= others.bits_; }
     constexpr void erase(unsigned node) { bits_ &= ~bit(node); }

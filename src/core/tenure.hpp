@@ -22,7 +22,7 @@ public:
     static constexpr unsigned max_stretch = 64;
 
     /// Who comes next of this client: somebody who has waited, or who has just come. Where rivals are known, the latter
-    /// get an eighth of a batch.
+    /// lets them go first.
     enum class next : std::uint8_t { waiting, coming };
     /// May he have the lock at once?
     [[nodiscard]] bool may_go_on(terms const& t, next who, instant now) const
@@ -30,9 +30,11 @@ public:
         if (count_ == 0 || !applies(rule::others_get_their_turn))
             return true;
         bool const overtakes = who == next::coming && rivals_;
-        unsigned const most = overtakes ? std::max(1U, t.batch / 8) : t.batch * stretch_;
-        return count_ < most && elapsed(began_, now) < t.period;
+        return !overtakes && count_ < t.batch * stretch_ && elapsed(began_, now) < t.period;
     }
+
+    /// Were others met the last time?
+    [[nodiscard]] bool has_rivals() const { return rivals_; }
 
     /// A lease has begun here, won or handed over.
     void granted(instant now)

@@ -41,8 +41,7 @@ void acquisition::start(std::shared_ptr<lock_state> lock, wait_limit limit, leas
 void acquisition::begin()
 {
     resource& wanted = *lock_->wanted;
-    bool const now_or_never = once_ || (limited_ && limit_ == core::duration::zero());
-    if (!now_or_never || !wanted.busy()) {
+    if (!asks_once() || !wanted.busy()) {
         wait();
         return wanted.enqueue(*this);
     }

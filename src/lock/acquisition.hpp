@@ -52,6 +52,8 @@ public:
     [[nodiscard]] core::duration waited(core::instant now) const { return core::elapsed(started_, now); }
     [[nodiscard]] core::instant started() const { return started_; }
     [[nodiscard]] bool limited() const { return limited_; }
+    /// Does it fail when it is refused?
+    [[nodiscard]] bool asks_once() const { return once_ || (limited_ && limit_ == core::duration::zero()); }
     [[nodiscard]] bool out_of_time(core::instant now) const;
 
     /// \name What its contender tells

@@ -2,6 +2,7 @@
 
 #include "lock/engine.hpp"
 #include "lock/replies.hpp"
+#include "lock/resource.hpp"
 
 #include <utility>
 
@@ -41,9 +42,10 @@ void compensation::on_reply(unsigned node, std::uint32_t form, redis::resp_node 
     --outstanding_;
     script_answer const answer = read_script_answer(engine_.at(node), net::node::script::release, reply);
     if (answer == script_answer::unknown_script &&
-        form == static_cast<std::uint32_t>(redis::script_form::hash))
+        form == static_cast<std::uint32_t>(redis::script_form::hash)) {
         send(node, redis::script_form::text);
-    else if (answer == script_answer::error)
+        what_.lock->wanted->changed_here(core::node_set(node));
+    } else if (answer == script_answer::error)
         engine_.remark(node, "release", reply);
     settle();
 }

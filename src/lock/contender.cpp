@@ -25,12 +25,10 @@ void contender::start(resource& wanted, acquisition& whom, opening how)
     outage_ = false;
     knows_ = false;
     looks_around_ = false;
-    listening_ = {};
-    in_turn_ = offered_turn_ = how == opening::in_turn;
-    if (!offered_turn_)
-        return connect_or_vote();
-    not_before_ = engine_.loop().now() + engine_.turn();
-    wait_for_others();
+    listening_ = outdated_ = {};
+    in_turn_ = offered_turn_ = how != opening::at_once;
+    yielding_ = false;
+    offered_turn_ ? offer_turn(how) : connect_or_vote();
 }
 
 /// An attempt goes on for whoever comes next, if that one's keys live as long. Otherwise the next one begins a little
@@ -183,6 +181,7 @@ void contender::take_back()
     // A vote may wait for a connection before it is executed.
     engine_.compensate(lock_, nonce_,
                        attempt_.sent() + engine_.settings().connect_timeout + lock_->plan->key_ttl, perhaps);
+    wanted_->taken_back(*this, perhaps);
 }
 
 void contender::finish()

@@ -35,7 +35,8 @@ public:
     explicit contender(engine& owner);
 
     /// in_turn: this client has had the lock for long; others get their chance first.
-    enum class opening : std::uint8_t { at_once, in_turn };
+    /// after_rivals: it has just had the lock, nobody else of it waits, and others are known to.
+    enum class opening : std::uint8_t { at_once, in_turn, after_rivals };
     void start(resource&, acquisition& whom, opening);
     /// The one it asked for has left.
     void serve(acquisition& next);
@@ -49,6 +50,8 @@ public:
     /// A node became usable, or certainly unusable.
     void nodes_changed();
     void key_changed(unsigned node);
+    /// The same, but the change was sent by this client, behind what this contender has sent so far.
+    void changed_here(core::node_set);
     /// Lets go of the lock.
     void forsake();
 
@@ -95,6 +98,9 @@ private:
 
     /// \name Between attempts
     ///@{
+    void offer_turn(opening);
+    void turn_taken();
+    void let_others_first();
     [[nodiscard]] bool anybody_left(errc cause);
     [[nodiscard]] errc after_attempt(errc cause) const;
     [[nodiscard]] bool waits_for_quarantine() const;
@@ -136,6 +142,7 @@ private:
     phase phase_ = phase::retired;
     bool in_turn_ = false;
     bool offered_turn_ = false;
+    bool yielding_ = false; ///< the turn that was offered goes on
     bool knows_ = false;
     bool looks_around_ = false;
     bool hearing_ = false;
@@ -153,6 +160,7 @@ private:
 
     core::contention contention_;
     core::node_set listening_; ///< nodes that will say so when the key changes
+    core::node_set outdated_;  ///< whose answers to this attempt are older than what this client changed
     core::instant outage_began_;
     core::instant not_before_;
     core::instant poll_at_;       ///< while nobody tells us

@@ -30,10 +30,11 @@ void contender::vote()
 {
     using kind = core::attempt::kind;
     phase_ = phase::voting;
+    yielding_ = false;
     ++number_;
     whom_->attempt_began();
     nonce_ = engine_.fresh_nonce();
-    asked_ = refused_ = {};
+    asked_ = refused_ = outdated_ = {};
     if (lock_->plan->fenced)
         proposal_ = core::proposal(wanted_->highest_fence, wall_clock());
     attempt_ =

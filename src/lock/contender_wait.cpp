@@ -85,6 +85,7 @@ void contender::wait_for_others()
     cause_ = errc::contended;
     if (!std::exchange(hearing_, true))
         engine_.hear();
+    listening_.erase(std::exchange(outdated_, {}));
     learn();
     core::instant const now = engine_.loop().now();
     retry_policy const& policy = lock_->plan->options.retry;
@@ -209,15 +210,21 @@ void contender::on_look(unsigned node, purpose asked, redis::resp_node const& re
     auto const found = asked == purpose::owner ? read_owner(reply) : read_time_left(reply);
     believe(node, found);
     wanted_->note_holder(node, found);
-    plan();
+    if (yielding_ && contention_.taken(node))
+        turn_taken();
+    else
+        plan();
 }
 
 void contender::believe(unsigned node, sighting const& seen)
 {
     if (seen.gone)
         contention_.found_free(node);
-    if (seen.owner != 0)
+    if (seen.owner != 0) {
         contention_.found_held(node);
+        if (node == contention_.meeting_point())
+            wanted_->met(seen.owner);
+    }
     if (seen.left)
         contention_.found_held_until(node, engine_.loop().now() +
                                                std::min<core::duration>(*seen.left, lock_->plan->key_ttl));
@@ -228,9 +235,36 @@ void contender::key_changed(unsigned node)
     listening_.erase(node);
     if (!knows_)
         return;
+    bool const was_free = contention_.may_be_free();
     contention_.changed(node);
+    if (phase_ != phase::waiting || cause_ != errc::contended)
+        return;
+    if (yielding_) { // it was free: somebody has come
+        contention_.found_held(node);
+        look(node, true);
+        return turn_taken();
+    }
+    if (!was_free && contention_.may_be_free())
+        let_others_first();
+    plan();
+}
+
+/// Our own connection is not told (NOLOOP), and the server has forgotten that we listen. What was asked before is answered
+/// without knowing of the change; so it is asked again behind it, unless the next vote does that.
+void contender::changed_here(core::node_set where)
+{
+    listening_.erase(where);
+    outdated_.insert(where);
+    if (!knows_)
+        return;
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (where.contains(i))
+            contention_.changed(i);
     if (phase_ == phase::waiting && cause_ == errc::contended)
         plan();
+    for (unsigned i = 0; i != engine_.size() && phase_ == phase::waiting && cause_ == errc::contended; ++i)
+        if (where.contains(i))
+            look(i, false);
 }
 
 } // namespace redlock::lock

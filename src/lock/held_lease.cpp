@@ -283,7 +283,7 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
     script_answer const answer = read_script_answer(client().at(node), script, reply);
     bool const wanted = p == purpose::release || current(t, p);
     if (answer == script_answer::unknown_script && wanted && (t & as_text) == 0)
-        return ask(node, p, redis::script_form::text);
+        return say_again(node, p);
     if (answer == script_answer::stranger)
         client().marker_of(node).missed();
     if (answer == script_answer::error)
@@ -300,6 +300,14 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
                                : answer == script_answer::repaired ? core::extension_answer::repaired
                                : answer == script_answer::not_ours ? core::extension_answer::not_mine
                                                                    : core::extension_answer::failed);
+}
+
+/// Who waits has asked in between, and found the key.
+void held_lease::say_again(unsigned node, purpose p)
+{
+    ask(node, p, redis::script_form::text);
+    if (p == purpose::release)
+        lock_->wanted->changed_here(core::node_set(node));
 }
 
 void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& why)

@@ -124,6 +124,7 @@ private:
     void end(errc reason);
 
     void ask(unsigned node, purpose, redis::script_form);
+    void say_again(unsigned node, purpose);
     void append_fenced_extension(net::node&, redis::script_form) const;
     void expect(unsigned node, purpose, redis::script_form);
     void schedule();

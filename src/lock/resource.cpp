@@ -122,23 +122,38 @@ void resource::ask(core::tenure::next who)
     engine& client = first.lock()->client();
     core::instant const now = client.loop().now();
     tenure_.look(now, client.turn());
-    auto const opening = tenure_.may_go_on(first.lock()->plan->tenure, who, now)
-                             ? contender::opening::at_once
-                             : contender::opening::in_turn;
+    using opening = contender::opening;
+    bool const overtakes = who == core::tenure::next::coming && tenure_.has_rivals();
+    auto const patient = overtakes ? opening::after_rivals : opening::in_turn;
+    auto const how = tenure_.may_go_on(first.lock()->plan->tenure, who, now) ? opening::at_once : patient;
     contender_ = &client.new_contender();
-    contender_->start(*this, first, opening);
+    contender_->start(*this, first, how);
 }
 
 void resource::taken(contender& by, held_lease& held)
 {
     if (contender_ == &by) {
         contender_ = nullptr;
+        precedence_.granted();
         drop(queue_.front());
     }
+    changed_here(held.client().all_nodes()); // who waits has been overtaken
     if (by.offered_turn())
         tenure_.nobody_came();
     tenure_.granted(held.client().loop().now());
     holder_ = &held;
+}
+
+void resource::met(std::uint64_t owner)
+{
+    if (std::exchange(last_met_, owner) != owner)
+        precedence_.another_had_it();
+}
+
+void resource::taken_back(contender const& by, core::node_set where)
+{
+    if (contender_ != &by)
+        changed_here(where);
 }
 
 void resource::abandoned(contender const& by)
@@ -174,10 +189,11 @@ bool resource::hand_over(held_lease& held)
 
 void resource::vacated(held_lease const& held)
 {
+    engine& client = held.client();
+    changed_here(client.all_nodes());
     if (holder_ != &held)
         return;
     holder_ = nullptr;
-    engine& client = held.client();
     tenure_.ended(client.loop().now());
     if (!queue_.empty() && !contender_ && !client.closing())
         ask(core::tenure::next::waiting);
@@ -189,6 +205,12 @@ void resource::key_changed(unsigned node)
         contender_->key_changed(node);
     if (holder_)
         holder_->key_changed(node);
+}
+
+void resource::changed_here(core::node_set where)
+{
+    if (contender_)
+        contender_->changed_here(where);
 }
 
 std::shared_ptr<resource> resources::at(std::string name)

@@ -2,6 +2,7 @@
 
 #include "core/fencing.hpp"
 #include "core/instant.hpp"
+#include "core/precedence.hpp"
 #include "core/tenure.hpp"
 #include "lock/acquisition.hpp"
 #include "lock/node_report.hpp"
@@ -77,6 +78,15 @@ public:
     void abandoned(contender const&);
     /// Others have it.
     void refused() { tenure_.somebody_came(); }
+    /// An owner, who has its first part for a nonce, has been found where contenders meet.
+    void met(std::uint64_t owner);
+    /// How long to let others go first when the lock is free (rule W5).
+    [[nodiscard]] core::duration courtesy(core::duration step, core::duration most) const
+    {
+        return precedence_.courtesy(step, most);
+    }
+    /// What it had voted for on these nodes is deleted.
+    void taken_back(contender const&, core::node_set);
     ///@}
 
     /// A lease that another client was granted goes on as one of this client's.
@@ -88,6 +98,8 @@ public:
     void vacated(held_lease const&);
     /// A node says that the key is not what it was.
     void key_changed(unsigned node);
+    /// This client itself has sent these nodes what may delete the key: of that they do not tell it (rule W2).
+    void changed_here(core::node_set);
 
     core::fence highest_fence = 0; ///< on any node, as far as this client has seen
 
@@ -104,6 +116,8 @@ private:
     contender* contender_ = nullptr;
     held_lease* holder_ = nullptr;
     core::tenure tenure_;
+    core::precedence precedence_;
+    std::uint64_t last_met_ = 0;
     std::uint64_t tickets_ = 0;
     std::atomic<std::size_t> waiting_{0}; ///< written on the executor alone
     std::vector<node_report> table_;

@@ -71,10 +71,10 @@ bool node::reachable()
 }
 
 /// Nobody reads an idle connection, so nobody has heard its end, nor a reply that nobody asked for and that the next
-/// vote would take for its own: found out here, before a vote is sent.
+/// vote would take for its own: found out here, before a vote is sent. Word of a key may be there, too.
 bool node::went_away()
 {
-    if (!awaited_.empty() || reading_ || !stream_->readable())
+    if (!awaited_.empty() || reading_ || !stream_->readable() || only_words_unread())
         return false;
     std::exchange(stream_, nullptr)->close();
     return true;

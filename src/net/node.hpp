@@ -174,6 +174,7 @@ private:
     void deliver(std::span<redis::resp_node const> message);
     void read_more();
     [[nodiscard]] bool went_away();
+    [[nodiscard]] bool only_words_unread();
     [[nodiscard]] bool connected() const
     {
         return state_ == node_state::ready || state_ == node_state::quarantined;

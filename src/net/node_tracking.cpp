@@ -2,6 +2,7 @@
 #include "redis/push.hpp"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 // How a node's server tells that keys have changed.
@@ -26,6 +27,28 @@ void node::track()
         return;
     redis::append_command(out_, {"CLIENT", "TRACKING", "ON", "NOLOOP"});
     expect(tracking_sink_, 0);
+}
+
+/// Word of keys for somebody who waits no more, or for whom it is read next. What TLS has enciphered may be anything.
+bool node::only_words_unread()
+{
+    if (!tracks() || in_used_ == in_.size() || stream_->hung_up())
+        return false;
+    std::size_t const room = in_.size() - in_used_;
+    std::size_t const seen = stream_->peek({in_.data() + in_used_, room});
+    if (seen == 0 || seen == room) // more may be behind it
+        return false;
+    redis::resp_parser scan;
+    std::string_view rest(in_.data(), in_used_ + seen);
+    while (rest.starts_with('>')) {
+        auto const word = scan.next(rest);
+        if (word.status == redis::parse_status::need_more)
+            return true;
+        if (word.status == redis::parse_status::malformed)
+            return false;
+        rest.remove_prefix(word.consumed);
+    }
+    return rest.empty();
 }
 
 void node::on_tracking(redis::resp_node const& reply)

@@ -19,6 +19,12 @@ bool stream::readable()
     return ::poll(&descriptor, 1, 0) != 0;
 }
 
+bool stream::hung_up()
+{
+    pollfd descriptor{transport().native_handle(), POLLRDHUP, 0};
+    return ::poll(&descriptor, 1, 0) != 0;
+}
+
 void stream::close()
 {
     listener_ = nullptr;
@@ -54,6 +60,13 @@ public:
         };
         socket_.async_read_some(into,
                                 asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
+    }
+
+    std::size_t peek(asio::mutable_buffer into) override
+    {
+        error_code ec;
+        socket_.non_blocking(true, ec);
+        return socket_.receive(into, socket::message_peek, ec);
     }
 
     void flush(std::string& out) override

@@ -54,6 +54,10 @@ public:
     virtual void flush(std::string& out) = 0;
     /// Is there something to read: bytes, or the end of the stream?
     [[nodiscard]] bool readable();
+    /// Has the peer hung up, whatever is still to be read?
+    [[nodiscard]] bool hung_up();
+    /// Bytes that a read would give now, and later still does; none where they cannot be seen.
+    [[nodiscard]] virtual std::size_t peek(boost::asio::mutable_buffer) { return 0; }
     ///@}
 
     /// No listener any more, and no connection.

@@ -1,3 +1,4 @@
+#include "component/apart.hpp"
 #include "component/scripted_cluster.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -6,25 +7,6 @@ using namespace redlock;
 using namespace redlock::test;
 
 namespace {
-
-/// The server lives on a context of its own, so that the client's runs dry when the client comes to rest.
-struct apart {
-    asio::io_context outside;
-    scripted_node node{outside};
-    asio::io_context context;
-    client locks{context.get_executor(), settings_for({node.url()})};
-
-    void come_to_rest()
-    {
-        auto const limit = std::chrono::steady_clock::now() + patience;
-        do {
-            outside.poll();
-            context.restart();
-            context.poll();
-        } while (!context.stopped() && std::chrono::steady_clock::now() < limit);
-        BOOST_TEST(context.stopped());
-    }
-};
 
 answer as_after_a_restart()
 {

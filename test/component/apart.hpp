@@ -1,0 +1,37 @@
+#pragma once
+
+#include "component/scripted_node.hpp"
+#include "component/stage.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+namespace redlock::test {
+
+/// The server lives on a context of its own, so that the client's runs dry when the client comes to rest.
+struct apart {
+    asio::io_context outside;
+    scripted_node node{outside};
+    asio::io_context context;
+    client locks{context.get_executor(), settings_for({node.url()})};
+
+    template <class Condition>
+    void run_both(Condition holds)
+    {
+        auto const limit = std::chrono::steady_clock::now() + patience;
+        do {
+            outside.poll();
+            context.restart();
+            context.poll();
+        } while (!holds() && std::chrono::steady_clock::now() < limit);
+        BOOST_TEST(holds());
+    }
+
+    void come_to_rest()
+    {
+        run_both([this] { return context.stopped(); });
+    }
+};
+
+} // namespace redlock::test

@@ -1,0 +1,92 @@
+#include "component/apart.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct one_node : apart {
+    mutex lock{locks, "resource", long_lived};
+    outcome_ptr first = std::make_shared<outcome>();
+    outcome_ptr second = std::make_shared<outcome>();
+
+    void get()
+    {
+        lock.acquire(keeps_outcome{first});
+        run_both([&] { return first->done(); });
+        BOOST_TEST(first->granted.valid());
+    }
+
+    void get_from_another()
+    {
+        node.expect("SET", reply(canned::nil))
+            .expect("PTTL", reply(":100000\r\n"))
+            .expect("GET", reply("$8\r\nstranger\r\n"));
+        lock.acquire(keeps_outcome{first});
+        run_both([&] { return node.done(); });
+        node.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+        run_both([&] { return first->done(); });
+        BOOST_TEST(first->granted.valid());
+    }
+
+    /// What it says of the lock right after the release.
+    std::string after_the_release()
+    {
+        auto const scripts = [&] { return node.count("EVAL") + node.count("EVALSHA"); };
+        auto const before = scripts();
+        first->granted = {};
+        lock.acquire(keeps_outcome{second});
+        run_both([&] { return scripts() != before && node.heard().back()[0].find("EVAL") != 0; });
+        auto const& all = node.heard();
+        auto const release = std::ranges::find_if(all.rbegin(), all.rend(),
+                                                  [](auto const& w) { return w[0].starts_with("EVAL"); });
+        for (auto at = release.base(); at != all.end(); ++at)
+            if (at->size() > 1 && at->at(1) == "resource")
+                return at->front();
+        return {};
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(turns, one_node)
+
+BOOST_AUTO_TEST_CASE(who_has_met_nobody_votes_right_behind_its_release)
+{
+    get();
+    BOOST_TEST(after_the_release() == "SET");
+}
+
+BOOST_AUTO_TEST_CASE(who_has_met_a_rival_first_looks_who_comes)
+{
+    get_from_another();
+    node.expect("EVAL", reply(canned::one))
+        .expect("PTTL", reply(":-2\r\n"))
+        .expect("GET", reply(canned::nil));
+    BOOST_TEST(after_the_release() == "PTTL");
+    run_both([&] { return second->done(); }); // nobody comes
+    BOOST_TEST(second->granted.valid());
+    BOOST_TEST(node.surprises().empty());
+}
+
+/// Who waits waits on; who only tries is refused.
+BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_who_took_the_turn)
+{
+    get_from_another();
+    node.expect("EVAL", reply(canned::one))
+        .expect("PTTL", reply(":100000\r\n"))
+        .expect("GET", reply("$8\r\nstranger\r\n"))
+        .expect("SET", reply(canned::nil));
+    first->granted = {};
+    lock.try_acquire(keeps_outcome{second});
+    run_both([&] { return second->done(); });
+    BOOST_TEST(second->ec == errc::contended);
+    BOOST_TEST(node.surprises().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,85 @@
+#include "component/apart.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::string_view invalidation = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n";
+
+/// A client that has waited for the lock in vain: its server still sends word of the key, and nobody reads it.
+struct has_waited : apart {
+    has_waited()
+    {
+        node.expect("SET", reply(canned::nil))
+            .expect("PTTL", reply(":100000\r\n"))
+            .expect("GET", reply("$8\r\nstranger\r\n"));
+        outcome result;
+        asio::cancellation_signal enough;
+        mutex(locks, "resource", long_lived)
+            .acquire(
+                asio::bind_cancellation_slot(enough.slot(), [&](error_code ec, lease) { result.ec = ec; }));
+        run_both([&] { return node.done(); });
+        enough.emit(asio::cancellation_type::total);
+        come_to_rest();
+        BOOST_TEST(result.ec == make_error_code(asio::error::operation_aborted));
+    }
+
+    void server_says(std::string_view bytes)
+    {
+        node.say(bytes);
+        outside.poll();
+    }
+
+    /// Another lock, so that no word is about its key.
+    error_code try_another()
+    {
+        auto const result = std::make_shared<outcome>();
+        mutex(locks, "another", long_lived).try_acquire(keeps_outcome{result});
+        run_both([&] { return result->done(); });
+        return result->ec;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(unread, has_waited)
+
+BOOST_AUTO_TEST_CASE(word_of_a_key_is_not_the_end_of_a_connection)
+{
+    server_says(invalidation);
+    BOOST_TEST(try_another() == error_code());
+    BOOST_TEST(node.accepted() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(nor_is_half_a_word)
+{
+    server_says(invalidation.substr(0, 17));
+    auto const result = std::make_shared<outcome>();
+    mutex(locks, "another", long_lived).try_acquire(keeps_outcome{result});
+    run_both([&] { return node.count("SET") == 2; });
+    BOOST_TEST(node.accepted() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_is_seen_behind_a_word)
+{
+    server_says(invalidation);
+    node.close_all();
+    outside.poll();
+    BOOST_TEST(try_another() == error_code());
+    BOOST_TEST(node.accepted() == 2U);
+}
+
+/// The next vote would take it for its own.
+BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_ends_the_connection_also_behind_a_word)
+{
+    server_says(invalidation);
+    server_says(canned::ok);
+    node.expect("SET", reply(canned::nil));
+    BOOST_TEST(try_another() == errc::contended);
+    BOOST_TEST(node.accepted() == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,153 @@
+#include "cluster.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+#include <cstddef>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::size_t nodes_there_are[] = {0, 1, 2};
+
+/// Who waits so is woken by word, or not at all. Servers send none of what the client's own connection has done.
+lock_options hears_or_never()
+{
+    lock_options options = long_lease();
+    options.retry.min_delay = options.retry.max_delay = 1h;
+    return options;
+}
+
+void wait_for(mutex lock, lease& into)
+{
+    lock.acquire([&into](error_code ec, lease got) {
+        BOOST_TEST(!ec);
+        into = std::move(got);
+    });
+}
+
+std::string calls(cluster& nodes, std::size_t node, std::string const& command)
+{
+    auto const all = nodes.ask(node).command({"INFO", "commandstats"});
+    auto const at = all.find("cmdstat_" + command + ':');
+    return at == all.npos ? std::string() : all.substr(at, all.find(',', at) - at);
+}
+
+bool waits_on_all(cluster& nodes)
+{
+    for (std::size_t i = 0; i != nodes.size(); ++i)
+        if (!contains(nodes.ask(i).command({"INFO", "stats"}), "tracking_total_keys:1\r"))
+            return false;
+    return true;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(own_changes)
+
+/// A lease of another client goes on in this one, which has a waiter, and is released here.
+BOOST_AUTO_TEST_CASE(the_release_of_what_was_adopted_wakes)
+{
+    cluster nodes(3);
+    client rivals(nodes.context.get_executor(), nodes.settings);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease theirs = co_await mutex(rivals, "lock", long_lease()).acquire();
+        co_await until([&] { return theirs.votes() == 3; });
+        lease waited;
+        wait_for(nodes.lock("lock", hears_or_never()), waited);
+        co_await until([&] { return waits_on_all(nodes); });
+        std::string const nonce{theirs.nonce()};
+        theirs.detach();
+        lease adopted = nodes.lock().adopt(nonce);
+        co_await adopted.extend();
+        co_await adopted.release();
+        co_await until([&] { return waited.valid(); });
+    });
+}
+
+/// Who overtakes the waiter takes two nodes, of which it knows; wherever contenders meet.
+BOOST_DATA_TEST_CASE(the_release_of_who_overtook_wakes, nodes_there_are* nodes_there_are, first_gone,
+                     second_gone)
+{
+    if (first_gone == second_gone)
+        return;
+    cluster nodes(3);
+    nodes.warm_up();
+    for (std::size_t const i : {first_gone, second_gone})
+        nodes.ask(i).command({"SET", "lock", "stranger"});
+    nodes.run([&]() -> asio::awaitable<void> {
+        lock_options overtakes = long_lease();
+        overtakes.barging = true;
+        lease waited;
+        wait_for(nodes.lock("lock", hears_or_never()), waited);
+        co_await until([&] { return waits_on_all(nodes); });
+        nodes.ask(first_gone).command({"DEL", "lock"});
+        lease held;
+        while (!held && !waited) {
+            error_code ec;
+            held = co_await nodes.lock("lock", overtakes)
+                       .try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+        }
+        if (held) {
+            nodes.ask(second_gone).command({"DEL", "lock"});
+            co_await until([&] {
+                auto const table = nodes.lock().last_attempt();
+                return std::ranges::count_if(table, [](auto const& row) { return row.remaining > 1min; }) >=
+                       2;
+            });
+            co_await held.release();
+        }
+        co_await until([&] { return waited.valid(); });
+    });
+}
+
+/// The script was forgotten: the node is told again, and the waiter has asked in between.
+BOOST_DATA_TEST_CASE(a_release_that_is_said_again_wakes, nodes_there_are, slow)
+{
+    cluster nodes(3);
+    nodes.warm_up();
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease first = co_await nodes.lock().acquire();
+        co_await until([&] { return first.votes() == 3; });
+        lock_options not_handed = hears_or_never();
+        not_handed.handover.min_validity = 10min; // more than any lease has
+        lease waited;
+        wait_for(nodes.lock("lock", not_handed), waited);
+        co_await until([&] { return nodes.lock().waiting() == 1; });
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.ask(i).command({"SCRIPT", "FLUSH"});
+        nodes.proxy(slow).hold(direction::to_client);
+        co_await first.release();
+        co_await until([&] { return waited || calls(nodes, slow, "pttl") != ""; });
+        nodes.proxy(slow).release(direction::to_client);
+        co_await until([&] { return waited.valid(); });
+    });
+}
+
+/// The same of a vote that came to nothing.
+BOOST_DATA_TEST_CASE(what_is_taken_back_a_second_time_is_free, nodes_there_are, slow)
+{
+    cluster nodes(3);
+    nodes.warm_up();
+    auto const others = [&](std::vector<std::string> const& command) {
+        for (std::size_t i = 0; i != 3; ++i)
+            if (i != slow)
+                nodes.ask(i).command(command);
+    };
+    others({"SET", "lock", "stranger"});
+    nodes.ask(slow).command({"SCRIPT", "FLUSH"});
+    nodes.run([&]() -> asio::awaitable<void> {
+        nodes.proxy(slow).hold(direction::to_client);
+        lease waited;
+        wait_for(nodes.lock("lock", hears_or_never()), waited);
+        co_await until([&] { return calls(nodes, slow, "pttl") != ""; });
+        nodes.proxy(slow).release(direction::to_client);
+        co_await until([&] { return !nodes.ask(slow).exists("lock"); });
+        others({"DEL", "lock"});
+        co_await until([&] { return waited.valid(); });
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
