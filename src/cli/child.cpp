@@ -1,6 +1,7 @@
 #include "cli/child.hpp"
 
 #include "cli/exit_status.hpp"
+#include "cli/remark.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -71,8 +72,8 @@ struct program {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) // it has died before that
         ::_exit(exit_status::internal);
-    for (int const signal : {SIGPIPE, SIGCHLD})
-        ::signal(signal, SIG_DFL);
+    ::signal(SIGCHLD, SIG_DFL);
+    restore_broken_pipes();
     ::execvpe(what.words.front(), what.words.data(), what.variables.data());
     int const why = errno;
     [[maybe_unused]] auto const told = ::write(report, &why, sizeof why);

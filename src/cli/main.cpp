@@ -1,6 +1,7 @@
 #include "cli/child.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/remark.hpp"
 #include "cli/verbs.hpp"
 #include <redlock/error.hpp>
 
@@ -40,6 +41,7 @@ int perform(options const& o, output const& out)
 int main(int argc, char** argv)
 {
     remember_inherited_files();
+    survive_broken_pipes();
     try {
         options const o = read_options(argc, argv);
         return perform(o, output(o));

@@ -1,5 +1,7 @@
 #include "cli/output.hpp"
 
+#include "cli/remark.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -27,13 +29,11 @@ void output::result(json const& object, std::string const& text) const
 
 void output::say(std::string_view event, std::string const& text, json details) const
 {
-    if (!options_.json) {
-        std::cerr << "redlock: " << text << std::endl;
-        return;
-    }
+    if (!options_.json)
+        return remark("redlock: " + text + '\n');
     details["event"] = event;
     details["message"] = text;
-    std::cerr << dump(details) << std::endl;
+    remark(dump(details) + '\n');
 }
 
 void output::note(std::string_view event, std::string const& text, json details) const

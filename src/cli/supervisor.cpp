@@ -84,13 +84,13 @@ void supervisor::stop(std::chrono::nanoseconds remaining)
     stage_ = stage::stopping;
     std::chrono::nanoseconds const left = remaining > margin_ ? remaining - margin_ : margin_;
     kill_at_ = clock::now() + std::min<std::chrono::nanoseconds>(left, options_.kill_after);
+    child_->send(options_.stop_signal); // before any word: that may take its time
+    child_->send(SIGCONT);              // who is stopped cannot end
     out_.warn("stopping",
               "'" + options_.name + "' " +
                   (remaining == 0ns ? "is lost" : "cannot be renewed and ends in " + seconds(remaining)) +
                   ": stopping the command; " + session_.troubles(),
               {{"name", options_.name}, {"valid_ms", remaining / 1ms}});
-    child_->send(options_.stop_signal);
-    child_->send(SIGCONT); // who is stopped cannot end
 }
 
 void supervisor::warn()

@@ -164,6 +164,15 @@ BOOST_AUTO_TEST_CASE(what_is_ignored_stays_ignored)
     BOOST_TEST(run.out() == "mine\n");
 }
 
+BOOST_AUTO_TEST_CASE(what_broken_pipes_do_to_the_command_is_as_it_was)
+{
+    std::string const script = "kill -PIPE $$; echo alive";
+    BOOST_TEST(finished(run_shell({}, script), env()).status == 128 + SIGPIPE);
+    tool ignoring(run_shell({}, script), env(), {.ignored = SIGPIPE});
+    BOOST_TEST(ignoring.wait() == 0);
+    BOOST_TEST(ignoring.out() == "alive\n");
+}
+
 BOOST_AUTO_TEST_CASE(who_is_killed_takes_the_command_along_and_the_key_expires)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go), env());
