@@ -175,17 +175,19 @@ void child::reap()
 {
     bool const ran = !ended_;
     int status = 0;
-    pid_t changed = 0;
-    while ((changed = ::waitpid(-group_, &status, WNOHANG | WUNTRACED)) > 0) {
+    // All of them: who has left the group and lost its parent is ours to wait for, too.
+    for (pid_t changed = 0; (changed = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
         if (WIFSTOPPED(status)) {
             // Nobody would be left to bring it back to the foreground, and the lock would be held for nothing.
-            if (terminal_ >= 0)
+            if (terminal_ >= 0 && ::getpgid(changed) == group_)
                 ::kill(-group_, SIGCONT);
         } else if (changed == group_) {
             ended_ = status;
         }
     }
-    gone_ = changed < 0 && errno == ECHILD;
+    siginfo_t left{};
+    gone_ = ::waitid(P_PGID, static_cast<id_t>(group_), &left, WEXITED | WNOHANG | WNOWAIT) != 0 &&
+            errno == ECHILD;
     if (ended_ && told_ && (ran || gone_))
         told_();
 }

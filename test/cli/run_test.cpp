@@ -164,6 +164,20 @@ BOOST_AUTO_TEST_CASE(what_is_ignored_stays_ignored)
     BOOST_TEST(run.out() == "mine\n");
 }
 
+BOOST_AUTO_TEST_CASE(an_orphan_outside_the_group_leaves_no_zombie)
+{
+    tool run(run_shell({}, "(setsid sh -c 'until [ -e end ]; do sleep 0.02; done' & echo $! > orphan); " +
+                               wait_for_go),
+             env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    auto const orphan = static_cast<pid_t>(std::stol(run.read("orphan")));
+    run.write("end", "");
+    wait_until([&] { return ::kill(orphan, 0) != 0; }); // a zombie can be sent signals
+    BOOST_TEST(is_running(run.read("pid")));
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(what_broken_pipes_do_to_the_command_is_as_it_was)
 {
     std::string const script = "kill -PIPE $$; echo alive";
