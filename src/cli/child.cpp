@@ -114,6 +114,9 @@ std::vector<std::string> environment_with(std::vector<std::pair<std::string, std
 
 void remember_inherited_files()
 {
+    for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(standard, F_GETFD) < 0) // the lowest that is free is the one that is opened
+            ::open("/dev/null", (standard == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     inherited_files() = open_files();
 }
 

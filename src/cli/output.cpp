@@ -3,7 +3,9 @@
 #include "cli/remark.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -24,7 +26,11 @@ std::string dump(json const& object)
 
 void output::result(json const& object, std::string const& text) const
 {
+    errno = 0;
     std::cout << (options_.json ? dump(object) + '\n' : text) << std::flush;
+    if (!std::cout)
+        throw failure(exit_status::internal,
+                      std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 
 void output::say(std::string_view event, std::string const& text, json details) const
@@ -52,7 +58,7 @@ void output::fail(failure const& why) const
     json const object{{"error", why.what()}, {"exit_status", why.status()}, {"nodes", to_json(why.table())}};
     if (!options_.json)
         std::cerr << "redlock: " << why.what() << std::endl;
-    else if (options_.verb == "run")
+    else if (options_.verb == "run" || !std::cout)
         std::cerr << dump(object) << std::endl;
     else
         std::cout << dump(object) << std::endl;

@@ -19,6 +19,7 @@ public:
     explicit output(options const& o) : options_(o) {}
 
     /// What was asked for.
+    /// \throws failure, when nobody got it
     void result(nlohmann::json const& object, std::string const& text) const;
     /// Of what happens, for those who want to know (-v).
     void note(std::string_view event, std::string const& text, nlohmann::json details) const;

@@ -24,6 +24,12 @@ struct leasing : servers {
         arguments.insert(arguments.end(), more.begin(), more.end());
         return finished(arguments, env()).status;
     }
+    /// The tool is $t there.
+    finished in_shell(std::string const& script)
+    {
+        return finished({"run", "--prefix", "outer:", "shell", "-c", "t='" REDLOCK_TOOL "'; " + script},
+                        env());
+    }
     int release(std::string const& token)
     {
         return finished({"release", "seat", "--token", token}, env()).status;
@@ -90,6 +96,45 @@ BOOST_AUTO_TEST_CASE(shells_take_it_from_the_environment)
     BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
     BOOST_TEST(run.out.starts_with("it's\n"));
     BOOST_TEST(run.out.ends_with("free\n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_token_that_nobody_could_read_is_given_back)
+{
+    for (std::string const where : {">/dev/full", ">&-"}) {
+        finished const run(in_shell("\"$t\" acquire seat " + where + "; echo $? >&2"));
+        BOOST_TEST_CONTEXT(where << run.err)
+        {
+            BOOST_TEST(contains(run.err, "redlock: cannot write to standard output: "));
+            BOOST_TEST(run.err.ends_with("\n125\n"));
+            wait_until([&] { return keys() == 0; });
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
+{
+    std::string const token = acquire({"-t", "20s"}).at("token");
+    for (std::string const what : {"status seat", "doctor", "status --json seat"}) {
+        finished const run(in_shell("\"$t\" " + what + " >/dev/full; exit $?"));
+        BOOST_TEST_CONTEXT(what << run.err)
+        {
+            BOOST_TEST(run.status == 125);
+            BOOST_TEST(contains(run.err, "cannot write to standard output: No space left on device"));
+        }
+    }
+    finished const run(in_shell("\"$t\" extend seat -t 10m --token " + token + " >/dev/full"));
+    BOOST_TEST(run.status == 125);
+    wait_until([&] { return holders("seat", token) == 3 && probes[0].pttl("seat") > 300'000; });
+}
+
+BOOST_AUTO_TEST_CASE(what_the_system_does_not_give_is_an_internal_error)
+{
+    finished const run(in_shell("ulimit -n 4; exec \"$t\" acquire seat"));
+    BOOST_TEST_CONTEXT(run.err)
+    {
+        BOOST_TEST(run.status == 125);
+        BOOST_TEST(contains(run.err, "Too many open files"));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(failures_are_json_too)
