@@ -163,6 +163,7 @@ void parser::parse(int argc, char const* const* argv)
         app_.exit(asked, text, text);
         throw failure(exit_status::success, text.str());
     } catch (CLI::Error const& wrong) {
+        refuse_unknown_options(); // what follows one is taken for the command, and then other words are missing
         throw failure(exit_status::usage, without_secrets(wrong.what()) + "\nredlock --help tells more");
     }
     finish();

@@ -18,8 +18,20 @@ std::string environment(char const* name)
 
 } // namespace
 
+/// What begins the command begins with a dash only behind a "--".
+void parser::refuse_unknown_options() const
+{
+    auto const words = run_->remaining();
+    if (!words.empty() && words.front().starts_with('-'))
+        throw failure(
+            exit_status::usage,
+            "unknown option: '" + without_secrets(words.front()) +
+                "' (a command that begins with a dash stands behind --)\nredlock --help tells more");
+}
+
 void parser::finish()
 {
+    refuse_unknown_options();
     if (o_.verb != "run" && rest_.size() > 1)
         throw failure(exit_status::usage, o_.verb + " takes no command");
     o_.client.nodes = find_nodes(nodes_, nodes_file_);

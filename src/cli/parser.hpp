@@ -44,6 +44,7 @@ private:
     void define_status();
     void define_doctor();
 
+    void refuse_unknown_options() const;
     void finish();
     void finish_token();
     void finish_run();

@@ -44,6 +44,12 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"run", "-n", "-w", "3", "seat", "true"}, 64, "-n");
     refused({"run", "-E", "300", "seat", "true"}, 64, "300");
     refused({"run", "--on-lost", "cry", "seat", "true"}, 64, "cry");
+    refused({"run", "-v", "--no-wait", "seat", "--", "true"}, 64, "'--no-wait'");
+    refused({"run", "seat", "--no-wait", "-c", "true"}, 64, "'--no-wait'");
+    refused({"run", "seat", "--no-wait", "true"}, 64, "'--no-wait'");
+    refused({"run", "--kil-after=1s", "seat", "--", "true"}, 64, "'--kil-after=1s'");
+    refused({"run", "seat", "-x", "--", "true"}, 64, "'-x'");
+    refused({"acquire", "--no-wait", "seat"}, 64, "--no-wait");
     refused({"extend", "seat"}, 64, "--token");
     refused({"extend", "seat", "--token", std::string(32, 'a'), "--fence", "x"}, 64,
             "not a fencing token: 'x'");

@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(the_commands_own_options_are_not_ours)
 {
     finished const run({"run", "seat", "printf", "%s|", "-n", "--json", "--", "-q"}, env());
     BOOST_TEST(run.out == "-n|--json|--|-q|");
+    finished const dashed({"run", "seat", "--", "-no-such-command"}, env());
+    BOOST_TEST(dashed.status == 127);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_executed_leaves_no_key)
