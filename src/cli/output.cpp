@@ -53,8 +53,17 @@ void output::warn(std::string_view event, std::string const& text, json details)
     say(event, text, std::move(details));
 }
 
+void output::fail_in_eval() const
+{
+    if (options_.verb == "acquire" && !options_.json)
+        std::cout << failing_command << std::flush;
+}
+
 void output::fail(failure const& why) const
 {
+    fail_in_eval();
+    if (why.status() == exit_status::success) // -q
+        return;
     json const object{{"error", why.what()}, {"exit_status", why.status()}, {"nodes", to_json(why.table())}};
     if (!options_.json)
         std::cerr << "redlock: " << why.what() << std::endl;

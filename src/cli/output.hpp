@@ -26,12 +26,17 @@ public:
     void warn(std::string_view event, std::string const& text, nlohmann::json details) const;
     /// Why it ends.
     void fail(failure const&) const;
+    /// Nothing to `eval` would be a success there, and the script would go on without the lock.
+    void fail_in_eval() const;
 
 private:
     void say(std::string_view event, std::string const& text, nlohmann::json details) const;
 
     options const& options_;
 };
+
+/// What a shell evaluates when there is no lock.
+inline constexpr std::string_view failing_command = "false\n";
 
 [[nodiscard]] nlohmann::json to_json(std::vector<node_outcome> const&);
 

@@ -51,6 +51,7 @@ void session::drain(std::chrono::milliseconds longest)
 
 void session::give_way_to(int signal)
 {
+    out_.fail_in_eval();
     drain(long_patience);
     signals_.die_of(signal);
 }
