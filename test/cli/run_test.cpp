@@ -117,6 +117,37 @@ BOOST_AUTO_TEST_CASE(a_lock_that_becomes_free_is_taken)
     BOOST_TEST(run.out() == "mine\n");
 }
 
+BOOST_AUTO_TEST_CASE(who_waits_is_told_what_for)
+{
+    set("seat", "theirs");
+    tool run(run_shell({}, "echo mine"), env());
+    tool acquire({"acquire", "--json", "seat"}, env());
+    wait_until([&] { return contains(run.err(), "redlock: waiting for 'seat': held by others\n"); });
+    wait_until([&] { return acquire.err().ends_with('\n'); });
+    BOOST_TEST(nlohmann::json::parse(acquire.err()).at("event") == "waiting");
+    finished const quiet(run_shell({"-q", "-w", "1500ms"}, "echo never"), env());
+    BOOST_TEST(quiet.out + quiet.err == "");
+    for (probe& p : probes)
+        p.command({"DEL", "seat"});
+    wait_until([&] { return run.out() == "mine\n" || contains(acquire.out(), "token"); });
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_young_servers_is_told_for_how_long)
+{
+    tool run(run_shell({"-t", "10m"}, "echo mine"), {{"REDLOCK_NODES", nodes}});
+    wait_until([&] { return contains(run.err(), "nodes quarantined, a majority votes again in "); });
+    BOOST_TEST(contains(run.err(), "redlock: waiting for 'seat': "));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_servers_that_are_gone_is_told_their_troubles)
+{
+    group[0].kill();
+    group[1].kill();
+    tool run(run_shell({}, "echo mine"), env());
+    wait_until(
+        [&] { return contains(run.err(), "redlock: waiting for 'seat': " + group[0].url() + " down ("); });
+}
+
 BOOST_DATA_TEST_CASE(a_signal_while_waiting_ends_it_and_leaves_no_key,
                      boost::unit_test::data::make({SIGINT, SIGTERM, SIGHUP}), signal)
 {
