@@ -48,7 +48,7 @@ int acquire(options const& given, output const& out)
     if (o.fenced)
         s.complete(held);
     try {
-        tell(out, lease_facts(held));
+        tell(out, lease_facts(held, o.lock));
     } catch (failure const&) { // nobody has the token, and the lock would be in the way until it expires
         static_cast<void>(s.release(held));
         throw;
@@ -65,7 +65,7 @@ int extend(options const& given, output const& out)
     end_by_signal(s);
     lease held = s.lock().adopt(o.token, o.fence);
     auto const ec = s.extend(held);
-    lease_facts const facts(held);
+    lease_facts const facts(held, o.lock);
     held.detach(); // first: it stays, also if that cannot be told
     s.settle();
     if (ec)

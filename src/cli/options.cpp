@@ -121,7 +121,8 @@ void parser::define_acquire()
 
 void parser::define_extend()
 {
-    CLI::App& extend = verb("extend", "Give a lock that acquire took a full ttl again");
+    extend_ = &verb("extend", "Give a lock that acquire took a full ttl again");
+    CLI::App& extend = *extend_;
     define_name(extend, false);
     define_lease(extend);
     define_token(extend);

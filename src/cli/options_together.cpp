@@ -63,13 +63,22 @@ void parser::finish_token()
         o_.name = environment("REDLOCK_NAME");
     if (o_.token.empty())
         o_.token = environment("REDLOCK_TOKEN");
-    if (fence_.empty() && o_.token == environment("REDLOCK_TOKEN"))
-        fence_ = environment("REDLOCK_FENCE");
+    if (o_.token == environment("REDLOCK_TOKEN")) { // the rest of the environment is about the same lease
+        if (fence_.empty())
+            fence_ = environment("REDLOCK_FENCE");
+        if (std::string const ttl = environment("REDLOCK_TTL"); !ttl.empty() && extend_->count("--ttl") == 0)
+            o_.lock.ttl = read_duration(ttl);
+    }
     if (o_.name.empty() || o_.token.empty())
         throw failure(
             exit_status::usage,
             o_.verb +
                 " needs the lock's name and --token, or what acquire told in REDLOCK_NAME and REDLOCK_TOKEN");
+    finish_fence();
+}
+
+void parser::finish_fence()
+{
     if (fence_.empty())
         return;
     auto const [rest, error] = std::from_chars(fence_.data(), fence_.data() + fence_.size(), o_.fence);

@@ -91,8 +91,8 @@ json to_json(std::vector<node_outcome> const& rows)
     return list;
 }
 
-lease_facts::lease_facts(lease const& of)
-    : name(of.resource()), token(of.nonce()), fence(of.fencing_token()),
+lease_facts::lease_facts(lease const& of, lock_options const& options)
+    : name(of.resource()), token(of.nonce()), fence(of.fencing_token()), ttl(options.ttl),
       valid_for(std::chrono::floor<std::chrono::milliseconds>(of.remaining())),
       expires_at(std::chrono::system_clock::now() + valid_for)
 {}
@@ -101,8 +101,10 @@ lease_facts::lease_facts(lease const& of)
 std::vector<std::pair<std::string, std::string>> lease_facts::variables() const
 {
     auto const when = std::chrono::floor<std::chrono::seconds>(expires_at).time_since_epoch().count();
-    std::vector<std::pair<std::string, std::string>> all{
-        {"REDLOCK_NAME", name}, {"REDLOCK_TOKEN", token}, {"REDLOCK_EXPIRES_AT", std::to_string(when)}};
+    std::vector<std::pair<std::string, std::string>> all{{"REDLOCK_NAME", name},
+                                                         {"REDLOCK_TOKEN", token},
+                                                         {"REDLOCK_EXPIRES_AT", std::to_string(when)},
+                                                         {"REDLOCK_TTL", std::to_string(ttl.count()) + "ms"}};
     if (fence != 0)
         all.emplace_back("REDLOCK_FENCE", std::to_string(fence));
     return all;
@@ -111,8 +113,11 @@ std::vector<std::pair<std::string, std::string>> lease_facts::variables() const
 json lease_facts::json() const
 {
     auto const when = std::chrono::floor<std::chrono::milliseconds>(expires_at).time_since_epoch().count();
-    nlohmann::json object{
-        {"name", name}, {"token", token}, {"valid_ms", valid_for.count()}, {"expires_at_ms", when}};
+    nlohmann::json object{{"name", name},
+                          {"token", token},
+                          {"ttl_ms", ttl.count()},
+                          {"valid_ms", valid_for.count()},
+                          {"expires_at_ms", when}};
     if (fence != 0)
         object["fence"] = fence;
     return object;

@@ -45,10 +45,11 @@ struct lease_facts {
     std::string name;
     std::string token;
     std::uint64_t fence;
+    std::chrono::milliseconds ttl; ///< what an extension gives it again
     std::chrono::milliseconds valid_for;
     std::chrono::system_clock::time_point expires_at;
 
-    explicit lease_facts(lease const&);
+    lease_facts(lease const&, lock_options const&);
     /// "REDLOCK_NAME", "seat:42", and so on.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables() const;
     [[nodiscard]] nlohmann::json json() const;

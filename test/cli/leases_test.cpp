@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 using namespace redlock::test;
@@ -96,6 +97,36 @@ BOOST_AUTO_TEST_CASE(shells_take_it_from_the_environment)
     BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
     BOOST_TEST(run.out.starts_with("it's\n"));
     BOOST_TEST(run.out.ends_with("free\n"));
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_is_as_long_as_the_lease_was)
+{
+    std::string const acquire = "eval \"$(\"$t\" acquire -t 10m seat)\"; echo $REDLOCK_TTL; ";
+    auto const left = [&](std::string const& extend) {
+        finished const run(in_shell(acquire + extend + " >/dev/null"));
+        BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
+        BOOST_TEST(run.out == "600000ms\n");
+        std::vector<long long> left;
+        for (probe& p : probes)
+            left.push_back(p.pttl("seat"));
+        for (probe& p : probes)
+            p.command({"DEL", "seat"});
+        std::ranges::sort(left);
+        return left[1]; // a majority has that at least, and a majority that at most
+    };
+    BOOST_TEST(left("\"$t\" extend") > 300'000);
+    BOOST_TEST(left("\"$t\" extend -t 60s") < 300'000);
+    BOOST_TEST(left("token=$REDLOCK_TOKEN; REDLOCK_TOKEN= \"$t\" extend --token $token") < 300'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_script_does_not_go_on_without_the_lock)
+{
+    set("seat", "theirs");
+    std::string const rest = " seat)\"; then echo goes on; fi";
+    for (std::string const how : {"-n", "-n -q", "-w 50ms", "-n --no-such-option", "-n -u ftp://nowhere"}) {
+        finished const run(in_shell("if eval \"$(\"$t\" acquire " + how + rest));
+        BOOST_TEST_CONTEXT(how << run.err) BOOST_TEST(run.out == "");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_token_that_nobody_could_read_is_given_back)
