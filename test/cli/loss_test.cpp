@@ -131,13 +131,14 @@ BOOST_AUTO_TEST_CASE(deleted_keys_are_noticed_before_the_lease_would_end)
         return !is_running(run.read("pid"));
     });
     BOOST_TEST(run.wait() == 124);
-    BOOST_TEST(contains(run.err(), "'seat' is lost"));
+    BOOST_TEST(contains(run.err(), "'seat' is lost (refused): stopping the command\n"));
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_that_is_not_renewed_ends_the_command_in_time)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms", "--no-extend"}, wait_for_go), env());
     BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(contains(run.err(), "'seat' is not renewed (--no-extend) and ends in "));
     BOOST_TEST(probes[0].command_calls("pexpire") == 0);
     wait_until([&] { return keys() == 0; });
 }
@@ -147,6 +148,13 @@ BOOST_AUTO_TEST_CASE(nobody_holds_it_for_longer_than_the_longest_lifetime)
     tool run(run_shell({"-t", "1s", "-k", "100ms", "--max-lifetime", "1500ms"}, wait_for_go), env());
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(probes[0].command_calls("pexpire") > 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_users_own_limit_is_no_failure)
+{
+    tool run(run_shell({"-t", "60s", "-k", "28s", "--max-lifetime", "28s"}, wait_for_go), env());
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(contains(run.err(), "'seat' is not renewed any more (--max-lifetime) and ends in "));
 }
 
 BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_reads_why)
@@ -180,7 +188,9 @@ BOOST_AUTO_TEST_CASE(the_loss_is_only_told_on_request)
     tool run(run_shell({"-t", "1s", "--on-lost", "warn"}, wait_for_go + "exit 4"), env());
     started(run);
     lose_majority();
-    wait_until([&] { return contains(run.err(), "'seat' is lost, and the command runs on"); });
+    wait_until([&] {
+        return contains(run.err(), "'seat' is lost") && contains(run.err(), ", and the command runs on");
+    });
     BOOST_TEST(is_running(run.read("pid")));
     run.write("go", "");
     BOOST_TEST(run.wait() == 4);
