@@ -67,10 +67,16 @@ int extend(options const& given, output const& out)
     auto const ec = s.extend(held);
     lease_facts const facts(held, o.lock);
     held.detach(); // first: it stays, also if that cannot be told
+    try {
+        if (!ec)
+            tell(out, facts);
+    } catch (failure const&) {
+        s.settle();
+        throw;
+    }
     s.settle();
     if (ec)
         fail(o, s, ec);
-    tell(out, facts);
     return exit_status::success;
 }
 

@@ -106,13 +106,13 @@ BOOST_AUTO_TEST_CASE(an_extension_is_as_long_as_the_lease_was)
         finished const run(in_shell(acquire + extend + " >/dev/null"));
         BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
         BOOST_TEST(run.out == "600000ms\n");
-        std::vector<long long> left;
+        std::vector<long long> times;
         for (probe& p : probes)
-            left.push_back(p.pttl("seat"));
+            times.push_back(p.pttl("seat"));
         for (probe& p : probes)
             p.command({"DEL", "seat"});
-        std::ranges::sort(left);
-        return left[1]; // a majority has that at least, and a majority that at most
+        std::ranges::sort(times);
+        return times[1]; // a majority has that at least, and a majority that at most
     };
     BOOST_TEST(left("\"$t\" extend") > 300'000);
     BOOST_TEST(left("\"$t\" extend -t 60s") < 300'000);
