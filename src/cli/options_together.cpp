@@ -66,7 +66,8 @@ void parser::finish_token()
     if (o_.token == environment("REDLOCK_TOKEN")) { // the rest of the environment is about the same lease
         if (fence_.empty())
             fence_ = environment("REDLOCK_FENCE");
-        if (std::string const ttl = environment("REDLOCK_TTL"); !ttl.empty() && extend_->count("--ttl") == 0)
+        std::string const ttl = environment("REDLOCK_TTL");
+        if (o_.verb == "extend" && extend_->count("--ttl") == 0 && !ttl.empty())
             o_.lock.ttl = read_duration(ttl);
     }
     if (o_.name.empty() || o_.token.empty())
