@@ -1,6 +1,7 @@
 #include "cli/child.hpp"
 
 #include "cli/exit_status.hpp"
+#include "cli/remark.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -71,8 +72,8 @@ struct program {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) // it has died before that
         ::_exit(exit_status::internal);
-    for (int const signal : {SIGPIPE, SIGCHLD})
-        ::signal(signal, SIG_DFL);
+    ::signal(SIGCHLD, SIG_DFL);
+    restore_broken_pipes();
     ::execvpe(what.words.front(), what.words.data(), what.variables.data());
     int const why = errno;
     [[maybe_unused]] auto const told = ::write(report, &why, sizeof why);
@@ -113,6 +114,9 @@ std::vector<std::string> environment_with(std::vector<std::pair<std::string, std
 
 void remember_inherited_files()
 {
+    for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(standard, F_GETFD) < 0) // the lowest that is free is the one that is opened
+            ::open("/dev/null", (standard == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     inherited_files() = open_files();
 }
 
@@ -174,17 +178,19 @@ void child::reap()
 {
     bool const ran = !ended_;
     int status = 0;
-    pid_t changed = 0;
-    while ((changed = ::waitpid(-group_, &status, WNOHANG | WUNTRACED)) > 0) {
+    // All of them: who has left the group and lost its parent is ours to wait for, too.
+    for (pid_t changed = 0; (changed = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
         if (WIFSTOPPED(status)) {
             // Nobody would be left to bring it back to the foreground, and the lock would be held for nothing.
-            if (terminal_ >= 0)
+            if (terminal_ >= 0 && ::getpgid(changed) == group_)
                 ::kill(-group_, SIGCONT);
         } else if (changed == group_) {
             ended_ = status;
         }
     }
-    gone_ = changed < 0 && errno == ECHILD;
+    siginfo_t left{};
+    gone_ = ::waitid(P_PGID, static_cast<id_t>(group_), &left, WEXITED | WNOHANG | WNOWAIT) != 0 &&
+            errno == ECHILD;
     if (ended_ && told_ && (ran || gone_))
         told_();
 }

@@ -15,7 +15,8 @@
 namespace redlock::cli {
 
 /// The files that were open when the tool was started, which the command inherits; the tool's own connections it must
-/// not have. Call it first.
+/// not have. Where standard input, output or errors were closed, nothing of ours is opened in their place, and writing
+/// there goes on to fail. Call it first.
 void remember_inherited_files();
 
 /// The command, in a process group of its own, which is the terminal's foreground if the tool's was. The kernel kills

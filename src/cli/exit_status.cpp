@@ -1,6 +1,8 @@
 #include "cli/exit_status.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
 namespace redlock::cli {
 
@@ -12,9 +14,16 @@ bool lacks_rights(node_outcome const& row)
            row.error == server_error::noperm || row.error == server_error::denied;
 }
 
+/// OpenSSL's words for a verdict on a certificate, a key or a name; a connection that is cut during the handshake is
+/// none, and may be better the next time.
 bool has_bad_certificate(node_outcome const& row)
 {
-    return row.result == node_result::unreachable && row.detail.starts_with("TLS: ");
+    if (row.result != node_result::unreachable ||
+        (!row.detail.starts_with("TLS: ") && !row.detail.starts_with("handshake: ")))
+        return false;
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"certificate", "mismatch", "unknown ca", "CA ", "CRL", "key"},
+        [&](std::string_view word) { return row.detail.find(word) != std::string::npos; });
 }
 
 } // namespace

@@ -8,9 +8,8 @@ namespace redlock::cli {
 
 namespace {
 
-void tell(output const& out, lease const& held)
+void tell(output const& out, lease_facts const& facts)
 {
-    lease_facts const facts(held);
     std::string text;
     for (auto const& [name, value] : facts.variables())
         text += "export " + name + '=' + shell_quoted(value) + '\n';
@@ -48,7 +47,12 @@ int acquire(options const& given, output const& out)
     lease held = s.acquire();
     if (o.fenced)
         s.complete(held);
-    tell(out, held);
+    try {
+        tell(out, lease_facts(held, o.lock));
+    } catch (failure const&) { // nobody has the token, and the lock would be in the way until it expires
+        static_cast<void>(s.release(held));
+        throw;
+    }
     held.detach();
     s.settle(); // more than a majority of the nodes is better
     return exit_status::success;
@@ -61,9 +65,15 @@ int extend(options const& given, output const& out)
     end_by_signal(s);
     lease held = s.lock().adopt(o.token, o.fence);
     auto const ec = s.extend(held);
-    if (!ec)
-        tell(out, held);
-    held.detach();
+    lease_facts const facts(held, o.lock);
+    held.detach(); // first: it stays, also if that cannot be told
+    try {
+        if (!ec)
+            tell(out, facts);
+    } catch (failure const&) {
+        s.settle();
+        throw;
+    }
     s.settle();
     if (ec)
         fail(o, s, ec);

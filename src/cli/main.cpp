@@ -1,12 +1,16 @@
 #include "cli/child.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/remark.hpp"
 #include "cli/verbs.hpp"
 #include <redlock/error.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <map>
+#include <string_view>
+#include <vector>
 
 namespace {
 
@@ -21,8 +25,7 @@ int perform(options const& o, output const& out)
     try {
         return verbs.at(o.verb)(o, out);
     } catch (failure const& why) {
-        if (why.status() != exit_status::success)
-            out.fail(why);
+        out.fail(why);
         return why.status();
     } catch (lock_error const& e) {
         failure const why(status_of(e.code(), e.outcomes(), o.conflict), without_secrets(e.what()),
@@ -35,19 +38,30 @@ int perform(options const& o, output const& out)
     }
 }
 
+/// Also where the words are wrong.
+void fail_in_eval(int argc, char const* const* argv)
+{
+    std::vector<std::string_view> const words(argv, argv + argc);
+    if (words.size() > 1 && words[1] == "acquire" && std::ranges::find(words, "--json") == words.end())
+        std::cout << failing_command << std::flush;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
     remember_inherited_files();
+    survive_broken_pipes();
     try {
         options const o = read_options(argc, argv);
         return perform(o, output(o));
     } catch (failure const& why) {
-        if (why.status() == exit_status::success)
+        if (why.status() == exit_status::success) {
             std::cout << why.what();
-        else
+        } else {
+            fail_in_eval(argc, argv);
             std::cerr << "redlock: " << why.what() << std::endl;
+        }
         return why.status();
     }
 }

@@ -121,7 +121,8 @@ void parser::define_acquire()
 
 void parser::define_extend()
 {
-    CLI::App& extend = verb("extend", "Give a lock that acquire took a full ttl again");
+    extend_ = &verb("extend", "Give a lock that acquire took a full ttl again");
+    CLI::App& extend = *extend_;
     define_name(extend, false);
     define_lease(extend);
     define_token(extend);
@@ -163,6 +164,7 @@ void parser::parse(int argc, char const* const* argv)
         app_.exit(asked, text, text);
         throw failure(exit_status::success, text.str());
     } catch (CLI::Error const& wrong) {
+        refuse_unknown_options(); // what follows one is taken for the command, and then other words are missing
         throw failure(exit_status::usage, without_secrets(wrong.what()) + "\nredlock --help tells more");
     }
     finish();

@@ -18,8 +18,20 @@ std::string environment(char const* name)
 
 } // namespace
 
+/// What begins the command begins with a dash only behind a "--".
+void parser::refuse_unknown_options() const
+{
+    auto const words = run_->remaining();
+    if (!words.empty() && words.front().starts_with('-'))
+        throw failure(
+            exit_status::usage,
+            "unknown option: '" + without_secrets(words.front()) +
+                "' (a command that begins with a dash stands behind --)\nredlock --help tells more");
+}
+
 void parser::finish()
 {
+    refuse_unknown_options();
     if (o_.verb != "run" && rest_.size() > 1)
         throw failure(exit_status::usage, o_.verb + " takes no command");
     o_.client.nodes = find_nodes(nodes_, nodes_file_);
@@ -51,13 +63,23 @@ void parser::finish_token()
         o_.name = environment("REDLOCK_NAME");
     if (o_.token.empty())
         o_.token = environment("REDLOCK_TOKEN");
-    if (fence_.empty() && o_.token == environment("REDLOCK_TOKEN"))
-        fence_ = environment("REDLOCK_FENCE");
+    if (o_.token == environment("REDLOCK_TOKEN")) { // the rest of the environment is about the same lease
+        if (fence_.empty())
+            fence_ = environment("REDLOCK_FENCE");
+        std::string const ttl = environment("REDLOCK_TTL");
+        if (o_.verb == "extend" && extend_->count("--ttl") == 0 && !ttl.empty())
+            o_.lock.ttl = read_duration(ttl);
+    }
     if (o_.name.empty() || o_.token.empty())
         throw failure(
             exit_status::usage,
             o_.verb +
                 " needs the lock's name and --token, or what acquire told in REDLOCK_NAME and REDLOCK_TOKEN");
+    finish_fence();
+}
+
+void parser::finish_fence()
+{
     if (fence_.empty())
         return;
     auto const [rest, error] = std::from_chars(fence_.data(), fence_.data() + fence_.size(), o_.fence);

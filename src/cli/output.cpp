@@ -1,7 +1,11 @@
 #include "cli/output.hpp"
 
+#include "cli/remark.hpp"
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -22,18 +26,20 @@ std::string dump(json const& object)
 
 void output::result(json const& object, std::string const& text) const
 {
+    errno = 0;
     std::cout << (options_.json ? dump(object) + '\n' : text) << std::flush;
+    if (!std::cout)
+        throw failure(exit_status::internal,
+                      std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 
 void output::say(std::string_view event, std::string const& text, json details) const
 {
-    if (!options_.json) {
-        std::cerr << "redlock: " << text << std::endl;
-        return;
-    }
+    if (!options_.json)
+        return remark("redlock: " + text + '\n');
     details["event"] = event;
     details["message"] = text;
-    std::cerr << dump(details) << std::endl;
+    remark(dump(details) + '\n');
 }
 
 void output::note(std::string_view event, std::string const& text, json details) const
@@ -47,12 +53,21 @@ void output::warn(std::string_view event, std::string const& text, json details)
     say(event, text, std::move(details));
 }
 
+void output::fail_in_eval() const
+{
+    if (options_.verb == "acquire" && !options_.json)
+        std::cout << failing_command << std::flush;
+}
+
 void output::fail(failure const& why) const
 {
+    fail_in_eval();
+    if (why.status() == exit_status::success) // -q
+        return;
     json const object{{"error", why.what()}, {"exit_status", why.status()}, {"nodes", to_json(why.table())}};
     if (!options_.json)
         std::cerr << "redlock: " << why.what() << std::endl;
-    else if (options_.verb == "run")
+    else if (options_.verb == "run" || !std::cout)
         std::cerr << dump(object) << std::endl;
     else
         std::cout << dump(object) << std::endl;
@@ -76,8 +91,8 @@ json to_json(std::vector<node_outcome> const& rows)
     return list;
 }
 
-lease_facts::lease_facts(lease const& of)
-    : name(of.resource()), token(of.nonce()), fence(of.fencing_token()),
+lease_facts::lease_facts(lease const& of, lock_options const& options)
+    : name(of.resource()), token(of.nonce()), fence(of.fencing_token()), ttl(options.ttl),
       valid_for(std::chrono::floor<std::chrono::milliseconds>(of.remaining())),
       expires_at(std::chrono::system_clock::now() + valid_for)
 {}
@@ -86,8 +101,10 @@ lease_facts::lease_facts(lease const& of)
 std::vector<std::pair<std::string, std::string>> lease_facts::variables() const
 {
     auto const when = std::chrono::floor<std::chrono::seconds>(expires_at).time_since_epoch().count();
-    std::vector<std::pair<std::string, std::string>> all{
-        {"REDLOCK_NAME", name}, {"REDLOCK_TOKEN", token}, {"REDLOCK_EXPIRES_AT", std::to_string(when)}};
+    std::vector<std::pair<std::string, std::string>> all{{"REDLOCK_NAME", name},
+                                                         {"REDLOCK_TOKEN", token},
+                                                         {"REDLOCK_EXPIRES_AT", std::to_string(when)},
+                                                         {"REDLOCK_TTL", std::to_string(ttl.count()) + "ms"}};
     if (fence != 0)
         all.emplace_back("REDLOCK_FENCE", std::to_string(fence));
     return all;
@@ -96,8 +113,11 @@ std::vector<std::pair<std::string, std::string>> lease_facts::variables() const
 json lease_facts::json() const
 {
     auto const when = std::chrono::floor<std::chrono::milliseconds>(expires_at).time_since_epoch().count();
-    nlohmann::json object{
-        {"name", name}, {"token", token}, {"valid_ms", valid_for.count()}, {"expires_at_ms", when}};
+    nlohmann::json object{{"name", name},
+                          {"token", token},
+                          {"ttl_ms", ttl.count()},
+                          {"valid_ms", valid_for.count()},
+                          {"expires_at_ms", when}};
     if (fence != 0)
         object["fence"] = fence;
     return object;

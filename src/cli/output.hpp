@@ -19,18 +19,24 @@ public:
     explicit output(options const& o) : options_(o) {}
 
     /// What was asked for.
+    /// \throws failure, when nobody got it
     void result(nlohmann::json const& object, std::string const& text) const;
     /// Of what happens, for those who want to know (-v).
     void note(std::string_view event, std::string const& text, nlohmann::json details) const;
     void warn(std::string_view event, std::string const& text, nlohmann::json details) const;
     /// Why it ends.
     void fail(failure const&) const;
+    /// Nothing to `eval` would be a success there, and the script would go on without the lock.
+    void fail_in_eval() const;
 
 private:
     void say(std::string_view event, std::string const& text, nlohmann::json details) const;
 
     options const& options_;
 };
+
+/// What a shell evaluates when there is no lock.
+inline constexpr std::string_view failing_command = "false\n";
 
 [[nodiscard]] nlohmann::json to_json(std::vector<node_outcome> const&);
 
@@ -39,10 +45,11 @@ struct lease_facts {
     std::string name;
     std::string token;
     std::uint64_t fence;
+    std::chrono::milliseconds ttl; ///< what an extension gives it again
     std::chrono::milliseconds valid_for;
     std::chrono::system_clock::time_point expires_at;
 
-    explicit lease_facts(lease const&);
+    lease_facts(lease const&, lock_options const&);
     /// "REDLOCK_NAME", "seat:42", and so on.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables() const;
     [[nodiscard]] nlohmann::json json() const;

@@ -44,14 +44,17 @@ private:
     void define_status();
     void define_doctor();
 
+    void refuse_unknown_options() const;
     void finish();
     void finish_token();
+    void finish_fence();
     void finish_run();
     void finish_credentials();
 
     options& o_;
     CLI::App app_;
     CLI::App* run_ = nullptr;
+    CLI::App* extend_ = nullptr;
     std::vector<std::string> nodes_;
     std::vector<std::string> rest_; ///< from the first "--" on
     std::string nodes_file_;

@@ -42,7 +42,7 @@ int run(options const& o, output const& out)
     check_times(o);
     session s(o, out);
     lease held = s.acquire();
-    lease_facts const facts(held);
+    lease_facts const facts(held, o.lock);
     out.note("acquired",
              "'" + o.name + "' acquired after " + seconds(held.waited()) + " with " +
                  std::to_string(held.votes()) + " votes",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -19,6 +20,8 @@ namespace {
 constexpr auto patience = 300ms;
 /// The same after votes that were cancelled: some may wait for a connection to be made.
 constexpr auto long_patience = 1500ms;
+/// Who has waited for so long wants to know what for.
+constexpr auto longest_silence = 1s;
 
 mutex make_lock(client& owner, options const& o)
 {
@@ -51,6 +54,7 @@ void session::drain(std::chrono::milliseconds longest)
 
 void session::give_way_to(int signal)
 {
+    out_.fail_in_eval();
     drain(long_patience);
     signals_.die_of(signal);
 }
@@ -77,7 +81,12 @@ lease session::acquire()
         lock_.try_acquire(std::move(token));
     else
         lock_.acquire_for(*options_.wait, std::move(token));
+    waiting_ = !options_.quiet && options_.wait != 0ms;
+    if (waiting_)
+        explain_waiting();
     run_until(done);
+    waiting_ = false;
+    silence_.cancel();
     signals_.on_signal({});
     if (signal != 0) {
         got = lease();
@@ -91,6 +100,48 @@ lease session::acquire()
     throw failure(status,
                   "'" + options_.name + "': " + result.message() + (rows.empty() ? "" : ": " + summary(rows)),
                   rows);
+}
+
+/// Once; again only while there is nothing to tell yet.
+void session::explain_waiting()
+{
+    silence_.expires_after(longest_silence);
+    silence_.async_wait([this](boost::system::error_code ec) {
+        if (ec || !waiting_)
+            return;
+        std::string const why = obstacle();
+        if (why.empty())
+            return explain_waiting();
+        out_.warn("waiting", "waiting for '" + options_.name + "': " + why,
+                  {{"name", options_.name}, {"why", why}});
+    });
+}
+
+/// What keeps us from a majority, as far as it is known: nothing is said of nodes that are only connecting.
+std::string session::obstacle() const
+{
+    auto const nodes = client_.nodes();
+    std::size_t const majority = nodes.size() / 2 + 1;
+    auto const number_of = [&](node_state state) {
+        return static_cast<std::size_t>(std::ranges::count(nodes, state, &node_status::state));
+    };
+    std::size_t const ready = number_of(node_state::ready);
+    if (ready >= majority) {
+        auto const rows = lock_.last_attempt();
+        if (std::ranges::count(rows, node_result::held_by_other, &node_outcome::result) != 0)
+            return "held by others";
+        return rows.empty() ? "" : summary(rows);
+    }
+    std::vector<std::chrono::milliseconds> quarantines;
+    for (node_status const& node : nodes)
+        if (node.state == node_state::quarantined)
+            quarantines.push_back(node.remaining.value_or(0ms));
+    if (ready + quarantines.size() >= majority) {
+        std::ranges::sort(quarantines);
+        return std::to_string(quarantines.size()) + " of " + std::to_string(nodes.size()) +
+               " nodes quarantined, a majority votes again in " + seconds(quarantines[majority - ready - 1]);
+    }
+    return number_of(node_state::down) == 0 ? "" : troubles();
 }
 
 bool session::connecting() const

@@ -6,6 +6,7 @@
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <chrono>
@@ -55,6 +56,8 @@ public:
     [[nodiscard]] std::string troubles() const;
 
 private:
+    void explain_waiting();
+    [[nodiscard]] std::string obstacle() const;
     [[nodiscard]] bool connecting() const;
     [[noreturn]] void give_way_to(int signal);
     void drain(std::chrono::milliseconds longest);
@@ -65,6 +68,8 @@ private:
     signals signals_{context_};
     client client_;
     mutex lock_;
+    boost::asio::steady_timer silence_{context_};
+    bool waiting_ = false;
 };
 
 /// What an operation on a lease that another process was granted may cost in time: it has to connect first.

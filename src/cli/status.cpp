@@ -7,6 +7,7 @@
 #include "redis/text_number.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +24,8 @@ constexpr std::size_t shown_of_token = 8;
 struct sighting {
     interview const* node;
     bool known = false;   ///< whether it is there
-    std::string holder{}; ///< whoever it is, also if the key is no lock; empty: nobody
+    std::string holder{}; ///< whoever it is; empty: nobody
+    bool no_lock = false; ///< another type under the key, which is in the way of every lock
     std::string shown{};  ///< of the holder
     std::optional<std::chrono::milliseconds> left{};
     std::string fence{};
@@ -50,7 +52,8 @@ sighting look(interview const& node)
         seen.holder = owner.text;
         seen.shown = redis::printable(owner.text.substr(0, shown_of_token)) + "...";
     } else if (seen.known && owner.refused()) {
-        seen.holder = seen.shown = "(not a lock)";
+        seen.shown = "(not a lock)";
+        seen.no_lock = true;
     } else if (owner.refused()) {
         seen.trouble = redis::quote(owner.text);
     }
@@ -67,17 +70,41 @@ sighting look(interview const& node)
 struct verdict {
     std::string holder{}; ///< as shown; of a majority
     unsigned votes = 0;
-    bool held = false;
-    bool decided = true; ///< also if those that cannot be asked said something else
+    enum class kind : std::uint8_t { held, free, blocked, unknown };
+    kind says = kind::unknown; ///< whatever those that cannot be asked would say
 };
+
+std::string_view to_string(verdict::kind says)
+{
+    switch (says) {
+    case verdict::kind::held: return "held";
+    case verdict::kind::free: return "free";
+    case verdict::kind::blocked: return "blocked";
+    case verdict::kind::unknown: break;
+    }
+    return "unknown";
+}
+
+int status_of(verdict::kind says)
+{
+    switch (says) {
+    case verdict::kind::held: return exit_status::success;
+    case verdict::kind::free: return exit_status::not_held;
+    case verdict::kind::blocked: return exit_status::conflict;
+    case verdict::kind::unknown: break;
+    }
+    return exit_status::no_quorum;
+}
 
 verdict judge(std::vector<sighting> const& nodes)
 {
     verdict v;
     std::map<std::string, unsigned> holders;
     unsigned unknown = 0;
+    unsigned free = 0;
     for (sighting const& s : nodes) {
         unknown += s.known ? 0U : 1U;
+        free += s.known && s.holder.empty() && !s.no_lock ? 1U : 0U;
         if (!s.known || s.holder.empty())
             continue;
         unsigned const votes = ++holders[s.holder];
@@ -87,15 +114,19 @@ verdict judge(std::vector<sighting> const& nodes)
         }
     }
     unsigned const majority = core::majority(static_cast<unsigned>(nodes.size()));
-    v.held = v.votes >= majority;
-    v.decided = v.held || v.votes + unknown < majority;
+    if (v.votes >= majority)
+        v.says = verdict::kind::held;
+    else if (free >= majority)
+        v.says = verdict::kind::free;
+    else if (v.votes + unknown < majority && free + unknown < majority)
+        v.says = verdict::kind::blocked; // nobody holds it, and nobody can get it
     return v;
 }
 
 json to_json(sighting const& s)
 {
     json row{{"node", s.node->node}, {"reachable", !s.node->failed}};
-    if (!s.holder.empty())
+    if (!s.shown.empty())
         row["holder"] = s.shown;
     if (s.left)
         row["pttl_ms"] = s.left->count();
@@ -114,10 +145,10 @@ std::string to_text(std::string const& headline, std::vector<sighting> const& no
 {
     std::vector<std::vector<std::string>> rows{{"NODE", "HOLDER", "LEFT", "FENCE", "ROUND TRIP", ""}};
     for (sighting const& s : nodes)
-        rows.push_back({s.node->node, s.known ? s.holder.empty() ? "-" : s.shown : "?",
-                        s.left             ? seconds(*s.left)
-                        : s.holder.empty() ? "-"
-                                           : "no expiry",
+        rows.push_back({s.node->node, s.known ? s.shown.empty() ? "-" : s.shown : "?",
+                        s.left            ? seconds(*s.left)
+                        : s.shown.empty() ? "-"
+                                          : "no expiry",
                         s.fence.empty() ? "-" : s.fence,
                         s.node->failed ? "-" : std::to_string(s.node->round_trip.count()) + " us",
                         s.trouble});
@@ -142,21 +173,20 @@ int status(options const& o, output const& out)
     verdict const v = judge(nodes);
     std::string const counted =
         " on " + std::to_string(v.votes) + " of " + std::to_string(nodes.size()) + " nodes";
-    std::string const said = !v.decided ? "unknown" : v.held ? "held" : "free";
+    bool const held = v.says == verdict::kind::held;
+    std::string const said(to_string(v.says));
     json rows = json::array();
     for (sighting const& s : nodes)
         rows.push_back(to_json(s));
     json object{{"name", o.name}, {"status", said}, {"votes", v.votes}, {"nodes", rows}};
-    if (v.held)
+    if (held)
         object["holder"] = v.holder;
     out.result(object, to_text(o.name + ": " + said +
-                                   (v.held         ? " by " + v.holder + counted
+                                   (held           ? " by " + v.holder + counted
                                     : v.votes != 0 ? counted
                                                    : ""),
                                nodes));
-    if (!v.decided)
-        return exit_status::no_quorum;
-    return v.held ? exit_status::success : exit_status::not_held;
+    return status_of(v.says);
 }
 
 } // namespace redlock::cli

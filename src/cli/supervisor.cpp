@@ -84,21 +84,40 @@ void supervisor::stop(std::chrono::nanoseconds remaining)
     stage_ = stage::stopping;
     std::chrono::nanoseconds const left = remaining > margin_ ? remaining - margin_ : margin_;
     kill_at_ = clock::now() + std::min<std::chrono::nanoseconds>(left, options_.kill_after);
+    child_->send(options_.stop_signal); // before any word: that may take its time
+    child_->send(SIGCONT);              // who is stopped cannot end
     out_.warn("stopping",
-              "'" + options_.name + "' " +
-                  (remaining == 0ns ? "is lost" : "cannot be renewed and ends in " + seconds(remaining)) +
-                  ": stopping the command; " + session_.troubles(),
-              {{"name", options_.name}, {"valid_ms", remaining / 1ms}});
-    child_->send(options_.stop_signal);
-    child_->send(SIGCONT); // who is stopped cannot end
+              "'" + options_.name + "' " + fate(remaining) + ": stopping the command" + troubles(),
+              {{"name", options_.name}, {"valid_ms", remaining / 1ms}, {"cause", to_string(lease_.cause())}});
+}
+
+std::string supervisor::fate(std::chrono::nanoseconds remaining) const
+{
+    loss_cause const cause = lease_.cause();
+    if (remaining == 0ns)
+        return "is lost" + (cause == loss_cause::none ? "" : " (" + std::string(to_string(cause)) + ')');
+    std::string const end = " and ends in " + seconds(remaining);
+    if (!options_.lock.renew)
+        return "is not renewed (--no-extend)" + end;
+    // It began a little before we did, and its end is told by the end of its validity.
+    auto const limit = options_.lock.max_hold;
+    if (limit && clock::now() + remaining >= began_ + *limit - options_.lock.ttl / 4)
+        return "is not renewed any more (--max-lifetime)" + end;
+    return "cannot be renewed" + end;
+}
+
+std::string supervisor::troubles() const
+{
+    std::string const known = session_.troubles();
+    return known.empty() ? "" : "; " + known;
 }
 
 void supervisor::warn()
 {
     if (std::exchange(warned_, true))
         return;
-    out_.warn("lost", "'" + options_.name + "' is lost, and the command runs on; " + session_.troubles(),
-              {{"name", options_.name}});
+    out_.warn("lost", "'" + options_.name + "' " + fate(0ns) + ", and the command runs on" + troubles(),
+              {{"name", options_.name}, {"cause", to_string(lease_.cause())}});
 }
 
 } // namespace redlock::cli

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace redlock::cli {
 
@@ -33,6 +34,9 @@ private:
     void look_again_in(std::chrono::nanoseconds);
     void stop(std::chrono::nanoseconds remaining);
     void warn();
+    /// "is lost (refused)"
+    [[nodiscard]] std::string fate(std::chrono::nanoseconds remaining) const;
+    [[nodiscard]] std::string troubles() const;
     void look_for_end();
 
     session& session_;
@@ -42,6 +46,7 @@ private:
     boost::asio::steady_timer timer_;
     child* child_ = nullptr;
     std::chrono::nanoseconds const margin_;
+    clock::time_point const began_ = clock::now();
     clock::time_point kill_at_;
     stage stage_ = stage::running;
     bool warned_ = false;

@@ -77,8 +77,24 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_in_the_way_all_the_same, server
     for (probe& p : probes)
         p.command({"LPUSH", "seat", "1"});
     finished const run({"status", "seat"}, env());
-    BOOST_TEST(run.status == 0);
+    BOOST_TEST(run.status == 75);
+    BOOST_TEST(contains(run.out, "seat: blocked\n"));
     BOOST_TEST(contains(run.out, "(not a lock)"));
+    group[1].kill();
+    BOOST_TEST(finished({"status", "seat"}, env()).status == 75);
+    group[2].kill();
+    BOOST_TEST(finished({"status", "seat"}, env()).status == 69);
+}
+
+BOOST_FIXTURE_TEST_CASE(holders_that_are_no_majority_block_the_lock_together, servers)
+{
+    probes[0].command({"SET", "seat", "theirs"});
+    probes[1].command({"SET", "seat", "others"});
+    finished const run({"status", "--json", "seat"}, env());
+    BOOST_TEST(run.status == 75);
+    BOOST_TEST(json::parse(run.out).at("status") == "blocked");
+    probes[1].command({"DEL", "seat"});
+    BOOST_TEST(finished({"status", "seat"}, env()).status == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

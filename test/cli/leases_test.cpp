@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 using namespace redlock::test;
@@ -23,6 +24,12 @@ struct leasing : servers {
         std::vector<std::string> arguments{"extend", "--json", "seat", "--token", token};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return finished(arguments, env()).status;
+    }
+    /// The tool is $t there.
+    finished in_shell(std::string const& script)
+    {
+        return finished({"run", "--prefix", "outer:", "shell", "-c", "t='" REDLOCK_TOOL "'; " + script},
+                        env());
     }
     int release(std::string const& token)
     {
@@ -90,6 +97,75 @@ BOOST_AUTO_TEST_CASE(shells_take_it_from_the_environment)
     BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
     BOOST_TEST(run.out.starts_with("it's\n"));
     BOOST_TEST(run.out.ends_with("free\n"));
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_is_as_long_as_the_lease_was)
+{
+    std::string const acquire = "eval \"$(\"$t\" acquire -t 10m seat)\"; echo $REDLOCK_TTL; ";
+    auto const left = [&](std::string const& extend) {
+        finished const run(in_shell(acquire + extend + " >/dev/null"));
+        BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
+        BOOST_TEST(run.out == "600000ms\n");
+        std::vector<long long> times;
+        for (probe& p : probes)
+            times.push_back(p.pttl("seat"));
+        for (probe& p : probes)
+            p.command({"DEL", "seat"});
+        std::ranges::sort(times);
+        return times[1]; // a majority has that at least, and a majority that at most
+    };
+    BOOST_TEST(left("\"$t\" extend") > 300'000);
+    BOOST_TEST(left("\"$t\" extend -t 60s") < 300'000);
+    BOOST_TEST(left("token=$REDLOCK_TOKEN; REDLOCK_TOKEN= \"$t\" extend --token $token") < 300'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_script_does_not_go_on_without_the_lock)
+{
+    set("seat", "theirs");
+    std::string const rest = " seat)\"; then echo goes on; fi";
+    for (std::string const how : {"-n", "-n -q", "-w 50ms", "-n --no-such-option", "-n -u ftp://nowhere"}) {
+        finished const run(in_shell("if eval \"$(\"$t\" acquire " + how + rest));
+        BOOST_TEST_CONTEXT(how << run.err) BOOST_TEST(run.out == "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_token_that_nobody_could_read_is_given_back)
+{
+    for (std::string const where : {">/dev/full", ">&-"}) {
+        finished const run(in_shell("\"$t\" acquire seat " + where + "; echo $? >&2"));
+        BOOST_TEST_CONTEXT(where << run.err)
+        {
+            BOOST_TEST(contains(run.err, "redlock: cannot write to standard output: "));
+            BOOST_TEST(run.err.ends_with("\n125\n"));
+            wait_until([&] { return keys() == 0; });
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
+{
+    std::string const token = acquire({"-t", "20s"}).at("token");
+    for (std::string const what : {"status seat", "doctor", "status --json seat"}) {
+        finished const run(in_shell("\"$t\" " + what + " >/dev/full; exit $?"));
+        BOOST_TEST_CONTEXT(what << run.err)
+        {
+            BOOST_TEST(run.status == 125);
+            BOOST_TEST(contains(run.err, "cannot write to standard output: No space left on device"));
+        }
+    }
+    finished const run(in_shell("\"$t\" extend seat -t 10m --token " + token + " >/dev/full"));
+    BOOST_TEST(run.status == 125);
+    wait_until([&] { return holders("seat", token) == 3 && probes[0].pttl("seat") > 300'000; });
+}
+
+BOOST_AUTO_TEST_CASE(what_the_system_does_not_give_is_an_internal_error)
+{
+    finished const run(in_shell("ulimit -n 4; exec \"$t\" acquire seat"));
+    BOOST_TEST_CONTEXT(run.err)
+    {
+        BOOST_TEST(run.status == 125);
+        BOOST_TEST(contains(run.err, "Too many open files"));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(failures_are_json_too)

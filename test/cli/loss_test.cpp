@@ -2,7 +2,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 #include <csignal>
+#include <string>
+#include <utility>
 
 using namespace redlock::test;
 
@@ -15,6 +21,30 @@ std::vector<std::string> with(std::vector<std::string> options, std::vector<std:
     options.insert(options.end(), more.begin(), more.end());
     return options;
 }
+
+/// Nobody reads it.
+struct mute_pipe {
+    mute_pipe() { BOOST_TEST_REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0); }
+    ~mute_pipe()
+    {
+        lose_reader();
+        ::close(ends[1]);
+    }
+    mute_pipe(mute_pipe const&) = delete;
+    mute_pipe& operator=(mute_pipe const&) = delete;
+
+    void fill() const
+    {
+        ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+        for (std::size_t size : {4096U, 1U})
+            while (::write(ends[1], std::string(size, 'x').data(), size) > 0) {
+            }
+        ::fcntl(ends[1], F_SETFL, 0);
+    }
+    void lose_reader() { ::close(std::exchange(ends[0], -1)); }
+
+    std::array<int, 2> ends{};
+};
 
 struct losing : servers {
     void lose_majority()
@@ -101,13 +131,14 @@ BOOST_AUTO_TEST_CASE(deleted_keys_are_noticed_before_the_lease_would_end)
         return !is_running(run.read("pid"));
     });
     BOOST_TEST(run.wait() == 124);
-    BOOST_TEST(contains(run.err(), "'seat' is lost"));
+    BOOST_TEST(contains(run.err(), "'seat' is lost (refused): stopping the command\n"));
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_that_is_not_renewed_ends_the_command_in_time)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms", "--no-extend"}, wait_for_go), env());
     BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(contains(run.err(), "'seat' is not renewed (--no-extend) and ends in "));
     BOOST_TEST(probes[0].command_calls("pexpire") == 0);
     wait_until([&] { return keys() == 0; });
 }
@@ -119,12 +150,47 @@ BOOST_AUTO_TEST_CASE(nobody_holds_it_for_longer_than_the_longest_lifetime)
     BOOST_TEST(probes[0].command_calls("pexpire") > 0);
 }
 
+BOOST_AUTO_TEST_CASE(the_users_own_limit_is_no_failure)
+{
+    tool run(run_shell({"-t", "60s", "-k", "28s", "--max-lifetime", "28s"}, wait_for_go), env());
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(contains(run.err(), "'seat' is not renewed any more (--max-lifetime) and ends in "));
+}
+
+BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_reads_why)
+{
+    mute_pipe errors;
+    errors.fill();
+    tool run(run_shell(with(short_lease, {"-v"}),
+                       "exec 2>/dev/null; trap 'echo bye; exit 0' TERM; " + wait_for_go),
+             env(), {.errors = errors.ends[1]});
+    started(run);
+    lose_majority();
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(run.out() == "bye\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_can_be_told)
+{
+    mute_pipe errors;
+    tool run(run_shell(short_lease, "trap '' TERM; (sleep 1000 & echo $! > second); " + wait_for_go), env(),
+             {.errors = errors.ends[1]});
+    started(run);
+    errors.lose_reader();
+    lose_majority();
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(!is_running(run.read("pid")));
+    BOOST_TEST(!is_running(run.read("second")));
+}
+
 BOOST_AUTO_TEST_CASE(the_loss_is_only_told_on_request)
 {
     tool run(run_shell({"-t", "1s", "--on-lost", "warn"}, wait_for_go + "exit 4"), env());
     started(run);
     lose_majority();
-    wait_until([&] { return contains(run.err(), "'seat' is lost, and the command runs on"); });
+    wait_until([&] {
+        return contains(run.err(), "'seat' is lost") && contains(run.err(), ", and the command runs on");
+    });
     BOOST_TEST(is_running(run.read("pid")));
     run.write("go", "");
     BOOST_TEST(run.wait() == 4);

@@ -2,7 +2,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <fstream>
+#include <thread>
 
 using namespace redlock::test;
 
@@ -17,9 +23,50 @@ void refused(std::vector<std::string> const& arguments, int status, std::string 
     {
         BOOST_TEST(run.status == status);
         BOOST_TEST(contains(run.err, why));
-        BOOST_TEST(run.out == "");
+        bool const to_evaluate = !arguments.empty() && arguments.front() == "acquire";
+        BOOST_TEST(run.out == (to_evaluate ? "false\n" : ""));
     }
 }
+
+/// Hangs up on whoever has greeted it.
+class cutting_server {
+public:
+    cutting_server()
+    {
+        socklen_t size = sizeof address_;
+        auto* const address = reinterpret_cast<sockaddr*>(&address_);
+        BOOST_TEST_REQUIRE(::bind(socket_, address, size) == 0);
+        BOOST_TEST_REQUIRE(::listen(socket_, 8) == 0);
+        BOOST_TEST_REQUIRE(::getsockname(socket_, address, &size) == 0);
+        thread_ = std::thread([this] { serve(); });
+    }
+    ~cutting_server()
+    {
+        ::shutdown(socket_, SHUT_RDWR);
+        thread_.join();
+        ::close(socket_);
+    }
+    cutting_server(cutting_server const&) = delete;
+    cutting_server& operator=(cutting_server const&) = delete;
+
+    [[nodiscard]] std::string url() const
+    {
+        return "rediss://127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
+    }
+
+private:
+    void serve() const
+    {
+        char greeting[4096];
+        for (int peer = 0; (peer = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0; ::close(peer))
+            static_cast<void>(::recv(peer, greeting, sizeof greeting, 0));
+    }
+
+    int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address_{
+        .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    std::thread thread_;
+};
 
 environment nodes(std::string const& urls)
 {
@@ -44,6 +91,12 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"run", "-n", "-w", "3", "seat", "true"}, 64, "-n");
     refused({"run", "-E", "300", "seat", "true"}, 64, "300");
     refused({"run", "--on-lost", "cry", "seat", "true"}, 64, "cry");
+    refused({"run", "-v", "--no-wait", "seat", "--", "true"}, 64, "'--no-wait'");
+    refused({"run", "seat", "--no-wait", "-c", "true"}, 64, "'--no-wait'");
+    refused({"run", "seat", "--no-wait", "true"}, 64, "'--no-wait'");
+    refused({"run", "--kil-after=1s", "seat", "--", "true"}, 64, "'--kil-after=1s'");
+    refused({"run", "seat", "-x", "--", "true"}, 64, "'-x'");
+    refused({"acquire", "--no-wait", "seat"}, 64, "--no-wait");
     refused({"extend", "seat"}, 64, "--token");
     refused({"extend", "seat", "--token", std::string(32, 'a'), "--fence", "x"}, 64,
             "not a fencing token: 'x'");
@@ -109,6 +162,12 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_fit_is_a_configuration_error)
     BOOST_TEST(good.out == "held\n");
     finished const insecure({"run", "--insecure", "seat", "echo", "held"}, nodes(server.tls_url()));
     BOOST_TEST(insecure.out == "held\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_is_cut_is_no_bad_certificate)
+{
+    cutting_server const server;
+    refused({"run", "-n", "seat", "true"}, 69, "TLS: ", nodes(server.url()));
 }
 
 BOOST_AUTO_TEST_CASE(no_password_is_ever_shown)

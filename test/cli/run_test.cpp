@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(the_commands_own_options_are_not_ours)
 {
     finished const run({"run", "seat", "printf", "%s|", "-n", "--json", "--", "-q"}, env());
     BOOST_TEST(run.out == "-n|--json|--|-q|");
+    finished const dashed({"run", "seat", "--", "-no-such-command"}, env());
+    BOOST_TEST(dashed.status == 127);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_executed_leaves_no_key)
@@ -115,6 +117,37 @@ BOOST_AUTO_TEST_CASE(a_lock_that_becomes_free_is_taken)
     BOOST_TEST(run.out() == "mine\n");
 }
 
+BOOST_AUTO_TEST_CASE(who_waits_is_told_what_for)
+{
+    set("seat", "theirs");
+    tool run(run_shell({}, "echo mine"), env());
+    tool acquire({"acquire", "--json", "seat"}, env());
+    wait_until([&] { return contains(run.err(), "redlock: waiting for 'seat': held by others\n"); });
+    wait_until([&] { return acquire.err().ends_with('\n'); });
+    BOOST_TEST(nlohmann::json::parse(acquire.err()).at("event") == "waiting");
+    finished const quiet(run_shell({"-q", "-w", "1500ms"}, "echo never"), env());
+    BOOST_TEST(quiet.out + quiet.err == "");
+    for (probe& p : probes)
+        p.command({"DEL", "seat"});
+    wait_until([&] { return run.out() == "mine\n" || contains(acquire.out(), "token"); });
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_young_servers_is_told_for_how_long)
+{
+    tool run(run_shell({"-t", "10m"}, "echo mine"), {{"REDLOCK_NODES", nodes}});
+    wait_until([&] { return contains(run.err(), "nodes quarantined, a majority votes again in "); });
+    BOOST_TEST(contains(run.err(), "redlock: waiting for 'seat': "));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_servers_that_are_gone_is_told_their_troubles)
+{
+    group[0].kill();
+    group[1].kill();
+    tool run(run_shell({}, "echo mine"), env());
+    wait_until(
+        [&] { return contains(run.err(), "redlock: waiting for 'seat': " + group[0].url() + " down ("); });
+}
+
 BOOST_DATA_TEST_CASE(a_signal_while_waiting_ends_it_and_leaves_no_key,
                      boost::unit_test::data::make({SIGINT, SIGTERM, SIGHUP}), signal)
 {
@@ -162,6 +195,29 @@ BOOST_AUTO_TEST_CASE(what_is_ignored_stays_ignored)
         p.command({"DEL", "seat"});
     BOOST_TEST(run.wait() == 0);
     BOOST_TEST(run.out() == "mine\n");
+}
+
+BOOST_AUTO_TEST_CASE(an_orphan_outside_the_group_leaves_no_zombie)
+{
+    tool run(run_shell({}, "(setsid sh -c 'until [ -e end ]; do sleep 0.02; done' & echo $! > orphan); " +
+                               wait_for_go),
+             env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    auto const orphan = static_cast<pid_t>(std::stol(run.read("orphan")));
+    run.write("end", "");
+    wait_until([&] { return ::kill(orphan, 0) != 0; }); // a zombie can be sent signals
+    BOOST_TEST(is_running(run.read("pid")));
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_broken_pipes_do_to_the_command_is_as_it_was)
+{
+    std::string const script = "kill -PIPE $$; echo alive";
+    BOOST_TEST(finished(run_shell({}, script), env()).status == 128 + SIGPIPE);
+    tool ignoring(run_shell({}, script), env(), {.ignored = SIGPIPE});
+    BOOST_TEST(ignoring.wait() == 0);
+    BOOST_TEST(ignoring.out() == "alive\n");
 }
 
 BOOST_AUTO_TEST_CASE(who_is_killed_takes_the_command_along_and_the_key_expires)

@@ -58,7 +58,8 @@ tool::tool(std::vector<std::string> const& arguments, environment const& variabl
     if (!how.terminal)
         ::dup2(::open("stdin", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     ::dup2(::open("stdout", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDOUT_FILENO);
-    ::dup2(::open("stderr", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDERR_FILENO);
+    int const said = ::open("stderr", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    ::dup2(how.errors >= 0 ? how.errors : said, STDERR_FILENO);
     ::execve(argv.front(), argv.data(), envp.data());
     ::_exit(99);
 }

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace redlock::cli {
+
+/// To standard error, in one piece or not at all, and at once: who holds a lock has a command to stop in time, and waits
+/// for no reader. A line that is longer than a pipe takes in one piece (PIPE_BUF) is cut.
+void remark(std::string line);
+
+/// A reader that is gone makes writing fail, and does not end the tool with a lock in its hands. The command gets what
+/// was there before. Call it first.
+void survive_broken_pipes();
+
+/// For the command, between fork and exec.
+void restore_broken_pipes();
+
+} // namespace redlock::cli
