@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
 
 BOOST_AUTO_TEST_CASE(what_the_system_does_not_give_is_an_internal_error)
 {
-    finished const run(in_shell("ulimit -n 4; exec \"$t\" acquire seat"));
+    finished const run(in_shell("exec 3>&-; ulimit -n 4; exec \"$t\" acquire seat"));
     BOOST_TEST_CONTEXT(run.err)
     {
         BOOST_TEST(run.status == 125);
