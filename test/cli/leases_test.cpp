@@ -158,16 +158,6 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
     wait_until([&] { return holders("seat", token) == 3 && probes[0].pttl("seat") > 300'000; });
 }
 
-BOOST_AUTO_TEST_CASE(what_the_system_does_not_give_is_an_internal_error)
-{
-    finished const run(in_shell("exec 3>&-; ulimit -n 4; exec \"$t\" acquire seat"));
-    BOOST_TEST_CONTEXT(run.err)
-    {
-        BOOST_TEST(run.status == 125);
-        BOOST_TEST(contains(run.err, "Too many open files"));
-    }
-}
-
 BOOST_AUTO_TEST_CASE(failures_are_json_too)
 {
     set("seat", "theirs");
