@@ -1,5 +1,7 @@
 #include "cli/exit_status.hpp"
 
+#include "core/tally.hpp"
+
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
@@ -38,7 +40,7 @@ int status_of(boost::system::error_code ec, std::vector<node_outcome> const& tab
         return exit_status::internal;
     auto const prevents = [&](auto what) { // too few are left for a majority
         auto const number = static_cast<std::size_t>(std::ranges::count_if(table, what));
-        return number != 0 && table.size() - number <= table.size() / 2;
+        return number != 0 && table.size() - number < core::majority(static_cast<unsigned>(table.size()));
     };
     if (prevents(lacks_rights))
         return exit_status::no_permission;

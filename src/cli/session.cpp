@@ -1,5 +1,7 @@
 #include "cli/session.hpp"
 
+#include "core/tally.hpp"
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
@@ -121,7 +123,7 @@ void session::explain_waiting()
 std::string session::obstacle() const
 {
     auto const nodes = client_.nodes();
-    std::size_t const majority = nodes.size() / 2 + 1;
+    std::size_t const majority = core::majority(static_cast<unsigned>(nodes.size()));
     auto const number_of = [&](node_state state) {
         return static_cast<std::size_t>(std::ranges::count(nodes, state, &node_status::state));
     };
