@@ -43,7 +43,7 @@ void contender::serve(acquisition& successor)
     lock_ = successor.lock();
     if (!open || same)
         return;
-    phase_ = phase::waiting;
+    enter(phase::waiting);
     cause_ = errc::no_quorum;
     engine_.loop().schedule_after(*this, core::duration::zero());
 }
@@ -104,7 +104,7 @@ void contender::won()
     engine_.loop().cancel(*this);
     if (core::reached(core::deadline(attempt_.sent(), lock_->plan->terms.ttl), engine_.loop().now()))
         return lose(errc::too_slow);
-    phase_ = phase::won;
+    enter(phase::won);
     engine_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
@@ -184,12 +184,21 @@ void contender::take_back()
     wanted_->taken_back(*this, perhaps);
 }
 
+void contender::enter(phase then)
+{
+    if (phase_ == phase::voting)
+        engine_.limit().leave();
+    else if (phase_ == phase::held_up)
+        engine_.limit().forget(*this);
+    phase_ = then;
+}
+
 void contender::finish()
 {
     engine_.loop().cancel(*this);
     if (std::exchange(hearing_, false))
         engine_.stop_hearing();
-    phase_ = phase::draining;
+    enter(phase::draining);
     whom_ = nullptr;
     retire_if_drained();
 }

@@ -11,6 +11,7 @@
 #include "net/node.hpp"
 #include <redlock/error.hpp>
 
+#include <boost/intrusive/list_hook.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <cstdint>
@@ -32,6 +33,8 @@ class resource;
 /// take everything back if it came to nothing.
 class contender final : private net::reply_sink, private core::timer, private net::task {
 public:
+    boost::intrusive::list_member_hook<> place; ///< among those whose attempts have to wait
+
     explicit contender(engine& owner);
 
     /// in_turn: this client has had the lock for long; others get their chance first.
@@ -47,6 +50,8 @@ public:
     /// Time is up: who has not answered now does not count.
     void hurry();
 
+    /// There is room for its attempt.
+    void go_on() { connect_or_vote(); }
     /// A node became usable, or certainly unusable.
     void nodes_changed();
     void key_changed(unsigned node);
@@ -56,7 +61,7 @@ public:
     void forsake();
 
 private:
-    enum class phase : std::uint8_t { retired, connecting, voting, waiting, won, draining };
+    enum class phase : std::uint8_t { retired, connecting, held_up, voting, waiting, won, draining };
     enum class purpose : std::uint8_t { vote, raise, time_left, owner };
 
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
@@ -120,6 +125,7 @@ private:
     [[nodiscard]] core::duration jitter(unsigned failures, core::duration first, core::duration cap) const;
     ///@}
 
+    void enter(phase);
     void finish();
     void retire_if_drained();
 

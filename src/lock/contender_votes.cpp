@@ -22,13 +22,17 @@ void contender::connect_or_vote()
         engine_.connect();
     if (engine_.ready() >= core::majority(engine_.size()) || engine_.connecting() == 0)
         return vote();
-    phase_ = phase::connecting;
+    enter(phase::connecting);
     engine_.loop().schedule_after(*this, engine_.settings().connect_timeout);
 }
 
 void contender::vote()
 {
     using kind = core::attempt::kind;
+    enter(phase::held_up);
+    engine_.loop().cancel(*this);
+    if (!engine_.limit().enter(*this))
+        return;
     phase_ = phase::voting;
     yielding_ = false;
     ++number_;

@@ -68,7 +68,7 @@ core::duration contender::jitter(unsigned failures, core::duration first, core::
 
 void contender::wait_for_nodes(errc cause)
 {
-    phase_ = phase::waiting;
+    enter(phase::waiting);
     cause_ = errc::no_quorum;
     in_turn_ = false;
     retry_policy const& policy = lock_->plan->options.retry;
@@ -81,7 +81,7 @@ void contender::wait_for_nodes(errc cause)
 
 void contender::wait_for_others()
 {
-    phase_ = phase::waiting;
+    enter(phase::waiting);
     cause_ = errc::contended;
     if (!std::exchange(hearing_, true))
         engine_.hear();

@@ -2,6 +2,7 @@
 
 #include "lock/acquisition.hpp"
 #include "lock/admissions.hpp"
+#include "lock/attempt_limit.hpp"
 #include "lock/block_cache.hpp"
 #include "lock/compensation.hpp"
 #include "lock/configuration.hpp"
@@ -97,6 +98,7 @@ public:
     void remark(unsigned node, std::string_view script, redis::resp_node const& reply);
     /// Fenced locks may not rely on the node until then.
     void tell_fenced_refusal(unsigned node, core::instant until);
+    [[nodiscard]] attempt_limit& limit() { return limit_; }
     [[nodiscard]] observer* watcher() { return settings_.watcher.get(); }
 
     /// Smoothed time from asking to being granted: the unit of back-off.
@@ -171,6 +173,7 @@ private:
     std::vector<waiter*> free_waiters_;
     std::vector<std::unique_ptr<compensation>> compensations_;
     std::vector<compensation*> free_compensations_;
+    attempt_limit limit_{loop_};
     list_of<acquisition> acquiring_;
     list_of<held_lease> held_;
 

@@ -13,8 +13,10 @@ namespace {
 
 constexpr std::size_t first_input_size = std::size_t{16} * 1024;
 constexpr std::size_t first_queue_size = 64;
-/// Commands waiting on one connection; a node that far behind is as good as down.
+/// Commands waiting on one connection; a node that far behind is as good as down. What takes votes back finds room where
+/// votes find none any more.
 constexpr std::size_t max_queue_size = std::size_t{1} << 17;
+constexpr std::size_t max_queue_size_with_releases = 4 * max_queue_size;
 
 } // namespace
 
@@ -32,26 +34,28 @@ node::~node()
         stream_->close();
 }
 
-bool node::has_room() const
-{
-    return awaited_.size() < max_queue_size;
-}
-
 bool node::usable()
 {
-    if (closed_)
+    if (!reachable() || state_ == node_state::quarantined)
+        return false;
+    if (awaited_.size() < max_queue_size)
+        return true;
+    if (failure_.detail.empty())
+        failure_.detail = "too many commands under way";
+    return false;
+}
+
+bool node::reachable()
+{
+    if (closed_ || awaited_.size() >= max_queue_size_with_releases)
         return false;
     switch (state_) {
     case node_state::quarantined:
-        if (!went_away())
-            return false;
-        connect();
-        return has_room();
     case node_state::ready:
         if (went_away())
             connect();
-        return has_room();
-    case node_state::connecting: return has_room();
+        return true;
+    case node_state::connecting: return true;
     case node_state::down:
         if (!core::reached(retry_at_, loop_.now()))
             return false;
@@ -59,15 +63,6 @@ bool node::usable()
     case node_state::idle: connect(); return true;
     }
     return false;
-}
-
-bool node::reachable()
-{
-    if (state_ != node_state::quarantined || closed_)
-        return usable();
-    if (went_away())
-        connect();
-    return has_room();
 }
 
 /// Nobody reads an idle connection, so nobody has heard its end, nor a reply that nobody asked for and that the next

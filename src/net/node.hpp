@@ -179,7 +179,6 @@ private:
     {
         return state_ == node_state::ready || state_ == node_state::quarantined;
     }
-    [[nodiscard]] bool has_room() const;
     [[nodiscard]] std::optional<core::instant> next_due() const;
 
     loop& loop_;

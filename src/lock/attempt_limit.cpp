@@ -1,0 +1,37 @@
+#include "lock/attempt_limit.hpp"
+
+namespace redlock::lock {
+
+bool attempt_limit::enter(contender& c)
+{
+    if (under_way_ == most) {
+        waiting_.push_back(c);
+        return false;
+    }
+    ++under_way_;
+    return true;
+}
+
+void attempt_limit::leave()
+{
+    --under_way_;
+    if (!waiting_.empty())
+        loop_.enqueue(static_cast<net::task&>(*this));
+}
+
+void attempt_limit::forget(contender& c)
+{
+    if (c.place.is_linked())
+        waiting_.erase(waiting_.iterator_to(c));
+}
+
+void attempt_limit::run()
+{
+    while (under_way_ != most && !waiting_.empty()) {
+        contender& next = waiting_.front();
+        waiting_.pop_front();
+        next.go_on();
+    }
+}
+
+} // namespace redlock::lock
