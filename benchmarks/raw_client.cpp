@@ -2,6 +2,7 @@
 
 #include "meter.hpp"
 #include "raw_traffic.hpp"
+#include "redis/scripts.hpp"
 #include "sockets.hpp"
 
 #include <sys/epoll.h>
@@ -24,6 +25,8 @@ namespace {
 constexpr std::string_view release_script =
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 constexpr std::size_t sha_length = 40;
+constexpr std::string_view fence_suffix = ":redlock-fence";
+constexpr std::size_t proposal_length = 13;
 
 std::string bulk(std::string_view text)
 {
@@ -33,6 +36,15 @@ std::string bulk(std::string_view text)
 std::string vote_command(std::string_view key, std::string_view nonce)
 {
     return "*6\r\n" + bulk("SET") + bulk(key) + bulk(nonce) + bulk("NX") + bulk("PX") + bulk("10000");
+}
+
+/// As the library sends it, without a marker.
+std::string fenced_vote_command(std::string_view key, std::string_view nonce)
+{
+    std::string const proposal(proposal_length, '1');
+    return "*11\r\n" + bulk("EVALSHA") + bulk(redis::scripts::fenced_vote.sha1) + bulk("3") + bulk(key) +
+           bulk(std::string{key} + std::string{fence_suffix}) + bulk("redlock-marker") + bulk("11000") +
+           bulk("86400000") + bulk(nonce) + bulk(proposal) + bulk("");
 }
 
 std::string release_command(std::string_view key, std::string_view nonce, std::string_view sha)
@@ -46,8 +58,16 @@ constexpr std::size_t vote_size =
 constexpr std::size_t release_size =
     4 + 13 + (5 + sha_length + 2) + 7 + (5 + resource_name_length + 2) + (5 + nonce_length + 2);
 
+constexpr std::size_t fenced_vote_size = 5 + 13 + (5 + sha_length + 2) + 7 + (5 + resource_name_length + 2) +
+                                         (5 + resource_name_length + fence_suffix.size() + 2) + 21 + 11 + 14 +
+                                         (5 + nonce_length + 2) + (5 + proposal_length + 2) + 6;
+
+enum class vote_kind : std::uint8_t { plain, fenced };
+
+template <vote_kind Kind>
 struct slot {
-    std::array<char, vote_size> vote;
+    static constexpr std::size_t size = Kind == vote_kind::fenced ? fenced_vote_size : vote_size;
+    std::array<char, size> vote;
     std::array<char, release_size> release;
     std::uint32_t phase = 0; // even: voting, odd: releasing; a reply to an earlier phase is a straggler
     std::uint32_t grants = 0;
@@ -69,14 +89,19 @@ struct node {
     bool waits_for_space = false;
 };
 
+template <vote_kind Kind>
 class raw_client {
+    using slot = bench::slot<Kind>;
+
 public:
     explicit raw_client(setup const& what) : what_{what}, meter_{what}, slots_(what.concurrency)
     {
         std::string sha;
         for (auto const port : what.ports) {
             nodes_.emplace_back(port);
-            sha = load_script(nodes_.back().socket.get());
+            sha = load_script(nodes_.back().socket.get(), release_script);
+            if constexpr (Kind == vote_kind::fenced)
+                load_script(nodes_.back().socket.get(), redis::scripts::fenced_vote.text);
         }
         for (auto& each : nodes_)
             watch(each, EPOLL_CTL_ADD, EPOLLIN);
@@ -113,9 +138,9 @@ public:
     }
 
 private:
-    static std::string load_script(int fd)
+    static std::string load_script(int fd, std::string_view text)
     {
-        auto const command = "*3\r\n" + bulk("SCRIPT") + bulk("LOAD") + bulk(release_script);
+        auto const command = "*3\r\n" + bulk("SCRIPT") + bulk("LOAD") + bulk(text);
         if (::send(fd, command.data(), command.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(command.size()))
             throw std::runtime_error{"SCRIPT LOAD was not sent"};
         std::string reply(5 + sha_length + 2, '\0');
@@ -127,11 +152,12 @@ private:
     static void format(slot& into, std::string_view key, std::string_view sha)
     {
         auto const nonce = std::string(nonce_length - key.size(), 'f') + std::string{key};
-        auto const vote = vote_command(key, nonce);
+        auto const vote =
+            Kind == vote_kind::fenced ? fenced_vote_command(key, nonce) : vote_command(key, nonce);
         auto const release = release_command(key, nonce, sha);
-        if (vote.size() != vote_size || release.size() != release_size)
+        if (vote.size() != slot::size || release.size() != release_size)
             throw std::logic_error{"the raw client's commands are not of the expected size"};
-        std::memcpy(into.vote.data(), vote.data(), vote_size);
+        std::memcpy(into.vote.data(), vote.data(), slot::size);
         std::memcpy(into.release.data(), release.data(), release_size);
     }
 
@@ -204,16 +230,16 @@ private:
         char const* at = from.in.get();
         char const* const end = at + from.have + size;
         while (at != end) {
-            // Only four scalar replies and errors occur: the first byte tells which, and where it ends.
+            // Only scalar replies and errors occur, all but fences and errors of known sizes.
             std::size_t length = *at == ':' ? 4 : 5;
-            if (*at == '-') {
+            if (*at == '-' || (Kind == vote_kind::fenced && *at == ':')) {
                 auto const* const stop =
                     static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
                 length = stop == nullptr ? node::capacity : static_cast<std::size_t>(stop - at) + 1;
             }
             if (static_cast<std::size_t>(end - at) < length)
                 break;
-            on_reply(traffic_.expected(from.answered++), *at == '+' || (*at == ':' && at[1] == '1'));
+            on_reply(traffic_.expected(from.answered++), *at == '+' || (*at == ':' && at[1] != '0'));
             at += length;
         }
         from.have = static_cast<std::size_t>(end - at);
@@ -278,7 +304,12 @@ private:
 
 result run_raw(setup const& what)
 {
-    return raw_client{what}.run();
+    return raw_client<vote_kind::plain>{what}.run();
+}
+
+result run_raw_fenced(setup const& what)
+{
+    return raw_client<vote_kind::fenced>{what}.run();
 }
 
 } // namespace redlock::bench

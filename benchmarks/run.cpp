@@ -19,6 +19,7 @@ std::vector<contestant> choose(options const& wanted)
 {
     std::vector<contestant> all{{"raw", &run_raw}};
     std::ranges::copy(library_contestants(), std::back_inserter(all));
+    all.push_back({"raw fenced", &run_raw_fenced});
     all.push_back({"raw again", &run_raw}); // its ratio to the first is the noise of this run
     std::erase_if(all, [&](contestant const& each) { return !wanted.includes(each.name); });
     if (all.empty())
