@@ -126,6 +126,27 @@ figures grow(std::vector<std::uint16_t> const& ports, size const& what)
     return told;
 }
 
+/// Different locks, all wanted in one moment, each node with its usual time.
+figures take_at_once(std::vector<std::uint16_t> const& ports, std::size_t count)
+{
+    asio::io_context context{1};
+    client locks(context.get_executor(), settings_for(ports));
+    std::vector<mutex> wanted;
+    for (std::size_t i = 0; i != count; ++i)
+        wanted.emplace_back(locks, "key" + std::to_string(i), lock_options{.ttl = 600s});
+    std::vector<lease> held;
+    held.reserve(count);
+    auto const began = clock::now();
+    double const cpu = own_cpu_us();
+    for (auto& one : wanted)
+        asio::co_spawn(context, take(one, held), asio::detached);
+    while (held.size() != count)
+        context.run_one();
+    std::chrono::duration<double> const took = clock::now() - began;
+    double const spent = own_cpu_us() - cpu;
+    return {static_cast<double>(count) / took.count(), spent / static_cast<double>(count), 0};
+}
+
 /// Each thread has a context and a client of its own.
 figures apart(std::vector<std::uint16_t> const& ports, unsigned threads, double seconds)
 {
@@ -203,6 +224,11 @@ void run_growth(placement const& cpus, bool quick, report& to)
         point("waiters for one key", n, {.waiters = n});
     for (std::size_t n = 1; n <= most; n *= 10)
         point("leases held meanwhile", n, {.held = n});
+    null_fleet const fleet{3, cpus.client_cpu};
+    std::vector<std::uint16_t> const ports{fleet.ports().begin(), fleet.ports().end()};
+    for (std::size_t n = 1; n <= 10 * most; n *= 10)
+        to.line("acquired at once", n,
+                measure_in_child(cpus.client_cpu, 120s, [&] { return take_at_once(ports, n); }));
 }
 
 /// Threads on all CPUs but that of the servers, if there are enough.
