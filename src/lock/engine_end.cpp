@@ -1,8 +1,5 @@
 #include "lock/engine.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/prefer.hpp>
-
 #include <utility>
 
 // How a client ends: shut down, abandoned, or forsaken by its context.
@@ -21,22 +18,6 @@ waiter& engine::shut_down(waiter::handler_type handler)
     return w;
 }
 
-namespace {
-
-/// Null where it is none, or behind something else.
-boost::asio::io_context* io_context_of(net::any_io_executor const& executor)
-{
-    using plain = boost::asio::io_context::executor_type;
-    using tracked = decltype(boost::asio::prefer(std::declval<plain>(),
-                                                 boost::asio::execution::outstanding_work.tracked));
-    if (auto* const direct = executor.target<plain>())
-        return &direct->context();
-    auto* const counted = executor.target<tracked>();
-    return counted ? &counted->context() : nullptr;
-}
-
-} // namespace
-
 void engine::abandon()
 {
     auto const end = [](engine& self) {
@@ -45,8 +26,7 @@ void engine::abandon()
         self.end_everything();
         self.close();
     };
-    auto* const context = io_context_of(executor());
-    if (context && context->stopped()) // nobody runs it, nobody would run what is posted to it
+    if (net::stopped(executor())) // nobody would run what is posted to it
         end(*this);
     else
         on_executor(end);

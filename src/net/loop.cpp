@@ -1,11 +1,7 @@
 #include "net/loop.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/system_executor.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include <utility>
 
@@ -17,52 +13,7 @@ namespace {
 
 constexpr core::duration tick_length = std::chrono::milliseconds{1};
 
-template <class Executor>
-bool inside(any_io_executor const& executor)
-{
-    return executor.target<Executor>()->running_in_this_thread();
-}
-
-template <class... Executors>
-on_executor first_match(any_io_executor const& executor)
-{
-    on_executor found = nullptr;
-    (void)((executor.target<Executors>() ? (found = &inside<Executors>, true) : false) || ...);
-    return found;
-}
-
-/// Serialising, but unable to tell whether we are inside: then every operation hops.
-bool never_inside(any_io_executor const&)
-{
-    return false;
-}
-
-template <class... Executors>
-bool is_any_of(any_io_executor const& executor)
-{
-    return ((executor.target<Executors>() != nullptr) || ...);
-}
-
-template <class Executor>
-using tracked = decltype(asio::prefer(std::declval<Executor>(), asio::execution::outstanding_work.tracked));
-template <class Executor>
-using never_blocking = decltype(asio::require(std::declval<Executor>(), asio::execution::blocking.never));
-
 } // namespace
-
-on_executor serialising(any_io_executor const& executor)
-{
-    using context = asio::io_context::executor_type;
-    using tracked_context = tracked<context>;
-    using pool = asio::thread_pool::executor_type;
-    if (!executor ||
-        is_any_of<pool, tracked<pool>, asio::system_executor, never_blocking<asio::system_executor>>(
-            executor))
-        return nullptr;
-    on_executor const known = first_match<context, tracked_context, asio::strand<context>, asio::strand<pool>,
-                                          asio::strand<any_io_executor>>(executor);
-    return known ? known : &never_inside;
-}
 
 loop::loop(any_io_executor executor, clock_reader clock)
     : executor_(std::move(executor)), running_here_(serialising(executor_)), clock_(clock), start_(clock()),

@@ -2,17 +2,15 @@
 
 #include "core/instant.hpp"
 #include "core/timer_wheel.hpp"
+#include "net/executor.hpp"
 #include "net/handler_memory.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <memory>
 #include <vector>
 
 namespace redlock::net {
-
-using boost::asio::any_io_executor;
 
 /// Something to do at the end of the turn, when no other work is half done: user code runs only there.
 class task {
@@ -40,10 +38,6 @@ public:
 protected:
     ~flushable() = default;
 };
-
-/// Does this executor run its functions one after another? Empty when it certainly does not.
-using on_executor = bool (*)(any_io_executor const&);
-[[nodiscard]] on_executor serialising(any_io_executor const&);
 
 using clock_reader = core::instant (*)();
 

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+
+namespace redlock::net {
+
+using boost::asio::any_io_executor;
+
+/// Tells whether this executor runs its functions one after another, and then whether we are inside: empty when it
+/// certainly does not.
+using on_executor = bool (*)(any_io_executor const&);
+[[nodiscard]] on_executor serialising(any_io_executor const&);
+
+/// It is an `io_context`'s, and that is stopped: what is posted to it may never run.
+[[nodiscard]] bool stopped(any_io_executor const&);
+
+} // namespace redlock::net
