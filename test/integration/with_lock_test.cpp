@@ -32,6 +32,11 @@ asio::awaitable<void> unwind_slowly()
         co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
 }
 
+using coroutine = asio::awaitable<int>(lease&);
+static_assert(lease_body<coroutine*> && acquirable<mutex> && acquirable<fenced_mutex>);
+static_assert(!lease_body<asio::awaitable<int>> && !lease_body<int (*)(lease&)> &&
+              !lease_body<asio::awaitable<int> (*)(lease)> && !acquirable<mutex*> && !acquirable<lease>);
+
 struct fixture {
     cluster nodes{3};
     /// Lost about a second after the nodes fall silent; the keys stay for the checks.
