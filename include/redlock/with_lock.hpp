@@ -23,7 +23,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -74,10 +73,10 @@ inline void settle(guarded_run const& run, std::exception_ptr const& failure,
 {
     if (failure && !(run.loss && aborted(failure)))
         std::rethrow_exception(failure);
-    if (run.loss && cause == loss_cause::none) // shut down
+    if (run.loss == errc::lease_lost)
+        throw lease_lost_error(cause);
+    if (run.loss) // shut down
         throw boost::system::system_error(run.loss);
-    if (run.loss)
-        throw boost::system::system_error(run.loss, "cause: " + std::string(to_string(cause)));
     if (release)
         throw boost::system::system_error(release);
 }
@@ -196,9 +195,9 @@ concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::in
 /// terminal, partial, total: while waiting, as `mutex::acquire`; afterwards the body is cancelled with that type, and
 /// the lock is released when it has unwound.
 /// \par Errors
-/// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then, as plain `boost::system::system_error`
-/// without a table: `errc::lease_lost` (`what()` names the `loss_cause`), `errc::shut_down` after
-/// `client::shutdown`, `errc::no_quorum` from the release.
+/// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then `errc::lease_lost`, as `lease_lost_error`,
+/// which knows the `loss_cause`; as plain `boost::system::system_error` without a table `errc::shut_down` after
+/// `client::shutdown`, and `errc::no_quorum` from the release.
 /// \par Note
 /// With g++ 12 a temporary lambda with by-value captures inside an awaited call is destroyed twice: capture by
 /// reference, or give the lambda a name.

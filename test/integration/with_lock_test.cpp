@@ -134,8 +134,9 @@ BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
         std::string told;
         try {
             co_await with_lock(nodes.lock("lock", options), body);
-        } catch (boost::system::system_error const& e) {
+        } catch (lease_lost_error const& e) {
             BOOST_TEST(e.code() == errc::lease_lost);
+            BOOST_TEST((e.cause() == loss_cause::max_hold));
             told = e.what();
         }
         BOOST_TEST((told.find("max_hold") != std::string::npos), told);
