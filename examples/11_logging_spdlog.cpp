@@ -44,8 +44,9 @@ public:
 
     void on_vote(redlock::vote_event const& e) noexcept override
     {
-        log_->trace("event=vote resource={:?} node={:?} extension={} result={:?} round_trip_us={}",
-                    e.resource, e.node, e.extension, to_string(e.result), e.round_trip.count() / 1000);
+        log_->trace(
+            "event=vote resource={:?} node={:?} extension={} result={:?} detail={:?} round_trip_us={}",
+            e.resource, e.node, e.extension, to_string(e.result), e.detail, e.round_trip.count() / 1000);
     }
 
     void on_attempt(redlock::attempt_event const& e) noexcept override
@@ -69,6 +70,13 @@ public:
                   "event=lease what={:?} resource={:?} cause={} votes={} nodes={} remaining_ms={} held_ms={}",
                   to_string(e.what), e.resource, to_string(e.cause), e.votes, e.nodes, in_ms(e.remaining),
                   in_ms(e.held));
+    }
+
+    void on_release(redlock::release_event const& e) noexcept override
+    {
+        log_->log(e.result ? level::info : level::debug,
+                  "event=release resource={:?} result={:?} answered={} nodes={}", e.resource,
+                  e.result.message(), e.answered, e.nodes);
     }
 
     void on_linger(redlock::linger_event const& e) noexcept override

@@ -68,6 +68,20 @@ private:
     std::vector<node_outcome> outcomes_;
 };
 
+/// Thrown by `with_lock` when the lease was lost while the body ran: a `system_error` with `errc::lease_lost` that knows
+/// why.
+class REDLOCK_EXPORT lease_lost_error : public boost::system::system_error {
+public:
+    /// The library makes them.
+    explicit lease_lost_error(loss_cause);
+
+    /// Why it was lost; `what()` names it, too.
+    [[nodiscard]] loss_cause cause() const noexcept { return cause_; }
+
+private:
+    loss_cause cause_;
+};
+
 } // namespace redlock
 
 /// \cond

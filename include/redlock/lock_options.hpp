@@ -79,7 +79,8 @@ struct lock_options {
     /// How long one node may take to answer. Default: `config::node_timeout`. Zero is an error here.
     std::optional<std::chrono::milliseconds> node_timeout{};
     /// Fenced locks only: how long a node remembers the last token of a resource that nobody locks. From ten times
-    /// `ttl` and `slack` together to a year. Default: 24 h, or that lower limit if it is longer.
+    /// `ttl` and `slack` together to a year. Default: 24 h, or that lower limit if it is longer. Plain locks do not look
+    /// at it.
     std::optional<std::chrono::milliseconds> fence_ttl{};
     retry_policy retry{};       ///< when `acquire` asks again
     handover_policy handover{}; ///< how long one client may keep a lock among its own

@@ -19,10 +19,10 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <concepts>
 #include <exception>
 #include <memory>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -36,6 +36,11 @@ struct guarded_run {
     boost::asio::cancellation_signal cancel;
     boost::system::error_code loss;
 };
+
+template <class>
+inline constexpr bool is_awaitable = false;
+template <class T>
+inline constexpr bool is_awaitable<boost::asio::awaitable<T>> = true;
 
 template <class Body>
 using body_awaitable = std::invoke_result_t<Body&, lease&>;
@@ -68,10 +73,10 @@ inline void settle(guarded_run const& run, std::exception_ptr const& failure,
 {
     if (failure && !(run.loss && aborted(failure)))
         std::rethrow_exception(failure);
-    if (run.loss && cause == loss_cause::none) // shut down
+    if (run.loss == errc::lease_lost)
+        throw lease_lost_error(cause);
+    if (run.loss) // shut down
         throw boost::system::system_error(run.loss);
-    if (run.loss)
-        throw boost::system::system_error(run.loss, "cause: " + std::string(to_string(cause)));
     if (release)
         throw boost::system::system_error(release);
 }
@@ -152,10 +157,25 @@ struct start_guarded {
 
 } // namespace lock
 
+/// What `with_lock` acquires: a `mutex`, a `fenced_mutex`, or what is acquired in the same way.
+template <class Lock>
+concept acquirable = std::move_constructible<Lock> && requires(Lock& lock) {
+    {
+        lock.get_executor()
+    } -> std::convertible_to<boost::asio::any_io_executor>;
+    {
+        lock.acquire(boost::asio::use_awaitable)
+    } -> std::same_as<boost::asio::awaitable<lease>>;
+};
+
+/// What `with_lock` runs: called with a `lease&`, it returns a `boost::asio::awaitable<T>` with Asio's default executor.
+template <class Body>
+concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::invoke_result_t<Body&, lease&>>;
+
 /// Acquires, runs `body(lease&)`, releases.
 ///
-/// The body must be a coroutine, `asio::awaitable<T>(redlock::lease&)`: nothing else can be cancelled and awaited. It
-/// is run on the token's associated executor. The moment the lease can no longer be trusted the body is cancelled
+/// The body must be a coroutine, `asio::awaitable<T>(redlock::lease&)` (`lease_body`): nothing else can be cancelled
+/// and awaited. It is run on the token's associated executor. The moment the lease can no longer be trusted the body is cancelled
 /// (terminal), **its unwinding is awaited**, and what is left of the keys is released. Nothing of the body runs after
 /// the completion.
 ///
@@ -175,13 +195,14 @@ struct start_guarded {
 /// terminal, partial, total: while waiting, as `mutex::acquire`; afterwards the body is cancelled with that type, and
 /// the lock is released when it has unwound.
 /// \par Errors
-/// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then, as plain `boost::system::system_error`
-/// without a table: `errc::lease_lost` (`what()` names the `loss_cause`), `errc::shut_down` after
-/// `client::shutdown`, `errc::no_quorum` from the release.
+/// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then `errc::lease_lost`, as `lease_lost_error`,
+/// which knows the `loss_cause`; as plain `boost::system::system_error` without a table `errc::shut_down` after
+/// `client::shutdown`, and `errc::no_quorum` from the release.
 /// \par Note
 /// With g++ 12 a temporary lambda with by-value captures inside an awaited call is destroyed twice: capture by
 /// reference, or give the lambda a name.
-template <class Lock, class Body, class Token = lock::awaited_like_body<std::decay_t<Body>>>
+template <acquirable Lock, class Body, class Token = lock::awaited_like_body<std::decay_t<Body>>>
+    requires lease_body<std::decay_t<Body>>
 [[nodiscard]] auto with_lock(Lock locked, Body&& body, Token&& token = {})
 {
     using body_type = std::decay_t<Body>;
@@ -190,5 +211,26 @@ template <class Lock, class Body, class Token = lock::awaited_like_body<std::dec
     return boost::asio::async_initiate<Token, signature>(start{std::move(locked), std::forward<Body>(body)},
                                                          token);
 }
+
+/// \cond
+/// Says what is wrong with the arguments, in a sentence instead of a page.
+template <class Lock, class Body, class... Token>
+    requires(!acquirable<Lock> || !lease_body<std::decay_t<Body>>)
+boost::asio::awaitable<void> with_lock(Lock const&, Body const&, Token const&...)
+{
+    using body_type = std::decay_t<Body>;
+    // Names, because of a concept compilers would tell at length why.
+    constexpr bool is_lock = acquirable<Lock>;
+    constexpr bool takes_lease = std::invocable<body_type&, lease&>;
+    constexpr bool is_coroutine = !takes_lease || lease_body<body_type>;
+    static_assert(is_lock, "with_lock: the first argument is a redlock::mutex or redlock::fenced_mutex");
+    static_assert(takes_lease,
+                  "with_lock: the second argument is called with a redlock::lease&: the coroutine "
+                  "itself, not the awaitable that it returns");
+    static_assert(is_coroutine, "with_lock: what is called with a redlock::lease& returns a "
+                                "boost::asio::awaitable<T>, as a coroutine does");
+    return {};
+}
+/// \endcond
 
 } // namespace redlock

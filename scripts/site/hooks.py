@@ -6,8 +6,10 @@ pages; a link to any other file outside docs/ is an error. The reference, made b
 the site, so that links into it are checked.
 
     <!-- include: FILE | HEADING -->
+    To be read in [FILE, "HEADING"](...).
 
-stands for what FILE says under HEADING, so that nothing is said twice. README.md as a target means the first page.
+stands for what FILE says under HEADING, so that nothing is said twice; the second line is for who reads the page in the
+project. test/docs/includes.sh looks at it. README.md as a target means the first page.
 """
 
 import os
@@ -77,7 +79,7 @@ def on_page_markdown(markdown, page, config, files):
         return markdown
     here = PurePosixPath(source.relative_to(ROOT).as_posix())
     folder = PurePosixPath(page.file.src_path).parent
-    parts = re.split(r"^<!-- include: (\S+) \| (.+) -->$", markdown, flags=re.M)
+    parts = re.split(r"^<!-- include: (\S+) \| (.+) -->\n.*$", markdown, flags=re.M)
     text = turned(parts[0], here, folder)
     for file, heading, after in zip(parts[1::3], parts[2::3], parts[3::3]):
         text += turned(section(file, heading), PurePosixPath(file), folder) + turned(after, here, folder)

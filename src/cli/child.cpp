@@ -59,12 +59,26 @@ void to_foreground(int terminal, pid_t group)
     ::signal(SIGTTOU, before);
 }
 
+using suspension = std::array<void (*)(int), 2>;
+
+suspension ignore_suspension()
+{
+    return {::signal(SIGTSTP, SIG_IGN), ::signal(SIGTTOU, SIG_IGN)};
+}
+
+void restore_suspension(suspension const& before)
+{
+    ::signal(SIGTSTP, before[0]);
+    ::signal(SIGTTOU, before[1]);
+}
+
 struct program {
     std::vector<char*> words;
     std::vector<char*> variables;
 };
 
-[[noreturn]] void become(program const& what, pid_t parent, int terminal, int report)
+[[noreturn]] void become(program const& what, pid_t parent, int terminal, int report,
+                         suspension const& before)
 {
     ::setpgid(0, 0);
     if (terminal >= 0)
@@ -73,6 +87,7 @@ struct program {
     if (::getppid() != parent) // it has died before that
         ::_exit(exit_status::internal);
     ::signal(SIGCHLD, SIG_DFL);
+    restore_suspension(before);
     restore_broken_pipes();
     ::execvpe(what.words.front(), what.words.data(), what.variables.data());
     int const why = errno;
@@ -122,7 +137,7 @@ void remember_inherited_files()
 
 child::child(boost::asio::io_context& context, std::vector<std::string> const& command,
              std::vector<std::pair<std::string, std::string>> const& environment)
-    : changes_(context, SIGCHLD)
+    : changes_(context, SIGCHLD), suspension_(ignore_suspension())
 {
     std::vector<std::string> words = command;
     std::vector<std::string> variables = environment_with(environment);
@@ -137,7 +152,7 @@ child::child(boost::asio::io_context& context, std::vector<std::string> const& c
     pid_t const parent = ::getpid();
     group_ = ::fork();
     if (group_ == 0)
-        become(what, parent, terminal_, report[1]);
+        become(what, parent, terminal_, report[1], suspension_);
     ::close(report[1]);
     if (group_ < 0)
         cannot("fork");
@@ -156,6 +171,7 @@ child::child(boost::asio::io_context& context, std::vector<std::string> const& c
 
 child::~child()
 {
+    restore_suspension(suspension_);
     if (!ended_)
         ::kill(-group_, SIGKILL);
     if (terminal_ >= 0) {

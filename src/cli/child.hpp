@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,7 +21,8 @@ namespace redlock::cli {
 void remember_inherited_files();
 
 /// The command, in a process group of its own, which is the terminal's foreground if the tool's was. The kernel kills
-/// the command if the tool dies; what the command has started itself, it does not.
+/// the command if the tool dies; what the command has started itself, it does not. While there is a command the tool is
+/// not suspended (SIGTSTP, SIGTTOU): it would not renew, and the command would go on without the lock.
 class child {
 public:
     /// \throws failure 126 or 127, when it cannot be executed
@@ -50,7 +52,8 @@ private:
     std::function<void()> told_;
     std::optional<int> ended_;
     pid_t group_ = -1;
-    int terminal_ = -1; ///< whose foreground it is
+    int terminal_ = -1;                       ///< whose foreground it is
+    std::array<void (*)(int), 2> suspension_; ///< what the signals that suspend did before
     bool gone_ = false;
 };
 

@@ -4,6 +4,9 @@
 #include "lock/nonce_source.hpp"
 #include "redis/info.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace redlock::cli {
@@ -43,6 +46,37 @@ json to_json(finding const& f)
     return object;
 }
 
+bool same_finding(finding const& a, finding const& b)
+{
+    return a.id == b.id && a.grade == b.grade && a.advice == b.advice && a.node.empty() == b.node.empty();
+}
+
+std::string line(severity grade, std::string const& subject, std::string const& what, std::string const& id)
+{
+    return std::string(to_string(grade)) + ": " + subject + what + " [" + id + "]\n";
+}
+
+/// What is found at several nodes is said once, and so is what to do.
+std::string group_text(std::vector<finding> const& same, std::size_t nodes)
+{
+    finding const& first = same.front();
+    std::string text;
+    bool const equal = std::ranges::count(same, first.what, &finding::what) == std::ssize(same);
+    if (first.node.empty()) {
+        text = line(first.grade, "", first.what, first.id);
+    } else if (equal && same.size() > 1) {
+        std::string subject = "all nodes";
+        if (same.size() != nodes)
+            for (subject.clear(); finding const& f : same)
+                subject += (subject.empty() ? "" : ", ") + f.node;
+        text = line(first.grade, subject + ": ", first.what, first.id);
+    } else {
+        for (finding const& f : same)
+            text += line(f.grade, f.node + ' ', f.what, f.id);
+    }
+    return text + (first.advice.empty() ? "" : "    -> " + first.advice + '\n');
+}
+
 std::string to_text(std::vector<interview> const& nodes, std::vector<finding> const& found)
 {
     std::vector<std::vector<std::string>> rows{{"NODE", "VERSION", "UP", "ROUND TRIP", "CLOCK"}};
@@ -54,9 +88,14 @@ std::string to_text(std::vector<interview> const& nodes, std::vector<finding> co
                         signed_ms(node.ahead)});
     }
     std::string text = table(rows) + '\n';
-    for (finding const& f : found)
-        text += std::string(to_string(f.grade)) + ": " + (f.node.empty() ? "" : f.node + ' ') + f.what +
-                " [" + f.id + "]\n" + (f.advice.empty() ? "" : "    -> " + f.advice + '\n');
+    std::vector<finding> rest = found;
+    while (!rest.empty()) {
+        finding const first = rest.front();
+        auto const others = std::stable_partition(rest.begin(), rest.end(),
+                                                  [&](finding const& f) { return same_finding(f, first); });
+        text += group_text({rest.begin(), others}, nodes.size());
+        rest.erase(rest.begin(), others);
+    }
     return text;
 }
 
@@ -71,11 +110,10 @@ milliseconds node_timeout(options const& o)
 int doctor(options const& o, output const& out)
 {
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));
-    examination const terms{o.client, core::key_ttl(o.lock.ttl, slack), slack, node_timeout(o)};
-    std::string const probe = o.name.empty() ? "redlock-doctor" : o.name + ":redlock-doctor";
+    examination const terms{o.client, o.name, core::key_ttl(o.lock.ttl, slack), slack, node_timeout(o)};
     lock::nonce_source nonces;
     auto const nodes =
-        ask_nodes(o.client, doctor_questions(o.client.key_prefix, probe, nonces.next().text()));
+        ask_nodes(o.client, doctor_questions(o.client.key_prefix, o.name, nonces.next().text()));
     auto const found = examine(nodes, terms);
     severity const worst = found.empty() ? severity::info : found.front().grade;
     json node_rows = json::array();

@@ -1,10 +1,13 @@
 #include "cli/findings.hpp"
 
+#include "core/fencing.hpp"
 #include "core/tally.hpp"
 #include "redis/command.hpp"
+#include "redis/text_number.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -58,10 +61,54 @@ void same_servers(std::vector<interview> const& nodes, std::vector<finding>& fou
     }
 }
 
+/// Tokens follow the date (rule F1): what is far ahead of it nobody has counted.
+void fence(interview const& node, examination const& terms, std::vector<finding>& found)
+{
+    constexpr auto far = std::chrono::hours{24 * 366};
+    constexpr core::fence first_refused = core::fence{1} << 43U;
+    core::fence value = 0;
+    if (node.failed || terms.lock.empty() || is_strange(node))
+        return;
+    answer const& told = said(node, question::fence);
+    if (!told.is(answer::kind::text))
+        return;
+    bool const readable = redis::read_number(told.text, value) && value < first_refused;
+    auto const today = std::chrono::system_clock::now().time_since_epoch() + node.ahead.value_or(0us);
+    if (readable && std::chrono::milliseconds{value} < today + far)
+        return;
+    found.push_back(
+        {"fence", readable ? severity::warning : severity::error, node.node,
+         readable ? "the last fencing token is far ahead of the date: was it written by hand?"
+                  : "the last fencing token is none that a lock can count on from, and fenced votes fail",
+         "delete the key '" + redis::name_beside(terms.client.key_prefix + terms.lock, redis::fence_suffix) +
+             "' on all nodes while nobody has the lock, and what the resource remembers with it"});
+}
+
 } // namespace
 
-questions doctor_questions(std::string const& key_prefix, std::string const& probe, std::string_view nonce)
+/// To these commands a server gives answers of these kinds, or an error.
+bool is_strange(interview const& node)
 {
+    using kind = answer::kind;
+    auto const is_one_of = [&](question q, std::initializer_list<kind> good) {
+        return said(node, q).refused() || std::ranges::find(good, said(node, q).type) != good.end();
+    };
+    bool const voted = said(node, question::vote).is(kind::text);
+    return !is_one_of(question::info, {kind::text}) || !is_one_of(question::vote, {kind::text, kind::null}) ||
+           (voted && said(node, question::vote).text != "OK") || !is_one_of(question::pttl, {kind::number}) ||
+           !is_one_of(question::get, {kind::text, kind::null}) ||
+           !is_one_of(question::extend, {kind::number}) || !is_one_of(question::release, {kind::number}) ||
+           !is_one_of(question::mget, {kind::list});
+}
+
+std::string probe_of(std::string const& lock)
+{
+    return lock.empty() ? "redlock-doctor" : lock + ":redlock-doctor";
+}
+
+questions doctor_questions(std::string const& key_prefix, std::string const& lock, std::string_view nonce)
+{
+    std::string const probe = probe_of(lock);
     redis::lock_commands const commands(probe_ttl);
     redis::lock_key const key{key_prefix, probe};
     std::string const marker = redis::name_beside(key_prefix, redis::marker_name);
@@ -79,6 +126,7 @@ questions doctor_questions(std::string const& key_prefix, std::string const& pro
     redis::append_release(all.bytes, key, nonce, redis::script_form::text);
     all.count += 5;
     all.ask({"MGET", key_prefix + probe, fence, marker});
+    all.ask({"GET", redis::name_beside(key_prefix + lock, redis::fence_suffix)});
     return all;
 }
 
@@ -87,8 +135,10 @@ std::vector<finding> examine(std::vector<interview> const& nodes, examination co
     std::vector<finding> found;
     count(nodes, found);
     same_servers(nodes, found);
-    for (interview const& node : nodes)
+    for (interview const& node : nodes) {
         examine_node(node, terms, found);
+        fence(node, terms, found);
+    }
     // The gravest first, in the order found. Not stable_sort: what libstdc++ 12 does in it, Clang 19 warns of.
     for (auto at = found.begin(); at != found.end(); ++at)
         std::rotate(std::ranges::upper_bound(found.begin(), at, at->grade, std::greater<>(), &finding::grade),

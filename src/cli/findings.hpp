@@ -4,6 +4,7 @@
 #include <redlock/config.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -39,14 +40,28 @@ enum class question : std::uint8_t {
     get,
     extend,
     release,
-    mget
+    mget,
+    fence
 };
 
-[[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& probe,
+[[nodiscard]] inline answer const& said(interview const& node, question q)
+{
+    return node.answers[static_cast<std::size_t>(q)];
+}
+
+/// Answers of a kind that no server gives to these commands.
+[[nodiscard]] bool is_strange(interview const&);
+
+/// \param lock its name; empty where none is given
+[[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& lock,
                                          std::string_view nonce);
+
+/// The key that is locked to try the rights: beside the lock's, so that a user who may use only some keys may use it.
+[[nodiscard]] std::string probe_of(std::string const& lock);
 
 struct examination {
     config const& client;
+    std::string lock;                  ///< its name; empty where none is given
     std::chrono::milliseconds key_ttl; ///< of the locks in question
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;

@@ -17,6 +17,8 @@ namespace {
 using namespace redlock;
 using namespace redlock::cli;
 
+constexpr std::string_view known_verbs[] = {"run", "acquire", "extend", "release", "status", "doctor"};
+
 int perform(options const& o, output const& out)
 {
     static std::map<std::string, int (*)(options const&, output const&)> const verbs{
@@ -42,7 +44,9 @@ int perform(options const& o, output const& out)
 void fail_in_eval(int argc, char const* const* argv)
 {
     std::vector<std::string_view> const words(argv, argv + argc);
-    if (words.size() > 1 && words[1] == "acquire" && std::ranges::find(words, "--json") == words.end())
+    // The verb, as far as it can be told: options may stand in front of it.
+    auto const verb = std::ranges::find_first_of(words, known_verbs);
+    if (verb != words.end() && *verb == "acquire" && std::ranges::find(words, "--json") == words.end())
         std::cout << failing_command << std::flush;
 }
 

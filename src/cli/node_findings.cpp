@@ -30,7 +30,7 @@ private:
     {
         found_.push_back({std::move(id), grade, node_.node, std::move(what), std::move(advice)});
     }
-    [[nodiscard]] answer const& said(question q) const { return node_.answers[static_cast<std::size_t>(q)]; }
+    [[nodiscard]] answer const& said(question q) const { return cli::said(node_, q); }
     [[nodiscard]] std::string info(std::string const& name) const
     {
         auto const found = info_.find(name);
@@ -57,6 +57,7 @@ private:
     void speed();
     void security();
     void rights();
+    [[nodiscard]] bool is_about_keys(question) const;
     void must_be_allowed(question, std::string const& right);
     void should_be_allowed(question, std::string const& right, std::string const& without);
 
@@ -70,6 +71,9 @@ void node_examination::all()
 {
     if (node_.failed)
         return reach();
+    if (is_strange(node_))
+        return add(severity::error, "no-redis", "does not answer as a Redis server does",
+                   "mend address or port: is it a proxy, or another service?");
     read_info();
     role();
     memory();
@@ -86,6 +90,14 @@ void node_examination::reach()
 {
     net::failure const& why = *node_.failed;
     bool const refused = why.result == node_result::refused;
+    if (why.detail.find(net::tls_port_question) != std::string::npos)
+        return add(severity::error, "tls", "cannot be reached: " + why.detail,
+                   "rediss:// where the port speaks TLS, redis:// where it does not; or start the server");
+    if (why.detail.starts_with(net::no_redis_server))
+        return add(severity::error, "no-redis", "is " + why.detail, "mend address or port");
+    if (refused && why.error == server_error::other)
+        return add(severity::error, "no-redis", "does not answer as a Redis server does: " + why.detail,
+                   "mend address or port: is it a proxy, or another service?");
     add(severity::error, refused ? "refused" : "unreachable",
         std::string(refused ? "refuses the connection" : "cannot be reached") +
             (why.detail.empty() ? "" : ": " + why.detail),
@@ -150,7 +162,11 @@ void node_examination::age()
     auto const left = quarantine - (node_.facts.info->uptime - 1s);
     if (left <= 0ns)
         return;
-    add(terms_.client.assume_fresh ? severity::info : severity::warning, "young",
+    if (terms_.client.assume_fresh)
+        return add(severity::info, "young",
+                   "was started a short time ago, is taken for new (REDLOCK_ASSUME_FRESH), and votes at once",
+                   "nothing, unless it was restarted: then without REDLOCK_ASSUME_FRESH");
+    add(severity::warning, "young",
         "was started a short time ago and may have forgotten locks: votes in " + seconds(left),
         "wait; where it is certainly new: REDLOCK_ASSUME_FRESH=1");
 }
@@ -232,9 +248,16 @@ void node_examination::security()
             "rediss://, or a network of its own");
 }
 
+/// The user has the right to the command, and not to the key.
+bool node_examination::is_about_keys(question q) const
+{
+    return said(q).refused() && redis::classify(said(q).text) == server_error::noperm &&
+           said(q).text.find("to access") != std::string::npos;
+}
+
 void node_examination::must_be_allowed(question q, std::string const& right)
 {
-    if (!said(q).refused())
+    if (!said(q).refused() || (terms_.lock.empty() && is_about_keys(q)))
         return;
     auto const error = redis::classify(said(q).text);
     if (error == server_error::readonly || error == server_error::loading)
@@ -246,7 +269,7 @@ void node_examination::must_be_allowed(question q, std::string const& right)
 
 void node_examination::should_be_allowed(question q, std::string const& right, std::string const& without)
 {
-    if (said(q).refused() && redis::classify(said(q).text) == server_error::noperm)
+    if (said(q).refused() && redis::classify(said(q).text) == server_error::noperm && !is_about_keys(q))
         add(severity::warning, "rights", right + " is not permitted: " + without, "permit +" + right);
 }
 
@@ -259,6 +282,15 @@ void node_examination::rights()
     should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
     should_be_allowed(question::pttl, "pttl", "waiters do not know when a lock expires");
     should_be_allowed(question::mget, "mget", "fenced locks do not work");
+    if (terms_.lock.empty() && is_about_keys(question::vote))
+        add(severity::warning, "unchecked",
+            "the rights to a lock's keys were not tried: the key '" + terms_.client.key_prefix +
+                probe_of(terms_.lock) + "' is not permitted",
+            "redlock doctor NAME, with the name of a lock");
+    else if (is_about_keys(question::mget) && !is_about_keys(question::vote))
+        add(severity::warning, "rights",
+            "the marker's key or the fence's is not permitted: fenced locks do not work",
+            "docs/server-checklist.md, \"Rights\"");
     if (said(question::save).refused())
         add(severity::info, "no-config", "CONFIG GET is not permitted: it never counts as durable",
             "permit +config|get");

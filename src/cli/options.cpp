@@ -14,6 +14,11 @@ std::string version()
            '.' + std::to_string(REDLOCK_VERSION_PATCH);
 }
 
+bool words_start_with_option(int argc, char const* const* argv)
+{
+    return argc > 1 && argv[1][0] == '-';
+}
+
 } // namespace
 
 parser::parser(options& o)
@@ -21,6 +26,9 @@ parser::parser(options& o)
 {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", version());
+    define_nodes(app_); // in front of the verb as well as behind it
+    app_.footer("The options above stand in front of the verb or behind it, those of a verb behind it: "
+                "redlock run --help\n");
     define_run();
     define_acquire();
     define_extend();
@@ -32,9 +40,13 @@ parser::parser(options& o)
 void parser::define_nodes(CLI::App& to)
 {
     config& c = o_.client;
-    to.add_option("-u,--node", nodes_,
-                  "a node's URL; repeat it. Arguments can be seen by others: for URLs with passwords use "
-                  "REDLOCK_NODES or --nodes-file")
+    to.add_option_function<std::vector<std::string>>(
+          "-u,--node",
+          [this](std::vector<std::string> const& urls) {
+              nodes_.insert(nodes_.end(), urls.begin(), urls.end());
+          },
+          "a node's URL; repeat it. Arguments can be seen by others: for URLs with passwords use "
+          "REDLOCK_NODES or --nodes-file")
         ->type_name("URL")
         ->allow_extra_args(false);
     to.add_option("--nodes-file", nodes_file_, "read the nodes' URLs from a file")->type_name("FILE");
@@ -165,7 +177,13 @@ void parser::parse(int argc, char const* const* argv)
         throw failure(exit_status::success, text.str());
     } catch (CLI::Error const& wrong) {
         refuse_unknown_options(); // what follows one is taken for the command, and then other words are missing
-        throw failure(exit_status::usage, without_secrets(wrong.what()) + "\nredlock --help tells more");
+        bool const before_verb = app_.remaining_size() != 0 && words_start_with_option(argc, argv);
+        throw failure(exit_status::usage,
+                      without_secrets(wrong.what()) +
+                          (before_verb ? "\n(options that all verbs have stand before the verb or behind it, "
+                                         "those of a verb stand behind it)"
+                                       : "") +
+                          "\nredlock --help tells more");
     }
     finish();
 }

@@ -22,6 +22,22 @@ std::string dump(json const& object)
     return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+/// An object that a pipe takes in one piece: its longest texts are shortened until it fits, and `cut` says so.
+std::string dump_bounded(json object)
+{
+    std::string line = dump(object);
+    while (line.size() >= longest_remark) {
+        object["cut"] = true;
+        auto const longest = std::ranges::max_element(object, {}, [](json const& value) {
+            return value.is_string() ? value.get_ref<std::string const&>().size() : 0;
+        });
+        auto& text = longest->get_ref<std::string&>();
+        text.resize(text.size() / 2);
+        line = dump(object);
+    }
+    return line;
+}
+
 } // namespace
 
 void output::result(json const& object, std::string const& text) const
@@ -39,7 +55,7 @@ void output::say(std::string_view event, std::string const& text, json details) 
         return remark("redlock: " + text + '\n');
     details["event"] = event;
     details["message"] = text;
-    remark(dump(details) + '\n');
+    remark(dump_bounded(std::move(details)) + '\n');
 }
 
 void output::note(std::string_view event, std::string const& text, json details) const

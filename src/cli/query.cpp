@@ -102,7 +102,7 @@ private:
             read_clock(clock + std::chrono::duration_cast<std::chrono::microseconds>(took / 2));
         if (good)
             good = co_await exchange(asked_);
-        if (!good)
+        if (!good && !result_.failed)
             result_.failed =
                 net::failure{.result = node_result::timed_out, .detail = "no answer to a question"};
         timer_.cancel();
@@ -132,8 +132,12 @@ private:
         char chunk[8192];
         while (!ec && missing != 0) {
             auto const parsed = parser.next(input);
-            if (parsed.status == redis::parse_status::malformed)
+            if (parsed.status == redis::parse_status::malformed) {
+                result_.failed =
+                    net::failure{.result = node_result::unreachable,
+                                 .detail = std::string(net::no_redis_server) + std::string(parser.what())};
                 co_return false;
+            }
             if (parsed.status == redis::parse_status::need_more) {
                 std::size_t const bytes = co_await stream_->read(asio::buffer(chunk), ec);
                 input.append(chunk, bytes);

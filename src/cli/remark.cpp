@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <climits>
 #include <csignal>
 
 namespace redlock::cli {
@@ -43,8 +42,8 @@ void write_without_waiting(std::string const& line)
 
 void remark(std::string line)
 {
-    if (line.size() > PIPE_BUF) {
-        line.resize(PIPE_BUF);
+    if (line.size() > longest_remark) {
+        line.resize(longest_remark);
         line.back() = '\n';
     }
     struct stat what {};

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <climits>
+#include <cstddef>
 #include <string>
 
 namespace redlock::cli {
 
+/// What a pipe takes in one piece.
+inline constexpr std::size_t longest_remark = PIPE_BUF;
+
 /// To standard error, in one piece or not at all, and at once: who holds a lock has a command to stop in time, and waits
-/// for no reader. A line that is longer than a pipe takes in one piece (PIPE_BUF) is cut.
+/// for no reader. A longer line is cut.
 void remark(std::string line);
 
 /// A reader that is gone makes writing fail, and does not end the tool with a lock in its hands. The command gets what

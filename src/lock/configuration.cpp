@@ -2,6 +2,7 @@
 
 #include "core/tally.hpp"
 #include "core/validity.hpp"
+#include "lock/lock_plan.hpp"
 #include "net/tls.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"
@@ -251,7 +252,8 @@ milliseconds fence_ttl_of(lock_options const& options)
         std::max<milliseconds>(std::chrono::hours{24}, shortest_fence(options)));
 }
 
-void check(std::string const& name, lock_options const& options, client_settings const& client)
+void check(std::string const& name, lock_options const& options, lock_kind kind,
+           client_settings const& client)
 {
     for (std::string_view const kept : {redis::fence_suffix, redis::marker_name, redis::quarantine_name})
         require(!name.ends_with(kept),
@@ -276,7 +278,7 @@ void check(std::string const& name, lock_options const& options, client_settings
             "ttl " + text(options.ttl) +
                 " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
                 text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
-    if (options.fence_ttl)
+    if (kind == lock_kind::fenced && options.fence_ttl)
         require(*options.fence_ttl >= shortest_fence(options) && *options.fence_ttl <= longest_fence,
                 "fence_ttl " + text(*options.fence_ttl) + " is not between ten times ttl and slack (" +
                     text(shortest_fence(options)) + ") and a year");

@@ -7,12 +7,15 @@
 #include <redlock/lock_options.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace redlock::lock {
+
+enum class lock_kind : std::uint8_t;
 
 /// A checked configuration, ready for use.
 struct client_settings {
@@ -31,7 +34,7 @@ struct client_settings {
 [[nodiscard]] client_settings check(config const&);
 
 /// \throws lock_error `errc::misconfigured`
-void check(std::string const& name, lock_options const&, client_settings const&);
+void check(std::string const& name, lock_options const&, lock_kind, client_settings const&);
 
 /// The slack and the times that a lock really has: what is checked is what is used.
 [[nodiscard]] std::chrono::milliseconds slack_of(lock_options const&);

@@ -230,7 +230,8 @@ void contender::tell_vote(unsigned node, node_report const& row)
 {
     std::chrono::microseconds const round_trip{row.round_trip_us};
     if (observer* const watcher = engine_.watcher(); watcher && row.result != node_result::pending)
-        watcher->on_vote({lock_->name(), engine_.settings().names[node], false, row.result, round_trip});
+        watcher->on_vote({lock_->name(), engine_.settings().names[node], false, row.result, round_trip,
+                          row.error, row.words()});
 }
 
 } // namespace redlock::lock

@@ -60,8 +60,14 @@ lock_error::lock_error(boost::system::error_code code, std::string message, std:
     : system_error(code), message_(std::move(message)), outcomes_(std::move(table))
 {}
 
+lease_lost_error::lease_lost_error(loss_cause cause)
+    : system_error(errc::lease_lost, "cause: " + std::string(to_string(cause))), cause_(cause)
+{}
+
 std::string summary(std::vector<node_outcome> const& table)
 {
+    if (table.empty())
+        return "no node was asked";
     std::size_t granted = 0;
     std::string others;
     for (node_outcome const& row : table) {

@@ -18,15 +18,17 @@ namespace {
 /// Most leases are over by then. Of the others it is worth a question to each node to hear at once when a key goes.
 constexpr core::duration before_watching = std::chrono::milliseconds{100};
 
-node_result result_of(script_answer answer)
+node_report report_of(script_answer answer, redis::resp_node const& reply)
 {
+    node_report row;
     switch (answer) {
     case script_answer::done:
-    case script_answer::repaired: return node_result::granted;
-    case script_answer::not_ours: return node_result::held_by_other;
-    case script_answer::stranger: return node_result::quarantined;
-    default: return node_result::refused;
+    case script_answer::repaired: row.result = node_result::granted; break;
+    case script_answer::not_ours: row.result = node_result::held_by_other; break;
+    case script_answer::stranger: report_stranger(row); break;
+    default: report_refusal(reply, row);
     }
+    return row;
 }
 
 } // namespace
@@ -206,7 +208,9 @@ void held_lease::start_extension()
         if (node.usable())
             extend_on(i);
         else {
-            tell_answer(i, node_result::unreachable);
+            node_report row;
+            row.result = node_result::unreachable;
+            tell_answer(i, row);
             answer_extension(i, core::extension_answer::failed);
         }
     }
@@ -289,7 +293,7 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
     if (answer == script_answer::error)
         client().remark(node, p == purpose::extension ? "extend" : "release", reply);
     if (p == purpose::extension)
-        tell_answer(node, result_of(answer),
+        tell_answer(node, report_of(answer, reply),
                     current(t, p) ? core::elapsed(machine_.extension_sent(), client().loop().now())
                                   : core::duration::zero());
     if (p == purpose::release)
@@ -316,7 +320,7 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& 
     if (purpose_of(t) == purpose::extension) {
         node_report row;
         report_failure(why, row);
-        tell_answer(node, row.result);
+        tell_answer(node, row);
     }
     if (purpose_of(t) == purpose::release) {
         client().owe(node, {lock_, nonce_, expires()});
@@ -373,10 +377,11 @@ void held_lease::tell(event what, core::duration spare)
                            client().loop().now().boot - began_, cause()});
 }
 
-void held_lease::tell_answer(unsigned node, node_result result, core::duration round_trip)
+void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)
 {
     if (observer* const watcher = client().watcher())
-        watcher->on_vote({lock_->name(), client().settings().names[node], true, result, round_trip});
+        watcher->on_vote({lock_->name(), client().settings().names[node], true, row.result, round_trip,
+                          row.error, row.words()});
 }
 
 } // namespace redlock::lock

@@ -22,6 +22,8 @@
 
 namespace redlock::lock {
 
+struct node_report;
+
 class engine;
 
 /// A held lock: renews itself, tells its loss, is released. Shared by the user's handle and by the replies still on
@@ -132,7 +134,7 @@ private:
     void publish_votes();
     [[nodiscard]] net::node::script extension_script() const;
     void tell(event, core::duration spare = {});
-    void tell_answer(unsigned node, node_result, core::duration round_trip = {});
+    void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
     [[nodiscard]] core::instant expires() const;
     /// The lowest bit of a tag; the rest is the round and the purpose.
     static constexpr std::uint32_t as_text = 1;

@@ -199,10 +199,13 @@ void held_lease::finish_release()
     unsigned const majority = core::majority(client().size());
     bool const confirmed = release_answers_ >= majority;
     bool const was_gone = release_refusals_ > client().size() - majority;
+    boost::system::error_code const result = was_gone    ? make_error_code(errc::lease_lost)
+                                             : confirmed ? boost::system::error_code{}
+                                                         : make_error_code(errc::no_quorum);
     client().release_ended(confirmed);
-    finish_all(extending_, was_gone    ? make_error_code(errc::lease_lost)
-                           : confirmed ? boost::system::error_code{}
-                                       : make_error_code(errc::no_quorum));
+    if (observer* const watcher = client().watcher())
+        watcher->on_release({lock_->name(), result, release_answers_, machine_.nodes()});
+    finish_all(extending_, result);
 }
 
 } // namespace redlock::lock

@@ -45,7 +45,7 @@ struct lock::lock_access {
     static std::shared_ptr<lock_state> make(client& owner, std::string name, lock_options const& options,
                                             lock_kind kind)
     {
-        check(name, options, owner.engine_->settings());
+        check(name, options, kind, owner.engine_->settings());
         return std::make_shared<lock_state>(owner.engine_, std::move(name), options, kind);
     }
 };

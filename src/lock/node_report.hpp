@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::lock {
@@ -19,6 +20,8 @@ struct node_report {
     std::uint64_t owner = 0; ///< the first bytes of the other owner's nonce; zero: not known
     std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
     std::unique_ptr<std::string const> detail;
+
+    [[nodiscard]] std::string_view words() const { return detail ? *detail : std::string_view(); }
 };
 
 /// What a node told of another's key.

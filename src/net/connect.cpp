@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include <fcntl.h>
@@ -64,6 +65,11 @@ void connector::fail(error_code ec, std::string const& doing)
 void connector::fail_secure(error_code ec, std::string const& doing)
 {
     std::string const trouble = stream_ ? stream_->certificate_trouble() : std::string();
+    bool const no_tls = ec.category() == asio::error::get_ssl_category() &&
+                        ERR_GET_REASON(static_cast<unsigned long>(ec.value())) == SSL_R_WRONG_VERSION_NUMBER;
+    if (no_tls)
+        return fail({node_result::unreachable, server_error::none,
+                     doing + ec.message() + std::string(tls_port_question)});
     if (trouble.empty())
         return fail(ec, doing);
     std::string text = doing + ec.message() + ": " + trouble;
@@ -197,13 +203,22 @@ asio::awaitable<bool> connector::secure()
     co_return !ec;
 }
 
-/// Fails if so.
-bool connector::unreadable(error_code ec, redis::parse_status status, std::string_view what)
+/// Fails if so. A TLS server answers what is not TLS with an alert, or hangs up before it has said anything.
+bool connector::unreadable(error_code ec, redis::parse_status status, std::string_view what,
+                           std::string_view input)
 {
-    if (ec)
+    constexpr std::string_view tls_alert("\x15\x03");
+    bool const plain = !peer_->tls && peer_->where.transport != redis::endpoint::kind::unix_socket;
+    bool const hung_up = ec == asio::error::eof || ec == asio::error::connection_reset;
+    if (plain && hung_up && !heard_)
+        fail({node_result::unreachable, server_error::none,
+              "handshake: " + ec.message() + std::string(tls_port_question)});
+    else if (ec)
         fail_secure(ec, "handshake: ");
     else if (status == redis::parse_status::malformed)
-        fail({node_result::unreachable, server_error::none, "not a Redis server: " + std::string(what)});
+        fail({node_result::unreachable, server_error::none,
+              std::string(no_redis_server) + std::string(what) +
+                  std::string(plain && input.starts_with(tls_alert) ? tls_port_question : "")});
     else
         return false;
     return true;
@@ -230,10 +245,11 @@ asio::awaitable<bool> connector::introduce()
         if (!ec && parsed.status == redis::parse_status::need_more) {
             std::size_t const bytes = co_await attempt->read(asio::buffer(chunk), ec);
             received = clock_();
+            heard_ = heard_ || bytes != 0;
             input.append(chunk, bytes);
             parsed = {};
         }
-        if (!listener_ || unreadable(ec, parsed.status, parser.what()))
+        if (!listener_ || unreadable(ec, parsed.status, parser.what(), input))
             co_return false;
         if (parsed.status != redis::parse_status::complete)
             continue;

@@ -64,6 +64,11 @@ protected:
     ~connect_listener() = default;
 };
 
+/// Said of a failure that looks like TLS on one side only.
+inline constexpr std::string_view tls_port_question = " (is this a TLS port?)";
+/// Begins what is said where something answers that speaks another protocol.
+inline constexpr std::string_view no_redis_server = "not a Redis server: ";
+
 /// Makes one connection: resolve, connect to one address after the other, TLS, handshake; all within the connect
 /// timeout. Tells its listener once, unless abandoned before.
 class connector : public std::enable_shared_from_this<connector> {
@@ -85,7 +90,8 @@ private:
     boost::asio::awaitable<bool> introduce();
     void configure(socket&) const;
     void limit(std::chrono::steady_clock::duration, bool whole);
-    [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what);
+    [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,
+                                  std::string_view input);
     void fail(failure);
     void fail(error_code, std::string const& doing);
     void fail_secure(error_code, std::string const& doing);
@@ -102,6 +108,7 @@ private:
     introduction told_;
     std::string_view missing_ = "no connection"; ///< if time runs out now
     unsigned phase_ = 0;
+    bool heard_ = false; ///< a byte from the server
 };
 
 } // namespace redlock::net

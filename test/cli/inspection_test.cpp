@@ -1,3 +1,4 @@
+#include "curt_server.hpp"
 #include "servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -111,7 +112,25 @@ BOOST_FIXTURE_TEST_CASE(finds_nothing_grave_with_good_servers, servers)
     BOOST_TEST(report.told.at("nodes").size() == 3U);
     BOOST_TEST(keys() == 0U);
     finished const text({"doctor"}, env());
-    BOOST_TEST(contains(text.out, "info: " + group[0].url()));
+    BOOST_TEST(contains(text.out, "info: all nodes: may forget locks in a crash"));
+    BOOST_TEST(contains(text.out, "is taken for new (REDLOCK_ASSUME_FRESH), and votes at once [young]"));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_found_at_several_nodes_is_said_once, servers)
+{
+    probes[0].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    probes[2].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    finished const text({"doctor"}, env());
+    auto const times = [&](std::string const& words) {
+        std::size_t count = 0;
+        for (auto at = text.out.find(words); at != std::string::npos; at = text.out.find(words, at + 1))
+            ++count;
+        return count;
+    };
+    BOOST_TEST(times("[min-replicas]") == 1U);
+    BOOST_TEST(times("    -> min-replicas-to-write 0\n") == 1U);
+    BOOST_TEST(contains(text.out, "warning: " + group[0].url() + ", " + group[2].url() + ": takes no locks"));
+    BOOST_TEST(times("[not-durable]") == 1U);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_young_server_is_a_warning, servers)
@@ -119,6 +138,59 @@ BOOST_FIXTURE_TEST_CASE(a_young_server_is_a_warning, servers)
     examined const report(nodes, {}, false);
     BOOST_TEST(report.status == 1);
     BOOST_TEST(report.found("young", group[2].url()) == "warning");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_redis_server_is_an_error)
+{
+    for (std::string const greeting : {"HTTP/1.1 400 Bad Request\r\n\r\n", "+HI\r\n", ":1\r\n"}) {
+        curt_server const server({greeting});
+        examined const report("redis" + server.place());
+        BOOST_TEST_CONTEXT(report.told) BOOST_TEST(report.found("no-redis") == "error");
+    }
+}
+
+/// It greets as Redis does, and then has the same answer to everything.
+BOOST_AUTO_TEST_CASE(answers_of_the_wrong_kind_are_an_error)
+{
+    std::string const no = "-NOPERM no\r\n";
+    std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
+    for (std::string const answer : {":1\r\n", "+OK\r\n", "*0\r\n", "_\r\n", "HTTP/1.1\r\n"}) {
+        std::string all;
+        for (int i = 0; i != 12; ++i)
+            all += answer;
+        curt_server const server({greeting, no, all});
+        examined const report("redis" + server.place());
+        BOOST_TEST_CONTEXT(report.told) BOOST_TEST(report.found("no-redis") == "error");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tls_on_one_side_only_is_told)
+{
+    certificates const files;
+    redis_server server({.tls = files.server});
+    examined const plain("redis://127.0.0.1:" + std::to_string(server.tls_port()));
+    BOOST_TEST_CONTEXT(plain.told) BOOST_TEST(plain.found("tls") == "error");
+    examined const secure("rediss://127.0.0.1:" + std::to_string(server.port()), {"--insecure"});
+    BOOST_TEST_CONTEXT(secure.told) BOOST_TEST(secure.found("tls") == "error");
+    curt_server const alert({std::string("\x15\x03\x01\x00\x02\x02\x46", 7)});
+    BOOST_TEST(examined("redis" + alert.place()).found("tls") == "error");
+    curt_server const error({"-ERR unknown command\r\n"});
+    BOOST_TEST(examined("rediss" + error.place(), {"--insecure"}).found("tls") == "error");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_fence_that_nobody_can_have_counted_is_told, servers)
+{
+    auto const fence_of = [&](std::string const& name) { return examined(nodes, {name}).found("fence"); };
+    BOOST_TEST(fence_of("seat") == "");
+    BOOST_TEST(finished({"run", "--fenced", "seat", "true"}, env()).status == 0);
+    BOOST_TEST(fence_of("seat") == "");
+    set("seat:redlock-fence", std::to_string((1LL << 43) - 2));
+    BOOST_TEST(fence_of("seat") == "warning");
+    set("seat:redlock-fence", std::to_string(1LL << 43));
+    BOOST_TEST(fence_of("seat") == "error");
+    set("seat:redlock-fence", "many");
+    BOOST_TEST(fence_of("seat") == "error");
+    BOOST_TEST(fence_of("other") == "");
 }
 
 BOOST_AUTO_TEST_CASE(what_keeps_a_server_from_voting_is_an_error)
@@ -157,6 +229,7 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_told_one_by_one)
         {.acl = {"user default off",
                  "user few on >pw ~seat* resetchannels -@all +set +get +del +pexpire +eval +evalsha",
                  "user fewer on >pw ~seat* resetchannels -@all +set +get +eval",
+                 "user none on >pw ~seat* resetchannels -@all +get",
                  "user enough on >pw ~seat* ~redlock-marker resetchannels -@all +set +get +del +pexpire "
                  "+eval +evalsha +info +config|get +time +client|tracking +pttl +mget"}});
     std::string const place = "@127.0.0.1:" + std::to_string(server.port());
@@ -170,6 +243,12 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_told_one_by_one)
     BOOST_TEST(examined("redis://enough:pw" + place, {"seat"}).found("rights") == "");
     BOOST_TEST(examined("redis://enough:pw" + place, {"other"}).found("rights") == "error");
     BOOST_TEST(examined("redis://enough:no" + place).found("refused") == "error");
+    examined const unnamed("redis://enough:pw" + place); // of its keys none is tried
+    BOOST_TEST(unnamed.status == 1);
+    BOOST_TEST(unnamed.found("unchecked") == "warning");
+    BOOST_TEST(unnamed.found("rights") == "");
+    BOOST_TEST(examined("redis://fewer:pw" + place).found("unchecked") == "warning");
+    BOOST_TEST(examined("redis://none:pw" + place).found("rights") == "error"); // of commands
 }
 
 BOOST_AUTO_TEST_CASE(what_may_go_wrong_is_a_warning)

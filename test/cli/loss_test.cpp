@@ -110,6 +110,23 @@ BOOST_AUTO_TEST_CASE(a_stopped_command_is_stopped_too)
     BOOST_TEST(!is_running(run.read("pid")));
 }
 
+BOOST_AUTO_TEST_CASE(who_was_stopped_beyond_the_lease_does_not_go_on)
+{
+    tool run(run_shell(short_lease, "trap '' TERM; " + wait_for_go), env());
+    started(run);
+    std::string const pid = run.read("pid");
+    auto const command = static_cast<pid_t>(std::stol(pid));
+    run.send(SIGSTOP); // nobody can refuse it
+    ::kill(command, SIGSTOP);
+    wait_until([&] { return is_stopped(pid); });
+    wait_until([&] { return keys() == 0; });
+    ::kill(command, SIGCONT);
+    run.send(SIGCONT);
+    BOOST_TEST(run.wait() == 124);
+    BOOST_TEST(contains(run.err(), "'seat' is lost"));
+    BOOST_TEST(!is_running(pid));
+}
+
 BOOST_AUTO_TEST_CASE(another_signal_may_stop_it)
 {
     tool run(run_shell(with(short_lease, {"-s", "USR2"}), "trap 'echo bye; exit 0' USR2; " + wait_for_go),

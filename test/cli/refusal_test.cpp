@@ -1,14 +1,10 @@
+#include "curt_server.hpp"
 #include "servers.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <fstream>
-#include <thread>
+#include <nlohmann/json.hpp>
 
 using namespace redlock::test;
 
@@ -27,46 +23,6 @@ void refused(std::vector<std::string> const& arguments, int status, std::string 
         BOOST_TEST(run.out == (to_evaluate ? "false\n" : ""));
     }
 }
-
-/// Hangs up on whoever has greeted it.
-class cutting_server {
-public:
-    cutting_server()
-    {
-        socklen_t size = sizeof address_;
-        auto* const address = reinterpret_cast<sockaddr*>(&address_);
-        BOOST_TEST_REQUIRE(::bind(socket_, address, size) == 0);
-        BOOST_TEST_REQUIRE(::listen(socket_, 8) == 0);
-        BOOST_TEST_REQUIRE(::getsockname(socket_, address, &size) == 0);
-        thread_ = std::thread([this] { serve(); });
-    }
-    ~cutting_server()
-    {
-        ::shutdown(socket_, SHUT_RDWR);
-        thread_.join();
-        ::close(socket_);
-    }
-    cutting_server(cutting_server const&) = delete;
-    cutting_server& operator=(cutting_server const&) = delete;
-
-    [[nodiscard]] std::string url() const
-    {
-        return "rediss://127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
-    }
-
-private:
-    void serve() const
-    {
-        char greeting[4096];
-        for (int peer = 0; (peer = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0; ::close(peer))
-            static_cast<void>(::recv(peer, greeting, sizeof greeting, 0));
-    }
-
-    int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address_{
-        .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-    std::thread thread_;
-};
 
 environment nodes(std::string const& urls)
 {
@@ -102,6 +58,8 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
             "not a fencing token: 'x'");
     refused({"status", "--user", "me", "seat"}, 64, "REDISCLI_AUTH");
     refused({"status", "seat"}, 64, "no nodes", {{"X", ""}});
+    refused({"-t", "10s", "run", "seat", "true"}, 64, "those of a verb stand behind it");
+    refused({"--json"}, 64, "subcommand");
 }
 
 BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
@@ -166,8 +124,8 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_fit_is_a_configuration_error)
 
 BOOST_AUTO_TEST_CASE(a_connection_that_is_cut_is_no_bad_certificate)
 {
-    cutting_server const server;
-    refused({"run", "-n", "seat", "true"}, 69, "TLS: ", nodes(server.url()));
+    curt_server const server({});
+    refused({"run", "-n", "seat", "true"}, 69, "TLS: ", nodes("rediss" + server.place()));
 }
 
 BOOST_AUTO_TEST_CASE(no_password_is_ever_shown)
@@ -212,6 +170,23 @@ BOOST_AUTO_TEST_CASE(nodes_come_from_a_file_or_from_flags_before_the_environment
     environment const elsewhere{{"REDLOCK_NODES", "redis://127.0.0.1:1"}, {"REDLOCK_ASSUME_FRESH", "1"}};
     BOOST_TEST(finished({"run", "--nodes-file", place.file("nodes"), "seat", "true"}, elsewhere).status == 0);
     BOOST_TEST(finished({"run", "-u", server.url(), "seat", "true"}, elsewhere).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_all_verbs_have_may_stand_before_the_verb)
+{
+    redis_server first;
+    redis_server second;
+    environment const none{{"X", ""}};
+    finished const run(
+        {"--prefix", "my:", "--assume-fresh", "-u", first.url(), "run", "seat", "printf", "-u"}, none);
+    BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
+    BOOST_TEST(run.out == "-u");
+    finished const both({"--json", "-u", first.url(), "status", "-u", second.url(), "seat"}, none);
+    BOOST_TEST(both.status == 1);
+    BOOST_TEST(nlohmann::json::parse(both.out).at("nodes").size() == 2U);
+    refused({"-u", first.url(), "run", "--no-wait", "seat", "true"}, 64, "'--no-wait'", none);
+    finished const eval({"-u", first.url(), "acquire", "--no-wait", "seat"}, none);
+    BOOST_TEST(eval.out == "false\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

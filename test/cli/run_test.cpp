@@ -3,6 +3,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <climits>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -251,6 +252,49 @@ BOOST_AUTO_TEST_CASE(at_a_terminal_nobody_is_suspended_with_the_lock)
     run.type('\x1a'); // Ctrl-Z
     run.write("go", "");
     BOOST_TEST(run.wait() == 5);
+}
+
+BOOST_DATA_TEST_CASE(who_guards_a_command_is_not_suspended, boost::unit_test::data::make({SIGTSTP, SIGTTOU}),
+                     signal)
+{
+    tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go + "exit 5"), env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    run.send(signal);
+    auto const before = probes[0].command_calls("pexpire");
+    wait_until([&] { return probes[0].command_calls("pexpire") > before + 1; });
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 5);
+}
+
+BOOST_DATA_TEST_CASE(what_suspends_the_command_is_as_it_was, boost::unit_test::data::make({SIGTSTP, SIGTTOU}),
+                     signal)
+{
+    tool run(run_shell({}, wait_for_go), env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    std::string const pid = run.read("pid");
+    ::kill(static_cast<pid_t>(std::stol(pid)), signal);
+    wait_until([&] { return is_stopped(pid); });
+    ::kill(static_cast<pid_t>(std::stol(pid)), SIGCONT);
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 0);
+    tool ignoring(run_shell({}, "kill -" + std::to_string(signal) + " $$; echo alive"), env(),
+                  {.ignored = signal});
+    BOOST_TEST(ignoring.wait() == 0);
+    BOOST_TEST(ignoring.out() == "alive\n");
+}
+
+BOOST_AUTO_TEST_CASE(an_event_is_one_object_however_long_the_name)
+{
+    std::string name(512, '\x01'); // six characters each, where it is JSON
+    tool run({"run", "--json", "-v", name, "true"}, env());
+    BOOST_TEST(run.wait() == 0);
+    std::istringstream lines(run.err());
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+        BOOST_TEST(line.size() < static_cast<std::size_t>(PIPE_BUF));
+        BOOST_TEST(nlohmann::json::parse(line).at("cut") == true);
+    }
+    BOOST_TEST(count == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(events_are_json_on_request)

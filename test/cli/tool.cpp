@@ -116,11 +116,27 @@ finished::finished(std::vector<std::string> const& arguments, environment const&
     err = run.err();
 }
 
+namespace {
+
+/// Of proc(5): 'R', 'S', 'T' and so on; ' ' where there is no such process.
+char state_of(std::string const& pid)
+{
+    std::string const all = slurp("/proc/" + std::to_string(std::stol(pid)) + "/stat");
+    auto const after_name = all.rfind(')');
+    return after_name == std::string::npos ? ' ' : all.at(after_name + 2);
+}
+
+} // namespace
+
 bool is_running(std::string const& pid)
 {
-    std::string const state = slurp("/proc/" + std::to_string(std::stol(pid)) + "/stat");
-    auto const after_name = state.rfind(')');
-    return after_name != std::string::npos && state.substr(after_name, 3) != ") Z";
+    char const state = state_of(pid);
+    return state != ' ' && state != 'Z';
+}
+
+bool is_stopped(std::string const& pid)
+{
+    return state_of(pid) == 'T';
 }
 
 } // namespace redlock::test

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "support/certificates.hpp"
+#include "support/text.hpp"
 
 #include <sys/types.h>
 
@@ -81,10 +82,7 @@ void wait_until(Condition holds, std::source_location where = std::source_locati
 }
 
 [[nodiscard]] bool is_running(std::string const& pid);
-
-inline bool contains(std::string const& text, std::string const& part)
-{
-    return text.find(part) != std::string::npos;
-}
+/// By a signal, until the next SIGCONT.
+[[nodiscard]] bool is_stopped(std::string const& pid);
 
 } // namespace redlock::test

@@ -66,6 +66,9 @@ BOOST_DATA_TEST_CASE(completion_and_manual_know_every_option, boost::unit_test::
 BOOST_AUTO_TEST_CASE(completion_knows_the_verbs_and_some_values)
 {
     BOOST_TEST(offered("redlock a") == "acquire\n");
+    BOOST_TEST(offered("redlock --json -u redis://a st") == "status\n");
+    BOOST_TEST(offered("redlock --assu") == "--assume-fresh\n");
+    BOOST_TEST(offered("redlock -u redis://a run --kil") == "--kill-after\n");
     BOOST_TEST(offered("redlock run --on-lost w") == "warn\n");
     BOOST_TEST(contains(offered("redlock run seat -- bas"), "bash"));
 }

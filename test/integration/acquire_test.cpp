@@ -151,6 +151,7 @@ BOOST_AUTO_TEST_CASE(acquire_for_gives_up_with_attempts_and_results_in_its_messa
             nodes.ask(i).command({"SET", "lock", "stranger"});
         lease warm = co_await nodes.lock("warm").acquire(asio::use_awaitable);
         mutex lock = nodes.lock("lock", asks_once());
+        BOOST_TEST(summary(lock.last_attempt()) == "no node was asked");
         std::string said;
         error_code code;
         try {

@@ -4,6 +4,7 @@
 #include "support/fault_proxy.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
+#include "support/text.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -252,11 +253,6 @@ asio::awaitable<error_code> error_of(Awaitable operation)
         co_return e.code();
     }
     co_return error_code{};
-}
-
-inline bool contains(std::string const& text, std::string const& part)
-{
-    return text.find(part) != std::string::npos;
 }
 
 } // namespace redlock::test

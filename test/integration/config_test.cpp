@@ -1,4 +1,5 @@
 #include "refusal.hpp"
+#include <redlock/fenced_mutex.hpp>
 #include <redlock/lock_options.hpp>
 #include <redlock/mutex.hpp>
 
@@ -16,6 +17,7 @@ namespace asio = boost::asio;
 using namespace redlock::test;
 using namespace std::chrono_literals;
 using redlock::config;
+using redlock::fenced_mutex;
 using redlock::lock_options;
 
 std::string const node = "redis://127.0.0.1:6379";
@@ -29,12 +31,13 @@ std::string of_change(std::function<void(config&)> const& change)
     return of_client(settings);
 }
 
+template <class Lock = redlock::mutex>
 std::string of_lock(std::string const& name, lock_options const& options, config settings = {})
 {
     asio::io_context context;
     settings.nodes = {node};
     redlock::client locks(context.get_executor(), settings);
-    return refusal([&] { redlock::mutex(locks, name, options); });
+    return refusal([&] { Lock(locks, name, options); });
 }
 
 std::string of_options(std::function<void(lock_options&)> const& change)
@@ -219,10 +222,18 @@ BOOST_AUTO_TEST_CASE(needs_slack_and_limits_that_make_sense)
           {"retry.outage_patience", "up to a year"});
     names(of_options([](auto& o) { o.retry.outage_patience = 24h * 365 + 1ms; }), {"retry.outage_patience"});
     BOOST_TEST(of_options([](auto& o) { o.retry.outage_patience = 24h * 365; }) == "");
-    names(of_options([](auto& o) { o.fence_ttl = std::chrono::milliseconds::max(); }),
-          {"fence_ttl", "a year"});
-    names(of_options([](auto& o) { o.fence_ttl = 24h * 366 + 1ms; }), {"fence_ttl", "a year"});
-    BOOST_TEST(of_options([](auto& o) { o.fence_ttl = 24h * 365; }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_fence_s_time_matters_only_to_fenced_locks)
+{
+    for (std::chrono::milliseconds const time :
+         {std::chrono::milliseconds::max(), std::chrono::milliseconds(24h * 366 + 1ms), 109'999ms}) {
+        names(of_lock<fenced_mutex>("resource", {.fence_ttl = time}),
+              {"fence_ttl", "(110000 ms) and a year"});
+        BOOST_TEST(of_lock("resource", {.fence_ttl = time}) == "");
+    }
+    for (std::chrono::milliseconds const time : {std::chrono::milliseconds(24h * 365), 110'000ms})
+        BOOST_TEST(of_lock<fenced_mutex>("resource", {.fence_ttl = time}) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

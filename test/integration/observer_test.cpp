@@ -16,6 +16,8 @@ public:
     void on_vote(vote_event const& e) noexcept override
     {
         votes.push_back({std::string(e.node), e.extension, e.result, e.round_trip > 0ns});
+        if (!e.detail.empty())
+            errors.emplace_back(e.error, e.detail);
     }
     void on_attempt(attempt_event const& e) noexcept override { validities.push_back(e.validity); }
     void on_acquire(acquire_event const& e) noexcept override
@@ -26,6 +28,11 @@ public:
     void on_linger(linger_event const& e) noexcept override
     {
         lingering.emplace_back(std::string(e.node), e.remaining);
+    }
+
+    void on_release(release_event const& e) noexcept override
+    {
+        releases.push_back({std::string(e.resource), e.result, e.answered});
     }
 
     struct vote {
@@ -46,6 +53,8 @@ public:
     std::vector<vote> votes;
     std::vector<std::chrono::nanoseconds> validities;
     std::vector<end> ends;
+    std::vector<end> releases; ///< with the nodes that answered instead of attempts
+    std::vector<std::pair<server_error, std::string>> errors;
     std::vector<lease_event> leases; ///< their resource must not be looked at
     std::vector<std::pair<std::string, std::chrono::nanoseconds>> lingering;
 };
@@ -103,6 +112,51 @@ BOOST_AUTO_TEST_CASE(hear_of_nodes_that_do_not_answer)
         co_await until([&] { return seen->votes.size() == 3; });
         BOOST_TEST(seen->saw({url(0), true, node_result::unreachable, false}));
         co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(hear_what_a_server_says_instead)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        ask(1).command({"CONFIG", "SET", "maxmemory", "1"});
+        lease held = co_await lock.acquire();
+        co_await until([&] { return seen->votes.size() == 3; });
+        BOOST_TEST(seen->saw({url(1), false, node_result::refused, true}));
+        BOOST_TEST_REQUIRE(seen->errors.size() == 1U);
+        BOOST_TEST((seen->errors.front().first == server_error::oom));
+        BOOST_TEST(seen->errors.front().second.starts_with("OOM "));
+
+        seen->votes.clear();
+        ask(2).command({"DEL", "lock"});
+        ask(2).command({"LPUSH", "lock", "x"});
+        BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::no_quorum);
+        co_await until([&] { return seen->votes.size() == 3; });
+        BOOST_TEST(seen->saw({url(2), true, node_result::refused, true}));
+        BOOST_TEST_REQUIRE(seen->errors.size() == 2U);
+        BOOST_TEST((seen->errors.back().first == server_error::wrongtype));
+        BOOST_TEST(contains(seen->errors.back().second, "WRONGTYPE"));
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(hear_how_every_release_ends)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        lease held = co_await lock.acquire();
+        co_await held.release();
+        BOOST_TEST_REQUIRE(seen->releases.size() == 1U);
+        BOOST_TEST((seen->releases.back() == witness::end{"lock", {}, 2}));
+        static_cast<void>(co_await lock.acquire()); // nobody waits for this one's
+        co_await until([&] { return seen->releases.size() == 2; });
+        BOOST_TEST((seen->releases.back() == witness::end{"lock", {}, 2}));
+        held = co_await lock.acquire();
+        kill(0);
+        kill(2);
+        BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::no_quorum);
+        BOOST_TEST_REQUIRE(seen->releases.size() == 3U);
+        BOOST_TEST((seen->releases.back() == witness::end{"lock", errc::no_quorum, 1}));
     });
 }
 

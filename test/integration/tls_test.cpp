@@ -197,6 +197,7 @@ BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, server_with_tls)
     auto const plain_on_tls = try_once(unhurried({"redis://127.0.0.1:" + std::to_string(server.tls_port())}));
     BOOST_TEST(plain_on_tls.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST((plain_on_tls.table.at(0).result == node_result::unreachable));
+    BOOST_TEST(says(plain_on_tls.detail(), "is this a TLS port?"), plain_on_tls.detail());
     auto settings = unhurried({"rediss://127.0.0.1:" + std::to_string(server.port())});
     settings.tls.insecure = true;
     settings.reconnect.connect_timeout =
@@ -204,6 +205,7 @@ BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, server_with_tls)
     auto const tls_on_plain = try_once(settings);
     BOOST_TEST(tls_on_plain.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST((tls_on_plain.table.at(0).result != node_result::granted));
+    BOOST_TEST(says(tls_on_plain.detail(), "is this a TLS port?"), tls_on_plain.detail());
 }
 
 BOOST_AUTO_TEST_CASE(a_port_that_never_answers_is_told_by_what_it_was_asked)

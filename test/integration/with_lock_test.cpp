@@ -32,6 +32,11 @@ asio::awaitable<void> unwind_slowly()
         co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
 }
 
+using coroutine = asio::awaitable<int>(lease&);
+static_assert(lease_body<coroutine*> && acquirable<mutex> && acquirable<fenced_mutex>);
+static_assert(!lease_body<asio::awaitable<int>> && !lease_body<int (*)(lease&)> &&
+              !lease_body<asio::awaitable<int> (*)(lease)> && !acquirable<mutex*> && !acquirable<lease>);
+
 struct fixture {
     cluster nodes{3};
     /// Lost about a second after the nodes fall silent; the keys stay for the checks.
@@ -129,8 +134,9 @@ BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
         std::string told;
         try {
             co_await with_lock(nodes.lock("lock", options), body);
-        } catch (boost::system::system_error const& e) {
+        } catch (lease_lost_error const& e) {
             BOOST_TEST(e.code() == errc::lease_lost);
+            BOOST_TEST((e.cause() == loss_cause::max_hold));
             told = e.what();
         }
         BOOST_TEST((told.find("max_hold") != std::string::npos), told);
