@@ -7,14 +7,15 @@
 namespace redlock::core {
 
 /// Whom clients that wait for one lock let go first: those who have waited longer (docs/protocol.md, rule W5). Nobody tells
-/// how many wait; each client counts the owners that it meets between two leases of its own, and expects as many the next
-/// time. A wrong guess costs a pause, never a lease.
+/// who waits; but all see the same owners come and go, so the number of them that a client has met since its own last lease
+/// is its place among the others. A wrong guess costs a pause, never a lease.
 class precedence {
 public:
-    static constexpr unsigned most_others = 64;
+    /// Who has met as many others lets nobody go first.
+    static constexpr unsigned places = 16;
 
     /// Somebody else was found to have the lock who was not found before.
-    void another_had_it() { since_ = std::min(since_ + 1, most_others); }
+    void another_had_it() { since_ = std::min(since_ + 1, places); }
 
     /// A lease of our own has begun: who has not come by then does not wait.
     void granted()
@@ -23,10 +24,11 @@ public:
         since_ = 0;
     }
 
-    /// How long to leave the lock alone when it is free: a step for each of the others whose turn is before ours.
-    [[nodiscard]] duration courtesy(duration step, duration most) const
+    /// How long to leave the lock alone when it becomes free. Not at all if as many have had it as the last time; otherwise
+    /// it depends on our place alone, so that of two clients with different expectations the one who has met fewer waits.
+    [[nodiscard]] duration courtesy(duration most) const
     {
-        return since_ >= expected_ ? duration::zero() : std::min(step * (expected_ - since_), most);
+        return since_ >= expected_ ? duration::zero() : most * (places - since_) / places;
     }
 
 private:

@@ -56,7 +56,8 @@ private:
     static constexpr unsigned bits = 6;
     static constexpr unsigned slots_per_level = 1U << bits;
     static constexpr unsigned levels = 7;
-    static constexpr tick horizon = (tick{1} << (bits * levels)) - 1; ///< 139 years of milliseconds
+    static constexpr tick horizon =
+        (tick{1} << (bits * levels)) - 1; ///< 8 years of sixteenths of a millisecond
 
     void insert(timer&);
     void cascade(unsigned slot);

@@ -171,7 +171,10 @@ void contender::plan()
         look_around();
     if (looks_around_ && core::remaining(at, look_around_at_) > core::duration::zero())
         at = look_around_at_;
-    engine_.loop().schedule(*this, at);
+    if (yielding_) // who takes that turn is heard of: its end need not be exact
+        engine_.loop().schedule(*this, at);
+    else
+        engine_.loop().schedule_finely(*this, at);
 }
 
 /// On the others, too, so that what happens there is heard, and shown.
@@ -235,7 +238,7 @@ void contender::key_changed(unsigned node)
     listening_.erase(node);
     if (!knows_)
         return;
-    bool const was_free = contention_.may_be_free();
+    bool const ends_a_row = node == contention_.meeting_point() && contention_.taken(node);
     contention_.changed(node);
     if (phase_ != phase::waiting || cause_ != errc::contended)
         return;
@@ -244,7 +247,7 @@ void contender::key_changed(unsigned node)
         look(node, true);
         return turn_taken();
     }
-    if (!was_free && contention_.may_be_free())
+    if (ends_a_row)
         let_others_first();
     plan();
 }

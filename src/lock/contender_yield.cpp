@@ -27,12 +27,11 @@ void contender::turn_taken()
     whom_->asks_once() ? connect_or_vote() : plan();
 }
 
-/// Who has waited less than others leaves them some round trips.
+/// The key is gone where all meet: who has waited less than others leaves them a moment.
 void contender::let_others_first()
 {
-    core::instant const then =
-        engine_.loop().now() + wanted_->courtesy(engine_.round_trip(), engine_.turn() / 2);
-    if (core::remaining(not_before_, then) > core::duration::zero())
+    core::instant const then = engine_.loop().now() + wanted_->courtesy(engine_.turn() / 2);
+    if (core::remaining(not_before_, then) < core::duration::zero())
         not_before_ = then;
 }
 

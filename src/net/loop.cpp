@@ -11,7 +11,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr core::duration tick_length = std::chrono::milliseconds{1};
+constexpr core::duration tick_length = std::chrono::nanoseconds{62'500};
+constexpr std::int64_t ticks_in_ms = std::chrono::milliseconds{1} / tick_length;
 
 } // namespace
 
@@ -30,13 +31,25 @@ void loop::schedule(core::timer& t, core::instant at)
     schedule_after(t, core::remaining(at, now()));
 }
 
-/// Rounded to the next whole tick: a timeout is never early. Who must not be late asks for an earlier time.
+/// Rounded to the next whole millisecond, so that many expire together: a timeout is never early. Who must not be late asks
+/// for an earlier time.
 void loop::schedule_after(core::timer& t, core::duration delay)
+{
+    schedule(t, delay, ticks_in_ms);
+}
+
+void loop::schedule_finely(core::timer& t, core::instant at)
+{
+    schedule(t, core::remaining(at, now()), 1);
+}
+
+void loop::schedule(core::timer& t, core::duration delay, std::int64_t whole_ticks)
 {
     if (closed_)
         return;
     auto const due = since_start(now()) + std::max(delay, core::duration::zero());
-    wheel_.schedule(t, static_cast<tick>((due + tick_length - core::duration{1}) / tick_length));
+    auto const step = whole_ticks * tick_length;
+    wheel_.schedule(t, static_cast<tick>((due + step - core::duration{1}) / step * whole_ticks));
     request_turn();
 }
 

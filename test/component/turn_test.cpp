@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,41 @@ struct one_node : apart {
     }
 };
 
+struct several_waits : one_node {
+    mutex longer{locks, "resource",
+                 lock_options{.ttl = 20min, .node_timeout = 20s}}; ///< nothing is handed over to it
+    mutex control{locks, "control", long_lived};
+    outcome_ptr third = std::make_shared<outcome>();
+
+    void refuse(std::string const& owner)
+    {
+        node.expect("SET", reply(canned::nil))
+            .expect("PTTL", reply(":100000\r\n"))
+            .expect("GET", reply(bulk(owner)));
+    }
+    static std::string bulk(std::string const& text)
+    {
+        return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+    }
+    /// In one segment: the client reads of all of them in one turn.
+    void become_free(std::vector<std::string> const& keys)
+    {
+        std::string words;
+        for (auto const& key : keys)
+            words += ">2\r\n" + bulk("invalidate") + "*1\r\n" + bulk(key);
+        node.say(words);
+    }
+    std::vector<std::string> last_votes(std::size_t many) const
+    {
+        std::vector<std::string> keys;
+        for (auto const& words : node.heard())
+            if (words[0] == "SET")
+                keys.push_back(words[1]);
+        keys.erase(keys.begin(), keys.end() - static_cast<std::ptrdiff_t>(std::min(many, keys.size())));
+        return keys;
+    }
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(turns, one_node)
@@ -86,6 +122,36 @@ BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_who_took_the_turn)
     lock.try_acquire(keeps_outcome{second});
     run_both([&] { return second->done(); });
     BOOST_TEST(second->ec == errc::contended);
+    BOOST_TEST(node.surprises().empty());
+}
+
+/// It has met two others between two leases of its own, and one since: the next one's turn. A lock for which it lets nobody
+/// go first becomes free in the same moment.
+BOOST_FIXTURE_TEST_CASE(who_has_waited_less_than_the_others_lets_them_go_first, several_waits)
+{
+    refuse("stranger");
+    lock.acquire(keeps_outcome{first});
+    run_both([&] { return node.done(); });
+    refuse("another one");
+    become_free({"resource"});
+    run_both([&] { return node.done(); });
+    become_free({"resource"});
+    run_both([&] { return first->done(); });
+    BOOST_TEST(first->granted.valid());
+
+    node.expect("EVAL", reply(canned::one));
+    refuse("stranger");
+    longer.acquire(
+        keeps_outcome{second}); // in the queue already: it votes behind the release, without a turn before
+    first->granted = {};
+    run_both([&] { return node.done(); });
+    refuse("stranger");
+    control.acquire(keeps_outcome{third});
+    run_both([&] { return node.done(); });
+    become_free({"resource", "control"});
+    run_both([&] { return second->done() && third->done(); });
+    BOOST_TEST(last_votes(2) == (std::vector<std::string>{"control", "resource"}),
+               boost::test_tools::per_element());
     BOOST_TEST(node.surprises().empty());
 }
 
