@@ -21,6 +21,7 @@
 namespace redlock::lock {
 
 class acquisition;
+class compensation;
 class engine;
 class held_lease;
 class resource;
@@ -33,6 +34,7 @@ class resource;
 class contender final : private net::reply_sink, private core::timer, private net::task {
 public:
     explicit contender(engine& owner);
+    ~contender();
 
     /// in_turn: this client has had the lock for long; others get their chance first.
     /// after_rivals: it has just had the lock, nobody else of it waits, and others are known to.
@@ -68,6 +70,8 @@ private:
     ///@{
     void connect_or_vote();
     void vote();
+    [[nodiscard]] bool provide() noexcept;
+    void starve();
     void ask_in_turn(unsigned node);
     void ask_next_in_turn();
     void ask_all();
@@ -151,6 +155,8 @@ private:
     std::shared_ptr<lock_state> lock_;
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
+    void* block_ = nullptr;                  ///< for the lease, should it be won
+    compensation* undo_ = nullptr;           ///< for the votes, should it be lost
     core::node_set asked_;
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     resource* wanted_ = nullptr;

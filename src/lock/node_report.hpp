@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,17 @@ struct node_report {
     std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
     std::unique_ptr<std::string const> detail;
 };
+
+/// Words are a courtesy: without memory there are none.
+template <class Words>
+void describe(node_report& row, Words const& words)
+{
+    try {
+        row.detail = std::make_unique<std::string const>(words());
+    } catch (std::bad_alloc const&) {
+        row.detail.reset();
+    }
+}
 
 /// What a node told of another's key.
 struct sighting {
