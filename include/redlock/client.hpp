@@ -42,6 +42,11 @@ struct lock_access;
 /// that has been stopped it is not done at all, and the keys expire by themselves: `co_await shutdown()` before
 /// stopping.
 ///
+/// Memory: a constructor or an operation's initiating function that finds none throws `std::bad_alloc`, has begun
+/// nothing, and does not call the handler. What has begun completes, with `std::errc::not_enough_memory` where it cannot
+/// go on. Mutual exclusion holds, and the client works on when there is memory again (docs/promise.md, "When memory
+/// runs out", which also names what Asio does).
+///
 /// Handlers must not run the context themselves (`run_one`, `poll`): what they start is sent when they have returned.
 ///
 /// A name look-up cannot be interrupted: where getaddrinfo hangs, it keeps `io_context::run()` from returning for as
@@ -56,6 +61,7 @@ public:
     ///         URL, one server twice, a time outside its limits (see `config`), unreadable TLS files, an executor
     ///         that certainly does not serialise (a bare `thread_pool` executor; an `io_context` run by several
     ///         threads is not noticed).
+    /// \throws std::bad_alloc
     client(executor_type executor, config settings);
 
     /// Moves everything on; locks and leases stay with the nodes that they have.
@@ -73,7 +79,8 @@ public:
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)`: success, or `errc::no_quorum` when some key could not be released on a
-    /// majority of the nodes and lingers there for the rest of its TTL.
+    /// majority of the nodes and lingers there for the rest of its TTL. `std::errc::not_enough_memory`: called on
+    /// another thread, and nothing has been ended.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the shutting down goes on.
     template <class Token = boost::asio::deferred_t>

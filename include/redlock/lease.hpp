@@ -49,8 +49,11 @@ enum class lease_state : std::uint8_t {
 /// there. Operations may be started from any thread. Moving, assigning and destroying one object needs the usual
 /// outside synchronisation.
 ///
+/// Memory: without it an operation's initiating function throws `std::bad_alloc` and has begun nothing, or, called on
+/// another thread than the executor's, the operation completes with `std::errc::not_enough_memory`.
+///
 /// The destructor never throws and never waits: a lease not yet released stops renewing and is released in the
-/// background. A lease may outlive its client (it is then over), but not the client's execution context.
+/// background; without memory for that, at the latest when it would have been renewed. A lease may outlive its client (it is then over), but not the client's execution context.
 class REDLOCK_EXPORT lease {
 public:
     /// The client's executor.
@@ -134,6 +137,7 @@ public:
     /// Afterwards the lease is `released`; so `lost()` says. Any thread.
     /// \par Errors
     /// none
+    /// \throws std::bad_alloc and has done nothing
     void detach();
 
     /// Waits for the end of the lease. Any number may wait.

@@ -79,7 +79,8 @@ struct start_acquire {
 /// Completion runs on the token's associated executor, never inside the initiating call.
 /// \par Errors
 /// `errc::contended`, `errc::no_quorum`, `errc::too_slow` (one attempt was asked for, or the retry policy is
-/// exhausted), `errc::timed_out`, `errc::shut_down`.
+/// exhausted), `errc::timed_out`, `errc::shut_down`. Without memory the initiating function throws `std::bad_alloc`, or
+/// the operation completes with `std::errc::not_enough_memory`; where the token throws, with `std::bad_alloc`.
 /// \par Cancellation
 /// terminal, partial, total. Afterwards the caller owns nothing: every vote sent is being released. On a node that
 /// cannot be reached the key lingers for `ttl + slack` after the vote was executed, which may be up to
@@ -137,6 +138,7 @@ public:
 
     /// \throws lock_error `errc::misconfigured`: empty name or one over 512 bytes, `ttl` not positive or too small
     ///         for clock drift and a round trip, negative slack, a retry policy that cannot be followed.
+    /// \throws std::bad_alloc
     mutex(client& owner, std::string name, lock_options options = {});
 
     /// Waits until held. Retries as `lock_options::retry` says.

@@ -3,6 +3,7 @@
 #include "core/rule.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace redlock::core {
 
@@ -94,19 +95,20 @@ bool contention::lacks_votes() const
 std::optional<instant> contention::free_at() const
 {
     unsigned missing = majority(size());
-    std::vector<instant> ends;
+    std::array<instant, max_nodes> ends;
+    unsigned known = 0;
     for (row const& r : rows_) {
         if (!r.usable || !r.votes)
             continue;
         if (!r.taken)
             missing -= missing == 0 ? 0U : 1U;
         else if (r.until)
-            ends.push_back(*r.until);
+            ends[known++] = *r.until;
     }
-    if (missing == 0 || ends.size() < missing)
+    if (missing == 0 || known < missing)
         return std::nullopt;
     auto const last = ends.begin() + (missing - 1);
-    std::ranges::nth_element(ends, last, {}, &instant::boot);
+    std::ranges::nth_element(ends.begin(), last, ends.begin() + known, {}, &instant::boot);
     return *last;
 }
 

@@ -11,7 +11,10 @@
 #include <redlock/observer.hpp>
 
 #include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
 
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace redlock::lock {
@@ -46,8 +49,8 @@ void acquisition::begin()
         return wanted.enqueue(*this);
     }
     if (once_ && lock_->plan->options.barging) {
-        own_ = &engine_.new_contender();
-        return own_->start(wanted, *this, contender::opening::at_once);
+        own_ = engine_.new_contender();
+        return own_ ? own_->start(wanted, *this, contender::opening::at_once) : starve();
     }
     held_here_ = wanted.held_here();
     before_ = static_cast<std::uint32_t>(wanted.waiting());
@@ -140,6 +143,11 @@ void acquisition::withdraw()
     lock_->wanted->leave(*this);
 }
 
+void acquisition::starve()
+{
+    fail(make_error_code(boost::system::errc::not_enough_memory));
+}
+
 void acquisition::fail(boost::system::error_code ec)
 {
     engine_.loop().cancel(*this);
@@ -170,10 +178,22 @@ void acquisition::run()
         return deliver(std::move(lease_));
     if (std::holds_alternative<completion_handler<lease_signature>>(handler_))
         return complete({}, {});
-    bool const tells = attempts_ != 0 || result_ == errc::timed_out || result_ == errc::no_quorum;
-    auto table = tells ? lock_->last_attempt() : std::vector<node_outcome>();
-    auto message = story(table);
-    complete({}, std::make_exception_ptr(lock_error(result_, std::move(message), std::move(table))));
+    complete({}, failure());
+}
+
+/// Where there is no memory for it, that is what it says.
+std::exception_ptr acquisition::failure() const noexcept
+{
+    try {
+        if (result_ == boost::system::errc::not_enough_memory)
+            throw std::bad_alloc();
+        bool const tells = attempts_ != 0 || result_ == errc::timed_out || result_ == errc::no_quorum;
+        auto table = tells ? lock_->last_attempt() : std::vector<node_outcome>();
+        auto message = story(table);
+        throw lock_error(result_, std::move(message), std::move(table));
+    } catch (...) {
+        return std::current_exception();
+    }
 }
 
 void acquisition::deliver(boost::intrusive_ptr<held_lease> lease)

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <variant>
@@ -66,6 +67,8 @@ public:
     void deliver(boost::intrusive_ptr<held_lease>);
     /// No longer in the queue, and without the lock.
     void fail(boost::system::error_code);
+    /// The same, because there is no memory for what it needs.
+    void starve();
     ///@}
 
     /// It has the lock from the one before it: told in a task.
@@ -84,6 +87,7 @@ private:
     void wait();
     void count_vain_attempt();
     void complete(boost::intrusive_ptr<held_lease>, std::exception_ptr);
+    [[nodiscard]] std::exception_ptr failure() const noexcept;
     [[nodiscard]] std::string story(std::vector<node_outcome> const&) const;
 
     engine& engine_;

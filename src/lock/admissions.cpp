@@ -92,14 +92,15 @@ core::marker_trust admissions::marker_trust(unsigned node, net::node const& told
 
 std::optional<net::failure> admissions::objection(unsigned node, net::node const& told, core::instant now)
 {
-    core::node_facts const facts = to_core(told.facts());
+    core::node_facts facts = to_core(told.facts());
     record& its = records_[node];
     its.known = core::meet(facts, its.known, told.heard(), terms_, now);
     (void)set_forward(its, told, now);
-    its.votes_as.clear();
-    if (auto refused = refusal(node, facts))
+    auto refused = refusal(node, facts);
+    its.votes_as.clear(); // from here on without memory: a name is never lost on the way
+    if (refused)
         return refused;
-    its.votes_as = facts.run_id;
+    its.votes_as = std::move(facts.run_id);
     return quarantine(its, now);
 }
 
@@ -136,8 +137,9 @@ bool admissions::set_forward(record& its, net::node const& told, core::instant n
         its.clock.observe(reading->theirs, reading->sent, reading->received, quarantine_length());
     if (forward <= allowed)
         return false;
+    auto changed = core::set_forward(its.known, forward, now); // before the steps are forgotten
     its.clock.settle();
-    its.known = core::set_forward(its.known, forward, now);
+    its.known = std::move(changed);
     return true;
 }
 

@@ -26,6 +26,13 @@ public:
         return block ? block : ::operator new(block_size_);
     }
 
+    /// Null: there is no memory.
+    void* try_take() noexcept
+    {
+        void* const block = pop();
+        return block ? block : ::operator new(block_size_, std::nothrow);
+    }
+
     void give(void* block) noexcept
     {
         if (busy_.test_and_set(std::memory_order_acquire)) {

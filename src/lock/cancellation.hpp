@@ -4,9 +4,11 @@
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/system/errc.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace redlock::lock {
@@ -25,6 +27,8 @@ public:
         auto const owner = owner_.lock();
         if (!owner || type == boost::asio::cancellation_type::none)
             return;
+        if (owner->loop().running_here()) // with memory or without
+            return operation_->cancel(generation_);
         owner->on_executor(
             [operation = operation_, generation = generation_](engine&) { operation->cancel(generation); });
     }
@@ -52,16 +56,25 @@ public:
         state_ = std::make_shared<state>();
         slot.assign([from = owner.weak_from_this(), to = state_](boost::asio::cancellation_type type) {
             auto const alive = from.lock();
-            if (alive && type != boost::asio::cancellation_type::none)
-                alive->on_executor([to](engine&) { to->cancel(); });
+            if (!alive || type == boost::asio::cancellation_type::none)
+                return;
+            if (alive->loop().running_here())
+                return to->cancel();
+            alive->on_executor([to](engine&) { to->cancel(); });
         });
     }
 
-    /// The operation has begun.
-    void arrived(engine& owner, Operation& operation)
+    /// The operation is about to begin.
+    /// \throws std::bad_alloc
+    void lead_to(engine& owner, Operation& operation)
     {
         if (slot_.is_connected())
             slot_.assign(cancel_request<Operation>(owner, operation));
+    }
+
+    /// It has begun.
+    void arrived(Operation& operation) noexcept
+    {
         if (!state_)
             return;
         state_->operation = &operation;
@@ -87,5 +100,30 @@ private:
     boost::asio::cancellation_slot slot_;
     std::shared_ptr<state> state_;
 };
+
+/// Begins an operation that waits: `work(engine&, waiter&)`, which throws nothing.
+template <class Work>
+struct wait_start {
+    void operator()(engine& self)
+    {
+        waiter& waiting = self.new_waiter();
+        try {
+            cancel.lead_to(self, waiting);
+        } catch (std::bad_alloc const&) {
+            self.retire(waiting);
+            throw;
+        }
+        waiting.start(std::move(handler));
+        work(self, waiting);
+        cancel.arrived(waiting);
+    }
+    void fail() { handler(make_error_code(boost::system::errc::not_enough_memory)); }
+
+    Work work;
+    cancel_path<waiter> cancel;
+    waiter::handler_type handler;
+};
+template <class Work>
+wait_start(Work, cancel_path<waiter>, waiter::handler_type) -> wait_start<Work>;
 
 } // namespace redlock::lock

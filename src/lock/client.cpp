@@ -23,12 +23,8 @@ client& client::operator=(client&& other) noexcept
 
 client::~client()
 {
-    if (!engine_)
-        return;
-    try {
+    if (engine_)
         engine_->abandon();
-    } catch (...) { // no memory to hop with: the keys expire by themselves
-    }
 }
 
 client::executor_type client::get_executor() const noexcept
@@ -49,10 +45,8 @@ client::executor_type const& client::start_shutdown::executor() const noexcept
 void client::start_shutdown::begin(lock::completion_handler<signature> handler)
 {
     lock::cancel_path<lock::waiter> cancel(*engine, handler.slot());
-    engine->on_executor(
-        [cancel = std::move(cancel), handler = std::move(handler)](lock::engine& self) mutable {
-            cancel.arrived(self, self.shut_down(std::move(handler)));
-        });
+    auto work = [](lock::engine& self, lock::waiter& waiting) { self.shut_down(waiting); };
+    engine->initiate(lock::wait_start{work, std::move(cancel), std::move(handler)});
 }
 
 } // namespace redlock

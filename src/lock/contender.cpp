@@ -12,7 +12,16 @@
 // For whom it asks, how that begins and ends.
 namespace redlock::lock {
 
-contender::contender(engine& owner) : engine_(owner), rows_(owner.size()) {}
+contender::contender(engine& owner) : engine_(owner), rows_(owner.size())
+{
+    contention_.start(owner.size(), 0); // for the memory
+}
+
+contender::~contender()
+{
+    if (block_)
+        engine_.lease_blocks().give(block_);
+}
 
 void contender::start(resource& wanted, acquisition& whom, opening how)
 {
@@ -119,9 +128,9 @@ void contender::run()
     engine_.measured(core::elapsed(attempt_.sent(), now));
     tell({});
     wanted_->publish(rows_);
-    rows_.resize(engine_.size());
     acquisition& lucky = *whom_;
-    auto held = new_held_lease(engine_, lock_, nonce_, attempt_, lucky.attempts(), lucky.waited(now));
+    auto held = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, attempt_, lucky.attempts(),
+                               lucky.waited(now));
     wanted_->taken(*this, *held);
     lease_ = held;
     finish();
@@ -172,15 +181,14 @@ bool contender::anybody_left(errc cause)
 void contender::take_back()
 {
     wanted_->publish(rows_);
-    rows_.resize(engine_.size());
     core::node_set perhaps = asked_;
     perhaps.erase(refused_);
     listening_.erase(perhaps); // our own change ends it, and is not told (NOLOOP)
     if (perhaps.size() == 0)
         return;
     // A vote may wait for a connection before it is executed.
-    engine_.compensate(lock_, nonce_,
-                       attempt_.sent() + engine_.settings().connect_timeout + lock_->plan->key_ttl, perhaps);
+    core::instant const expires = attempt_.sent() + engine_.settings().connect_timeout + lock_->plan->key_ttl;
+    engine_.compensate(*std::exchange(undo_, nullptr), {lock_, nonce_, expires}, perhaps);
     wanted_->taken_back(*this, perhaps);
 }
 
@@ -200,6 +208,10 @@ void contender::finish()
         engine_.stop_hearing();
     enter(phase::draining);
     whom_ = nullptr;
+    if (undo_)
+        engine_.retire(*std::exchange(undo_, nullptr));
+    if (block_)
+        engine_.lease_blocks().give(std::exchange(block_, nullptr));
     retire_if_drained();
 }
 

@@ -22,6 +22,7 @@
 namespace redlock::lock {
 
 class acquisition;
+class compensation;
 class engine;
 class held_lease;
 class resource;
@@ -36,6 +37,7 @@ public:
     boost::intrusive::list_member_hook<> place; ///< among those whose attempts have to wait
 
     explicit contender(engine& owner);
+    ~contender();
 
     /// in_turn: this client has had the lock for long; others get their chance first.
     /// after_rivals: it has just had the lock, nobody else of it waits, and others are known to.
@@ -73,6 +75,8 @@ private:
     ///@{
     void connect_or_vote();
     void vote();
+    [[nodiscard]] bool provide() noexcept;
+    void starve();
     void ask_in_turn(unsigned node);
     void ask_next_in_turn();
     void ask_all();
@@ -157,6 +161,8 @@ private:
     std::shared_ptr<lock_state> lock_;
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
+    void* block_ = nullptr;                  ///< for the lease, should it be won
+    compensation* undo_ = nullptr;           ///< for the votes, should it be lost
     core::node_set asked_;
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     resource* wanted_ = nullptr;

@@ -20,7 +20,7 @@ bool contender::may_be_asked(unsigned node)
     its.require();
     if (engine_.at(node).state() != node_state::ready) {
         row.result = node_result::unreachable;
-        row.detail = std::make_unique<std::string const>("still connecting");
+        describe(row, [] { return "still connecting"; });
         return false;
     }
     auto const left = core::remaining(its.quarantined_until(), engine_.loop().now());

@@ -7,7 +7,7 @@
 #include "lock/resource.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -26,6 +26,37 @@ void contender::connect_or_vote()
     engine_.loop().schedule_after(*this, engine_.settings().connect_timeout);
 }
 
+/// What the end of an attempt needs, whichever it is: so that what was sent does not fail for want of it.
+bool contender::provide() noexcept
+{
+    try {
+        engine_.make_room_for_draft();
+        if (!undo_)
+            undo_ = &engine_.new_compensation();
+        if (!block_)
+            block_ = engine_.lease_blocks().take();
+        return true;
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+}
+
+/// Without memory the one whom it asks for fails. The next one is asked for a little later.
+void contender::starve()
+{
+    acquisition& done = *whom_;
+    whom_ = wanted_->after(done);
+    wanted_->drop(done);
+    done.starve();
+    if (!whom_) {
+        wanted_->abandoned(*this);
+        return finish();
+    }
+    yielding_ = false;
+    lock_ = whom_->lock();
+    wait_for_nodes(errc::no_quorum);
+}
+
 void contender::vote()
 {
     using kind = core::attempt::kind;
@@ -34,6 +65,8 @@ void contender::vote()
     if (!engine_.limit().enter(*this))
         return;
     phase_ = phase::voting;
+    if (!provide())
+        return starve();
     yielding_ = false;
     ++number_;
     whom_->attempt_began();

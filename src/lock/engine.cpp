@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 namespace redlock::lock {
@@ -19,8 +20,9 @@ template <class T>
 T& reuse_or_make(std::vector<T*>& free, std::vector<std::unique_ptr<T>>& all, engine& owner)
 {
     if (free.empty()) {
+        if (free.capacity() == all.size()) // room for giving it back
+            free.reserve(2 * all.size() + 1);
         all.push_back(std::make_unique<T>(owner));
-        free.reserve(all.size());
         return *all.back();
     }
     T* const reused = free.back();
@@ -51,13 +53,19 @@ engine::engine(net::any_io_executor executor, client_settings settings)
                                                      settings_.peers[i], settings_.terms[i]));
         markers_.push_back(std::make_unique<marker>(*this, i));
     }
+    loop_.make_room_for(nodes_.size());
+    make_room_for_draft();
+    redis::prepare_commands();
 }
 
 engine::~engine() = default;
 
 void engine::remark(unsigned node, std::string_view script, redis::resp_node const& reply)
 {
-    table_.remark(node, script, reply.text);
+    try {
+        table_.remark(node, script, reply.text);
+    } catch (std::bad_alloc const&) { // words are a courtesy
+    }
 }
 
 void engine::tell_fenced_refusal(unsigned node, core::instant until)
@@ -104,9 +112,7 @@ acquisition& engine::new_acquisition()
     if (admissions_.outgrown())
         for (auto const& node : nodes_)
             node->judge_again();
-    acquisition& a = reuse_or_make(free_acquisitions_, acquisitions_, *this);
-    begin(a);
-    return a;
+    return reuse_or_make(free_acquisitions_, acquisitions_, *this);
 }
 
 void engine::retire(acquisition& a)
@@ -114,9 +120,13 @@ void engine::retire(acquisition& a)
     free_acquisitions_.push_back(&a);
 }
 
-contender& engine::new_contender()
+contender* engine::new_contender() noexcept
 {
-    return reuse_or_make(free_contenders_, contenders_, *this);
+    try {
+        return &reuse_or_make(free_contenders_, contenders_, *this);
+    } catch (std::bad_alloc const&) {
+        return nullptr;
+    }
 }
 
 void engine::retire(contender& c)
@@ -124,16 +134,19 @@ void engine::retire(contender& c)
     free_contenders_.push_back(&c);
 }
 
-waiter& engine::new_waiter(waiter::handler_type handler)
+waiter& engine::new_waiter()
 {
-    waiter& w = reuse_or_make(free_waiters_, waiters_, *this);
-    w.start(std::move(handler));
-    return w;
+    return reuse_or_make(free_waiters_, waiters_, *this);
 }
 
 void engine::retire(waiter& w)
 {
     free_waiters_.push_back(&w);
+}
+
+compensation& engine::new_compensation()
+{
+    return reuse_or_make(free_compensations_, compensations_, *this);
 }
 
 void engine::retire(compensation& c)
@@ -219,12 +232,23 @@ void engine::on_key_changed(unsigned node, std::optional<std::string_view> key)
 
 void engine::on_tracking_refused(unsigned node, redis::resp_node const& why)
 {
-    table_.remark(node, "CLIENT TRACKING", why.text);
+    remark(node, "CLIENT TRACKING", why);
     tell_contenders();
 }
 
 /// Into the table, and to the observer what is news: what cannot be checked on a node is said once.
-void engine::tell_node(unsigned node, bool news)
+void engine::tell_node(unsigned node, bool news) noexcept
+{
+    try {
+        describe_node(node, news);
+    } catch (std::bad_alloc const&) { // without words
+        table_.enter(node, states_[node]);
+        if (observer* const o = watcher(); o && news)
+            o->on_node({settings_.names[node], states_[node], {}});
+    }
+}
+
+void engine::describe_node(unsigned node, bool news)
 {
     node_state const now = states_[node];
     net::failure why = nodes_[node]->last_failure();
@@ -252,11 +276,9 @@ std::optional<net::failure> engine::clock_objection(unsigned node)
     return admissions_.clock_objection(node, *nodes_[node], loop_.now());
 }
 
-void engine::compensate(std::shared_ptr<lock_state> const& lock, nonce const& owner, core::instant expires,
-                        core::node_set where)
+void engine::compensate(compensation& c, debt what, core::node_set where)
 {
-    compensation& c = reuse_or_make(free_compensations_, compensations_, *this);
-    c.start({lock, owner, expires});
+    c.start(std::move(what));
     for (unsigned i = 0; i != size(); ++i)
         if (where.contains(i))
             c.send_to(i);
@@ -272,20 +294,27 @@ void engine::owe(unsigned node, debt what)
     auto& owed = debts_[node];
     while (!owed.empty() && (owed.size() >= max_debts || core::reached(owed.front().expires, loop_.now())))
         owed.pop_front();
-    owed.push_back(std::move(what));
+    try {
+        owed.push_back(std::move(what));
+    } catch (std::bad_alloc const&) {
+        return;
+    }
     if (outstanding_ == 0) // nobody else will bring the node back
         nodes_[node]->try_once();
 }
 
 void engine::pay_debts(unsigned node)
 {
-    for (debt& owed : std::exchange(debts_[node], {})) {
-        if (core::reached(owed.expires, loop_.now()))
+    auto& owed = debts_[node];
+    for (std::size_t left = owed.size(); left != 0 && !owed.empty(); --left) { // there may be more of them
+        debt const next = std::move(owed.front());
+        owed.pop_front();
+        if (core::reached(next.expires, loop_.now()))
             continue;
-        compensation& c = reuse_or_make(free_compensations_, compensations_, *this);
-        c.start(std::move(owed));
-        c.send_to(node);
-        c.seal();
+        try {
+            compensate(new_compensation(), next, core::node_set(node));
+        } catch (std::bad_alloc const&) { // the key expires by itself
+        }
     }
 }
 

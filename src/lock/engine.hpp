@@ -21,8 +21,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/intrusive/list.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <deque>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,24 +55,48 @@ public:
     [[nodiscard]] lock::resources& resources() { return resources_; }
     [[nodiscard]] lock_plans& plans() { return plans_; }
 
-    /// Runs `work(engine&)` here if this is the executor, there otherwise.
+    /// Runs `work(engine&)` here if this is the executor, there otherwise. The work itself throws nothing.
+    /// \throws std::bad_alloc and has done nothing
     template <class Work>
     void on_executor(Work work)
     {
-        if (loop_.running_here())
-            work(*this);
-        else
-            boost::asio::post(executor(),
-                              [self = shared_from_this(), work = std::move(work)]() mutable { work(*self); });
+        if (loop_.running_here()) {
+            loop_.request_turn();
+            return work(*this);
+        }
+        boost::asio::post(executor(),
+                          [self = shared_from_this(), work = std::move(work)]() mutable { work(*self); });
     }
 
-    /// Ends everything without waiting; hops unless nobody runs the executor any more.
-    void abandon();
+    /// The same for what begins an operation: `start(engine&)` throws std::bad_alloc, too, before it has begun anything.
+    /// Where that happens after the hop, `start.fail()` completes the operation.
+    template <class Start>
+    void initiate(Start start)
+    {
+        if (loop_.running_here()) {
+            loop_.request_turn();
+            return start(*this);
+        }
+        boost::asio::post(executor(), [self = shared_from_this(), start = std::move(start)]() mutable {
+            try {
+                self->loop_.request_turn();
+                start(*self);
+            } catch (std::bad_alloc const&) {
+                start.fail();
+            }
+        });
+    }
+
+    /// Ends everything without waiting; hops unless nobody runs the executor any more. Without memory for the hop that
+    /// is left to the next turn.
+    void abandon() noexcept;
+    /// The handle of a lease is gone; the same.
+    void abandon(boost::intrusive_ptr<held_lease>) noexcept;
     /// The executor's context is being destroyed: lets go of every handler, and completes nothing.
     void forsake();
     ///@}
 
-    waiter& shut_down(waiter::handler_type);
+    void shut_down(waiter&);
     [[nodiscard]] bool closing() const { return closing_; }
 
     [[nodiscard]] net::loop& loop() { return loop_; }
@@ -89,6 +116,8 @@ public:
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
     /// Room for a command that goes to several nodes, to be given back: its memory is kept.
     [[nodiscard]] std::string take_draft() { return std::exchange(draft_, {}); }
+    /// So that it suffices for any command.
+    void make_room_for_draft() { draft_.reserve(longest_draft); }
     void give_back(std::string draft)
     {
         draft_ = std::move(draft);
@@ -115,10 +144,12 @@ public:
     ///@{
     [[nodiscard]] acquisition& new_acquisition();
     void retire(acquisition&);
-    [[nodiscard]] contender& new_contender();
+    /// Null: there is no memory.
+    [[nodiscard]] contender* new_contender() noexcept;
     void retire(contender&);
-    [[nodiscard]] waiter& new_waiter(waiter::handler_type);
+    [[nodiscard]] waiter& new_waiter();
     void retire(waiter&);
+    [[nodiscard]] compensation& new_compensation();
     void begin(acquisition&);
     void end(acquisition&);
     void begin(held_lease&);
@@ -129,8 +160,9 @@ public:
     ///@}
 
     /// Compare-and-delete on these nodes, behind whatever was sent before; nobody waits for it.
-    void compensate(std::shared_ptr<lock_state> const&, nonce const&, core::instant expires, core::node_set);
-    /// A release that a node never answered: said again when the node is back, as long as the key can live.
+    void compensate(compensation&, debt, core::node_set);
+    /// A release that a node never answered: said again when the node is back, as long as the key can live. Without memory
+    /// it is forgotten, and the key expires by itself.
     void owe(unsigned node, debt);
     void retire(compensation&);
 
@@ -140,12 +172,16 @@ private:
         T, boost::intrusive::member_hook<T, boost::intrusive::list_member_hook<>, &T::link>,
         boost::intrusive::constant_time_size<false>>;
 
+    static constexpr std::size_t longest_draft = std::size_t{4} * 1024;
+
     void on_node_changed(unsigned node) override;
     void on_key_changed(unsigned node, std::optional<std::string_view> key) override;
     void on_tracking_refused(unsigned node, redis::resp_node const& why) override;
     std::optional<net::failure> objection(unsigned node) override;
     std::optional<net::failure> clock_objection(unsigned node) override;
-    void tell_node(unsigned node, bool news);
+    void tell_node(unsigned node, bool news) noexcept;
+    void describe_node(unsigned node, bool news);
+    void take_back_abandoned() noexcept;
     void tell_contenders();
     void pay_debts(unsigned node);
     void watch();
@@ -187,6 +223,8 @@ private:
     unsigned releasing_ = 0;
     unsigned ready_ = 0;
     unsigned connecting_ = 0;
+    std::atomic<held_lease*> dropped_{nullptr}; ///< their handles are gone
+    std::atomic<bool> abandoned_{false};
     bool closing_ = false;
     bool closed_ = false;
     bool all_released_ = true;

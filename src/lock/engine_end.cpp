@@ -1,24 +1,21 @@
 #include "lock/engine.hpp"
 
+#include <new>
 #include <utility>
 
 // How a client ends: shut down, abandoned, or forsaken by its context.
 namespace redlock::lock {
 
-waiter& engine::shut_down(waiter::handler_type handler)
+void engine::shut_down(waiter& w)
 {
-    waiter& w = new_waiter(std::move(handler));
-    if (closed_) {
-        w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
-        return w;
-    }
+    if (closed_)
+        return w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
     shutdown_waiters_.push_back(w);
     end_everything();
     close_if_done();
-    return w;
 }
 
-void engine::abandon()
+void engine::abandon() noexcept
 {
     auto const end = [](engine& self) {
         if (self.closed_)
@@ -27,9 +24,42 @@ void engine::abandon()
         self.close();
     };
     if (net::stopped(executor())) // nobody would run what is posted to it
-        end(*this);
-    else
+        return end(*this);
+    try {
         on_executor(end);
+    } catch (std::bad_alloc const&) {
+        abandoned_.store(true, std::memory_order_release);
+        loop_.call(*this);
+    }
+}
+
+void engine::abandon(boost::intrusive_ptr<held_lease> held) noexcept
+{
+    try {
+        on_executor([held](engine&) { held->abandon(); });
+    } catch (std::bad_alloc const&) {
+        held_lease* next = dropped_.load(std::memory_order_relaxed);
+        do
+            held->chain(next);
+        while (!dropped_.compare_exchange_weak(next, held.get(), std::memory_order_acq_rel));
+        (void)held.detach();
+        loop_.call(*this);
+    }
+}
+
+/// What was abandoned while there was no memory to say so.
+void engine::take_back_abandoned() noexcept
+{
+    held_lease* dropped = dropped_.exchange(nullptr, std::memory_order_acq_rel);
+    while (dropped) {
+        boost::intrusive_ptr<held_lease> const held(dropped, false);
+        dropped = held->chained();
+        held->abandon();
+    }
+    if (abandoned_.exchange(false, std::memory_order_acq_rel) && !closed_) {
+        end_everything();
+        close();
+    }
 }
 
 void engine::forsake()
@@ -40,6 +70,7 @@ void engine::forsake()
         node->close();
     for (auto& owed : debts_)
         owed.clear();
+    take_back_abandoned();
     while (!held_.empty())
         held_.front().forsake();
     for (auto const& w : waiters_)
@@ -80,6 +111,7 @@ void engine::close_if_done()
 
 void engine::run()
 {
+    take_back_abandoned();
     if (closing_ && releasing_ == 0)
         close();
 }

@@ -53,12 +53,11 @@ held_lease::held_lease(std::shared_ptr<lock_state> lock, held_lease const& befor
     publish(lease_state::held);
 }
 
-boost::intrusive_ptr<held_lease> new_held_lease(engine& owner, std::shared_ptr<lock_state> const& lock,
+boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const& lock,
                                                 nonce const& n, core::attempt const& won, unsigned attempts,
                                                 core::duration waited)
 {
     static_assert(sizeof(held_lease) <= 312 + redis::nonce_length);
-    void* const block = owner.lease_blocks().take();
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
     return made;

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace redlock::lock {
 
@@ -71,8 +72,8 @@ public:
     /// May the one who waits for that lock have this one (rule W4)?
     [[nodiscard]] bool may_pass_to(lock_state const& next) const;
     /// This lease ends, the next one begins, and the nodes are not told.
-    [[nodiscard]] boost::intrusive_ptr<held_lease> pass_to(std::shared_ptr<lock_state> const& next,
-                                                           core::duration waited, unsigned attempts);
+    [[nodiscard]] boost::intrusive_ptr<held_lease>
+    pass_to(void* block, std::shared_ptr<lock_state> const& next, core::duration waited, unsigned attempts);
     /// A node says that the key is not what it was.
     void key_changed(unsigned node);
 
@@ -83,6 +84,12 @@ public:
     void abandon();
     /// Over for its holder, but its keys stay.
     void detach();
+    /// \name One of those whose handles went when there was no memory to say so
+    /// For any thread. Where nobody holds it nobody gets on any more: the next one stands in the place of that.
+    ///@{
+    void chain(held_lease* other) { progressed_.store(reinterpret_cast<std::intptr_t>(other)); }
+    [[nodiscard]] held_lease* chained() const { return reinterpret_cast<held_lease*>(progressed_.load()); }
+    ///@}
     /// The client is being shut down: released, and its end told with that reason.
     void shut_down();
     /// Its context is being destroyed: it is lost, and nobody is told.
@@ -111,6 +118,7 @@ private:
     void settle(core::lease_machine::outcome);
     void give_up(errc reason);
     void start_release();
+    [[nodiscard]] bool draft_release(std::string& out) const noexcept;
     void vacate();
     void start_watching();
     void stop_watching();
@@ -180,7 +188,7 @@ private:
 
 [[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const&, nonce const&,
                                                            std::uint64_t fencing_token);
-[[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(engine&, std::shared_ptr<lock_state> const&,
+[[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const&,
                                                               nonce const&, core::attempt const& won,
                                                               unsigned attempts, core::duration waited);
 

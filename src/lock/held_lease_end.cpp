@@ -115,10 +115,9 @@ bool held_lease::may_pass_to(lock_state const& heir) const
     return token_left && remaining() >= needed;
 }
 
-boost::intrusive_ptr<held_lease> held_lease::pass_to(std::shared_ptr<lock_state> const& heir,
+boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_ptr<lock_state> const& heir,
                                                      core::duration waited, unsigned attempts)
 {
-    void* const block = client().lease_blocks().take();
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(heir, *this, attempts, waited));
     machine_.release();
     publish(lease_state::released);
@@ -144,8 +143,12 @@ void held_lease::give_up(errc reason)
 
 void held_lease::take_back()
 {
-    if (!client().closing() && !std::exchange(taken_back_, true))
-        client().compensate(lock_, nonce_, expires(), client().all_nodes());
+    if (client().closing() || std::exchange(taken_back_, true))
+        return;
+    try {
+        client().compensate(client().new_compensation(), {lock_, nonce_, expires()}, client().all_nodes());
+    } catch (std::bad_alloc const&) { // the keys expire by themselves
+    }
 }
 
 core::instant held_lease::expires() const
@@ -155,6 +158,17 @@ core::instant held_lease::expires() const
 
 // Release: behind everything sent before on each connection, so no renewal comes after it
 
+/// Without memory each node's is written where it is sent from.
+bool held_lease::draft_release(std::string& out) const noexcept
+{
+    try {
+        redis::append_release(out, lock_->key(), nonce_.text(), redis::script_form::hash);
+        return true;
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+}
+
 void held_lease::start_release()
 {
     releasing_ = true;
@@ -162,12 +176,12 @@ void held_lease::start_release()
     release_missing_ = static_cast<std::uint8_t>(client().size());
     client().loop().schedule_after(*this, lock_->plan->node_timeout);
     std::string by_hash = client().take_draft();
-    redis::append_release(by_hash, lock_->key(), nonce_.text(), redis::script_form::hash);
+    bool const drafted = draft_release(by_hash);
     for (unsigned i = 0; i != client().size(); ++i) {
         net::node& node = client().at(i);
         if (node.reachable()) {
             auto const form = node.form(net::node::script::release);
-            if (form == redis::script_form::text) {
+            if (form == redis::script_form::text || !drafted) {
                 ask(i, purpose::release, form);
             } else {
                 node.output().append(by_hash);

@@ -28,12 +28,8 @@ lease::~lease()
 void lease::abandon() noexcept
 {
     auto const held = std::exchange(held_, nullptr);
-    if (!held || held->over())
-        return;
-    try {
-        held->client().on_executor([held](lock::engine&) { held->abandon(); });
-    } catch (...) { // no memory to hop with: the key expires by itself
-    }
+    if (held && !held->over())
+        held->client().abandon(held);
 }
 
 void lease::detach()
@@ -117,16 +113,14 @@ void lease::start::begin(lock::completion_handler<signature> handler)
 {
     auto& client = held->client();
     lock::cancel_path<lock::waiter> cancel(client, handler.slot());
-    client.on_executor([held = std::move(held), what = what, cancel = std::move(cancel),
-                        handler = std::move(handler)](lock::engine& self) mutable {
-        lock::waiter& waiting = self.new_waiter(std::move(handler));
+    auto work = [held = std::move(held), what = what](lock::engine&, lock::waiter& waiting) {
         switch (what) {
-        case operation::extend: held->extend(waiting); break;
-        case operation::release: held->release(waiting); break;
-        case operation::lost: held->await_end(waiting); break;
+        case operation::extend: return held->extend(waiting);
+        case operation::release: return held->release(waiting);
+        case operation::lost: return held->await_end(waiting);
         }
-        cancel.arrived(self, waiting);
-    });
+    };
+    client.initiate(lock::wait_start{std::move(work), std::move(cancel), std::move(handler)});
 }
 
 } // namespace redlock

@@ -5,6 +5,7 @@
 #include "redis/command.hpp"
 
 #include <chrono>
+#include <new>
 #include <string_view>
 
 namespace redlock::lock {
@@ -33,19 +34,25 @@ void marker::require()
     }
     std::string const& now = engine_.at(node_).incarnation();
     bool const over = until_ != core::instant{} && core::reached(until_, engine_.loop().now());
-    if (!now.empty() && (asked_ != now || over))
+    if (now.empty() || (asked_ == now && !over))
+        return;
+    try {
         ask();
+    } catch (std::bad_alloc const&) { // the script of the vote looks for the marker itself
+        asked_.clear();
+    }
 }
 
 void marker::ask()
 {
     net::node& node = engine_.at(node_);
+    stood_.reserve(node.incarnation().size()); // for what the answer may say
     asked_ = node.incarnation();
-    until_ = {};
     // Where it stood and is gone, this node has lost data under our eyes.
     auto const trust = stood_ == asked_ ? core::marker_trust::none : engine_.marker_trust(node_);
     redis::append_mark(node.output(), engine_.settings().key_prefix, asked_, engine_.quarantine_length(),
                        to_words(trust));
+    until_ = {};
     node.expect(*this, 0);
 }
 

@@ -38,7 +38,8 @@ public:
             return;
         row.result = refusal_->result;
         row.error = refusal_->error;
-        row.detail = std::make_unique<std::string const>(*refusal_->detail);
+        if (refusal_->detail)
+            describe(row, [this] { return *refusal_->detail; });
     }
 
 private:

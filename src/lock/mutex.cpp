@@ -9,8 +9,13 @@
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/mutex.hpp>
 
+#include <boost/system/errc.hpp>
+
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 namespace redlock {
@@ -23,17 +28,47 @@ boost::asio::any_io_executor const& start_acquire<Signature>::executor() const n
     return lock->client().executor();
 }
 
+namespace {
+
+/// Begins an acquisition.
+template <class Signature>
+struct acquire_start {
+    void operator()(engine& self)
+    {
+        acquisition& started = self.new_acquisition();
+        try {
+            cancel.lead_to(self, started);
+        } catch (std::bad_alloc const&) {
+            self.retire(started);
+            throw;
+        }
+        self.begin(started);
+        started.start(std::move(what), how_long, std::move(handler));
+        cancel.arrived(started);
+    }
+
+    void fail()
+    {
+        if constexpr (std::is_same_v<Signature, throwing_lease_signature>)
+            handler(std::make_exception_ptr(std::bad_alloc()), lease());
+        else
+            handler(make_error_code(boost::system::errc::not_enough_memory), lease());
+    }
+
+    std::shared_ptr<lock_state> what;
+    wait_limit how_long;
+    cancel_path<acquisition> cancel;
+    completion_handler<Signature> handler;
+};
+
+} // namespace
+
 template <class Signature>
 void start_acquire<Signature>::begin(completion_handler<Signature> handler)
 {
     engine& client = lock->client();
     cancel_path<acquisition> cancel(client, handler.slot());
-    client.on_executor([what = std::move(lock), how_long = limit, cancel = std::move(cancel),
-                        handler = std::move(handler)](engine& self) mutable {
-        acquisition& started = self.new_acquisition();
-        started.start(std::move(what), how_long, std::move(handler));
-        cancel.arrived(self, started);
-    });
+    client.initiate(acquire_start<Signature>{std::move(lock), limit, std::move(cancel), std::move(handler)});
 }
 
 template struct REDLOCK_EXPORT start_acquire<lease_signature>;

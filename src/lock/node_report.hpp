@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,17 @@ struct node_report {
 
     [[nodiscard]] std::string_view words() const { return detail ? *detail : std::string_view(); }
 };
+
+/// Words are a courtesy: without memory there are none.
+template <class Words>
+void describe(node_report& row, Words const& words)
+{
+    try {
+        row.detail = std::make_unique<std::string const>(words());
+    } catch (std::bad_alloc const&) {
+        row.detail.reset();
+    }
+}
 
 /// What a node told of another's key.
 struct sighting {

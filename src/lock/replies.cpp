@@ -38,8 +38,9 @@ void report_refusal(redis::resp_node const& reply, node_report& row)
 {
     row.result = node_result::refused;
     row.error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::other;
-    row.detail = std::make_unique<std::string const>(
-        reply.text.empty() ? "a reply that no server gives to this command" : redis::quote(reply.text));
+    describe(row, [&] {
+        return reply.text.empty() ? "a reply that no server gives to this command" : redis::quote(reply.text);
+    });
 }
 
 core::vote read_vote(redis::resp_node const& reply, node_report& row)
@@ -136,7 +137,7 @@ fenced_vote read_fenced_vote(net::node& node, redis::resp_node const& reply, nod
 void report_stranger(node_report& row)
 {
     row.result = node_result::quarantined;
-    row.detail = std::make_unique<std::string const>("its data was lost or replaced");
+    describe(row, [] { return "its data was lost or replaced"; });
 }
 
 void report_failure(net::failure const& why, node_report& row)
@@ -146,9 +147,9 @@ void report_failure(net::failure const& why, node_report& row)
     if (why.result == node_result::quarantined) {
         core::instant const now = read_clocks();
         row.remaining = quarantine_left(why.until, now);
-        row.detail = std::make_unique<std::string const>(quarantine_story(why, now));
+        describe(row, [&] { return quarantine_story(why, now); });
     } else if (!why.detail.empty())
-        row.detail = std::make_unique<std::string const>(why.detail);
+        describe(row, [&] { return why.detail; });
 }
 
 script_answer read_script_answer(net::node& node, net::node::script script, redis::resp_node const& reply)

@@ -6,6 +6,7 @@
 #include "lock/lock_state.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace redlock::lock {
@@ -85,10 +86,15 @@ unsigned resource::meeting_point(std::vector<std::string> const& nodes) const
     return static_cast<unsigned>(std::ranges::max_element(nodes, {}, weight) - nodes.begin());
 }
 
-void resource::publish(std::vector<node_report>& rows)
+/// Where there is no memory for a first table there is none.
+void resource::publish(std::vector<node_report>& rows) noexcept
 {
     std::scoped_lock const guard(registry_.tables());
-    table_.swap(rows);
+    try {
+        table_.resize(rows.size());
+        table_.swap(rows);
+    } catch (std::bad_alloc const&) {
+    }
 }
 
 void resource::note_holder(unsigned node, sighting const& seen)
@@ -116,17 +122,26 @@ std::size_t resource::position(acquisition const& a) const
     return static_cast<std::size_t>(a.ticket - queue_.front().ticket);
 }
 
+/// Without memory for a contender nobody who waits can be asked for.
 void resource::ask(core::tenure::next who)
 {
+    engine& client = queue_.front().lock()->client();
+    contender* const asking = client.new_contender();
+    while (!asking && !queue_.empty()) {
+        acquisition& vain = queue_.front();
+        drop(vain);
+        vain.starve();
+    }
+    if (!asking)
+        return;
     acquisition& first = queue_.front();
-    engine& client = first.lock()->client();
     core::instant const now = client.loop().now();
     tenure_.look(now, client.turn());
     using opening = contender::opening;
     bool const overtakes = who == core::tenure::next::coming && tenure_.has_rivals();
     auto const patient = overtakes ? opening::after_rivals : opening::in_turn;
     auto const how = tenure_.may_go_on(first.lock()->plan->tenure, who, now) ? opening::at_once : patient;
-    contender_ = &client.new_contender();
+    contender_ = asking;
     contender_->start(*this, first, how);
 }
 
@@ -179,9 +194,12 @@ bool resource::hand_over(held_lease& held)
     if (!tenure_.may_go_on(next.lock()->plan->tenure, core::tenure::next::waiting, now) ||
         !held.may_pass_to(*next.lock()))
         return false;
+    void* const block = held.client().lease_blocks().try_take();
+    if (!block)
+        return false;
     drop(next);
     tenure_.granted(now);
-    auto passed = held.pass_to(next.lock(), next.waited(now), next.attempts());
+    auto passed = held.pass_to(block, next.lock(), next.waited(now), next.attempts());
     holder_ = passed.get();
     next.receive(std::move(passed));
     return true;

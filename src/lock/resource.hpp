@@ -69,8 +69,8 @@ public:
     void drop(acquisition&);
     /// The node where this lock's contenders meet, of whatever client (rule W3).
     [[nodiscard]] unsigned meeting_point(std::vector<std::string> const& nodes) const;
-    /// Takes the rows over and leaves older ones for reuse.
-    void publish(std::vector<node_report>& rows);
+    /// Takes the rows over and leaves as many older ones for reuse.
+    void publish(std::vector<node_report>& rows) noexcept;
     void note_holder(unsigned node, sighting const&);
     /// The lock is won, for the first in the queue or for somebody who did not wait.
     void taken(contender&, held_lease&);

@@ -8,7 +8,7 @@
 
 namespace redlock::lock {
 
-void waiter::start(handler_type handler)
+void waiter::start(handler_type handler) noexcept
 {
     finished_ = false;
     handler_ = std::move(handler);

@@ -27,7 +27,7 @@ public:
 
     explicit waiter(engine& owner) : engine_(owner) {}
 
-    void start(handler_type);
+    void start(handler_type) noexcept;
     void finish(boost::system::error_code);
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     void cancel(std::uint32_t generation);

@@ -2,19 +2,17 @@
 
 #include "net/tls.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include <fcntl.h>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace redlock::net {
@@ -32,9 +30,14 @@ void connector::start()
     limit(peer_->connect_timeout, true);
     // Never from here: where no socket can be opened it fails at once, and whoever started it is not ready for that.
     asio::post(executor_, [self = shared_from_this()] {
-        if (self->listener_)
-            asio::co_spawn(
-                self->executor_, [self] { return self->run(); }, asio::detached);
+        if (!self->listener_)
+            return;
+        try {
+            self->work_ = self->run();
+            self->work_.start();
+        } catch (std::bad_alloc const&) {
+            self->starve();
+        }
     });
 }
 
@@ -43,7 +46,10 @@ void connector::abandon()
     listener_ = nullptr;
     ++phase_;
     timer_.cancel();
-    resolver_.cancel();
+    try {
+        resolver_.cancel();
+    } catch (std::bad_alloc const&) { // what it finds, nobody waits for
+    }
     if (stream_)
         stream_->close();
 }
@@ -54,6 +60,11 @@ void connector::fail(failure why)
     abandon();
     if (told)
         told->on_connect_failed(std::move(why));
+}
+
+void connector::starve()
+{
+    fail({node_result::unreachable, server_error::none, "out of memory"});
 }
 
 void connector::fail(error_code ec, std::string const& doing)
@@ -92,14 +103,34 @@ void connector::limit(std::chrono::steady_clock::duration time, bool whole)
         if (ec || phase != self->phase_)
             return;
         if (whole)
-            self->fail({node_result::timed_out, server_error::none,
-                        std::string(self->missing_) + " within the connect timeout"});
+            self->time_out();
         else
             self->stream_->transport().close(ec);
     });
 }
 
-asio::awaitable<void> connector::run()
+void connector::time_out()
+{
+    try {
+        fail({node_result::timed_out, server_error::none,
+              std::string(missing_) + " within the connect timeout"});
+    } catch (std::bad_alloc const&) {
+        fail({node_result::timed_out, server_error::none, {}});
+    }
+}
+
+coroutine<void> connector::run()
+{
+    try {
+        co_await make();
+    } catch (std::bad_alloc const&) {
+        starve();
+    } catch (std::exception const& e) {
+        fail({node_result::unreachable, server_error::none, e.what()});
+    }
+}
+
+coroutine<void> connector::make()
 {
     error_code ec;
     std::vector<endpoint> const addresses = co_await resolve(ec);
@@ -123,7 +154,7 @@ asio::awaitable<void> connector::run()
 }
 
 /// Numeric hosts never meet the resolver, whose one thread a hung name server can hold up for every node.
-asio::awaitable<std::vector<connector::endpoint>> connector::resolve(error_code& ec)
+coroutine<std::vector<connector::endpoint>> connector::resolve(error_code& ec)
 {
     std::vector<endpoint> found;
     redis::endpoint const& where = peer_->where;
@@ -136,8 +167,15 @@ asio::awaitable<std::vector<connector::endpoint>> connector::resolve(error_code&
         found.emplace_back(asio::ip::tcp::endpoint(address, where.port));
         co_return found;
     }
-    auto const results = co_await resolver_.async_resolve(where.host, std::to_string(where.port),
-                                                          asio::redirect_error(asio::use_awaitable, ec));
+    asio::ip::tcp::resolver::results_type results;
+    operation looked_up(weak_from_this(), [&](resumption done) {
+        resolver_.async_resolve(where.host, std::to_string(where.port),
+                                [&results, done = std::move(done)](error_code failed, auto all) mutable {
+                                    results = std::move(all);
+                                    done(failed);
+                                });
+    });
+    ec = co_await looked_up;
     for (auto const& result : results)
         found.emplace_back(result.endpoint());
     if (!ec && found.empty())
@@ -145,7 +183,7 @@ asio::awaitable<std::vector<connector::endpoint>> connector::resolve(error_code&
     co_return found;
 }
 
-asio::awaitable<error_code> connector::connect_any(std::vector<endpoint> const& addresses)
+coroutine<error_code> connector::connect_any(std::vector<endpoint> const& addresses)
 {
     error_code ec;
     for (std::size_t i = 0; i != addresses.size(); ++i) {
@@ -160,7 +198,7 @@ asio::awaitable<error_code> connector::connect_any(std::vector<endpoint> const& 
     co_return ec;
 }
 
-asio::awaitable<error_code> connector::connect_to(endpoint const& address)
+coroutine<error_code> connector::connect_to(endpoint const& address)
 {
     stream_ = make_plain_stream(socket(executor_));
     auto const attempt = stream_;
@@ -170,7 +208,10 @@ asio::awaitable<error_code> connector::connect_to(endpoint const& address)
         co_return ec;
     // A program that starts others does not hand them a connection that is logged in.
     ::fcntl(attempt->transport().native_handle(), F_SETFD, FD_CLOEXEC);
-    co_await attempt->transport().async_connect(address, asio::redirect_error(asio::use_awaitable, ec));
+    operation connected(weak_from_this(), [&](resumption done) {
+        attempt->transport().async_connect(address, std::move(done));
+    });
+    ec = co_await connected;
     if (!ec && !attempt->transport().is_open())
         ec = asio::error::timed_out;
     if (!ec)
@@ -187,15 +228,16 @@ void connector::configure(socket& s) const
     s.set_option(asio::socket_base::keep_alive(peer_->keep_alive), ignored);
 }
 
-asio::awaitable<bool> connector::secure()
+coroutine<bool> connector::secure()
 {
     missing_ = "no answer to the TLS handshake (is this a TLS port?)";
     error_code ec;
     stream_ =
         make_tls_stream(std::move(stream_->transport()), peer_->tls, peer_->server_name, peer_->verify, ec);
     auto const attempt = stream_;
+    operation shaken(weak_from_this(), [&](resumption done) { attempt->handshake(std::move(done)); });
     if (!ec)
-        ec = co_await attempt->handshake();
+        ec = co_await shaken;
     if (!listener_)
         co_return false;
     if (ec)
@@ -224,7 +266,7 @@ bool connector::unreadable(error_code ec, redis::parse_status status, std::strin
     return true;
 }
 
-asio::awaitable<bool> connector::introduce()
+coroutine<bool> connector::introduce()
 {
     missing_ = "no answer to HELLO";
     redis::handshake talk(peer_->handshake);
@@ -239,14 +281,19 @@ asio::awaitable<bool> connector::introduce()
         std::string const output = talk.take_output();
         if (!output.empty()) {
             sent = clock_();
-            co_await attempt->write(asio::buffer(output), ec);
+            operation written(weak_from_this(), [&](resumption done) {
+                attempt->write(asio::buffer(output), std::move(done));
+            });
+            ec = co_await written;
         }
         auto parsed = ec ? redis::parse_result{} : parser.next(input);
         if (!ec && parsed.status == redis::parse_status::need_more) {
-            std::size_t const bytes = co_await attempt->read(asio::buffer(chunk), ec);
+            operation told(weak_from_this(),
+                           [&](resumption done) { attempt->read(asio::buffer(chunk), std::move(done)); });
+            ec = co_await told;
             received = clock_();
-            heard_ = heard_ || bytes != 0;
-            input.append(chunk, bytes);
+            heard_ = heard_ || told.transferred() != 0;
+            input.append(chunk, told.transferred());
             parsed = {};
         }
         if (!listener_ || unreadable(ec, parsed.status, parser.what(), input))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "net/coroutine.hpp"
 #include "net/loop.hpp"
 #include "net/stream.hpp"
 #include "redis/handshake.hpp"
@@ -82,12 +83,13 @@ public:
 private:
     using endpoint = boost::asio::generic::stream_protocol::endpoint;
 
-    boost::asio::awaitable<void> run();
-    boost::asio::awaitable<std::vector<endpoint>> resolve(error_code&);
-    boost::asio::awaitable<error_code> connect_any(std::vector<endpoint> const&);
-    boost::asio::awaitable<error_code> connect_to(endpoint const&);
-    boost::asio::awaitable<bool> secure();
-    boost::asio::awaitable<bool> introduce();
+    coroutine<void> run();
+    coroutine<void> make();
+    coroutine<std::vector<endpoint>> resolve(error_code&);
+    coroutine<error_code> connect_any(std::vector<endpoint> const&);
+    coroutine<error_code> connect_to(endpoint const&);
+    coroutine<bool> secure();
+    coroutine<bool> introduce();
     void configure(socket&) const;
     void limit(std::chrono::steady_clock::duration, bool whole);
     [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,
@@ -95,6 +97,8 @@ private:
     void fail(failure);
     void fail(error_code, std::string const& doing);
     void fail_secure(error_code, std::string const& doing);
+    void starve();
+    void time_out();
     [[nodiscard]] std::chrono::steady_clock::duration time_left() const;
 
     std::shared_ptr<peer const> peer_;
@@ -109,6 +113,7 @@ private:
     std::string_view missing_ = "no connection"; ///< if time runs out now
     unsigned phase_ = 0;
     bool heard_ = false; ///< a byte from the server
+    coroutine<void> work_; // last: its frames refer to the rest
 };
 
 } // namespace redlock::net

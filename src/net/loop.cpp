@@ -3,6 +3,7 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/post.hpp>
 
+#include <new>
 #include <utility>
 
 namespace redlock::net {
@@ -50,7 +51,7 @@ void loop::schedule(core::timer& t, core::duration delay, std::int64_t whole_tic
     auto const due = since_start(now()) + std::max(delay, core::duration::zero());
     auto const step = whole_ticks * tick_length;
     wheel_.schedule(t, static_cast<tick>((due + step - core::duration{1}) / step * whole_ticks));
-    request_turn();
+    ensure_turn();
 }
 
 void loop::enqueue(task& t)
@@ -60,13 +61,19 @@ void loop::enqueue(task& t)
     t.next_ = nullptr;
     (last_task_ ? last_task_->next_ : first_task_) = &t;
     last_task_ = &t;
-    request_turn();
+    ensure_turn();
 }
 
-void loop::enqueue(flushable& f)
+void loop::enqueue(flushable& f) noexcept
 {
     to_flush_.push_back(&f);
-    request_turn();
+    ensure_turn();
+}
+
+void loop::make_room_for(std::size_t flushables)
+{
+    to_flush_.reserve(flushables);
+    flushing_.reserve(flushables);
 }
 
 void loop::close()
@@ -75,6 +82,7 @@ void loop::close()
     while (wheel_.next_due())
         (void)wheel_.pop_due(~tick{0});
     to_flush_.clear();
+    armed_ = false;
     timer_.cancel();
 }
 
@@ -85,12 +93,41 @@ void loop::request_turn()
     auto owner = owner_.lock();
     if (!owner)
         return;
-    turn_requested_ = true;
     asio::post(executor_, [this, owner = std::move(owner)] {
         turn_requested_ = false;
         turn current(*this);
         current.finish();
     });
+    turn_requested_ = true;
+}
+
+/// Without memory for a new handler that of the timer has to do, which has a room of its own.
+void loop::ensure_turn() noexcept
+{
+    try {
+        request_turn();
+    } catch (std::bad_alloc const&) {
+        woken_ = true; // a wait that is cancelled, or has been, stands for a turn
+        if (std::exchange(armed_, false))
+            timer_.cancel();
+        else
+            (void)wait(core::duration::zero()); // where that fails, too, the next event brings a turn
+    }
+}
+
+/// Instead of whatever is waited for. False: there is no memory.
+bool loop::wait(core::duration delay) noexcept
+{
+    timer_.expires_after(delay);
+    try {
+        // The handler holds the owner, and with it the memory that it lives in.
+        timer_.async_wait(asio::bind_allocator(
+            handler_allocator<void>(timer_memory_),
+            [this, owner = owner_.lock()](boost::system::error_code ec) { on_timer(ec); }));
+        return true;
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
 }
 
 void loop::expire_timers()
@@ -117,7 +154,7 @@ void loop::run_tasks()
     }
 }
 
-void loop::flush_all()
+void loop::flush_all() noexcept
 {
     flushing_.swap(to_flush_);
     for (flushable* f : flushing_)
@@ -125,7 +162,7 @@ void loop::flush_all()
     flushing_.clear();
 }
 
-void loop::arm()
+void loop::arm() noexcept
 {
     auto const due = wheel_.next_due();
     if (!due) {
@@ -135,21 +172,23 @@ void loop::arm()
     }
     if (armed_ && armed_for_ <= *due)
         return;
-    armed_ = true;
+    bool const moves = std::exchange(armed_, true);
     armed_for_ = *due;
-    timer_.expires_after(std::max(tick_length * static_cast<std::int64_t>(*due) - since_start(read_clock()),
-                                  core::duration::zero()));
-    // The handler holds the owner, and with it the memory that it lives in.
-    timer_.async_wait(asio::bind_allocator(handler_allocator<void>(timer_memory_),
-                                           [this, owner = owner_.lock()](boost::system::error_code ec) {
-                                               if (!ec)
-                                                   on_timer();
-                                           }));
+    auto const left = tick_length * static_cast<std::int64_t>(*due) - since_start(read_clock());
+    if (wait(std::max(left, core::duration::zero())))
+        return;
+    armed_ = false;           // tried again in another turn
+    woken_ = woken_ || moves; // for which the wait that has just been cancelled stands
+    if (!moves)
+        ensure_turn();
 }
 
-void loop::on_timer()
+void loop::on_timer(boost::system::error_code ec)
 {
-    armed_ = false;
+    if (ec && !std::exchange(woken_, false))
+        return;
+    if (!ec)
+        armed_ = false;
     turn current(*this);
     expire_timers();
     current.finish();
@@ -163,6 +202,8 @@ loop::turn::turn(loop& l) : owner_(l.owner_.lock()), loop_(l)
 
 void loop::turn::finish()
 {
+    if (task* const called = loop_.called_.exchange(nullptr, std::memory_order_acquire))
+        loop_.enqueue(*called);
     loop_.run_tasks();
     finished_ = true;
     loop_.flush_all();
@@ -170,7 +211,7 @@ void loop::turn::finish()
     if (!loop_.closed_)
         loop_.arm();
     if (loop_.first_task_ || !loop_.to_flush_.empty())
-        loop_.request_turn();
+        loop_.ensure_turn();
 }
 
 loop::turn::~turn()
@@ -178,10 +219,7 @@ loop::turn::~turn()
     if (finished_)
         return;
     loop_.in_turn_ = false;
-    try {
-        loop_.request_turn();
-    } catch (...) { // no memory for a turn: the next event brings one
-    }
+    loop_.ensure_turn();
 }
 
 } // namespace redlock::net

@@ -7,6 +7,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -33,7 +35,7 @@ private:
 /// Something with bytes to send at the end of the turn.
 class flushable {
 public:
-    virtual void flush() = 0;
+    virtual void flush() noexcept = 0;
 
 protected:
     ~flushable() = default;
@@ -67,7 +69,17 @@ public:
     void cancel(core::timer& t) { wheel_.cancel(t); }
 
     void enqueue(task&);
-    void enqueue(flushable&);
+    void enqueue(flushable&) noexcept;
+    /// So many things to flush there will be; none stands in the queue twice.
+    void make_room_for(std::size_t flushables);
+
+    /// A turn will come. Who begins something from outside asks for it first, and changes nothing where it throws; what
+    /// is scheduled or enqueued then needs no memory.
+    /// \throws std::bad_alloc
+    void request_turn();
+
+    /// Any thread, and without memory: `t` runs in the next turn, whenever that is.
+    void call(task& t) noexcept { called_.store(&t, std::memory_order_release); }
 
     /// No timer and no flush any more; tasks still run, so that every operation completes.
     void close();
@@ -93,12 +105,13 @@ private:
 
     [[nodiscard]] core::duration since_start(core::instant at) const { return core::elapsed(start_, at); }
     void schedule(core::timer&, core::duration delay, std::int64_t whole_ticks);
-    void request_turn();
+    void ensure_turn() noexcept;
     void expire_timers();
     void run_tasks();
-    void flush_all();
-    void arm();
-    void on_timer();
+    void flush_all() noexcept;
+    void arm() noexcept;
+    [[nodiscard]] bool wait(core::duration) noexcept;
+    void on_timer(boost::system::error_code);
 
     any_io_executor executor_;
     on_executor running_here_;
@@ -113,8 +126,10 @@ private:
     task* last_task_ = nullptr;
     std::vector<flushable*> to_flush_;
     std::vector<flushable*> flushing_;
+    std::atomic<task*> called_ = nullptr;
     tick armed_for_ = 0;
     bool armed_ = false;
+    bool woken_ = false; ///< the wait that was cancelled stands for a turn
     bool in_turn_ = false;
     bool turn_requested_ = false;
     bool closed_ = false;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace redlock::net {
@@ -17,6 +18,15 @@ constexpr std::size_t first_queue_size = 64;
 /// votes find none any more.
 constexpr std::size_t max_queue_size = std::size_t{1} << 17;
 constexpr std::size_t max_queue_size_with_releases = 4 * max_queue_size;
+/// More than is ever appended without asking for room again: the marker's script and a fenced vote's, with names as long
+/// as they may be.
+constexpr std::size_t spare_output = std::size_t{8} * 1024;
+constexpr std::size_t spare_places = 8;
+
+failure out_of_memory()
+{
+    return {node_result::unreachable, server_error::none, "out of memory"}; // short: needs none
+}
 
 } // namespace
 
@@ -34,6 +44,20 @@ node::~node()
         stream_->close();
 }
 
+/// So that a command is never appended in part, and one that was appended is never without a place for its reply.
+bool node::make_room() noexcept
+{
+    try {
+        if (awaited_.reserve() < spare_places)
+            awaited_.set_capacity(awaited_.capacity() * 2);
+        if (out_.capacity() - out_.size() < spare_output)
+            out_.reserve(std::max(out_.size() + spare_output, 2 * out_.capacity()));
+        return true;
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+}
+
 bool node::usable()
 {
     if (!reachable() || state_ == node_state::quarantined)
@@ -41,14 +65,18 @@ bool node::usable()
     if (awaited_.size() < max_queue_size)
         return true;
     if (failure_.detail.empty())
-        failure_.detail = "too many commands under way";
+        failure_.detail = "queue is full"; // short: needs no memory
     return false;
 }
 
 bool node::reachable()
 {
-    if (closed_ || awaited_.size() >= max_queue_size_with_releases)
-        return false;
+    return !closed_ && awaited_.size() < max_queue_size_with_releases && come_near() && make_room();
+}
+
+/// True where a connection stands or is being made.
+bool node::come_near()
+{
     switch (state_) {
     case node_state::quarantined:
     case node_state::ready:
@@ -77,8 +105,6 @@ bool node::went_away()
 
 void node::expect(reply_sink& sink, std::uint32_t tag)
 {
-    if (awaited_.full())
-        awaited_.set_capacity(awaited_.capacity() * 2);
     awaited_.push_back({&sink, tag});
     if (awaited_.size() == 1) {
         last_heard_ = loop_.now();
@@ -104,8 +130,13 @@ void node::close()
     loop_.cancel(timer_);
     if (connector_)
         std::exchange(connector_, nullptr)->abandon();
-    if (stream_)
-        std::exchange(stream_, nullptr)->finish(std::move(out_));
+    if (auto const last = std::exchange(stream_, nullptr)) {
+        try {
+            last->finish(std::move(out_));
+        } catch (std::bad_alloc const&) {
+            last->close();
+        }
+    }
     out_.clear();
     enter(node_state::idle);
     fail_all({node_result::unreachable, server_error::none, "shut down"});
@@ -120,14 +151,28 @@ void node::enter(node_state next)
 void node::connect()
 {
     reading_ = false;
+    starved_ = false;
     in_used_ = 0;
     parser_.reset();
     tracking_ = tracking::off;
     std::ranges::fill(known_scripts_, false);
-    connector_ = std::make_shared<connector>(loop_.executor(), loop_.clocks(), peer_,
-                                             static_cast<connect_listener&>(*this));
-    connector_->start();
+    try {
+        connector_ = std::make_shared<connector>(loop_.executor(), loop_.clocks(), peer_,
+                                                 static_cast<connect_listener&>(*this));
+        connector_->start();
+    } catch (std::bad_alloc const&) { // not told from here: whoever wants to connect is not ready for that
+        if (connector_)
+            std::exchange(connector_, nullptr)->abandon();
+        starved_ = true;
+    }
     enter(node_state::connecting);
+    set_timer();
+}
+
+void node::fail_soon()
+{
+    starved_ = true;
+    set_timer();
 }
 
 void node::on_connected(std::shared_ptr<stream> made, introduction told)
@@ -136,17 +181,26 @@ void node::on_connected(std::shared_ptr<stream> made, introduction told)
         loop_); // finished by the next: the connector would swallow what a user's handler throws
     connector_.reset();
     stream_ = std::move(made);
+    try {
+        meet(std::move(told));
+    } catch (std::bad_alloc const&) {
+        down(out_of_memory());
+    }
+}
+
+void node::meet(introduction told)
+{
     facts_ = std::move(told.facts);
     server_time_ = told.clock;
     incarnation_ = redis::incarnation(facts_);
-    std::optional<failure> const objection = listener_.objection(index_);
+    std::optional<failure> objection = listener_.objection(index_);
     last_heard_ = heard_ = checked_ = loop_.now();
     if (objection && objection->result != node_result::quarantined)
-        return down(*objection);
+        return down(std::move(*objection));
     stream_->listen(*this);
     failures_ = 0;
     if (objection)
-        quarantine(*objection);
+        quarantine(std::move(*objection));
     else
         admit();
     if (!std::exchange(dirty_, true))
@@ -182,7 +236,7 @@ void node::renew()
 {
     if (!connected())
         return;
-    down({node_result::unreachable, server_error::none, "asked anew who it is"});
+    down(node_result::unreachable, "asked anew who it is");
     if (state_ == node_state::down)
         connect();
 }
@@ -191,9 +245,13 @@ void node::judge_again()
 {
     if (!connected())
         return;
-    auto objection = listener_.objection(index_);
-    if (objection && objection->result == node_result::quarantined)
-        quarantine(std::move(*objection));
+    try {
+        auto objection = listener_.objection(index_);
+        if (objection && objection->result == node_result::quarantined)
+            quarantine(std::move(*objection));
+    } catch (std::bad_alloc const&) {
+        down(out_of_memory());
+    }
 }
 
 void node::on_connect_failed(failure why)
@@ -209,6 +267,7 @@ void node::down(failure why)
     if (stream_)
         std::exchange(stream_, nullptr)->close();
     reading_ = false;
+    starved_ = false;
     out_.clear();
     failure_ = std::move(why);
     ++failures_;
@@ -239,14 +298,19 @@ void node::disown_all()
     }
 }
 
-void node::flush()
+/// What failed half-way on a stream ends it: the next connection begins anew.
+void node::flush() noexcept
 {
     dirty_ = false;
     if (!connected())
         return;
-    if (!out_.empty())
-        stream_->flush(out_);
-    read_more();
+    try {
+        if (!out_.empty())
+            stream_->flush(out_);
+        read_more();
+    } catch (std::bad_alloc const&) {
+        down(out_of_memory());
+    }
 }
 
 /// A read is pending only while a reply or word of a key is awaited: an idle client leaves nothing that keeps its
@@ -265,10 +329,30 @@ void node::on_writable(error_code ec)
 {
     loop::turn current(loop_);
     if (ec)
-        down({node_result::unreachable, server_error::none, ec.message()});
+        lost_connection(ec);
     else
         flush();
     current.finish();
+}
+
+void node::lost_connection(error_code ec)
+{
+    try {
+        down({node_result::unreachable, server_error::none, ec.message()});
+    } catch (std::bad_alloc const&) {
+        down(out_of_memory());
+    }
+}
+
+/// Words are a courtesy: without memory there are none.
+void node::down(node_result result, char const* words)
+{
+    failure why{result};
+    try {
+        why.detail = words;
+    } catch (std::bad_alloc const&) {
+    }
+    down(std::move(why));
 }
 
 void node::on_read(error_code ec, std::size_t bytes)
@@ -276,11 +360,15 @@ void node::on_read(error_code ec, std::size_t bytes)
     loop::turn current(loop_);
     reading_ = false;
     if (ec) {
-        down({node_result::unreachable, server_error::none, ec.message()});
+        lost_connection(ec);
     } else {
         in_used_ += bytes;
         last_heard_ = heard_ = loop_.now();
-        work_off();
+        try {
+            work_off();
+        } catch (std::bad_alloc const&) { // a reply that was not worked off is not read again
+            down(out_of_memory());
+        }
         if (!std::exchange(dirty_, true))
             loop_.enqueue(static_cast<flushable&>(*this));
     }
@@ -310,6 +398,8 @@ void node::work_off()
 void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
+    if (!make_room()) // whoever gets it may have to say something again
+        return down(out_of_memory());
     if (reply.type == redis::resp_type::push)
         return on_push(redis::body(message));
     if (awaited_.empty()) // counting on would give every later reply to the wrong command

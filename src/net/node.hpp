@@ -151,15 +151,20 @@ private:
     void on_writable(error_code) override;
     void on_connected(std::shared_ptr<stream>, introduction) override;
     void on_connect_failed(failure) override;
-    void flush() override;
+    void flush() noexcept override;
 
     void connect();
+    void meet(introduction);
+    void fail_soon();
+    void lost_connection(error_code);
+    [[nodiscard]] bool make_room() noexcept;
     void admit();
     enum class under_way : std::uint8_t { counts, is_disowned };
     void quarantine(failure, under_way = under_way::counts);
     void disown_all();
     void enter(node_state);
     void down(failure);
+    void down(node_result, char const* words);
     void fail_all(failure const&);
     void on_timer();
     void set_timer();
@@ -175,10 +180,12 @@ private:
     void read_more();
     [[nodiscard]] bool went_away();
     [[nodiscard]] bool only_words_unread();
+    [[nodiscard]] static bool only_words(std::string_view unread);
     [[nodiscard]] bool connected() const
     {
         return state_ == node_state::ready || state_ == node_state::quarantined;
     }
+    [[nodiscard]] bool come_near();
     [[nodiscard]] std::optional<core::instant> next_due() const;
 
     loop& loop_;
@@ -215,6 +222,7 @@ private:
     bool watched_ = false;
     bool checking_ = false;
     bool tried_once_ = false;
+    bool starved_ = false; ///< there was no memory: it goes down at the next occasion
     bool closed_ = false;
 };
 

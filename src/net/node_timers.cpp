@@ -36,6 +36,8 @@ std::optional<core::instant> node::next_due() const
         if (!due || core::remaining(at, *due) < core::duration::zero())
             due = at;
     };
+    if (starved_)
+        no_later_than(loop_.now());
     if (!awaited_.empty() && connected())
         no_later_than(last_heard_ + terms_.response_timeout);
     if (watched_ && checks())
@@ -58,12 +60,14 @@ void node::set_timer()
 void node::on_timer()
 {
     core::duration const silence = core::elapsed(last_heard_, loop_.now());
-    if (state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
+    if (starved_)
+        down(node_result::unreachable, "out of memory");
+    else if (state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
         admit();
     else if (state_ == node_state::down)
         connect();
     else if (!awaited_.empty() && silence >= terms_.response_timeout)
-        down({node_result::timed_out, server_error::none, "no answer within the response timeout"});
+        down(node_result::timed_out, "no answer within the response timeout");
     else if (check_due())
         check();
     else

@@ -1,6 +1,7 @@
 #include "net/node.hpp"
 #include "redis/push.hpp"
 
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -12,8 +13,11 @@ void node::listen(bool listening)
 {
     if (std::exchange(listening_, listening) == listening || closed_ || !connected())
         return;
-    if (!listening && reading_ && awaited_.empty())
+    if (!listening && reading_ && awaited_.empty()) {
+        if (!make_room())
+            return fail_soon();
         ask_time(); // whose answer ends the read
+    }
     if (!std::exchange(dirty_, true))
         loop_.enqueue(static_cast<flushable&>(*this));
 }
@@ -38,8 +42,16 @@ bool node::only_words_unread()
     std::size_t const seen = stream_->peek({in_.data() + in_used_, room});
     if (seen == 0 || seen == room) // more may be behind it
         return false;
+    try {
+        return only_words({in_.data(), in_used_ + seen});
+    } catch (std::bad_alloc const&) { // not known: then a new connection is the answer
+        return false;
+    }
+}
+
+bool node::only_words(std::string_view rest)
+{
     redis::resp_parser scan;
-    std::string_view rest(in_.data(), in_used_ + seen);
     while (rest.starts_with('>')) {
         auto const word = scan.next(rest);
         if (word.status == redis::parse_status::need_more)

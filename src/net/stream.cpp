@@ -1,8 +1,6 @@
 #include "net/stream.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <poll.h>
@@ -40,16 +38,16 @@ public:
 
     socket& transport() override { return socket_; }
 
-    asio::awaitable<error_code> handshake() override { co_return error_code{}; }
+    void handshake(resumption) override {} // plain streams have none
 
-    asio::awaitable<std::size_t> read(asio::mutable_buffer into, error_code& ec) override
+    void read(asio::mutable_buffer into, resumption done) override
     {
-        return socket_.async_read_some(into, asio::redirect_error(asio::use_awaitable, ec));
+        socket_.async_read_some(into, std::move(done));
     }
 
-    asio::awaitable<void> write(asio::const_buffer bytes, error_code& ec) override
+    void write(asio::const_buffer bytes, resumption done) override
     {
-        co_await asio::async_write(socket_, bytes, asio::redirect_error(asio::use_awaitable, ec));
+        asio::async_write(socket_, bytes, std::move(done));
     }
 
     void start_read(asio::mutable_buffer into) override

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "net/coroutine.hpp"
 #include "net/handler_memory.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 
@@ -34,13 +34,13 @@ public:
     stream& operator=(stream const&) = delete;
     virtual ~stream() = default;
 
-    /// \name Setting up, for coroutines
+    /// \name Setting up, for a coroutine
     ///@{
     /// The plain socket underneath.
     virtual socket& transport() = 0;
-    virtual boost::asio::awaitable<error_code> handshake() = 0;
-    virtual boost::asio::awaitable<std::size_t> read(boost::asio::mutable_buffer, error_code&) = 0;
-    virtual boost::asio::awaitable<void> write(boost::asio::const_buffer, error_code&) = 0;
+    virtual void handshake(resumption) = 0;
+    virtual void read(boost::asio::mutable_buffer, resumption) = 0;
+    virtual void write(boost::asio::const_buffer, resumption) = 0;
     /// After a failure: what a certificate, the peer's or ours, has to do with it; empty where none has.
     [[nodiscard]] virtual std::string certificate_trouble() { return {}; }
     ///@}

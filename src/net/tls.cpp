@@ -2,10 +2,8 @@
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -33,22 +31,19 @@ public:
     asio::ssl::stream<socket>& ssl() { return ssl_; }
     socket& transport() override { return ssl_.next_layer(); }
 
-    asio::awaitable<error_code> handshake() override
+    void handshake(resumption done) override
     {
-        error_code ec;
-        co_await ssl_.async_handshake(asio::ssl::stream_base::client,
-                                      asio::redirect_error(asio::use_awaitable, ec));
-        co_return ec;
+        ssl_.async_handshake(asio::ssl::stream_base::client, std::move(done));
     }
 
-    asio::awaitable<std::size_t> read(asio::mutable_buffer into, error_code& ec) override
+    void read(asio::mutable_buffer into, resumption done) override
     {
-        return ssl_.async_read_some(into, asio::redirect_error(asio::use_awaitable, ec));
+        ssl_.async_read_some(into, std::move(done));
     }
 
-    asio::awaitable<void> write(asio::const_buffer bytes, error_code& ec) override
+    void write(asio::const_buffer bytes, resumption done) override
     {
-        co_await asio::async_write(ssl_, bytes, asio::redirect_error(asio::use_awaitable, ec));
+        asio::async_write(ssl_, bytes, std::move(done));
     }
 
     std::string certificate_trouble() override
@@ -116,8 +111,11 @@ private:
             return listener_->on_writable(ec);
         if (!limit_)
             return;
-        if (!ec && !last_words_.empty())
-            return start_write(last_words_);
+        try {
+            if (!ec && !last_words_.empty())
+                return start_write(last_words_);
+        } catch (std::bad_alloc const&) { // then without them
+        }
         limit_->cancel();
     }
 

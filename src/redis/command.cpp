@@ -106,7 +106,54 @@ void append_keyed(std::string& out, std::string_view head, lock_key const& key, 
                key.prefix, key.name, crlf, nonce_header, checked(nonce), crlf, rest);
 }
 
+// Every fenced script has three keys and five arguments.
+constexpr std::size_t fenced_key_count = 3;
+constexpr std::size_t fenced_arguments = fenced_key_count + 5;
+
+script_heads const& extend_heads()
+{
+    static script_heads const heads{scripts::extend, 1, 3};
+    return heads;
+}
+
+script_heads const& release_heads()
+{
+    static script_heads const heads{scripts::release, 1, 2};
+    return heads;
+}
+
+script_heads const& fenced_vote_heads()
+{
+    static script_heads const heads{scripts::fenced_vote, fenced_key_count, fenced_arguments};
+    return heads;
+}
+
+script_heads const& fenced_raise_heads()
+{
+    static script_heads const heads{scripts::fenced_raise, fenced_key_count, fenced_arguments};
+    return heads;
+}
+
+script_heads const& fenced_extend_heads()
+{
+    static script_heads const heads{scripts::fenced_extend, fenced_key_count, fenced_arguments};
+    return heads;
+}
+
+script_heads const& fenced_adopt_heads()
+{
+    static script_heads const heads{scripts::fenced_adopt, fenced_key_count, fenced_arguments};
+    return heads;
+}
+
 } // namespace
+
+void prepare_commands()
+{
+    for (auto const prepare : {extend_heads, release_heads, fenced_vote_heads, fenced_raise_heads,
+                               fenced_extend_heads, fenced_adopt_heads})
+        (void)prepare();
+}
 
 void append_command(std::string& out, std::span<std::string_view const> args)
 {
@@ -132,14 +179,12 @@ void lock_commands::append_vote(std::string& out, lock_key const& key, std::stri
 void lock_commands::append_extend(std::string& out, lock_key const& key, std::string_view nonce,
                                   script_form form) const
 {
-    static script_heads const heads{scripts::extend, 1, 3};
-    append_keyed(out, heads[form], key, nonce, ttl_);
+    append_keyed(out, extend_heads()[form], key, nonce, ttl_);
 }
 
 void append_release(std::string& out, lock_key const& key, std::string_view nonce, script_form form)
 {
-    static script_heads const heads{scripts::release, 1, 2};
-    append_keyed(out, heads[form], key, nonce, {});
+    append_keyed(out, release_heads()[form], key, nonce, {});
 }
 
 void append_time_left(std::string& out, lock_key const& key)
@@ -170,14 +215,6 @@ void append_mark(std::string& out, std::string_view key_prefix, std::string_view
                          std::to_string(length.count()), trust});
 }
 
-// Every fenced script has three keys and five arguments.
-namespace {
-
-constexpr std::size_t fenced_key_count = 3;
-constexpr std::size_t fenced_arguments = fenced_key_count + 5;
-
-} // namespace
-
 fenced_commands::fenced_commands(std::string_view key_prefix, std::chrono::milliseconds key_ttl,
                                  std::chrono::milliseconds fence_ttl)
 {
@@ -187,26 +224,22 @@ fenced_commands::fenced_commands(std::string_view key_prefix, std::chrono::milli
 
 void fenced_commands::append_vote(std::string& out, call const& c) const
 {
-    static script_heads const heads{scripts::fenced_vote, fenced_key_count, fenced_arguments};
-    append(out, heads[c.form], c);
+    append(out, fenced_vote_heads()[c.form], c);
 }
 
 void fenced_commands::append_raise(std::string& out, call const& c) const
 {
-    static script_heads const heads{scripts::fenced_raise, fenced_key_count, fenced_arguments};
-    append(out, heads[c.form], c);
+    append(out, fenced_raise_heads()[c.form], c);
 }
 
 void fenced_commands::append_extend(std::string& out, call const& c) const
 {
-    static script_heads const heads{scripts::fenced_extend, fenced_key_count, fenced_arguments};
-    append(out, heads[c.form], c);
+    append(out, fenced_extend_heads()[c.form], c);
 }
 
 void fenced_commands::append_adopt(std::string& out, call const& c) const
 {
-    static script_heads const heads{scripts::fenced_adopt, fenced_key_count, fenced_arguments};
-    append(out, heads[c.form], c);
+    append(out, fenced_adopt_heads()[c.form], c);
 }
 
 void fenced_commands::append(std::string& out, std::string_view head, call const& c) const

@@ -42,6 +42,9 @@ private:
     std::string ttl_; // as an argument
 };
 
+/// What is made when it is first needed is made now: afterwards a command needs no memory but for its own text.
+void prepare_commands();
+
 /// Compare and delete: 1, or 0 where the key is not ours.
 void append_release(std::string& out, lock_key const&, std::string_view nonce, script_form form);
 

@@ -1,0 +1,185 @@
+#include "stage.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace redlock::test {
+
+installation::installation(std::size_t count) : servers_(count)
+{
+    for (auto const& server : servers_)
+        probes_.emplace_back(server->port());
+}
+
+config installation::settings() const
+{
+    config made{.nodes = urls()};
+    made.assume_fresh = true;
+    made.reconnect = {.min_delay = 1ms, .max_delay = 10ms, .connect_timeout = 300ms};
+    return made;
+}
+
+std::size_t installation::immortal_keys()
+{
+    std::size_t found = 0;
+    for (probe& ask : probes_)
+        for (std::string const& key : ask.keys())
+            found += ask.pttl(key) == -1 && !key.starts_with("redlock") ? 1 : 0;
+    return found;
+}
+
+void installation::forget_everything()
+{
+    for (probe& ask : probes_)
+        for (std::string const& key : ask.keys())
+            if (!key.starts_with("redlock"))
+                ask.command({"DEL", key});
+}
+
+void installation::kill_connections()
+{
+    for (probe& ask : probes_)
+        ask.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+}
+
+installation& installed(std::size_t nodes)
+{
+    static std::map<std::size_t, installation> all;
+    return all.try_emplace(nodes, nodes).first->second;
+}
+
+void stage::run_a_little()
+{
+    if (context.stopped())
+        context.restart();
+    try {
+        context.run_one_for(1ms);
+    } catch (std::bad_alloc const&) {
+        ++thrown;
+    }
+    auto const valid = std::ranges::count_if(watched, [](lease const* one) { return one->valid(); });
+    two_at_once = two_at_once || valid > 1;
+}
+
+void stage::take(client& from, lease& into)
+{
+    error_code result;
+    bool done = false;
+    mutex(from, "lock", some_lease()).acquire([&](error_code ec, lease got) {
+        result = ec;
+        into = std::move(got);
+        done = true;
+    });
+    if (!run_until([&] { return done; }) || result)
+        throw std::runtime_error("the lock cannot be had while memory is there");
+}
+
+namespace {
+
+std::string at(std::size_t allocation, stage const& s)
+{
+    return "allocation " + std::to_string(allocation) + ", " + std::to_string(s.thrown) + " out of run()";
+}
+
+/// Memory is back: the client works.
+void check_recovery(stage& s, std::string const& where)
+{
+    if (!s.locks)
+        s.locks.emplace(s.context.get_executor(), s.servers.settings());
+    lease again;
+    outcome got;
+    got.begin([&](auto handler) { s.lock().acquire(std::move(handler)); });
+    BOOST_TEST(s.run_until([&] { return got.settled(); }), "never acquired again: " << where);
+    BOOST_TEST(!got.result, "acquired again: " << got.result.message() << ", " << where);
+    BOOST_TEST(got.got.valid(), "a valid lease: " << where);
+    outcome over;
+    over.begin([&](auto handler) { got.got.release(std::move(handler)); });
+    BOOST_TEST(s.run_until([&] { return over.settled(); }), "never released again: " << where);
+}
+
+void check_end(stage& s, std::string const& where)
+{
+    outcome ended;
+    ended.begin([&](auto handler) { s.locks->shutdown(std::move(handler)); });
+    BOOST_TEST(s.run_until([&] { return ended.settled(); }), "never shut down: " << where);
+    BOOST_TEST(ended.completions == 1U, where);
+    s.locks.reset();
+    s.run_a_little();
+    BOOST_TEST(s.servers.immortal_keys() == 0U, "keys without an end: " << where);
+}
+
+struct way {
+    std::size_t nodes;
+    std::size_t in_a_row; ///< so many allocations fail
+    bool inside;          ///< it is begun in a handler of the client's executor
+};
+
+/// \return whether something failed
+bool play(stage& s, std::size_t allocation, way const& how)
+{
+    s.prepare();
+    bool begun = !how.inside;
+    if (how.inside)
+        asio::post(s.context, [&] {
+            begun = true;
+            s.act();
+        });
+    failing_new const failing(allocation, how.in_a_row);
+    if (!how.inside)
+        s.act();
+    auto end = std::chrono::steady_clock::now() + 2s;
+    bool failed = false;
+    while (!(begun && s.done()) && std::chrono::steady_clock::now() < end && !failing.is_over()) {
+        s.run_a_little();
+        if (!std::exchange(failed, failing.has_failed()) && failed) // the others may not be asked for
+            end = std::chrono::steady_clock::now() + 50ms;
+    }
+    return failing.has_failed();
+}
+
+void sweep(make_stage make, way const& how)
+{
+    installation& servers = installed(how.nodes);
+    std::size_t allocation = 1;
+    for (bool failed = true; failed; ++allocation) {
+        auto const s = make(servers);
+        failed = play(*s, allocation, how);
+        s->mend();
+        std::string const where = at(allocation, *s);
+        BOOST_TEST(s->run_until([&] { return s->done(); }), "never completed: " << where);
+        BOOST_TEST(!s->two_at_once, "two leases at once: " << where);
+        BOOST_TEST((s->thrown == 0 || s->may_throw()), "thrown out of run(): " << where);
+        if (!failed)
+            BOOST_TEST((s->succeeded() && s->thrown == 0), "nothing failed, and it did not succeed");
+        s->retire();
+        check_recovery(*s, where);
+        check_end(*s, where);
+        servers.forget_everything();
+    }
+    BOOST_TEST_MESSAGE(allocation - 2 << " allocations");
+    BOOST_TEST(allocation > 1U);
+}
+
+} // namespace
+
+void sweep(make_stage make)
+{
+    for (std::size_t const in_a_row : {1U, 4U})
+        for (bool const inside : {false, true})
+            BOOST_TEST_CONTEXT(in_a_row << " in a row" << (inside ? ", inside a handler" : ""))
+    sweep(make, {3, in_a_row, inside});
+    BOOST_TEST_CONTEXT("one node")
+    sweep(make, {1, 1, true});
+}
+
+void sweep_once(make_stage make)
+{
+    for (std::size_t const nodes : {3U, 1U})
+        BOOST_TEST_CONTEXT(nodes << " nodes")
+    sweep(make, {nodes, 1, true});
+}
+
+} // namespace redlock::test

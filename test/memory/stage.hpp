@@ -1,0 +1,151 @@
+#pragma once
+
+#include "failing_new.hpp"
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+/// What has become of one operation: it allocates nothing.
+struct outcome {
+    bool begun = false;   ///< its initiating function has returned
+    bool refused = false; ///< it threw for lack of memory
+    unsigned completions = 0;
+    error_code result{};
+    lease got{};
+
+    [[nodiscard]] bool settled() const { return refused || completions != 0; }
+
+    /// A handler that fits into an operation.
+    [[nodiscard]] auto handler()
+    {
+        return [this](error_code ec, auto... granted) {
+            ++completions;
+            result = ec;
+            if constexpr (sizeof...(granted) != 0)
+                got = (std::move(granted), ...);
+        };
+    }
+
+    /// Begins it, or notes that there was no memory for that.
+    template <class Begin>
+    void begin(Begin initiate)
+    {
+        try {
+            initiate(handler());
+            begun = true;
+        } catch (std::bad_alloc const&) {
+            refused = true;
+        }
+    }
+};
+
+/// Servers for all cases of this program.
+class installation {
+public:
+    explicit installation(std::size_t count);
+
+    [[nodiscard]] std::vector<std::string> urls() const { return servers_.urls(); }
+    [[nodiscard]] config settings() const;
+    /// Keys that no clock will remove.
+    [[nodiscard]] std::size_t immortal_keys();
+    void forget_everything();
+    void kill_connections();
+
+private:
+    server_group servers_;
+    std::vector<probe> probes_;
+};
+
+/// The one with so many servers.
+installation& installed(std::size_t nodes);
+
+/// One run of a scenario: what it does while memory fails, and what is asked of it afterwards.
+class stage {
+public:
+    explicit stage(installation& on) : servers(on) {}
+    stage(stage const&) = delete;
+    stage& operator=(stage const&) = delete;
+    virtual ~stage() = default;
+
+    /// With memory enough.
+    virtual void prepare() {}
+    /// Without. Begins operations.
+    virtual void act() = 0;
+    /// With memory again: what was refused is done another way, where something would wait for it for ever.
+    virtual void mend() {}
+    /// Is what act() began over?
+    [[nodiscard]] virtual bool done() const = 0;
+    /// What may be asked of a run in which nothing failed.
+    [[nodiscard]] virtual bool succeeded() const { return true; }
+
+    /// May std::bad_alloc leave the context?
+    [[nodiscard]] virtual bool may_throw() const { return false; }
+    /// Lets go of what it got.
+    virtual void retire() {}
+
+    /// Runs the context until the condition holds, also when something is thrown out of it for lack of memory.
+    template <class Condition>
+    bool run_until(Condition holds, std::chrono::steady_clock::duration most = 10s)
+    {
+        auto const end = std::chrono::steady_clock::now() + most;
+        while (!holds()) {
+            if (std::chrono::steady_clock::now() > end)
+                return false;
+            run_a_little();
+        }
+        return true;
+    }
+    void run_a_little();
+
+    [[nodiscard]] mutex lock(lock_options options = some_lease()) { return {*locks, "lock", options}; }
+    [[nodiscard]] static lock_options some_lease() { return {.ttl = 1s}; }
+    void take(client&, lease& into);
+
+    /// Of this name's leases that are watched no two may be valid at once.
+    void watch(lease const& one) { watched.push_back(&one); }
+
+    installation& servers;
+    asio::io_context context{1};
+    std::optional<client> locks;
+    std::vector<lease const*> watched;
+    unsigned thrown = 0; ///< out of the context
+    bool two_at_once = false;
+};
+
+using make_stage = std::unique_ptr<stage> (*)(installation&);
+/// Runs the scenario again and again: the first allocation fails, the second, and so on, until nothing fails any more; alone
+/// and several in a row, begun in a handler of the client's executor and outside, with one node and with three.
+void sweep(make_stage);
+/// The same with single failures alone: after two in a row Asio's own coroutines end the program (std::terminate).
+void sweep_once(make_stage);
+
+template <class Scenario>
+void sweep()
+{
+    sweep([](installation& on) -> std::unique_ptr<stage> { return std::make_unique<Scenario>(on); });
+}
+
+template <class Scenario>
+void sweep_once()
+{
+    sweep_once([](installation& on) -> std::unique_ptr<stage> { return std::make_unique<Scenario>(on); });
+}
+
+} // namespace redlock::test
