@@ -174,6 +174,9 @@ BOOST_FIXTURE_TEST_CASE(of_an_extension_comes_before_that_of_the_release, fenced
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere();
+        mutex behind = lock("behind"); // all extensions have been executed once this is
+        lease const last = co_await behind.acquire();
+        co_await until([&] { return last.votes() == 3; });
         std::optional<error_code> extended;
         std::optional<error_code> released;
         long long run_before[3];
