@@ -50,6 +50,14 @@ public:
         ::kill(pid_, SIGKILL);
         (void)join();
     }
+    /// Returns when it stands still.
+    void stop()
+    {
+        ::kill(pid_, SIGSTOP);
+        int status = 0;
+        ::waitpid(pid_, &status, WUNTRACED);
+    }
+    void go_on() { ::kill(pid_, SIGCONT); }
     bool join()
     {
         int status = -1;

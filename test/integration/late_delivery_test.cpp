@@ -1,0 +1,261 @@
+#include "admission.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+#include <optional>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::string const fence_key = "lock:redlock-fence";
+
+long long scripts_run(cluster& nodes, std::size_t node)
+{
+    return nodes.ask(node).command_calls("eval") + nodes.ask(node).command_calls("evalsha");
+}
+
+lock_options without_renewal()
+{
+    lock_options options = long_lease();
+    options.renew = false;
+    return options;
+}
+
+struct warm_cluster : cluster {
+    warm_cluster() : cluster(3) { warm_up(); }
+
+    config past_all_faults() const
+    {
+        config past = settings;
+        past.nodes = servers.urls();
+        return past;
+    }
+};
+
+/// The first node is reached through a second proxy, which keeps what an old connection said while a new one goes past.
+struct old_connection : warm_cluster {
+    old_connection()
+    {
+        proxy(0).redirect(behind.port());
+        proxy(0).close_all();
+        run([&]() -> asio::awaitable<void> { // on the way that can be held up
+            mutex warm = lock("warm");
+            lease held = co_await warm.acquire();
+            co_await until(
+                [&] { return in_state(*locks, 0, node_state::ready) && behind.connections() == 1; });
+            co_await held.release();
+            co_await until([&] { return no_keys(); });
+        });
+    }
+    void leave_behind()
+    {
+        behind.wait_held(direction::to_server, 1);
+        proxy(0).redirect(servers[0].port());
+        proxy(0).close_all();
+    }
+
+    fault_proxy behind{servers[0].port()};
+};
+
+struct fenced_cluster : warm_cluster {
+    fenced_mutex fenced(client& whose) { return {whose, "lock", without_renewal()}; }
+
+    asio::awaitable<lease> held_everywhere()
+    {
+        lease held = co_await fenced(*locks).acquire();
+        while (held.votes() != 3) // a node that was still connecting got no vote
+            co_await held.extend();
+        co_return held;
+    }
+    bool free_everywhere()
+    {
+        return std::ranges::none_of(probes, [](probe& p) { return p.exists("lock"); });
+    }
+};
+
+bool const either[] = {false, true};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(late_delivery)
+
+BOOST_FIXTURE_TEST_CASE(of_a_vote_whose_connection_is_gone_is_a_key_that_expires, old_connection)
+{
+    behind.hold(direction::to_server);
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock("lock", {.ttl = 1s, .slack = 500ms, .renew = false, .node_timeout = 500ms});
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() == 2U);
+        std::string const nonce(held.nonce());
+        leave_behind();
+        auto const before = scripts_run(*this, 0);
+        co_await held.release();
+        co_await until([&] { return scripts_run(*this, 0) > before; }); // over the new connection, too early
+        BOOST_TEST(no_keys());
+        behind.release();
+        co_await until([&] { return ask(0).get("lock") == nonce; });
+        BOOST_TEST(ask(0).pttl("lock") <= 1500);
+
+        client other(context.get_executor(), past_all_faults());
+        mutex theirs(other, "lock", long_lease());
+        lease next = co_await theirs.acquire();
+        BOOST_TEST(next.valid());
+        co_await until([&] { return ask(0).get("lock") != nonce; });
+        co_await next.extend();
+        co_await next.release();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_DATA_TEST_CASE_F(old_connection, of_a_release_whose_connection_is_gone_does_not_touch_the_next_lease,
+                       either, by_another_client)
+{
+    run([&]() -> asio::awaitable<void> {
+        client other(context.get_executor(), past_all_faults());
+        mutex ours = lock();
+        lease held = co_await ours.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        behind.hold(direction::to_server);
+        co_await held.release();
+        leave_behind();
+        co_await until([&] { return no_keys(); }); // said again over the new connection
+
+        mutex next_lock = by_another_client ? mutex(other, "lock", long_lease()) : ours;
+        lease next = co_await next_lock.acquire();
+        co_await until([&] { return next.votes() == 3; });
+        auto const before = scripts_run(*this, 0);
+        behind.release();
+        co_await until([&] { return scripts_run(*this, 0) > before; });
+        BOOST_TEST(holders("lock", next.nonce()) == 3U);
+        co_await next.extend();
+        co_await next.release();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_vote_a_second_time_is_no_second_vote, warm_cluster)
+{
+    auto const before = ask(0).command_calls("set");
+    proxy(0).duplicate(direction::to_server);
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        lease held = co_await lock.acquire();
+        co_await until([&] { return ask(0).command_calls("set") == before + 2; });
+        co_await until([&] { return proxy(0).accepted() == 2; }); // for a reply that nobody asked for
+        co_await held.extend();
+        BOOST_TEST(holders("lock", held.nonce()) == 3U);
+        co_await held.release();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_vote_is_not_hastened_by_saying_it_again, warm_cluster)
+{
+    auto const before = ask(0).command_calls("set");
+    proxy(0).hold(direction::to_client);
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock("lock", without_renewal());
+        lease held = co_await lock.acquire();
+        co_await until([&] { return ask(0).exists("lock"); });
+        proxy(0).reset_all();
+        proxy(0).release();
+        co_await until([&] { return proxy(0).accepted() == 2 && in_state(*locks, 0, node_state::ready); });
+        co_await held.extend(); // behind whatever is said again
+        co_await until([&] { return held.votes() == 3; });
+        BOOST_TEST(ask(0).command_calls("set") == before + 1);
+    });
+}
+
+/// The extension would set the keys again, which somebody has deleted: it comes first, and the release behind it.
+BOOST_FIXTURE_TEST_CASE(of_an_extension_comes_before_that_of_the_release, fenced_cluster)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere();
+        mutex behind = lock("behind"); // all extensions have been executed once this is
+        lease const last = co_await behind.acquire();
+        co_await until([&] { return last.votes() == 3; });
+        std::optional<error_code> extended;
+        std::optional<error_code> released;
+        long long run_before[3];
+        for (std::size_t i = 0; i != 3; ++i) {
+            proxy(i).hold(direction::to_server);
+            run_before[i] = scripts_run(*this, i);
+        }
+        held.extend([&](error_code ec) { extended = ec; });
+        for (std::size_t i = 0; i != 3; ++i) {
+            co_await until([&] { return proxy(i).held(direction::to_server) > 0; });
+            ask(i).command({"DEL", "lock"});
+        }
+        held.release([&](error_code ec) { released = ec; });
+        BOOST_TEST(!held.valid());
+        for (std::size_t i = 0; i != 3; ++i)
+            proxy(i).release();
+        co_await until([&] { return extended && released; });
+        BOOST_TEST(*extended == errc::released);
+        BOOST_TEST(!*released);
+        for (std::size_t i = 0; i != 3; ++i)
+            co_await until([&] { return scripts_run(*this, i) >= run_before[i] + 2; });
+        BOOST_TEST(free_everywhere());
+    });
+}
+
+BOOST_FIXTURE_TEST_CASE(of_an_extensions_answers_does_not_bring_a_released_lock_back, fenced_cluster)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere();
+        auto const renewed = told->count(lease_event::kind::renewed);
+        std::optional<error_code> extended;
+        std::optional<error_code> released;
+        for (auto const& each : proxies)
+            each->hold(direction::to_client);
+        held.extend([&](error_code ec) { extended = ec; });
+        for (auto const& each : proxies)
+            co_await until([&] { return each->held(direction::to_client) > 0; });
+        held.release([&](error_code ec) { released = ec; });
+        co_await until([&] { return free_everywhere(); });
+        for (auto const& each : proxies)
+            each->release();
+        co_await until([&] { return extended && released; });
+        BOOST_TEST(*extended == errc::released);
+        BOOST_TEST(!*released);
+        BOOST_TEST(told->count(lease_event::kind::renewed) == renewed);
+        lease next = co_await held_everywhere(); // on the same connections, behind everything
+        BOOST_TEST(holders("lock", next.nonce()) == 3U);
+    });
+}
+
+/// Two nodes say "yours" in the end, but on one of them somebody else was granted before our vote came.
+BOOST_FIXTURE_TEST_CASE(of_an_own_vote_does_not_prove_that_nobody_else_was_granted, fenced_cluster)
+{
+    fault_proxy shut(servers[0].port());
+    shut.refuse();
+    config without_first = past_all_faults();
+    without_first.nodes[0] = shut.url();
+    client other(context.get_executor(), without_first);
+    run([&]() -> asio::awaitable<void> {
+        lease first = co_await held_everywhere(); // markers stand, scripts are known
+        co_await first.release();
+        co_await until([&] { return free_everywhere(); });
+
+        proxy(2).hold(direction::to_server);
+        lease held = co_await fenced(*locks).acquire();
+        BOOST_TEST(held.votes() == 2U);
+        ask(1).command({"DEL", "lock"});
+        lease theirs = co_await fenced(other).acquire();
+        BOOST_TEST(theirs.fencing_token() > held.fencing_token());
+        co_await theirs.release();
+        co_await until([&] { return !ask(1).exists("lock") && !ask(2).exists("lock"); });
+        proxy(2).release();
+        co_await until([&] { return ask(2).get("lock") == held.nonce(); });
+
+        BOOST_TEST(co_await error_of(held.extend()) == errc::lease_lost);
+        BOOST_TEST(!held.valid());
+        held = {};
+        co_await until([&] { return free_everywhere(); });
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

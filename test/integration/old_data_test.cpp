@@ -1,0 +1,192 @@
+#include "admission.hpp"
+
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Two clients, on ways of their own, that have met every node. The servers load the copy of their data that was made
+/// last, as from a backup, when they start again.
+struct with_backups : cluster {
+    with_backups() : cluster(3)
+    {
+        config others = settings;
+        others.nodes = servers.urls();
+        other = std::make_unique<client>(context.get_executor(), others);
+        run([&]() -> asio::awaitable<void> {
+            co_await meet(*locks);
+            co_await meet(*other);
+        });
+    }
+
+    /// Fenced, so that the markers stand.
+    asio::awaitable<void> meet(client& who)
+    {
+        fenced_mutex warm(who, "warm", long_lease());
+        lease held = co_await warm.acquire();
+        while (held.votes() != 3) // a node that was still connecting got no vote
+            co_await held.extend();
+        co_await held.release();
+        co_await until([&] { return free_everywhere("warm"); });
+    }
+    bool free_everywhere(std::string const& name)
+    {
+        return std::ranges::none_of(probes, [&](probe& p) { return p.exists(name); });
+    }
+    void back_up(std::size_t node) { BOOST_TEST(ask(node).command({"SAVE"}) == "OK"); }
+    void crash_and_restore(std::size_t node)
+    {
+        kill(node);
+        restart(node);
+    }
+
+    std::unique_ptr<client> other;
+};
+
+/// It is asked while the client does, and not by itself.
+asio::awaitable<void> quarantined(client& who, std::size_t node)
+{
+    mutex asks(who, "asks", long_lease());
+    while (!in_state(who, node, node_state::quarantined))
+        (void)co_await attempt_once(asks);
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(old_data, with_backups)
+
+BOOST_AUTO_TEST_CASE(from_before_a_vote_help_nobody_to_a_second_lease)
+{
+    run([&]() -> asio::awaitable<void> {
+        back_up(1);
+        proxy(2).refuse();
+        proxy(2).reset_all();
+        fenced_mutex lock(*locks, "lock", long_lease());
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() == 2U);
+        crash_and_restore(1);
+        BOOST_TEST(ask(1).exists("redlock-marker"));
+        BOOST_TEST(!ask(1).exists("lock"));
+
+        co_await quarantined(*other, 1);
+        fenced_mutex theirs(*other, "lock", long_lease());
+        BOOST_TEST(co_await error_of(theirs.try_acquire()) == errc::contended);
+        BOOST_TEST((theirs.last_attempt().at(1).result == node_result::quarantined));
+        BOOST_TEST(!ask(1).exists("lock"));
+        BOOST_TEST(held.valid());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(with_an_older_holders_key_leave_the_holder_and_the_next_one_alone)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        lease old = co_await lock.acquire();
+        co_await until([&] { return old.votes() == 3; });
+        std::string const before(old.nonce());
+        back_up(1);
+        co_await old.release();
+        co_await until([&] { return free_everywhere("lock"); });
+
+        mutex theirs(*other, "lock", long_lease());
+        lease held = co_await theirs.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        crash_and_restore(1);
+        BOOST_TEST(ask(1).get("lock").value_or("") == before);
+        co_await held.extend();
+        BOOST_TEST(held.valid());
+        co_await held.release();
+        co_await until(
+            [&] { return holders("lock", before) == 1 && !ask(0).exists("lock") && !ask(2).exists("lock"); });
+        lease next = co_await lock.acquire();
+        BOOST_TEST(next.votes() == 2U);
+        co_await next.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(of_a_majority_do_not_give_the_lock_back_to_an_older_holder)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        lease old = co_await lock.acquire();
+        co_await until([&] { return old.votes() == 3; });
+        std::string const before(old.nonce());
+        back_up(0);
+        back_up(1);
+        co_await old.release();
+        co_await until([&] { return free_everywhere("lock"); });
+
+        mutex theirs(*other, "lock", long_lease());
+        lease held = co_await theirs.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        crash_and_restore(0);
+        crash_and_restore(1);
+        BOOST_TEST(holders("lock", before) == 2U);
+        co_await quarantined(*locks, 0);
+        co_await quarantined(*locks, 1);
+        lease revived = lock.adopt(before); // two nodes would say "yours"
+        BOOST_TEST(co_await error_of(revived.extend()) == errc::no_quorum);
+        BOOST_TEST(!revived.valid());
+        BOOST_TEST(co_await error_of(held.extend()) == errc::no_quorum);
+        BOOST_TEST(held.valid()); // its old deadline stands
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// A replica of the second node whose link loses what comes last. It runs for an hour, if one asks it.
+struct failover : with_backups {
+    failover()
+    {
+        probe master(servers[1].port());
+        master.command({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
+        probe(replica.port()).command({"REPLICAOF", "127.0.0.1", std::to_string(link.port())});
+        run_until(
+            [&] { return contains(probe(replica.port()).info("replication"), "master_link_status:up"); });
+        replica.set_clock_ahead(1h);
+        config others = settings;
+        others.nodes = {servers[0].url(), their_way.url(), servers[2].url()};
+        other = std::make_unique<client>(context.get_executor(), others);
+        run([&]() -> asio::awaitable<void> { co_await meet(*other); });
+    }
+    void promote()
+    {
+        kill(1);
+        probe(replica.port()).command({"REPLICAOF", "NO", "ONE"});
+        for (fault_proxy* way : {&proxy(1), &their_way})
+            way->redirect(replica.port());
+    }
+
+    redis_server replica{{.own_clock = true}};
+    fault_proxy link{servers[1].port()};
+    fault_proxy their_way{servers[1].port()};
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_replica_that_was_promoted_behind_the_same_address_helps_nobody_to_a_second_lease,
+                        failover)
+{
+    run([&]() -> asio::awaitable<void> {
+        link.drop(direction::to_client);
+        proxy(2).refuse();
+        proxy(2).reset_all();
+        mutex lock = this->lock();
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() == 2U);
+        promote();
+        BOOST_TEST(contains(probe(replica.port()).info("replication"), "role:master"));
+        BOOST_TEST(!probe(replica.port()).exists("lock"));
+
+        co_await quarantined(*other, 1);
+        mutex theirs(*other, "lock", long_lease());
+        BOOST_TEST(co_await attempt_once(theirs) == errc::contended);
+        BOOST_TEST((theirs.last_attempt().at(1).result == node_result::quarantined));
+        BOOST_TEST(!probe(replica.port()).exists("lock"));
+        BOOST_TEST(held.valid());
+    });
+}

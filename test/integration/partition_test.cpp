@@ -1,0 +1,209 @@
+#include "admission.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+#include <memory>
+#include <ostream>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace redlock::test {
+
+static std::ostream& operator<<(std::ostream& out, direction way)
+{
+    return out << (way == direction::to_server ? "requests are held up" : "replies are held up");
+}
+
+} // namespace redlock::test
+
+namespace {
+
+/// Its keys do not expire while a test looks, and it gives a silent node up soon.
+lock_options impatient()
+{
+    lock_options options = long_lease();
+    options.node_timeout = 200ms;
+    return options;
+}
+
+lock_options short_lease()
+{
+    return {.ttl = 1s, .slack = 40s, .node_timeout = 300ms};
+}
+
+/// Every connection stands, and a client that goes past all faults is there.
+struct partitioned : cluster {
+    partitioned() : cluster(3)
+    {
+        warm_up();
+        config past = settings;
+        past.nodes = servers.urls();
+        other = std::make_unique<client>(context.get_executor(), past);
+    }
+
+    void cut(direction way)
+    {
+        proxy(0).cut_one_way(way);
+        proxy(2).cut_one_way(way);
+    }
+    void heal(direction way)
+    {
+        proxy(0).pass(way);
+        proxy(2).pass(way);
+    }
+    void stop()
+    {
+        servers[0].pause();
+        servers[2].pause();
+    }
+    void go_on()
+    {
+        servers[0].resume();
+        servers[2].resume();
+    }
+    asio::awaitable<void> everybody_votes()
+    {
+        mutex lock = this->lock("lock", impatient());
+        lease again = co_await lock.acquire();
+        co_await until([&] { return again.votes() == 3; });
+        co_await again.release();
+        co_await until([&] { return no_keys(); });
+    }
+
+    std::unique_ptr<client> other;
+};
+
+direction const either_way[] = {direction::to_server, direction::to_client};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(partition)
+
+BOOST_DATA_TEST_CASE_F(partitioned, of_a_minority_in_one_direction_is_not_missed, either_way, way)
+{
+    proxy(1).cut_one_way(way);
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock("lock", impatient());
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() == 2U);
+        co_await held.extend();
+        BOOST_TEST(held.valid());
+        co_await held.release();
+        proxy(1).pass(way);
+        co_await until([&] { return no_keys(); });
+        co_await everybody_votes();
+    });
+}
+
+/// What was asked for is taken back as soon as anything arrives, so others are not kept out by it.
+BOOST_DATA_TEST_CASE_F(partitioned, of_a_majority_in_one_direction_grants_nothing_and_hinders_nobody,
+                       either_way, way)
+{
+    cut(way);
+    run([&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await attempt_once(this->lock("lock", impatient())) == errc::no_quorum);
+        co_await until([&] { return no_keys(); });
+        mutex theirs(*other, "lock", long_lease());
+        lease held = co_await theirs.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        auto const voted = ask(0).command_calls("set");
+        heal(way);
+        if (way == direction::to_server) // the late vote is executed, and the release behind it
+            co_await until([&] { return ask(0).command_calls("set") == voted + 1; });
+        co_await held.extend();
+        BOOST_TEST(holders("lock", held.nonce()) == 3U);
+        co_await held.release();
+        co_await until([&] { return no_keys(); });
+        co_await everybody_votes();
+    });
+}
+
+BOOST_DATA_TEST_CASE_F(partitioned, of_a_majority_in_one_direction_is_told_to_the_holder, either_way, way)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock("lock", short_lease());
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        cut(way);
+        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+        BOOST_TEST(!held.valid());
+        auto const renewed = told->count(lease_event::kind::renewed);
+        heal(way);
+        BOOST_TEST(co_await error_of(held.release()) == errc::lease_lost);
+        co_await until([&] { return no_keys(); }); // also behind the extensions that came late
+        co_await everybody_votes();
+        BOOST_TEST(told->count(lease_event::kind::renewed) == renewed);
+        BOOST_TEST(told->count(lease_event::kind::lost) == 1);
+    });
+}
+
+/// Three of five are a majority for either side, and the one that both see decides.
+BOOST_AUTO_TEST_CASE(in_which_two_sides_share_one_node_lets_one_of_them_hold)
+{
+    cluster nodes(5);
+    std::vector<std::unique_ptr<fault_proxy>> right;
+    config settings = nodes.settings;
+    for (std::size_t i = 0; i != 5; ++i) {
+        right.push_back(std::make_unique<fault_proxy>(nodes.servers[i].port()));
+        settings.nodes[i] = right[i]->url();
+        if (i != 2)
+            (i < 2 ? *right[i] : nodes.proxy(i)).refuse();
+    }
+    client other(nodes.context.get_executor(), settings);
+    mutex sides[] = {nodes.lock(), mutex(other, "lock", long_lease())};
+    nodes.run([&]() -> asio::awaitable<void> {
+        for (std::size_t i = 0; i != 4; ++i) {
+            lease held = co_await sides[i % 2].acquire();
+            BOOST_TEST(held.votes() == 3U);
+            for (mutex& side : sides)
+                BOOST_TEST(co_await attempt_once(side) == errc::contended);
+            BOOST_TEST(nodes.holders("lock", held.nonce()) == 3U);
+            co_await held.release();
+            co_await until([&] { return nodes.no_keys(); });
+        }
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_majority_that_stood_still, partitioned)
+
+BOOST_AUTO_TEST_CASE(takes_back_the_votes_that_it_executes_late)
+{
+    auto const before = ask(0).command_calls("set");
+    stop();
+    run([&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await attempt_once(this->lock("lock", impatient())) == errc::no_quorum);
+        go_on();
+        co_await until([&] { return ask(0).command_calls("set") == before + 1; });
+        co_await until([&] { return no_keys(); });
+        co_await everybody_votes();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(does_not_give_a_lease_back_that_ended_meanwhile)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock("lock", short_lease());
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        stop();
+        co_await until([&] { return !held.valid(); });
+        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+        auto const renewed = told->count(lease_event::kind::renewed);
+        go_on();
+        mutex theirs(*other, "lock", long_lease());
+        BOOST_TEST(co_await attempt_once(theirs) == errc::contended); // the keys are still there
+        BOOST_TEST(co_await error_of(held.release()) == errc::lease_lost);
+        lease next = co_await theirs.acquire();
+        BOOST_TEST(!held.valid());
+        BOOST_TEST(told->count(lease_event::kind::renewed) == renewed);
+        co_await next.release();
+        co_await until([&] { return no_keys(); });
+        co_await everybody_votes();
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
