@@ -2,15 +2,15 @@
 
 #include "lock/clock.hpp"
 #include "lock/configuration.hpp"
+#include "net/coroutine.hpp"
 #include "redis/command.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/text_number.hpp"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <memory>
@@ -86,10 +86,11 @@ private:
             if (!ec)
                 stream_->close();
         });
-        asio::co_spawn(timer_.get_executor(), talk(), asio::detached);
+        talk_ = talk();
+        asio::post(timer_.get_executor(), [this] { talk_.start(); });
     }
 
-    asio::awaitable<void> talk()
+    net::coroutine<void> talk()
     {
         questions first;
         first.ask({"TIME"});
@@ -122,10 +123,11 @@ private:
             theirs - std::chrono::duration_cast<std::chrono::microseconds>(then.time_since_epoch());
     }
 
-    asio::awaitable<bool> exchange(questions const& what)
+    net::coroutine<bool> exchange(questions const& what)
     {
-        boost::system::error_code ec;
-        co_await stream_->write(asio::buffer(what.bytes), ec);
+        net::operation written(
+            {}, [&](net::resumption done) { stream_->write(asio::buffer(what.bytes), std::move(done)); });
+        boost::system::error_code ec = co_await written;
         std::size_t missing = what.count;
         redis::resp_parser parser;
         std::string input;
@@ -139,8 +141,10 @@ private:
                 co_return false;
             }
             if (parsed.status == redis::parse_status::need_more) {
-                std::size_t const bytes = co_await stream_->read(asio::buffer(chunk), ec);
-                input.append(chunk, bytes);
+                net::operation told(
+                    {}, [&](net::resumption done) { stream_->read(asio::buffer(chunk), std::move(done)); });
+                ec = co_await told;
+                input.append(chunk, told.transferred());
                 continue;
             }
             if (redis::value(parser.message()).type != redis::resp_type::push) {
@@ -159,6 +163,7 @@ private:
     std::shared_ptr<net::connector> connector_;
     std::shared_ptr<net::stream> stream_;
     interview result_;
+    net::coroutine<void> talk_; // last: its frames refer to the rest
 };
 
 } // namespace
