@@ -1,8 +1,5 @@
 #include "net/node.hpp"
 
-#include "core/backoff.hpp"
-#include "net/random.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -22,11 +19,6 @@ constexpr std::size_t max_queue_size_with_releases = 4 * max_queue_size;
 /// as they may be.
 constexpr std::size_t spare_output = std::size_t{8} * 1024;
 constexpr std::size_t spare_places = 8;
-
-failure out_of_memory()
-{
-    return {node_result::unreachable, server_error::none, "out of memory"}; // short: needs none
-}
 
 } // namespace
 
@@ -124,180 +116,6 @@ void node::script_worked(script s, bool known)
     known_scripts_[static_cast<int>(s)] = known;
 }
 
-void node::close()
-{
-    closed_ = true;
-    loop_.cancel(timer_);
-    if (connector_)
-        std::exchange(connector_, nullptr)->abandon();
-    if (auto const last = std::exchange(stream_, nullptr)) {
-        try {
-            last->finish(std::move(out_));
-        } catch (std::bad_alloc const&) {
-            last->close();
-        }
-    }
-    out_.clear();
-    enter(node_state::idle);
-    fail_all({node_result::unreachable, server_error::none, "shut down"});
-}
-
-void node::enter(node_state next)
-{
-    state_ = next;
-    listener_.on_node_changed(index_);
-}
-
-void node::connect()
-{
-    reading_ = false;
-    starved_ = false;
-    in_used_ = 0;
-    parser_.reset();
-    tracking_ = tracking::off;
-    std::ranges::fill(known_scripts_, false);
-    try {
-        connector_ = std::make_shared<connector>(loop_.executor(), loop_.clocks(), peer_,
-                                                 static_cast<connect_listener&>(*this));
-        connector_->start();
-    } catch (std::bad_alloc const&) { // not told from here: whoever wants to connect is not ready for that
-        if (connector_)
-            std::exchange(connector_, nullptr)->abandon();
-        starved_ = true;
-    }
-    enter(node_state::connecting);
-    set_timer();
-}
-
-void node::fail_soon()
-{
-    starved_ = true;
-    set_timer();
-}
-
-void node::on_connected(std::shared_ptr<stream> made, introduction told)
-{
-    loop::turn const begun(
-        loop_); // finished by the next: the connector would swallow what a user's handler throws
-    connector_.reset();
-    stream_ = std::move(made);
-    try {
-        meet(std::move(told));
-    } catch (std::bad_alloc const&) {
-        down(out_of_memory());
-    }
-}
-
-void node::meet(introduction told)
-{
-    facts_ = std::move(told.facts);
-    server_time_ = told.clock;
-    incarnation_ = redis::incarnation(facts_);
-    std::optional<failure> objection = listener_.objection(index_);
-    last_heard_ = heard_ = checked_ = loop_.now();
-    if (objection && objection->result != node_result::quarantined)
-        return down(std::move(*objection));
-    stream_->listen(*this);
-    failures_ = 0;
-    if (objection)
-        quarantine(std::move(*objection));
-    else
-        admit();
-    if (!std::exchange(dirty_, true))
-        loop_.enqueue(static_cast<flushable&>(*this));
-}
-
-void node::admit()
-{
-    failure_ = {};
-    enter(node_state::ready);
-    set_timer();
-}
-
-/// What waited for the connection were votes, too: all of it fails, and releases among it are owed, and paid at once.
-void node::quarantine(failure why, under_way what)
-{
-    bool const waited = state_ == node_state::connecting;
-    failure_ = std::move(why);
-    state_ = node_state::quarantined;
-    if (waited) {
-        out_.clear();
-        fail_all(failure_);
-    } else if (what == under_way::is_disowned)
-        disown_all();
-    if (state_ !=
-        node_state::quarantined) // one of them wanted to send something, and found the connection gone
-        return;
-    enter(node_state::quarantined);
-    set_timer();
-}
-
-void node::renew()
-{
-    if (!connected())
-        return;
-    down(node_result::unreachable, "asked anew who it is");
-    if (state_ == node_state::down)
-        connect();
-}
-
-void node::judge_again()
-{
-    if (!connected())
-        return;
-    try {
-        auto objection = listener_.objection(index_);
-        if (objection && objection->result == node_result::quarantined)
-            quarantine(std::move(*objection));
-    } catch (std::bad_alloc const&) {
-        down(out_of_memory());
-    }
-}
-
-void node::on_connect_failed(failure why)
-{
-    loop::turn const begun(
-        loop_); // finished by the next: the connector would swallow what a user's handler throws
-    connector_.reset();
-    down(std::move(why));
-}
-
-void node::down(failure why)
-{
-    if (stream_)
-        std::exchange(stream_, nullptr)->close();
-    reading_ = false;
-    starved_ = false;
-    out_.clear();
-    failure_ = std::move(why);
-    ++failures_;
-    retry_at_ = loop_.now() +
-                core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap, random_bits());
-    enter(node_state::down);
-    fail_all(failure_);
-    set_timer();
-}
-
-/// Sinks may send to this node again, which then is down or connecting anew: only those waiting now fail.
-void node::fail_all(failure const& why)
-{
-    for (std::size_t left = awaited_.size(); left != 0; --left) {
-        awaited const next = awaited_.front();
-        awaited_.pop_front();
-        next.sink->on_failure(index_, next.tag, why);
-    }
-}
-
-/// What was sent may have been executed, but what the answers say does not count; they are read in their order.
-void node::disown_all()
-{
-    std::size_t const count = awaited_.size(); // sinks may send again
-    for (std::size_t i = 0; i != count; ++i) {
-        awaited const next = std::exchange(awaited_[i], {&drain_, 0});
-        next.sink->on_failure(index_, next.tag, failure_);
-    }
-}
-
 /// What failed half-way on a stream ends it: the next connection begins anew.
 void node::flush() noexcept
 {
@@ -309,7 +127,7 @@ void node::flush() noexcept
             stream_->flush(out_);
         read_more();
     } catch (std::bad_alloc const&) {
-        down(out_of_memory());
+        down(node_result::unreachable, "out of memory");
     }
 }
 
@@ -340,7 +158,7 @@ void node::lost_connection(error_code ec)
     try {
         down({node_result::unreachable, server_error::none, ec.message()});
     } catch (std::bad_alloc const&) {
-        down(out_of_memory());
+        down(node_result::unreachable, "out of memory");
     }
 }
 
@@ -367,7 +185,7 @@ void node::on_read(error_code ec, std::size_t bytes)
         try {
             work_off();
         } catch (std::bad_alloc const&) { // a reply that was not worked off is not read again
-            down(out_of_memory());
+            down(node_result::unreachable, "out of memory");
         }
         if (!std::exchange(dirty_, true))
             loop_.enqueue(static_cast<flushable&>(*this));
@@ -399,7 +217,7 @@ void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
     if (!make_room()) // whoever gets it may have to say something again
-        return down(out_of_memory());
+        return down(node_result::unreachable, "out of memory");
     if (reply.type == redis::resp_type::push)
         return on_push(redis::body(message));
     if (awaited_.empty()) // counting on would give every later reply to the wrong command

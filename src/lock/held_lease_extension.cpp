@@ -1,0 +1,231 @@
+#include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/replies.hpp"
+#include "lock/resource.hpp"
+
+#include <utility>
+
+// How a lease is kept: extensions, and the replies to all that it sends.
+namespace redlock::lock {
+
+namespace {
+
+node_report report_of(script_answer answer, redis::resp_node const& reply)
+{
+    node_report row;
+    switch (answer) {
+    case script_answer::done:
+    case script_answer::repaired: row.result = node_result::granted; break;
+    case script_answer::not_ours: row.result = node_result::held_by_other; break;
+    case script_answer::stranger: report_stranger(row); break;
+    default: report_refusal(reply, row);
+    }
+    return row;
+}
+
+} // namespace
+
+/// What nobody works under is not kept alive (rule H8).
+void held_lease::renew()
+{
+    core::instant const now = client().loop().now();
+    core::duration const silence = now.boot - core::duration{progressed_.load(std::memory_order_relaxed)};
+    bool const stalled = silence > lock_->plan->terms.progress_within;
+    bool const news = stalled && !stalled_;
+    stalled_ = stalled;
+    if (!stalled)
+        return start_extension();
+    if (news)
+        tell(event::stalled);
+    machine_.postpone_renewal(now);
+    schedule();
+}
+
+void held_lease::extend(waiter& w)
+{
+    take_up();
+    switch (machine_.phase()) {
+    case core::lease_phase::lost: return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
+    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
+    default:
+        extending_.push_back(w);
+        if (!machine_.extending())
+            start_extension();
+    }
+}
+
+void held_lease::start_extension()
+{
+    if (!machine_.proven() && waits_for_nodes())
+        return;
+    ++round_;
+    machine_.extension_started(client().loop().now());
+    publish_votes();
+    for (unsigned i = 0; i != client().size() && machine_.extending(); ++i) {
+        net::node& node = client().at(i);
+        if (node.usable())
+            extend_on(i);
+        else {
+            node_report row;
+            row.result = node_result::unreachable;
+            tell_answer(i, row);
+            answer_extension(i, core::extension_answer::failed);
+        }
+    }
+    if (machine_.extending())
+        schedule();
+}
+
+void held_lease::extend_on(unsigned node)
+{
+    if (lock_->plan->fenced)
+        client().marker_of(node).require(); // where it was missed, it is asked for again
+    if (lock_->plan->fenced && client().at(node).state() != node_state::ready)
+        return answer_extension(node, core::extension_answer::failed);
+    // What adopts is asked once: it is always said as text.
+    ask(node, purpose::extension,
+        machine_.proven() ? client().at(node).form(extension_script()) : redis::script_form::text);
+}
+
+void held_lease::ask(unsigned node, purpose p, redis::script_form form)
+{
+    net::node& n = client().at(node);
+    if (p == purpose::watch)
+        redis::append_owner(n.output(), lock_->key());
+    else if (p == purpose::release)
+        redis::append_release(n.output(), lock_->key(), nonce_.text(), form);
+    else if (lock_->plan->fenced)
+        append_fenced_extension(n, form);
+    else
+        lock_->plan->commands.append_extend(n.output(), lock_->key(), nonce_.text(), form);
+    expect(node, p, form);
+}
+
+void held_lease::append_fenced_extension(net::node& node, redis::script_form form) const
+{
+    redis::fenced_commands const& commands = *lock_->plan->fenced;
+    redis::fenced_commands::call const call{lock_->key(), nonce_.text(), fence_, form};
+    machine_.proven() ? commands.append_extend(node.output(), call)
+                      : commands.append_adopt(node.output(), call);
+    redis::fenced_commands::append_marker(node.output(), node.incarnation());
+}
+
+void held_lease::expect(unsigned node, purpose p, redis::script_form form)
+{
+    if (outstanding_++ == 0)
+        intrusive_ptr_add_ref(this);
+    client().at(node).expect(*this, tag(p) | (form == redis::script_form::text ? as_text : 0));
+}
+
+net::node::script held_lease::extension_script() const
+{
+    return lock_->plan->fenced ? net::node::script::fenced_extend : net::node::script::extend;
+}
+
+/// All replies on their way share one reference; the last one gives it back when it has been dealt with.
+struct held_lease::arrival {
+    explicit arrival(held_lease& h) : held(h) {}
+    arrival(arrival const&) = delete;
+    arrival& operator=(arrival const&) = delete;
+    ~arrival()
+    {
+        if (--held.outstanding_ == 0)
+            intrusive_ptr_release(&held);
+    }
+    held_lease& held;
+};
+
+void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const& reply)
+{
+    arrival const guard(*this);
+    auto const p = purpose_of(t);
+    if (p == purpose::watch)
+        return on_watch(reply);
+    auto const script = p == purpose::extension ? extension_script() : net::node::script::release;
+    script_answer const answer = read_script_answer(client().at(node), script, reply);
+    bool const wanted = p == purpose::release || current(t, p);
+    if (answer == script_answer::unknown_script && wanted && (t & as_text) == 0)
+        return say_again(node, p);
+    if (answer == script_answer::stranger)
+        client().marker_of(node).missed();
+    if (answer == script_answer::error)
+        client().remark(node, p == purpose::extension ? "extend" : "release", reply);
+    if (p == purpose::extension)
+        tell_answer(node, report_of(answer, reply),
+                    current(t, p) ? core::elapsed(machine_.extension_sent(), client().loop().now())
+                                  : core::duration::zero());
+    if (p == purpose::release)
+        return answer_release(answer == script_answer::done || answer == script_answer::not_ours,
+                              answer == script_answer::done);
+    if (current(t, p))
+        answer_extension(node, answer == script_answer::done       ? core::extension_answer::mine
+                               : answer == script_answer::repaired ? core::extension_answer::repaired
+                               : answer == script_answer::not_ours ? core::extension_answer::not_mine
+                                                                   : core::extension_answer::failed);
+}
+
+/// Who waits has asked in between, and found the key.
+void held_lease::say_again(unsigned node, purpose p)
+{
+    ask(node, p, redis::script_form::text);
+    if (p == purpose::release)
+        lock_->wanted->changed_here(core::node_set(node));
+}
+
+void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& why)
+{
+    arrival const guard(*this);
+    if (purpose_of(t) == purpose::extension) {
+        node_report row;
+        report_failure(why, row);
+        tell_answer(node, row);
+    }
+    if (purpose_of(t) == purpose::release) {
+        client().owe(node, {lock_, nonce_, expires()});
+        answer_release(false, false);
+    } else if (current(t, purpose::extension)) {
+        answer_extension(node, core::extension_answer::failed);
+    }
+}
+
+void held_lease::answer_extension(unsigned node, core::extension_answer answer)
+{
+    if (machine_.phase() == core::lease_phase::lost || machine_.phase() == core::lease_phase::released)
+        return;
+    bool const open = machine_.extending();
+    auto const outcome = machine_.answer(node, answer, client().loop().read_clock());
+    if (open || outcome == core::lease_machine::outcome::lost)
+        return settle(outcome);
+    publish_votes(); // the answer of a node that the verdict did not wait for
+}
+
+void held_lease::time_out_extension()
+{
+    settle(machine_.time_out(client().loop().read_clock()));
+}
+
+void held_lease::settle(core::lease_machine::outcome outcome)
+{
+    using result = core::lease_machine::outcome;
+    switch (outcome) {
+    case result::pending: return publish_votes();
+    case result::extended: {
+        core::duration const spare =
+            core::duration{deadline_boot_.load(std::memory_order_relaxed)} - client().loop().now().boot;
+        publish(lease_state::held);
+        tell(event::renewed, spare);
+        finish_all(extending_, {});
+        if (std::exchange(changed_, false))
+            machine_.postpone_renewal(client().loop().now()); // not at a third of the TTL, but soon
+        return schedule();
+    }
+    case result::failed:
+        publish(state_.load(std::memory_order_relaxed));
+        tell(event::renewal_failed);
+        finish_all(extending_, errc::no_quorum);
+        return schedule();
+    case result::lost: lose(); return vacate();
+    }
+}
+
+} // namespace redlock::lock

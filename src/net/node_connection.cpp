@@ -1,0 +1,186 @@
+#include "core/backoff.hpp"
+#include "net/node.hpp"
+#include "net/random.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+// How a connection begins, is judged and ends.
+namespace redlock::net {
+
+void node::close()
+{
+    closed_ = true;
+    loop_.cancel(timer_);
+    if (connector_)
+        std::exchange(connector_, nullptr)->abandon();
+    if (auto const last = std::exchange(stream_, nullptr)) {
+        try {
+            last->finish(std::move(out_));
+        } catch (std::bad_alloc const&) {
+            last->close();
+        }
+    }
+    out_.clear();
+    enter(node_state::idle);
+    fail_all({node_result::unreachable, server_error::none, "shut down"});
+}
+
+void node::enter(node_state next)
+{
+    state_ = next;
+    listener_.on_node_changed(index_);
+}
+
+void node::connect()
+{
+    reading_ = false;
+    starved_ = false;
+    in_used_ = 0;
+    parser_.reset();
+    tracking_ = tracking::off;
+    std::ranges::fill(known_scripts_, false);
+    try {
+        connector_ = std::make_shared<connector>(loop_.executor(), loop_.clocks(), peer_,
+                                                 static_cast<connect_listener&>(*this));
+        connector_->start();
+    } catch (std::bad_alloc const&) { // not told from here: whoever wants to connect is not ready for that
+        if (connector_)
+            std::exchange(connector_, nullptr)->abandon();
+        starved_ = true;
+    }
+    enter(node_state::connecting);
+    set_timer();
+}
+
+void node::fail_soon()
+{
+    starved_ = true;
+    set_timer();
+}
+
+void node::on_connected(std::shared_ptr<stream> made, introduction told)
+{
+    loop::turn const begun(
+        loop_); // finished by the next: the connector would swallow what a user's handler throws
+    connector_.reset();
+    stream_ = std::move(made);
+    try {
+        meet(std::move(told));
+    } catch (std::bad_alloc const&) {
+        down(node_result::unreachable, "out of memory");
+    }
+}
+
+void node::meet(introduction told)
+{
+    facts_ = std::move(told.facts);
+    server_time_ = told.clock;
+    incarnation_ = redis::incarnation(facts_);
+    std::optional<failure> objection = listener_.objection(index_);
+    last_heard_ = heard_ = checked_ = loop_.now();
+    if (objection && objection->result != node_result::quarantined)
+        return down(std::move(*objection));
+    stream_->listen(*this);
+    failures_ = 0;
+    if (objection)
+        quarantine(std::move(*objection));
+    else
+        admit();
+    if (!std::exchange(dirty_, true))
+        loop_.enqueue(static_cast<flushable&>(*this));
+}
+
+void node::admit()
+{
+    failure_ = {};
+    enter(node_state::ready);
+    set_timer();
+}
+
+/// What waited for the connection were votes, too: all of it fails, and releases among it are owed, and paid at once.
+void node::quarantine(failure why, under_way what)
+{
+    bool const waited = state_ == node_state::connecting;
+    failure_ = std::move(why);
+    state_ = node_state::quarantined;
+    if (waited) {
+        out_.clear();
+        fail_all(failure_);
+    } else if (what == under_way::is_disowned)
+        disown_all();
+    if (state_ !=
+        node_state::quarantined) // one of them wanted to send something, and found the connection gone
+        return;
+    enter(node_state::quarantined);
+    set_timer();
+}
+
+void node::renew()
+{
+    if (!connected())
+        return;
+    down(node_result::unreachable, "asked anew who it is");
+    if (state_ == node_state::down)
+        connect();
+}
+
+void node::judge_again()
+{
+    if (!connected())
+        return;
+    try {
+        auto objection = listener_.objection(index_);
+        if (objection && objection->result == node_result::quarantined)
+            quarantine(std::move(*objection));
+    } catch (std::bad_alloc const&) {
+        down(node_result::unreachable, "out of memory");
+    }
+}
+
+void node::on_connect_failed(failure why)
+{
+    loop::turn const begun(
+        loop_); // finished by the next: the connector would swallow what a user's handler throws
+    connector_.reset();
+    down(std::move(why));
+}
+
+void node::down(failure why)
+{
+    if (stream_)
+        std::exchange(stream_, nullptr)->close();
+    reading_ = false;
+    starved_ = false;
+    out_.clear();
+    failure_ = std::move(why);
+    ++failures_;
+    retry_at_ = loop_.now() +
+                core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap, random_bits());
+    enter(node_state::down);
+    fail_all(failure_);
+    set_timer();
+}
+
+/// Sinks may send to this node again, which then is down or connecting anew: only those waiting now fail.
+void node::fail_all(failure const& why)
+{
+    for (std::size_t left = awaited_.size(); left != 0; --left) {
+        awaited const next = awaited_.front();
+        awaited_.pop_front();
+        next.sink->on_failure(index_, next.tag, why);
+    }
+}
+
+/// What was sent may have been executed, but what the answers say does not count; they are read in their order.
+void node::disown_all()
+{
+    std::size_t const count = awaited_.size(); // sinks may send again
+    for (std::size_t i = 0; i != count; ++i) {
+        awaited const next = std::exchange(awaited_[i], {&drain_, 0});
+        next.sink->on_failure(index_, next.tag, failure_);
+    }
+}
+
+} // namespace redlock::net
