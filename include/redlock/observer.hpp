@@ -74,8 +74,9 @@ struct release_event {
     unsigned nodes;                   ///< N
 };
 
-/// A key given up, by a release or as what is left of a lost lease, and a node has not confirmed it: unless the node
-/// comes back before and executes it, the key stays there until it expires by itself.
+/// A key given up, by a release or as what is left of a lost lease or of an attempt, and a node has not confirmed it, also
+/// because the client ends: unless the node executes it all the same, or comes back before, the key stays there until it
+/// expires by itself.
 struct linger_event {
     std::string_view resource;          ///< the lock's name
     std::string_view node;              ///< URL without password

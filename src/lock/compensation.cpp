@@ -12,6 +12,7 @@ void compensation::start(debt what)
 {
     what_ = std::move(what);
     sealed_ = false;
+    left_ = 0;
 }
 
 void compensation::send_to(unsigned node)
@@ -20,7 +21,13 @@ void compensation::send_to(unsigned node)
     if (n.reachable())
         send(node, n.form(net::node::script::release));
     else
-        engine_.owe(node, what_);
+        leave(node);
+}
+
+void compensation::leave(unsigned node)
+{
+    ++left_;
+    engine_.owe(node, what_);
 }
 
 void compensation::send(unsigned node, redis::script_form form)
@@ -53,7 +60,7 @@ void compensation::on_reply(unsigned node, std::uint32_t form, redis::resp_node 
 void compensation::on_failure(unsigned node, std::uint32_t, net::failure const&)
 {
     --outstanding_;
-    engine_.owe(node, what_);
+    leave(node);
     settle();
 }
 
@@ -63,6 +70,7 @@ void compensation::settle()
         return;
     what_ = {};
     engine_.retire(*this);
+    engine_.undone(left_ <= engine_.size() - core::majority(engine_.size()));
 }
 
 } // namespace redlock::lock

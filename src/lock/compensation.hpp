@@ -34,11 +34,13 @@ private:
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
     void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
     void send(unsigned node, redis::script_form);
+    void leave(unsigned node);
     void settle();
 
     engine& engine_;
     debt what_;
     unsigned outstanding_ = 0;
+    unsigned left_ = 0; ///< nodes that have not confirmed it
     bool sealed_ = false;
 };
 

@@ -20,10 +20,14 @@ void contender::connect_or_vote()
 {
     if (lock_->plan->fenced || engine_.ready() != engine_.size())
         engine_.connect();
-    if (engine_.ready() >= core::majority(engine_.size()) || engine_.connecting() == 0)
+    bool const enough = engine_.ready() >= core::majority(engine_.size());
+    // One refusal would decide against a client that has just begun, and whose other nodes are a moment late.
+    bool const early = lock_->plan->fenced && engine_.unmet() != 0;
+    if ((enough && !early) || engine_.connecting() == 0)
         return vote();
     enter(phase::connecting);
-    engine_.loop().schedule_after(*this, engine_.settings().connect_timeout);
+    engine_.loop().schedule_after(*this,
+                                  enough ? lock_->plan->node_timeout : engine_.settings().connect_timeout);
 }
 
 /// What the end of an attempt needs, whichever it is: so that what was sent does not fail for want of it.

@@ -205,8 +205,18 @@ void engine::on_node_changed(unsigned node)
     bool const connected = now == node_state::ready || now == node_state::quarantined;
     if (connected)
         pay_debts(node);
-    if (connected || now == node_state::down)
-        tell_contenders();
+    if (!connected && now != node_state::down)
+        return;
+    met_.insert(node);
+    tell_contenders();
+}
+
+unsigned engine::unmet() const
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i != size(); ++i)
+        count += states_[i] == node_state::connecting && !met_.contains(i) ? 1U : 0U;
+    return count;
 }
 
 void engine::connect()
@@ -278,6 +288,7 @@ std::optional<net::failure> engine::clock_objection(unsigned node)
 
 void engine::compensate(compensation& c, debt what, core::node_set where)
 {
+    ++undoing_;
     c.start(std::move(what));
     for (unsigned i = 0; i != size(); ++i)
         if (where.contains(i))
@@ -287,10 +298,12 @@ void engine::compensate(compensation& c, debt what, core::node_set where)
 
 void engine::owe(unsigned node, debt what)
 {
-    if (closed_ || core::reached(what.expires, loop_.now()))
+    if (forsaken_ || core::reached(what.expires, loop_.now()))
         return;
     if (observer* const o = watcher())
         o->on_linger({what.lock->name(), settings_.names[node], core::remaining(what.expires, loop_.now())});
+    if (closed_)
+        return;
     auto& owed = debts_[node];
     while (!owed.empty() && (owed.size() >= max_debts || core::reached(owed.front().expires, loop_.now())))
         owed.pop_front();
@@ -307,12 +320,12 @@ void engine::pay_debts(unsigned node)
 {
     auto& owed = debts_[node];
     for (std::size_t left = owed.size(); left != 0 && !owed.empty(); --left) { // there may be more of them
-        debt const next = std::move(owed.front());
+        debt const first = std::move(owed.front());
         owed.pop_front();
-        if (core::reached(next.expires, loop_.now()))
+        if (core::reached(first.expires, loop_.now()))
             continue;
         try {
-            compensate(new_compensation(), next, core::node_set(node));
+            compensate(new_compensation(), first, core::node_set(node));
         } catch (std::bad_alloc const&) { // the key expires by itself
         }
     }

@@ -37,7 +37,8 @@ namespace redlock::lock {
 /// marked otherwise is called on the client's executor.
 class engine final : public std::enable_shared_from_this<engine>,
                      private net::node_listener,
-                     private net::task {
+                     private net::task,
+                     private core::timer {
 public:
     /// \throws lock_error `errc::misconfigured`
     [[nodiscard]] static std::shared_ptr<engine> make(net::any_io_executor, config const&);
@@ -113,6 +114,8 @@ public:
     [[nodiscard]] core::duration quarantine_length() const { return admissions_.quarantine_length(); }
     [[nodiscard]] unsigned ready() const { return ready_; }
     [[nodiscard]] unsigned connecting() const { return connecting_; }
+    /// Nodes whose first connection of all is being made.
+    [[nodiscard]] unsigned unmet() const;
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
     /// Room for a command that goes to several nodes, to be given back: its memory is kept.
     [[nodiscard]] std::string take_draft() { return std::exchange(draft_, {}); }
@@ -157,6 +160,8 @@ public:
     /// A release round began or ended; a shutdown waits for the last.
     void release_began() { ++releasing_; }
     void release_ended(bool confirmed);
+    /// The same of votes that are taken back.
+    void undone(bool confirmed);
     ///@}
 
     /// Compare-and-delete on these nodes, behind whatever was sent before; nobody waits for it.
@@ -188,6 +193,7 @@ private:
     void end_everything();
     void close_if_done();
     void run() override;
+    void expire() override;
     void close();
 
     client_settings const settings_;
@@ -217,16 +223,20 @@ private:
     admissions admissions_;
     node_table table_;
     std::vector<node_state> states_; ///< as the counters below know them
+    core::node_set met_;             ///< nodes that have been connected, or could not be
     core::duration round_trip_{};
     unsigned hearing_ = 0;
     unsigned outstanding_ = 0; ///< acquisitions and leases
     unsigned releasing_ = 0;
+    unsigned undoing_ = 0; ///< compensations
     unsigned ready_ = 0;
     unsigned connecting_ = 0;
     std::atomic<held_lease*> dropped_{nullptr}; ///< their handles are gone
     std::atomic<bool> abandoned_{false};
     bool closing_ = false;
     bool closed_ = false;
+    bool forsaken_ = false;
+    bool undoing_too_long_ = false;
     bool all_released_ = true;
 };
 

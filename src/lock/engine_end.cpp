@@ -6,12 +6,21 @@
 // How a client ends: shut down, abandoned, or forsaken by its context.
 namespace redlock::lock {
 
+namespace {
+
+/// The longest that a node has to answer, where nothing else is configured (docs/protocol.md, rule V4).
+constexpr core::duration patience = std::chrono::milliseconds{500};
+
+} // namespace
+
 void engine::shut_down(waiter& w)
 {
     if (closed_)
         return w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
     shutdown_waiters_.push_back(w);
     end_everything();
+    auto const configured = settings_.node_timeout;
+    loop_.schedule_after(*this, configured > core::duration::zero() ? configured : patience);
     close_if_done();
 }
 
@@ -38,10 +47,10 @@ void engine::abandon(boost::intrusive_ptr<held_lease> held) noexcept
     try {
         on_executor([held](engine&) { held->abandon(); });
     } catch (std::bad_alloc const&) {
-        held_lease* next = dropped_.load(std::memory_order_relaxed);
+        held_lease* before = dropped_.load(std::memory_order_relaxed);
         do
-            held->chain(next);
-        while (!dropped_.compare_exchange_weak(next, held.get(), std::memory_order_acq_rel));
+            held->chain(before);
+        while (!dropped_.compare_exchange_weak(before, held.get(), std::memory_order_acq_rel));
         (void)held.detach();
         loop_.call(*this);
     }
@@ -64,7 +73,7 @@ void engine::take_back_abandoned() noexcept
 
 void engine::forsake()
 {
-    closing_ = closed_ = true;
+    closing_ = closed_ = forsaken_ = true;
     loop_.close();
     for (auto const& node : nodes_)
         node->close();
@@ -102,6 +111,23 @@ void engine::release_ended(bool confirmed)
     close_if_done();
 }
 
+void engine::undone(bool confirmed)
+{
+    --undoing_;
+    if (!closing_ || closed_)
+        return;
+    all_released_ = all_released_ && confirmed;
+    close_if_done();
+}
+
+/// Releases have times of their own.
+void engine::expire()
+{
+    undoing_too_long_ = undoing_ != 0;
+    all_released_ = all_released_ && !undoing_too_long_;
+    close_if_done();
+}
+
 /// Not at once: the last release may have failed while a node is working off what else failed.
 void engine::close_if_done()
 {
@@ -112,7 +138,7 @@ void engine::close_if_done()
 void engine::run()
 {
     take_back_abandoned();
-    if (closing_ && releasing_ == 0)
+    if (closing_ && releasing_ == 0 && (undoing_ == 0 || undoing_too_long_))
         close();
 }
 

@@ -37,4 +37,26 @@ BOOST_DATA_TEST_CASE(a_quarantine_that_a_server_invents_is_no_longer_than_any_ot
     BOOST_TEST(!three.surprised());
 }
 
+/// Two of three are ready before the third: one refusal would be the end of the only attempt.
+BOOST_AUTO_TEST_CASE(the_first_try_of_a_client_waits_for_the_node_that_is_a_moment_late)
+{
+    scripted_cluster three;
+    three[2].expect("INFO", late(info_reply({})));
+    three.expect_everywhere("EVAL", reply(canned::zero)); // the marker
+    three[0].expect("EVAL", reply(canned::oom));
+    three[1].expect("EVAL", reply(":5\r\n"));
+    three[2].expect("EVAL", reply(":5\r\n"));
+    auto const result = std::make_shared<outcome>();
+    fenced_mutex lock(*three.locks, "lock", long_lived);
+    lock.try_acquire(keeps_outcome{result});
+    run_until(three.context, [&] { return three[0].count("TIME") == 1 && three[1].count("TIME") == 1; });
+    while (three.context.poll() != 0)
+        ;
+    BOOST_TEST(!result->done());
+    three[2].deliver_late();
+    run_until(three.context, [&] { return result->done(); });
+    BOOST_TEST(!result->ec);
+    BOOST_TEST(!three.surprised());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,58 @@
+#include "component/apart.hpp"
+#include "component/scripted_cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct linger_counter : observer {
+    unsigned told = 0;
+    void on_linger(linger_event const&) noexcept override { ++told; }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(shutting_down)
+
+BOOST_FIXTURE_TEST_CASE(waits_until_votes_have_been_taken_back, apart)
+{
+    auto const acquired = std::make_shared<outcome>();
+    auto const shut = std::make_shared<outcome>();
+    node.expect("SET", late(canned::ok)); // and all that follows on the connection
+    mutex(locks, "lock", long_lived).acquire(keeps_outcome{acquired});
+    run_both([&] { return node.count("SET") == 1; });
+    locks.shutdown(keeps_outcome{shut});
+    run_both([&] { return node.count("EVAL") == 1; });
+    while (context.poll() + outside.poll() != 0)
+        ;
+    BOOST_TEST(acquired->ec == errc::shut_down);
+    BOOST_TEST(!shut->done());
+    node.deliver_late();
+    run_both([&] { return shut->done(); });
+    BOOST_TEST(!shut->ec);
+}
+
+BOOST_FIXTURE_TEST_CASE(does_not_wait_for_ever_and_tells_what_stays, apart)
+{
+    auto const watcher = std::make_shared<linger_counter>();
+    auto settings = settings_for({node.url()});
+    settings.observer = watcher;
+    settings.node_timeout = 20ms;
+    client watched(context.get_executor(), settings);
+    auto const acquired = std::make_shared<outcome>();
+    auto const shut = std::make_shared<outcome>();
+    node.expect("SET", silence());
+    mutex(watched, "lock", long_lived).acquire(keeps_outcome{acquired});
+    run_both([&] { return node.count("SET") == 1; });
+    watched.shutdown(keeps_outcome{shut});
+    run_both([&] { return shut->done(); });
+    BOOST_TEST(shut->ec == errc::no_quorum);
+    BOOST_TEST(watcher->told == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
