@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(cancellation_from_a_foreign_executor)
         };
         asio::co_spawn(there, body(), asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{result}));
         there.restart();
-        for (unsigned i = 0; i != steps % 25; ++i)
+        for (unsigned i = 0; i != 1 + steps % 25; ++i) // begun: Boost 1.83 throws out of run() otherwise
             there.run_one_for(patience);
         cancel.emit(asio::cancellation_type::terminal);
         there.run_for(patience);
