@@ -81,10 +81,7 @@ public:
     /// An owner, who has its first part for a nonce, has been found where contenders meet.
     void met(std::uint64_t owner);
     /// How long to let others go first when the lock is free (rule W5).
-    [[nodiscard]] core::duration courtesy(core::duration most) const
-    {
-        return precedence_.courtesy(most);
-    }
+    [[nodiscard]] core::duration courtesy(core::duration most) const { return precedence_.courtesy(most); }
     /// What it had voted for on these nodes is deleted.
     void taken_back(contender const&, core::node_set);
     ///@}

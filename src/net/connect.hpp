@@ -112,7 +112,7 @@ private:
     introduction told_;
     std::string_view missing_ = "no connection"; ///< if time runs out now
     unsigned phase_ = 0;
-    bool heard_ = false; ///< a byte from the server
+    bool heard_ = false;   ///< a byte from the server
     coroutine<void> work_; // last: its frames refer to the rest
 };
 
