@@ -49,7 +49,7 @@ void engine::abandon(boost::intrusive_ptr<held_lease> held) noexcept
     } catch (std::bad_alloc const&) {
         held_lease* before = dropped_.load(std::memory_order_relaxed);
         do
-            held->chain(before);
+            held->dropped_before = before;
         while (!dropped_.compare_exchange_weak(before, held.get(), std::memory_order_acq_rel));
         (void)held.detach();
         loop_.call(*this);
@@ -62,7 +62,7 @@ void engine::take_back_abandoned() noexcept
     held_lease* dropped = dropped_.exchange(nullptr, std::memory_order_acq_rel);
     while (dropped) {
         boost::intrusive_ptr<held_lease> const held(dropped, false);
-        dropped = held->chained();
+        dropped = held->dropped_before;
         held->abandon();
     }
     if (abandoned_.exchange(false, std::memory_order_acq_rel) && !closed_) {

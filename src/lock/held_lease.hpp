@@ -84,12 +84,7 @@ public:
     void abandon();
     /// Over for its holder, but its keys stay.
     void detach();
-    /// \name One of those whose handles went when there was no memory to say so
-    /// For any thread. Where nobody holds it nobody gets on any more: the next one stands in the place of that.
-    ///@{
-    void chain(held_lease* other) { progressed_.store(reinterpret_cast<std::intptr_t>(other)); }
-    [[nodiscard]] held_lease* chained() const { return reinterpret_cast<held_lease*>(progressed_.load()); }
-    ///@}
+    held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so
     /// The client is being shut down: released, and its end told with that reason.
     void shut_down();
     /// Its context is being destroyed: it is lost, and nobody is told.
