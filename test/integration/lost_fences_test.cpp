@@ -115,7 +115,7 @@ BOOST_DATA_TEST_CASE(are_never_an_hour_ahead_of_the_nodes_clocks, either, client
         std::uint64_t latest = 0;
         for (probe& node : nodes.probes)
             latest = std::max(latest, clock_of(node));
-        BOOST_TEST(held.fencing_token() >> 10U <= latest + half_of_the_keys_time);
+        BOOST_TEST((held.fencing_token() >> 10U) <= latest + half_of_the_keys_time);
         co_await held.extend();
         auto const first = held.fencing_token();
         co_await held.release();
