@@ -264,8 +264,10 @@ BOOST_AUTO_TEST_CASE(a_key_of_another_kind_is_not_overwritten)
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere(nodes, fenced(nodes));
-        nodes.ask(0).command({"DEL", "lock"});
-        nodes.ask(0).command({"LPUSH", "lock", "theirs"});
+        // In one step: an extension that is still on its way would repair the key between two.
+        nodes.ask(0).command({"EVAL",
+                              "redis.call('del', KEYS[1]) return redis.call('lpush', KEYS[1], 'theirs')", "1",
+                              "lock"});
         co_await held.extend();
         co_await until([&] { return held.votes() == 2; });
         BOOST_TEST(nodes.ask(0).command({"TYPE", "lock"}) == "list");
