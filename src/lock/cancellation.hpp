@@ -65,11 +65,17 @@ public:
     }
 
     /// The operation is about to begin.
-    /// \throws std::bad_alloc
+    /// \throws std::bad_alloc and the operation has been retired
     void lead_to(engine& owner, Operation& operation)
     {
-        if (slot_.is_connected())
+        if (!slot_.is_connected())
+            return;
+        try {
             slot_.assign(cancel_request<Operation>(owner, operation));
+        } catch (std::bad_alloc const&) {
+            owner.retire(operation);
+            throw;
+        }
     }
 
     /// It has begun.
@@ -107,12 +113,7 @@ struct wait_start {
     void operator()(engine& self)
     {
         waiter& waiting = self.new_waiter();
-        try {
-            cancel.lead_to(self, waiting);
-        } catch (std::bad_alloc const&) {
-            self.retire(waiting);
-            throw;
-        }
+        cancel.lead_to(self, waiting);
         waiting.start(std::move(handler));
         work(self, waiting);
         cancel.arrived(waiting);

@@ -20,10 +20,12 @@ void contender::connect_or_vote()
 {
     if (lock_->plan->fenced || engine_.ready() != engine_.size())
         engine_.connect();
+    if (engine_.connecting() == 0)
+        return vote();
     bool const enough = engine_.ready() >= core::majority(engine_.size());
     // One refusal would decide against a client that has just begun, and whose other nodes are a moment late.
     bool const early = lock_->plan->fenced && engine_.unmet() != 0;
-    if ((enough && !early) || engine_.connecting() == 0)
+    if (enough && !early)
         return vote();
     enter(phase::connecting);
     engine_.loop().schedule_after(*this,

@@ -1,3 +1,4 @@
+#include "core/validity.hpp"
 #include "lock/engine.hpp"
 
 #include <new>
@@ -6,21 +7,15 @@
 // How a client ends: shut down, abandoned, or forsaken by its context.
 namespace redlock::lock {
 
-namespace {
-
-/// The longest that a node has to answer, where nothing else is configured (docs/protocol.md, rule V4).
-constexpr core::duration patience = std::chrono::milliseconds{500};
-
-} // namespace
-
 void engine::shut_down(waiter& w)
 {
     if (closed_)
         return w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
     shutdown_waiters_.push_back(w);
     end_everything();
+    core::duration const longest = core::default_node_timeout(std::chrono::milliseconds::max());
     auto const configured = settings_.node_timeout;
-    loop_.schedule_after(*this, configured > core::duration::zero() ? configured : patience);
+    loop_.schedule_after(*this, configured > core::duration::zero() ? configured : longest);
     close_if_done();
 }
 

@@ -36,12 +36,7 @@ struct acquire_start {
     void operator()(engine& self)
     {
         acquisition& started = self.new_acquisition();
-        try {
-            cancel.lead_to(self, started);
-        } catch (std::bad_alloc const&) {
-            self.retire(started);
-            throw;
-        }
+        cancel.lead_to(self, started);
         self.begin(started);
         started.start(std::move(what), how_long, std::move(handler));
         cancel.arrived(started);

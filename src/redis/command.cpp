@@ -110,48 +110,24 @@ void append_keyed(std::string& out, std::string_view head, lock_key const& key, 
 constexpr std::size_t fenced_key_count = 3;
 constexpr std::size_t fenced_arguments = fenced_key_count + 5;
 
-script_heads const& extend_heads()
+/// Made when first asked for: `prepare_commands` does.
+template <script const& Called, std::size_t Keys = fenced_key_count, std::size_t Arguments = fenced_arguments>
+script_heads const& heads()
 {
-    static script_heads const heads{scripts::extend, 1, 3};
-    return heads;
+    static script_heads const made{Called, Keys, Arguments};
+    return made;
 }
 
-script_heads const& release_heads()
-{
-    static script_heads const heads{scripts::release, 1, 2};
-    return heads;
-}
-
-script_heads const& fenced_vote_heads()
-{
-    static script_heads const heads{scripts::fenced_vote, fenced_key_count, fenced_arguments};
-    return heads;
-}
-
-script_heads const& fenced_raise_heads()
-{
-    static script_heads const heads{scripts::fenced_raise, fenced_key_count, fenced_arguments};
-    return heads;
-}
-
-script_heads const& fenced_extend_heads()
-{
-    static script_heads const heads{scripts::fenced_extend, fenced_key_count, fenced_arguments};
-    return heads;
-}
-
-script_heads const& fenced_adopt_heads()
-{
-    static script_heads const heads{scripts::fenced_adopt, fenced_key_count, fenced_arguments};
-    return heads;
-}
+constexpr auto& extend_heads = heads<scripts::extend, 1, 3>;
+constexpr auto& release_heads = heads<scripts::release, 1, 2>;
 
 } // namespace
 
 void prepare_commands()
 {
-    for (auto const prepare : {extend_heads, release_heads, fenced_vote_heads, fenced_raise_heads,
-                               fenced_extend_heads, fenced_adopt_heads})
+    for (auto const prepare :
+         {extend_heads, release_heads, heads<scripts::fenced_vote>, heads<scripts::fenced_raise>,
+          heads<scripts::fenced_extend>, heads<scripts::fenced_adopt>})
         (void)prepare();
 }
 
@@ -224,22 +200,22 @@ fenced_commands::fenced_commands(std::string_view key_prefix, std::chrono::milli
 
 void fenced_commands::append_vote(std::string& out, call const& c) const
 {
-    append(out, fenced_vote_heads()[c.form], c);
+    append(out, heads<scripts::fenced_vote>()[c.form], c);
 }
 
 void fenced_commands::append_raise(std::string& out, call const& c) const
 {
-    append(out, fenced_raise_heads()[c.form], c);
+    append(out, heads<scripts::fenced_raise>()[c.form], c);
 }
 
 void fenced_commands::append_extend(std::string& out, call const& c) const
 {
-    append(out, fenced_extend_heads()[c.form], c);
+    append(out, heads<scripts::fenced_extend>()[c.form], c);
 }
 
 void fenced_commands::append_adopt(std::string& out, call const& c) const
 {
-    append(out, fenced_adopt_heads()[c.form], c);
+    append(out, heads<scripts::fenced_adopt>()[c.form], c);
 }
 
 void fenced_commands::append(std::string& out, std::string_view head, call const& c) const

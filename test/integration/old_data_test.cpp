@@ -1,6 +1,7 @@
 #include "admission.hpp"
 
 #include <string>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -36,6 +37,22 @@ struct with_backups : cluster {
         return std::ranges::none_of(probes, [&](probe& p) { return p.exists(name); });
     }
     void back_up(std::size_t node) { BOOST_TEST(ask(node).command({"SAVE"}) == "OK"); }
+    /// Then these nodes' copies know an older holder, whose nonce `before` becomes, and not this one.
+    asio::awaitable<lease> held_since_backup_of(std::vector<std::size_t> nodes, mutex lock,
+                                                std::string& before)
+    {
+        lease old = co_await lock.acquire();
+        co_await until([&] { return old.votes() == 3; });
+        before = old.nonce();
+        for (std::size_t const node : nodes)
+            back_up(node);
+        co_await old.release();
+        co_await until([&] { return free_everywhere("lock"); });
+        mutex theirs(*other, "lock", long_lease());
+        lease held = co_await theirs.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        co_return held;
+    }
     void crash_and_restore(std::size_t node)
     {
         kill(node);
@@ -83,16 +100,9 @@ BOOST_AUTO_TEST_CASE(with_an_older_holders_key_leave_the_holder_and_the_next_one
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock();
-        lease old = co_await lock.acquire();
-        co_await until([&] { return old.votes() == 3; });
-        std::string const before(old.nonce());
-        back_up(1);
-        co_await old.release();
-        co_await until([&] { return free_everywhere("lock"); });
-
-        mutex theirs(*other, "lock", long_lease());
-        lease held = co_await theirs.acquire();
-        co_await until([&] { return held.votes() == 3; });
+        std::string before;
+        std::vector<std::size_t> const restored{1};
+        lease held = co_await held_since_backup_of(restored, lock, before);
         crash_and_restore(1);
         BOOST_TEST(ask(1).get("lock").value_or("") == before);
         co_await held.extend();
@@ -110,17 +120,9 @@ BOOST_AUTO_TEST_CASE(of_a_majority_do_not_give_the_lock_back_to_an_older_holder)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock();
-        lease old = co_await lock.acquire();
-        co_await until([&] { return old.votes() == 3; });
-        std::string const before(old.nonce());
-        back_up(0);
-        back_up(1);
-        co_await old.release();
-        co_await until([&] { return free_everywhere("lock"); });
-
-        mutex theirs(*other, "lock", long_lease());
-        lease held = co_await theirs.acquire();
-        co_await until([&] { return held.votes() == 3; });
+        std::string before;
+        std::vector<std::size_t> const restored{0, 1};
+        lease held = co_await held_since_backup_of(restored, lock, before);
         crash_and_restore(0);
         crash_and_restore(1);
         BOOST_TEST(holders("lock", before) == 2U);
