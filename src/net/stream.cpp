@@ -63,7 +63,7 @@ public:
     std::size_t peek(asio::mutable_buffer into) override
     {
         error_code ec;
-        socket_.non_blocking(true, ec);
+        stop_blocking(ec);
         return socket_.receive(into, socket::message_peek, ec);
     }
 
@@ -100,8 +100,15 @@ public:
 private:
     std::size_t write_now(std::string const& out, error_code& ec)
     {
-        socket_.non_blocking(true, ec);
+        stop_blocking(ec);
         return socket_.write_some(asio::buffer(out), ec);
+    }
+
+    /// Said once, and after the connection is set up: each time it would be a system call.
+    void stop_blocking(error_code& ec)
+    {
+        if (!socket_.non_blocking())
+            socket_.non_blocking(true, ec);
     }
 
     socket socket_;
