@@ -36,21 +36,23 @@ void loop::schedule(core::timer& t, core::instant at)
 /// for an earlier time.
 void loop::schedule_after(core::timer& t, core::duration delay)
 {
-    schedule(t, delay, ticks_in_ms);
+    schedule_in_steps<ticks_in_ms>(t, delay);
 }
 
 void loop::schedule_finely(core::timer& t, core::instant at)
 {
-    schedule(t, core::remaining(at, now()), 1);
+    schedule_in_steps<1>(t, core::remaining(at, now()));
 }
 
-void loop::schedule(core::timer& t, core::duration delay, std::int64_t whole_ticks)
+/// Steps are constants: a division by a variable would take longer than all the rest.
+template <std::int64_t Ticks>
+void loop::schedule_in_steps(core::timer& t, core::duration delay)
 {
     if (closed_)
         return;
     auto const due = since_start(now()) + std::max(delay, core::duration::zero());
-    auto const step = whole_ticks * tick_length;
-    wheel_.schedule(t, static_cast<tick>((due + step - core::duration{1}) / step * whole_ticks));
+    constexpr core::duration step = Ticks * tick_length;
+    wheel_.schedule(t, static_cast<tick>((due + step - core::duration{1}) / step * Ticks));
     ensure_turn();
 }
 

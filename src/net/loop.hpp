@@ -104,7 +104,8 @@ private:
     using tick = core::timer_wheel::tick;
 
     [[nodiscard]] core::duration since_start(core::instant at) const { return core::elapsed(start_, at); }
-    void schedule(core::timer&, core::duration delay, std::int64_t whole_ticks);
+    template <std::int64_t Ticks>
+    void schedule_in_steps(core::timer&, core::duration delay);
     void ensure_turn() noexcept;
     void expire_timers();
     void run_tasks();
