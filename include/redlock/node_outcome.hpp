@@ -34,7 +34,9 @@ struct node_outcome {
     std::string detail;                        ///< the server's or the system's own words, if any
     std::optional<std::chrono::milliseconds>
         remaining; ///< time left of the other owner's key or the quarantine
-    std::optional<std::chrono::microseconds> round_trip; ///< from sending the vote to reading its reply
+    /// From sending the vote to reading its reply. Not of an attempt that was won without a word but grants: of those
+    /// `observer::on_vote` tells it.
+    std::optional<std::chrono::microseconds> round_trip;
     /// The first characters of the other owner's nonce (`lease::nonce()` there), where the node was asked for it, as
     /// waiters do: enough to tell owners apart.
     std::string owner{};

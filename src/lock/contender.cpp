@@ -127,7 +127,7 @@ void contender::run()
         return lose(errc::too_slow);
     engine_.measured(core::elapsed(attempt_.sent(), now));
     tell({});
-    wanted_->publish(rows_);
+    wanted_->publish_success(rows_);
     acquisition& lucky = *whom_;
     auto held = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, attempt_, lucky.attempts(),
                                lucky.waited(now));

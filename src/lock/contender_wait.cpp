@@ -212,7 +212,7 @@ void contender::on_look(unsigned node, purpose asked, redis::resp_node const& re
 {
     auto const found = asked == purpose::owner ? read_owner(reply) : read_time_left(reply);
     believe(node, found);
-    wanted_->note_holder(node, found);
+    wanted_->note_holder(node, engine_.size(), found);
     if (yielding_ && contention_.taken(node))
         turn_taken();
     else

@@ -86,6 +86,44 @@ unsigned resource::meeting_point(std::vector<std::string> const& nodes) const
     return static_cast<unsigned>(std::ranges::max_element(nodes, {}, weight) - nodes.begin());
 }
 
+namespace {
+
+bool says_more_than_a_grant(node_report const& row)
+{
+    return row.result != node_result::granted && row.result != node_result::pending;
+}
+
+core::node_set grants(std::vector<node_report> const& rows)
+{
+    core::node_set granted;
+    for (unsigned i = 0; i != rows.size(); ++i)
+        if (rows[i].result == node_result::granted)
+            granted.insert(i);
+    return granted;
+}
+
+std::vector<node_report> rows_of(core::node_set granted, std::size_t nodes)
+{
+    std::vector<node_report> rows(nodes);
+    for (unsigned i = 0; i != nodes; ++i)
+        if (granted.contains(i))
+            rows[i].result = node_result::granted;
+    return rows;
+}
+
+} // namespace
+
+void resource::publish_success(std::vector<node_report>& rows) noexcept
+{
+    if (std::ranges::any_of(rows, says_more_than_a_grant))
+        return publish(rows);
+    granted_.store(grants(rows), std::memory_order_relaxed);
+    if (table_.empty()) // written here alone
+        return;
+    std::scoped_lock const guard(registry_.tables());
+    std::vector<node_report>().swap(table_);
+}
+
 /// Where there is no memory for a first table there is none.
 void resource::publish(std::vector<node_report>& rows) noexcept
 {
@@ -97,10 +135,12 @@ void resource::publish(std::vector<node_report>& rows) noexcept
     }
 }
 
-void resource::note_holder(unsigned node, sighting const& seen)
+void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) noexcept
 {
+    if (seen.owner == 0 && !seen.left)
+        return;
     std::scoped_lock const guard(registry_.tables());
-    if (node >= table_.size() || (seen.owner == 0 && !seen.left))
+    if (table_.empty() && !make_table(nodes))
         return;
     node_report& row = table_[node];
     if (row.result == node_result::pending) // the attempt was decided without it
@@ -111,9 +151,22 @@ void resource::note_holder(unsigned node, sighting const& seen)
         row.remaining = seen.left;
 }
 
+bool resource::make_table(unsigned nodes) noexcept
+{
+    try {
+        table_ = rows_of(granted_.load(std::memory_order_relaxed), nodes);
+        return true;
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+}
+
 std::vector<node_outcome> resource::last_attempt(std::vector<std::string> const& nodes) const
 {
     std::scoped_lock const guard(registry_.tables());
+    auto const granted = granted_.load(std::memory_order_relaxed);
+    if (table_.empty() && granted.size() != 0)
+        return to_table(rows_of(granted, nodes.size()), nodes);
     return to_table(table_, nodes);
 }
 

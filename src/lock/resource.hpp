@@ -69,9 +69,12 @@ public:
     void drop(acquisition&);
     /// The node where this lock's contenders meet, of whatever client (rule W3).
     [[nodiscard]] unsigned meeting_point(std::vector<std::string> const& nodes) const;
-    /// Takes the rows over and leaves as many older ones for reuse.
+    /// What each node said to an attempt that is decided: takes the rows over and leaves as many older ones for reuse.
     void publish(std::vector<node_report>& rows) noexcept;
-    void note_holder(unsigned node, sighting const&);
+    /// The same of one that was won. Where nodes did nothing but grant it, only which ones is kept.
+    void publish_success(std::vector<node_report>& rows) noexcept;
+    /// \param nodes their number
+    void note_holder(unsigned node, unsigned nodes, sighting const&) noexcept;
     /// The lock is won, for the first in the queue or for somebody who did not wait.
     void taken(contender&, held_lease&);
     /// Nobody is left to ask for.
@@ -106,6 +109,7 @@ private:
         boost::intrusive::constant_time_size<false>>;
 
     void ask(core::tenure::next);
+    [[nodiscard]] bool make_table(unsigned nodes) noexcept;
 
     resources& registry_;
     std::string const name_;
@@ -116,8 +120,9 @@ private:
     core::precedence precedence_;
     std::uint64_t last_met_ = 0;
     std::uint64_t tickets_ = 0;
-    std::atomic<std::size_t> waiting_{0}; ///< written on the executor alone
-    std::vector<node_report> table_;
+    std::atomic<std::size_t> waiting_{0};   ///< written on the executor alone
+    std::atomic<core::node_set> granted_{}; ///< of the last attempt that was plainly won
+    std::vector<node_report> table_;        ///< of one of which there is more to tell; otherwise empty
 };
 
 /// All resources of a client, by name. Any thread.

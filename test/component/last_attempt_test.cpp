@@ -1,0 +1,117 @@
+#include "lock/resource.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+using results = std::vector<node_result>;
+
+struct table {
+    std::string const prefix = "app:";
+    std::vector<std::string> const nodes{"a", "b", "c"};
+    lock::resources all{prefix};
+    lock::resource seat{all, "seat"};
+    std::vector<lock::node_report> rows{nodes.size()};
+
+    void say(results const& said)
+    {
+        rows.resize(said.size());
+        for (std::size_t i = 0; i != said.size(); ++i) {
+            rows[i] = {};
+            rows[i].result = said[i];
+            rows[i].round_trip_us = 7;
+        }
+    }
+    void win(results const& said)
+    {
+        say(said);
+        seat.publish_success(rows);
+    }
+    void lose(results const& said)
+    {
+        say(said);
+        seat.publish(rows);
+    }
+    [[nodiscard]] results shown() const
+    {
+        results all_results;
+        for (auto const& row : seat.last_attempt(nodes))
+            all_results.push_back(row.result);
+        return all_results;
+    }
+};
+
+constexpr auto granted = node_result::granted;
+constexpr auto pending = node_result::pending;
+constexpr auto held = node_result::held_by_other;
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(last_attempt, table)
+
+BOOST_AUTO_TEST_CASE(is_empty_before_the_first)
+{
+    BOOST_TEST(seat.last_attempt(nodes).empty());
+}
+
+BOOST_AUTO_TEST_CASE(names_those_who_granted_it)
+{
+    win({granted, pending, granted});
+    BOOST_TEST((shown() == results{granted, pending, granted}));
+    BOOST_TEST(seat.last_attempt(nodes)[2].node == "c");
+}
+
+BOOST_AUTO_TEST_CASE(that_was_won_replaces_one_that_was_lost)
+{
+    lose({granted, held, held});
+    BOOST_TEST((shown() == results{granted, held, held}));
+    win({granted, granted, pending});
+    BOOST_TEST((shown() == results{granted, granted, pending}));
+}
+
+BOOST_AUTO_TEST_CASE(that_was_lost_replaces_one_that_was_won)
+{
+    win({granted, granted, granted});
+    lose({held, held, pending});
+    BOOST_TEST((shown() == results{held, held, pending}));
+}
+
+BOOST_AUTO_TEST_CASE(that_was_won_against_a_refusal_tells_the_refusal)
+{
+    win({granted, held, granted});
+    BOOST_TEST((shown() == results{granted, held, granted}));
+    BOOST_TEST((seat.last_attempt(nodes)[1].round_trip == 7us));
+}
+
+/// Granted everywhere, but too late: how long each node took is what there is to tell.
+BOOST_AUTO_TEST_CASE(that_came_too_late_tells_how_long_each_took)
+{
+    lose({granted, granted, granted});
+    BOOST_TEST(
+        std::ranges::all_of(seat.last_attempt(nodes), [](auto const& row) { return row.round_trip == 7us; }));
+}
+
+BOOST_AUTO_TEST_CASE(shows_who_holds_the_lock_since)
+{
+    win({granted, granted, pending});
+    seat.note_holder(2, 3, {.left = 5s});
+    BOOST_TEST((shown() == results{granted, granted, held}));
+    BOOST_TEST((seat.last_attempt(nodes)[2].remaining == 5000ms));
+}
+
+BOOST_AUTO_TEST_CASE(is_left_alone_by_a_sighting_of_nothing)
+{
+    win({granted, granted, pending});
+    seat.note_holder(2, 3, {});
+    BOOST_TEST((shown() == results{granted, granted, pending}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
