@@ -19,6 +19,12 @@ class node_set {
 public:
     constexpr node_set() = default;
     constexpr explicit node_set(unsigned node) : bits_(bit(node)) {}
+    [[nodiscard]] static constexpr node_set first(unsigned count)
+    {
+        node_set all;
+        all.bits_ = bit(count) - 1;
+        return all;
+    }
 
     constexpr void insert(unsigned node) { bits_ |= bit(node); }
     constexpr void insert(node_set others) { bits_ |= others.bits_; }

@@ -208,8 +208,6 @@ void contender::finish()
         engine_.stop_hearing();
     enter(phase::draining);
     whom_ = nullptr;
-    if (undo_)
-        engine_.retire(*std::exchange(undo_, nullptr));
     if (block_)
         engine_.lease_blocks().give(std::exchange(block_, nullptr));
     retire_if_drained();
@@ -240,10 +238,12 @@ void contender::tell(errc result)
 
 void contender::tell_vote(unsigned node, node_report const& row)
 {
+    observer* const watcher = engine_.watcher();
+    if (!watcher || row.result == node_result::pending)
+        return;
     std::chrono::microseconds const round_trip{row.round_trip_us};
-    if (observer* const watcher = engine_.watcher(); watcher && row.result != node_result::pending)
-        watcher->on_vote({lock_->name(), engine_.settings().names[node], false, row.result, round_trip,
-                          row.error, row.words()});
+    watcher->on_vote({lock_->name(), engine_.settings().names[node], false, row.result, round_trip, row.error,
+                      row.words()});
 }
 
 } // namespace redlock::lock

@@ -89,6 +89,9 @@ private:
     void raise();
     void send_raise(unsigned node, redis::script_form);
     void on_vote(unsigned node, std::uint32_t tag, redis::resp_node const&);
+    void on_late_vote(unsigned node, std::uint32_t tag, redis::resp_node const&);
+    [[nodiscard]] core::attempt::step count(unsigned node, std::uint32_t tag, redis::resp_node const&,
+                                            node_report&);
     void note_refusal(unsigned node, node_report const&);
     void follow(core::attempt::step);
     void follow_in_turn(unsigned node, core::attempt::step);

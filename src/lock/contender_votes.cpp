@@ -194,18 +194,31 @@ void contender::on_reply(unsigned node, std::uint32_t t, redis::resp_node const&
 
 void contender::on_vote(unsigned node, std::uint32_t t, redis::resp_node const& reply)
 {
-    bool const counted = phase_ == phase::voting;
+    if (phase_ != phase::voting)
+        return on_late_vote(node, t, reply);
+    auto const step = count(node, t, reply, rows_[node]);
+    in_turn_ ? follow_in_turn(node, step) : follow(step);
+}
+
+/// Not counted, but known (rule H5).
+void contender::on_late_vote(unsigned node, std::uint32_t t, redis::resp_node const& reply)
+{
     node_report ignored;
-    node_report& row = counted ? rows_[node] : ignored;
-    auto const step = read(node, t, reply, row);
-    if (row.result == node_result::held_by_other && purpose_of(t) == purpose::vote)
-        note_refusal(node, row);
-    if (purpose_of(t) == purpose::vote)
-        tell_vote(node, row);
-    if (counted)
-        return in_turn_ ? follow_in_turn(node, step) : follow(step);
-    if (lease_ && attempt_.holders().contains(node)) // not counted, but known (rule H5)
+    (void)count(node, t, reply, ignored);
+    if (lease_ && attempt_.holders().contains(node))
         lease_->late_grant(node);
+}
+
+core::attempt::step contender::count(unsigned node, std::uint32_t t, redis::resp_node const& reply,
+                                     node_report& row)
+{
+    auto const step = read(node, t, reply, row);
+    if (purpose_of(t) != purpose::vote)
+        return step;
+    if (row.result == node_result::held_by_other)
+        note_refusal(node, row);
+    tell_vote(node, row);
+    return step;
 }
 
 /// Reading another's key in its refusal, a fenced vote makes the server tell when that changes.

@@ -75,14 +75,6 @@ void engine::tell_fenced_refusal(unsigned node, core::instant until)
         o->on_node({settings_.names[node], states_[node], fenced_refusal});
 }
 
-core::node_set engine::all_nodes() const
-{
-    core::node_set all;
-    for (unsigned i = 0; i != size(); ++i)
-        all.insert(i);
-    return all;
-}
-
 void engine::measured(core::duration sample)
 {
     round_trip_ += (sample - round_trip_) / 8;

@@ -102,7 +102,7 @@ public:
 
     [[nodiscard]] net::loop& loop() { return loop_; }
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
-    [[nodiscard]] core::node_set all_nodes() const;
+    [[nodiscard]] core::node_set all_nodes() const { return core::node_set::first(size()); }
     [[nodiscard]] net::node& at(unsigned node) { return *nodes_[node]; }
     /// Begins to connect to the nodes that are not connected.
     void connect();

@@ -105,6 +105,9 @@ private:
     void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
     void expire() override;
 
+    void on_release(unsigned node, std::uint32_t tag, redis::resp_node const&);
+    void on_extension(unsigned node, std::uint32_t tag, redis::resp_node const&);
+
     void renew();
     void start_extension();
     void extend_on(unsigned node);
@@ -113,6 +116,7 @@ private:
     void settle(core::lease_machine::outcome);
     void give_up(errc reason);
     void start_release();
+    void fail_release(unsigned node);
     [[nodiscard]] bool draft_release(std::string& out) const noexcept;
     void vacate();
     void start_watching();
@@ -131,7 +135,7 @@ private:
     void ask(unsigned node, purpose, redis::script_form);
     void say_again(unsigned node, purpose);
     void append_fenced_extension(net::node&, redis::script_form) const;
-    void expect(unsigned node, purpose, redis::script_form);
+    void expect(net::node&, purpose, redis::script_form);
     void schedule();
     void publish(lease_state);
     void publish_votes();

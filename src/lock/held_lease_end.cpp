@@ -171,28 +171,35 @@ bool held_lease::draft_release(std::string& out) const noexcept
 
 void held_lease::start_release()
 {
+    engine& owner = client();
     releasing_ = true;
-    client().release_began();
-    release_missing_ = static_cast<std::uint8_t>(client().size());
-    client().loop().schedule_after(*this, lock_->plan->node_timeout);
-    std::string by_hash = client().take_draft();
+    owner.release_began();
+    release_missing_ = static_cast<std::uint8_t>(owner.size());
+    owner.loop().schedule_after(*this, lock_->plan->node_timeout);
+    std::string by_hash = owner.take_draft();
     bool const drafted = draft_release(by_hash);
-    for (unsigned i = 0; i != client().size(); ++i) {
-        net::node& node = client().at(i);
-        if (node.reachable()) {
-            auto const form = node.form(net::node::script::release);
-            if (form == redis::script_form::text || !drafted) {
-                ask(i, purpose::release, form);
-            } else {
-                node.output().append(by_hash);
-                expect(i, purpose::release, form);
-            }
+    for (unsigned i = 0; i != owner.size(); ++i) {
+        net::node& node = owner.at(i);
+        if (!node.reachable()) {
+            fail_release(i);
+            continue;
+        }
+        auto const form = node.form(net::node::script::release);
+        if (form == redis::script_form::text || !drafted) {
+            ask(i, purpose::release, form);
         } else {
-            client().owe(i, {lock_, nonce_, expires()});
-            answer_release(false, false);
+            node.output().append(by_hash);
+            expect(node, purpose::release, form);
         }
     }
-    client().give_back(std::move(by_hash));
+    owner.give_back(std::move(by_hash));
+}
+
+/// The node may hold the key for as long as it lives.
+void held_lease::fail_release(unsigned node)
+{
+    client().owe(node, {lock_, nonce_, expires()});
+    answer_release(false, false);
 }
 
 void held_lease::answer_release(bool answered, bool ours)

@@ -98,7 +98,7 @@ void held_lease::ask(unsigned node, purpose p, redis::script_form form)
         append_fenced_extension(n, form);
     else
         lock_->plan->commands.append_extend(n.output(), lock_->key(), nonce_.text(), form);
-    expect(node, p, form);
+    expect(n, p, form);
 }
 
 void held_lease::append_fenced_extension(net::node& node, redis::script_form form) const
@@ -110,11 +110,11 @@ void held_lease::append_fenced_extension(net::node& node, redis::script_form for
     redis::fenced_commands::append_marker(node.output(), node.incarnation());
 }
 
-void held_lease::expect(unsigned node, purpose p, redis::script_form form)
+void held_lease::expect(net::node& node, purpose p, redis::script_form form)
 {
     if (outstanding_++ == 0)
         intrusive_ptr_add_ref(this);
-    client().at(node).expect(*this, tag(p) | (form == redis::script_form::text ? as_text : 0));
+    node.expect(*this, tag(p) | (form == redis::script_form::text ? as_text : 0));
 }
 
 net::node::script held_lease::extension_script() const
@@ -138,26 +138,38 @@ struct held_lease::arrival {
 void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const& reply)
 {
     arrival const guard(*this);
-    auto const p = purpose_of(t);
-    if (p == purpose::watch)
-        return on_watch(reply);
-    auto const script = p == purpose::extension ? extension_script() : net::node::script::release;
-    script_answer const answer = read_script_answer(client().at(node), script, reply);
-    bool const wanted = p == purpose::release || current(t, p);
+    switch (purpose_of(t)) {
+    case purpose::watch: return on_watch(reply);
+    case purpose::release: return on_release(node, t, reply);
+    case purpose::extension: return on_extension(node, t, reply);
+    }
+}
+
+void held_lease::on_release(unsigned node, std::uint32_t t, redis::resp_node const& reply)
+{
+    auto const answer = read_script_answer(client().at(node), net::node::script::release, reply);
+    if (answer == script_answer::unknown_script && (t & as_text) == 0)
+        return say_again(node, purpose::release);
+    if (answer == script_answer::error)
+        client().remark(node, "release", reply);
+    answer_release(answer == script_answer::done || answer == script_answer::not_ours,
+                   answer == script_answer::done);
+}
+
+void held_lease::on_extension(unsigned node, std::uint32_t t, redis::resp_node const& reply)
+{
+    bool const wanted = current(t, purpose::extension);
+    auto const answer = read_script_answer(client().at(node), extension_script(), reply);
     if (answer == script_answer::unknown_script && wanted && (t & as_text) == 0)
-        return say_again(node, p);
+        return say_again(node, purpose::extension);
     if (answer == script_answer::stranger)
         client().marker_of(node).missed();
     if (answer == script_answer::error)
-        client().remark(node, p == purpose::extension ? "extend" : "release", reply);
-    if (p == purpose::extension)
-        tell_answer(node, report_of(answer, reply),
-                    current(t, p) ? core::elapsed(machine_.extension_sent(), client().loop().now())
-                                  : core::duration::zero());
-    if (p == purpose::release)
-        return answer_release(answer == script_answer::done || answer == script_answer::not_ours,
-                              answer == script_answer::done);
-    if (current(t, p))
+        client().remark(node, "extend", reply);
+    tell_answer(node, report_of(answer, reply),
+                wanted ? core::elapsed(machine_.extension_sent(), client().loop().now())
+                       : core::duration::zero());
+    if (wanted)
         answer_extension(node, answer == script_answer::done       ? core::extension_answer::mine
                                : answer == script_answer::repaired ? core::extension_answer::repaired
                                : answer == script_answer::not_ours ? core::extension_answer::not_mine
@@ -181,8 +193,7 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& 
         tell_answer(node, row);
     }
     if (purpose_of(t) == purpose::release) {
-        client().owe(node, {lock_, nonce_, expires()});
-        answer_release(false, false);
+        fail_release(node);
     } else if (current(t, purpose::extension)) {
         answer_extension(node, core::extension_answer::failed);
     }

@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::size_t first_input_size = std::size_t{16} * 1024;
 constexpr std::size_t first_queue_size = 64;
-/// Commands waiting on one connection; a node that far behind is as good as down. What takes votes back finds room where
-/// votes find none any more.
-constexpr std::size_t max_queue_size = std::size_t{1} << 17;
-constexpr std::size_t max_queue_size_with_releases = 4 * max_queue_size;
-/// More than is ever appended without asking for room again: the marker's script and a fenced vote's, with names as long
-/// as they may be.
-constexpr std::size_t spare_output = std::size_t{8} * 1024;
-constexpr std::size_t spare_places = 8;
 
 } // namespace
 
@@ -50,9 +42,9 @@ bool node::make_room() noexcept
     }
 }
 
-bool node::usable()
+bool node::become_usable()
 {
-    if (!reachable() || state_ == node_state::quarantined)
+    if (!become_reachable() || state_ == node_state::quarantined)
         return false;
     if (awaited_.size() < max_queue_size)
         return true;
@@ -61,7 +53,7 @@ bool node::usable()
     return false;
 }
 
-bool node::reachable()
+bool node::become_reachable()
 {
     return !closed_ && awaited_.size() < max_queue_size_with_releases && come_near() && make_room();
 }
@@ -95,9 +87,8 @@ bool node::went_away()
     return true;
 }
 
-void node::expect(reply_sink& sink, std::uint32_t tag)
+void node::begin_batch()
 {
-    awaited_.push_back({&sink, tag});
     if (awaited_.size() == 1) {
         last_heard_ = loop_.now();
         set_timer();
@@ -216,7 +207,7 @@ void node::work_off()
 void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
-    if (!make_room()) // whoever gets it may have to say something again
+    if (!roomy() && !make_room()) // whoever gets it may have to say something again
         return down(node_result::unreachable, "out of memory");
     if (reply.type == redis::resp_type::push)
         return on_push(redis::body(message));

@@ -10,6 +10,7 @@
 
 #include <boost/circular_buffer.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -66,13 +67,21 @@ public:
 
     /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait; those of
     /// a node that then may not vote fail.
-    [[nodiscard]] bool usable();
+    [[nodiscard]] bool usable() { return (state_ == node_state::ready && at_work()) || become_usable(); }
     /// The same for releases, which a quarantined node may execute: deleting a key is no vote.
-    [[nodiscard]] bool reachable();
+    [[nodiscard]] bool reachable()
+    {
+        return (state_ == node_state::ready && at_work()) || become_reachable();
+    }
 
     /// One command: append its bytes to `output()`, then say who gets the reply. Only when `usable()`.
     [[nodiscard]] std::string& output() { return out_; }
-    void expect(reply_sink&, std::uint32_t tag);
+    void expect(reply_sink& sink, std::uint32_t tag)
+    {
+        awaited_.push_back({&sink, tag});
+        if (awaited_.size() == 1 || !dirty_)
+            begin_batch();
+    }
 
     /// Scripts travel as text until this connection has seen them work once.
     enum class script : std::uint8_t { release, extend, fenced_vote, fenced_raise, fenced_extend };
@@ -116,6 +125,15 @@ public:
     [[nodiscard]] core::instant heard() const { return heard_; }
 
 private:
+    /// Commands waiting on one connection; a node that far behind is as good as down. What takes votes back finds room
+    /// where votes find none any more.
+    static constexpr std::size_t max_queue_size = std::size_t{1} << 17;
+    static constexpr std::size_t max_queue_size_with_releases = 4 * max_queue_size;
+    /// More than is ever appended without asking for room again: the marker's script and a fenced vote's, with names as
+    /// long as they may be.
+    static constexpr std::size_t spare_output = std::size_t{8} * 1024;
+    static constexpr std::size_t spare_places = 8;
+
     struct awaited {
         reply_sink* sink;
         std::uint32_t tag;
@@ -157,6 +175,18 @@ private:
     void meet(introduction);
     void fail_soon();
     void lost_connection(error_code);
+    void begin_batch();
+    [[nodiscard]] bool become_usable();
+    [[nodiscard]] bool become_reachable();
+    /// Nothing is to be found out first: what waits for replies is read, and there is room for more.
+    [[nodiscard]] bool at_work() const
+    {
+        return (reading_ || !awaited_.empty()) && awaited_.size() < max_queue_size && roomy();
+    }
+    [[nodiscard]] bool roomy() const
+    {
+        return awaited_.reserve() >= spare_places && out_.capacity() - out_.size() >= spare_output;
+    }
     [[nodiscard]] bool make_room() noexcept;
     void admit();
     enum class under_way : std::uint8_t { counts, is_disowned };

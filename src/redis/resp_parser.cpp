@@ -16,6 +16,33 @@ constexpr bool line_ends(std::string_view input, std::size_t at) noexcept
     return input[at] == '\r' && input[at + 1] == '\n';
 }
 
+// An uncontended lock sees four replies only, by the hundred in one buffer: +OK, nil in both protocols, and 0 or 1.
+constexpr resp_node ok{.type = resp_type::simple_string, .text = "OK"};
+constexpr resp_node nil{};
+constexpr resp_node digits[] = {{.type = resp_type::number, .number = 0},
+                                {.type = resp_type::number, .number = 1}};
+
+struct frequent_reply {
+    resp_node const* value;
+    std::size_t length;
+};
+
+constexpr frequent_reply find_frequent(std::string_view input) noexcept
+{
+    if (input.size() < 4)
+        return {};
+    switch (input[0]) {
+    case '+': return input.starts_with("+OK\r\n") ? frequent_reply{&ok, 5} : frequent_reply{};
+    case ':':
+        if ((input[1] != '0' && input[1] != '1') || !line_ends(input, 2))
+            return {};
+        return {&digits[input[1] - '0'], 4};
+    case '$': return input.starts_with("$-1\r\n") ? frequent_reply{&nil, 5} : frequent_reply{};
+    case '_': return line_ends(input, 1) ? frequent_reply{&nil, 3} : frequent_reply{};
+    default: return {};
+    }
+}
+
 } // namespace
 
 resp_parser::resp_parser(parse_limits limits) : limits_{limits}, nodes_(1)
@@ -30,52 +57,22 @@ resp_parser::resp_parser(parse_limits limits) : limits_{limits}, nodes_(1)
 void resp_parser::reset() noexcept
 {
     open_.clear();
-    used_ = ready_ = cursor_ = searched_ = declared_ = 0;
+    message_ = {};
+    used_ = cursor_ = searched_ = declared_ = 0;
     fresh_ = true;
     reason_ = {};
 }
 
 parse_result resp_parser::next(std::string_view input)
 {
-    ready_ = 0;
     if (fresh_) {
-        if (auto const length = frequent_reply(input); length != 0) {
-            ready_ = 1;
-            return {parse_status::complete, length};
+        if (auto const found = find_frequent(input); found.value) {
+            message_ = {found.value, 1};
+            return {parse_status::complete, found.length};
         }
     }
+    message_ = {};
     return resume(input);
-}
-
-// An uncontended lock sees four replies only, by the hundred in one buffer: +OK, nil in both protocols, and 0
-// or 1.
-std::size_t resp_parser::frequent_reply(std::string_view input) noexcept
-{
-    if (input.size() < 3)
-        return 0;
-    switch (input[0]) {
-    case '+':
-        if (!input.starts_with("+OK\r\n"))
-            return 0;
-        nodes_.front() = {.type = resp_type::simple_string, .text = input.substr(1, 2)};
-        return 5;
-    case ':':
-        if (input.size() < 4 || !is_digit(input[1]) || !line_ends(input, 2))
-            return 0;
-        nodes_.front() = {.type = resp_type::number, .number = input[1] - '0'};
-        return 4;
-    case '$':
-        if (!input.starts_with("$-1\r\n"))
-            return 0;
-        nodes_.front() = {};
-        return 5;
-    case '_':
-        if (!line_ends(input, 1))
-            return 0;
-        nodes_.front() = {};
-        return 3;
-    default: return 0;
-    }
 }
 
 parse_result resp_parser::resume(std::string_view input)
@@ -284,7 +281,7 @@ std::size_t resp_parser::finish(std::string_view input) noexcept
     auto const length = cursor_;
     auto const count = used_;
     reset();
-    ready_ = count;
+    message_ = std::span{nodes_}.first(count);
     return length;
 }
 

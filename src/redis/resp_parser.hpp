@@ -40,7 +40,7 @@ public:
 
     /// The message just completed, leading attributes included; empty in any other state. Good until the next
     /// call and while the input lives.
-    [[nodiscard]] std::span<resp_node const> message() const noexcept { return {nodes_.data(), ready_}; }
+    [[nodiscard]] std::span<resp_node const> message() const noexcept { return message_; }
 
     /// Why the input is malformed.
     [[nodiscard]] std::string_view what() const noexcept { return reason_; }
@@ -54,7 +54,6 @@ private:
         bool attribute;
     };
 
-    std::size_t frequent_reply(std::string_view input) noexcept;
     parse_result resume(std::string_view input);
     step take_value(std::string_view input);
     step find_line(std::string_view input, std::size_t longest, std::string_view& line);
@@ -69,10 +68,10 @@ private:
     step broken(std::string_view reason) noexcept;
 
     parse_limits limits_;
-    std::vector<resp_node> nodes_; // never empty: the first is the target of frequent_reply
+    std::vector<resp_node> nodes_;
+    std::span<resp_node const> message_;
     std::vector<frame> open_;
     std::size_t used_ = 0;     // nodes of the message in progress
-    std::size_t ready_ = 0;    // nodes of the complete message
     std::size_t cursor_ = 0;   // first byte not yet understood
     std::size_t searched_ = 0; // no line ends before this byte
     std::size_t declared_ = 0; // elements announced so far
