@@ -2,6 +2,7 @@
 
 #include "null_responder.hpp"
 #include "sockets.hpp"
+#include "support/certificates.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -62,14 +63,16 @@ bool answers_as(std::uint16_t port, pid_t expected)
     return true;
 }
 
-void exec_redis(std::uint16_t port)
+[[noreturn]] void exec_redis(std::vector<std::string> arguments)
 {
     int const nowhere = ::open("/dev/null", O_RDWR);
     ::dup2(nowhere, STDIN_FILENO);
     ::dup2(nowhere, STDOUT_FILENO);
-    auto const number = std::to_string(port);
-    ::execlp("redis-server", "redis-server", "--port", number.c_str(), "--bind", "127.0.0.1", "--save", "",
-             "--appendonly", "no", "--loglevel", "warning", static_cast<char*>(nullptr));
+    std::vector<char*> words;
+    for (auto& each : arguments)
+        words.push_back(each.data());
+    words.push_back(nullptr);
+    ::execvp("redis-server", words.data());
     throw std::runtime_error{"redis-server cannot be started"};
 }
 
@@ -166,18 +169,66 @@ bool child::wait_for(std::chrono::duration<double> limit)
     return WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
 }
 
-redis_fleet::redis_fleet(std::size_t nodes, int cpu)
+std::string unix_socket_in(std::string const& directory, std::uint16_t port)
 {
+    return directory + '/' + std::to_string(port) + ".sock";
+}
+
+struct redis_fleet::papers {
+    test::temporary_directory directory{"redlock-bench"};
+    test::certificate_authority authority{directory.path(), "authority"};
+    test::tls_files const server = authority.issue_server({"IP:127.0.0.1"});
+};
+
+redis_fleet::redis_fleet(std::size_t nodes, int cpu, tls wanted) : papers_(std::make_unique<papers>())
+{
+    bool const has_tls = wanted == tls::where_it_can_be_had && add_server(cpu, true);
     for (int tries = 0; servers_.size() < nodes; ++tries) {
         if (tries == 20)
             throw std::runtime_error{"the redis-servers do not come up (is redis-server installed?)"};
-        auto const port = free_port();
-        auto server = std::make_unique<child>(cpu, [port] { exec_redis(port); });
-        if (!comes_up(*server, port))
-            continue;
-        servers_.push_back(std::move(server));
-        ports_.push_back(port);
+        (void)add_server(cpu, has_tls);
     }
+}
+
+redis_fleet::~redis_fleet() = default;
+
+std::string redis_fleet::directory() const
+{
+    return papers_->directory.path().string();
+}
+
+bool redis_fleet::add_server(int cpu, bool with_tls)
+{
+    auto const port = free_port();
+    auto const tls_port = free_port();
+    std::vector<std::string> arguments{"redis-server",
+                                       "--port",
+                                       std::to_string(port),
+                                       "--bind",
+                                       "127.0.0.1",
+                                       "--unixsocket",
+                                       unix_socket_in(directory(), port),
+                                       "--save",
+                                       "",
+                                       "--appendonly",
+                                       "no",
+                                       "--loglevel",
+                                       "warning"};
+    if (with_tls) {
+        auto const& files = papers_->server;
+        arguments.insert(arguments.end(),
+                         {"--tls-port", std::to_string(tls_port), "--tls-cert-file", files.certificate,
+                          "--tls-key-file", files.key, "--tls-ca-cert-file", files.authority,
+                          "--tls-auth-clients", "no"});
+    }
+    auto server = std::make_unique<child>(cpu, [&] { exec_redis(arguments); });
+    if (!comes_up(*server, port))
+        return false;
+    servers_.push_back(std::move(server));
+    ports_.push_back(port);
+    if (with_tls)
+        tls_ports_.push_back(tls_port);
+    return true;
 }
 
 std::vector<pid_t> redis_fleet::ids(std::size_t nodes) const

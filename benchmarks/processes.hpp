@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -50,17 +51,31 @@ private:
     bool reaped_ = false;
 };
 
-/// Redis servers of our own on free loopback ports, without persistence.
+/// Redis servers of our own on free loopback ports, without persistence; each has a unix socket, too.
 class redis_fleet {
 public:
-    redis_fleet(std::size_t nodes, int cpu);
+    enum class tls : std::uint8_t { no, where_it_can_be_had };
+    redis_fleet(std::size_t nodes, int cpu, tls = tls::no);
+    ~redis_fleet();
+    redis_fleet(redis_fleet const&) = delete;
+    redis_fleet& operator=(redis_fleet const&) = delete;
 
     [[nodiscard]] std::span<std::uint16_t const> ports() const noexcept { return ports_; }
+    /// Empty: none was wanted, or redis-server was built without TLS.
+    [[nodiscard]] std::span<std::uint16_t const> tls_ports() const noexcept { return tls_ports_; }
+    /// Of the unix sockets and the certificates.
+    [[nodiscard]] std::string directory() const;
     [[nodiscard]] std::vector<pid_t> ids(std::size_t nodes) const;
 
 private:
+    struct papers;
+
+    [[nodiscard]] bool add_server(int cpu, bool with_tls);
+
+    std::unique_ptr<papers> papers_; // outlives the servers
     std::vector<std::unique_ptr<child>> servers_;
     std::vector<std::uint16_t> ports_;
+    std::vector<std::uint16_t> tls_ports_;
 };
 
 /// One process that answers on `nodes` ports without doing the work.

@@ -77,7 +77,7 @@ struct slot {
 };
 
 struct node {
-    explicit node(std::uint16_t port) : socket{connect_loopback(port)} {}
+    explicit node(int connected) : socket{connected} {}
 
     static constexpr std::size_t capacity = 1U << 18;
 
@@ -98,7 +98,9 @@ public:
     {
         std::string sha;
         for (auto const port : what.ports) {
-            nodes_.emplace_back(port);
+            nodes_.emplace_back(what.way == door::unix_socket
+                                    ? connect_unix(unix_socket_in(what.directory, port))
+                                    : connect_loopback(port));
             sha = load_script(nodes_.back().socket.get(), release_script);
             if constexpr (Kind == vote_kind::fenced)
                 load_script(nodes_.back().socket.get(), redis::scripts::fenced_vote.text);

@@ -47,7 +47,7 @@ struct load {
     setup const& what;
     meter gauge;
     asio::io_context context{1};
-    redlock::client locks{context.get_executor(), settings_for(what.ports)};
+    redlock::client locks{context.get_executor(), settings_for(what)};
     bool stopping = false;
 };
 
@@ -266,7 +266,9 @@ std::vector<contestant> library_contestants()
     return {{"awaitable", &run<in_coroutines<with_default_token>>},
             {"deferred", &run<in_coroutines<with_deferred>>},
             {"callback", &run<in_callbacks>},
-            {"fenced", &run<in_coroutines<with_fence>>}};
+            {"fenced", &run<in_coroutines<with_fence>>},
+            {"awaitable unix", &run<in_coroutines<with_default_token>>, door::unix_socket},
+            {"awaitable tls", &run<in_coroutines<with_default_token>>, door::tls}};
 }
 
 lease_holder library_lease_holder()

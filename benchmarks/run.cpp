@@ -15,13 +15,26 @@ namespace redlock::bench {
 
 namespace {
 
-std::vector<contestant> choose(options const& wanted)
+/// The doors but TCP are rows of the points with three nodes, where the servers have them.
+bool is_open(contestant const& each, point const& where, setup const& what)
+{
+    if (each.way == door::tcp)
+        return true;
+    if (where.nodes != 3 || where.servers != "redis")
+        return false;
+    return each.way == door::unix_socket || !what.tls_ports.empty();
+}
+
+std::vector<contestant> choose(options const& wanted, point const& where, setup const& what)
 {
     std::vector<contestant> all{{"raw", &run_raw}};
     std::ranges::copy(library_contestants(), std::back_inserter(all));
     all.push_back({"raw fenced", &run_raw_fenced});
+    all.push_back({"raw unix", &run_raw, door::unix_socket});
     all.push_back({"raw again", &run_raw}); // its ratio to the first is the noise of this run
-    std::erase_if(all, [&](contestant const& each) { return !wanted.includes(each.name); });
+    std::erase_if(all, [&](contestant const& each) {
+        return !wanted.includes(each.name) || !is_open(each, where, what);
+    });
     if (all.empty())
         throw std::runtime_error{"no contestant of that name"};
     return all;
@@ -41,6 +54,7 @@ std::vector<series> measure(std::vector<contestant> const& contestants, options 
     for (unsigned round = 0; round < wanted.rounds; ++round)
         for (std::size_t index = 0; index < contestants.size(); ++index) {
             what.run_number = ++run_number;
+            what.way = contestants[index].way;
             auto const run = contestants[index].run;
             all[index].rounds.push_back(measure_in_child(cpu, limit, [&] { return run(what); }));
         }
@@ -57,13 +71,18 @@ bool run_redis_grid(options const& wanted, placement const& cpus, json_lines& js
     std::size_t most = 0;
     for (auto const& each : points)
         most = std::max(most, each.nodes);
-    redis_fleet const fleet{most, cpus.server_cpu};
+    redis_fleet const fleet{most, cpus.server_cpu, redis_fleet::tls::where_it_can_be_had};
+    if (fleet.tls_ports().empty())
+        std::puts("this redis-server has no TLS: no row for it");
     for (auto const& each : points) {
         auto const ports = fleet.ports().first(each.nodes);
+        auto const tls_ports = fleet.tls_ports().first(std::min(each.nodes, fleet.tls_ports().size()));
         setup const what{.ports{ports.begin(), ports.end()},
+                         .tls_ports{tls_ports.begin(), tls_ports.end()},
+                         .directory = fleet.directory(),
                          .servers = fleet.ids(each.nodes),
                          .concurrency = each.concurrency};
-        auto const all = measure(choose(wanted), wanted, what, cpus.client_cpu);
+        auto const all = measure(choose(wanted, each, what), wanted, what, cpus.client_cpu);
         print_point(each, all);
         json.write(each, all);
         good = sound(all) && good;
@@ -83,7 +102,7 @@ bool run_null_grid(options const& wanted, placement const& cpus, json_lines& jso
         setup const what{.ports{fleet.ports().begin(), fleet.ports().end()},
                          .servers = {fleet.id()},
                          .concurrency = each.concurrency};
-        auto const all = measure(choose(wanted), wanted, what, cpus.client_cpu);
+        auto const all = measure(choose(wanted, each, what), wanted, what, cpus.client_cpu);
         print_point(each, all);
         json.write(each, all);
         good = sound(all) && good;

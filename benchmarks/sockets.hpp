@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -79,6 +80,22 @@ inline int connect_loopback(std::uint16_t port)
     }
     if (fd >= 0)
         no_delay(fd);
+    return fd;
+}
+
+/// Blocking; -1 when nobody listens.
+inline int connect_unix(std::string const& path)
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path)
+        throw std::runtime_error{"too long for a unix socket: " + path};
+    path.copy(address.sun_path, path.size());
+    int const fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {
+        ::close(fd);
+        return -1;
+    }
     return fd;
 }
 
