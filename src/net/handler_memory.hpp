@@ -33,7 +33,8 @@ public:
     }
 
 private:
-    alignas(std::max_align_t) std::byte storage_[320];
+    // What Asio makes of a write through TLS is the largest.
+    alignas(std::max_align_t) std::byte storage_[576];
     std::atomic<bool> in_use_ = false;
 };
 

@@ -198,6 +198,8 @@ std::shared_ptr<stream> make_tls_stream(socket s, std::shared_ptr<asio::ssl::con
         ec = last_error();
         return nullptr;
     }
+    // Asio asks OpenSSL for the opposite, for servers with many idle connections: these are few, and busy.
+    SSL_clear_mode(ssl.native_handle(), SSL_MODE_RELEASE_BUFFERS);
     ssl.set_verify_mode(verify ? asio::ssl::verify_peer : asio::ssl::verify_none, ec);
     if (!ec && verify)
         ec = expect(ssl.native_handle(), server_name);
