@@ -7,6 +7,8 @@
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 namespace redlock::net {
@@ -73,6 +75,15 @@ on_executor serialising(any_io_executor const& executor)
 bool stopped(any_io_executor const& executor)
 {
     return stopped_behind<context>(executor) || stopped_behind<tracked_context>(executor);
+}
+
+void not_serialising() noexcept
+{
+    std::fputs(
+        "redlock: two threads are at work in one client, since its io_context is run by several: give the "
+        "client asio::make_strand(context)\n",
+        stderr);
+    std::abort();
 }
 
 } // namespace redlock::net

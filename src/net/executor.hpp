@@ -14,4 +14,8 @@ using on_executor = bool (*)(any_io_executor const&);
 /// It is an `io_context`'s, and that is stopped: what is posted to it may never run.
 [[nodiscard]] bool stopped(any_io_executor const&);
 
+/// Two threads at once, on an executor that was taken for one that serialises. What they have touched can be trusted no
+/// more: says so, and ends the program.
+[[noreturn]] void not_serialising() noexcept;
+
 } // namespace redlock::net

@@ -88,8 +88,17 @@ void loop::close()
     timer_.cancel();
 }
 
+std::thread::id loop::expect_no_other() const noexcept
+{
+    auto const whose = inside_.load(std::memory_order_relaxed);
+    if (whose != std::thread::id() && whose != std::this_thread::get_id())
+        not_serialising();
+    return whose;
+}
+
 void loop::request_turn()
 {
+    expect_no_other();
     if (in_turn_ || turn_requested_)
         return;
     auto owner = owner_.lock();
@@ -196,8 +205,9 @@ void loop::on_timer(boost::system::error_code ec)
     current.finish();
 }
 
-loop::turn::turn(loop& l) : owner_(l.owner_.lock()), loop_(l)
+loop::turn::turn(loop& l) : owner_(l.owner_.lock()), loop_(l), outer_(l.expect_no_other())
 {
+    loop_.inside_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     loop_.in_turn_ = true;
     loop_.read_clock();
 }
@@ -210,6 +220,7 @@ void loop::turn::finish()
     finished_ = true;
     loop_.flush_all();
     loop_.in_turn_ = false;
+    loop_.inside_.store(outer_, std::memory_order_relaxed);
     if (!loop_.closed_)
         loop_.arm();
     if (loop_.first_task_ || !loop_.to_flush_.empty())
@@ -221,6 +232,7 @@ loop::turn::~turn()
     if (finished_)
         return;
     loop_.in_turn_ = false;
+    loop_.inside_.store(outer_, std::memory_order_relaxed);
     loop_.ensure_turn();
 }
 

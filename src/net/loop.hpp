@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace redlock::net {
@@ -97,6 +98,7 @@ public:
     private:
         std::shared_ptr<void> owner_;
         loop& loop_;
+        std::thread::id const outer_; ///< a handler may run its context itself: turns may lie in one another
         bool finished_ = false;
     };
 
@@ -106,6 +108,8 @@ private:
     [[nodiscard]] core::duration since_start(core::instant at) const { return core::elapsed(start_, at); }
     template <std::int64_t Ticks>
     void schedule_in_steps(core::timer&, core::duration delay);
+    /// Whose turn it is, if anybody's. Another thread's is a misuse that ends the program.
+    std::thread::id expect_no_other() const noexcept;
     void ensure_turn() noexcept;
     void expire_timers();
     void run_tasks();
@@ -128,6 +132,7 @@ private:
     std::vector<flushable*> to_flush_;
     std::vector<flushable*> flushing_;
     std::atomic<task*> called_ = nullptr;
+    std::atomic<std::thread::id> inside_{}; ///< the thread whose turn it is
     tick armed_for_ = 0;
     bool armed_ = false;
     bool woken_ = false; ///< the wait that was cancelled stands for a turn

@@ -1,0 +1,78 @@
+#include "component/foreign_threads.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <latch>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Nobody listens there.
+constexpr char nobody[] = "redis://127.0.0.1:1";
+
+/// One thread is in a handler of the client while the other begins an operation.
+void meet_in_one_client()
+{
+    asio::io_context context;
+    client locks(context.get_executor(), {.nodes = {nobody}});
+    mutex lock(locks, "door");
+    std::latch first_inside(1);
+    lock.try_acquire([&](error_code, lease) {
+        first_inside.count_down();
+        std::latch(1).wait(); // for ever: the program is to end
+    });
+    asio::post(context, [&] {
+        first_inside.wait();
+        lock.try_acquire([](error_code, lease) {});
+    });
+    runners two(context, 2);
+}
+
+struct last_words {
+    std::string said;
+    int status = 0;
+};
+
+template <class Body>
+last_words run_in_child(Body body)
+{
+    std::array<int, 2> ends{};
+    BOOST_REQUIRE(::pipe(ends.data()) == 0);
+    pid_t const child = ::fork();
+    if (child == 0) {
+        ::dup2(ends[1], STDERR_FILENO);
+        std::signal(SIGABRT, SIG_DFL); // Boost.Test has its own
+        body();
+        ::_exit(0);
+    }
+    ::close(ends[1]);
+    last_words heard;
+    std::array<char, 256> chunk{};
+    for (ssize_t got = 0; (got = ::read(ends[0], chunk.data(), chunk.size())) > 0;)
+        heard.said.append(chunk.data(), static_cast<std::size_t>(got));
+    ::close(ends[0]);
+    ::waitpid(child, &heard.status, 0);
+    return heard;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(two_threads)
+
+BOOST_AUTO_TEST_CASE(that_meet_in_one_client_end_the_program_with_a_word)
+{
+    auto const child = run_in_child(meet_in_one_client);
+    BOOST_TEST((WIFSIGNALED(child.status) && WTERMSIG(child.status) == SIGABRT));
+    BOOST_TEST((child.said.find("make_strand") != std::string::npos), child.said);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
