@@ -100,7 +100,7 @@ void resource::publish(std::vector<node_report>& rows) noexcept
 void resource::note_holder(unsigned node, sighting const& seen)
 {
     std::scoped_lock const guard(registry_.tables());
-    if (node >= table_.size() || (seen.owner == 0 && !seen.left))
+    if (node >= table_.size() || (seen.owner == 0 && !seen.left && !seen.no_lock))
         return;
     node_report& row = table_[node];
     if (row.result == node_result::pending) // the attempt was decided without it
@@ -109,6 +109,8 @@ void resource::note_holder(unsigned node, sighting const& seen)
         row.owner = seen.owner;
     if (seen.left)
         row.remaining = seen.left;
+    if (seen.no_lock && row.result == node_result::held_by_other)
+        describe_no_lock(row);
 }
 
 std::vector<node_outcome> resource::last_attempt(std::vector<std::string> const& nodes) const

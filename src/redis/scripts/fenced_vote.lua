@@ -1,7 +1,7 @@
 -- A vote with a fence (docs/protocol.md, rule F1). KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the
 -- lock, milliseconds of the fence, nonce, proposal, the marker as it was on connecting (empty: not looked at).
 -- A number: granted, with that fence. "HELD <milliseconds left> <fence> <owner>": refused, with the
--- start of the owner's nonce. "STRANGER": another node than expected. An error: the fence is no number of ours.
+-- start of the owner's nonce, or nothing where the key is no string. "STRANGER": another node than expected. An error: the fence is no number of ours.
 -- SET comes first because most votes are granted: then it is all that the lock itself costs.
 local granted = redis.call('set', KEYS[1], ARGV[3], 'nx', 'px', ARGV[1])
 local seen = redis.call('mget', KEYS[2], KEYS[3])
@@ -16,7 +16,9 @@ local fence = tonumber(seen[1] or 0)
 if fence and fence >= 0 and fence < 8796093022208 then
     if not granted then
         local left = redis.call('pttl', KEYS[1])
-        return redis.status_reply(string.format('HELD %d %.0f ', left, fence) .. redis.call('get', KEYS[1]):sub(1, 8))
+        -- MGET and not GET: a key of another type is in the way, too, as it is of a plain vote.
+        local owner = redis.call('mget', KEYS[1])[1] or ''
+        return redis.status_reply(string.format('HELD %d %.0f ', left, fence) .. owner:sub(1, 8))
     end
     -- No proposal leads the node's clock by more than half of the lock's time: what one client with a wrong clock counts
     -- up must be behind the others' clocks again before a node that lost its data votes (rule F3).
