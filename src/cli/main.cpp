@@ -9,6 +9,7 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,23 @@ void fail_in_eval(int argc, char const* const* argv)
         std::cout << failing_command << std::flush;
 }
 
+int complain(failure const& why)
+{
+    std::cerr << "redlock: " << why.what() << std::endl;
+    return why.status();
+}
+
+/// Help, and the version.
+int tell(std::string const& text)
+{
+    try {
+        print(text);
+        return exit_status::success;
+    } catch (failure const& why) {
+        return complain(why);
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -60,12 +78,9 @@ int main(int argc, char** argv)
         options const o = read_options(argc, argv);
         return perform(o, output(o));
     } catch (failure const& why) {
-        if (why.status() == exit_status::success) {
-            std::cout << why.what();
-        } else {
-            fail_in_eval(argc, argv);
-            std::cerr << "redlock: " << why.what() << std::endl;
-        }
-        return why.status();
+        if (why.status() == exit_status::success)
+            return tell(why.what());
+        fail_in_eval(argc, argv);
+        return complain(why);
     }
 }

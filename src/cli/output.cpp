@@ -40,13 +40,18 @@ std::string dump_bounded(json object)
 
 } // namespace
 
-void output::result(json const& object, std::string const& text) const
+void print(std::string const& text)
 {
     errno = 0;
-    std::cout << (options_.json ? dump(object) + '\n' : text) << std::flush;
+    std::cout << text << std::flush;
     if (!std::cout)
         throw failure(exit_status::internal,
                       std::string("cannot write to standard output: ") + std::strerror(errno));
+}
+
+void output::result(json const& object, std::string const& text) const
+{
+    print(options_.json ? dump(object) + '\n' : text);
 }
 
 void output::say(std::string_view event, std::string const& text, json details) const

@@ -12,6 +12,10 @@
 
 namespace redlock::cli {
 
+/// To standard output.
+/// \throws failure, when nobody got it
+void print(std::string const& text);
+
 /// Where the tool speaks: results go to standard output, everything else to standard error. With --json either is one
 /// object a line. The standard output of `run` belongs to the command.
 class output {

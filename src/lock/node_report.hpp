@@ -36,9 +36,16 @@ void describe(node_report& row, Words const& words)
     }
 }
 
+/// What is in the way has no owner that will release it.
+inline void describe_no_lock(node_report& row)
+{
+    describe(row, [] { return "its key is no lock"; });
+}
+
 /// What a node told of another's key.
 struct sighting {
     bool gone = false;
+    bool no_lock = false; ///< something else stands under its name
     std::uint64_t owner = 0;
     std::optional<std::chrono::milliseconds> left{};
 };

@@ -72,6 +72,8 @@ sighting read_owner(redis::resp_node const& reply)
 {
     if (reply.type == redis::resp_type::null)
         return {.gone = true};
+    if (redis::is_error(reply.type))
+        return {.no_lock = redis::classify(reply.text) == server_error::wrongtype};
     return {.owner = reply.type == redis::resp_type::bulk_string ? owner_id(reply.text) : 0};
 }
 
@@ -101,7 +103,10 @@ std::optional<core::fence> read_held(std::string_view text, node_report& row)
     if (space == text.npos || second == text.npos || !redis::read_number(text.substr(0, space), left) ||
         !redis::read_number(text.substr(space + 1, second - space - 1), counter))
         return std::nullopt;
-    row.owner = owner_id(text.substr(second + 1));
+    std::string_view const owner = text.substr(second + 1);
+    row.owner = owner_id(owner);
+    if (owner.empty())
+        describe_no_lock(row);
     if (left >= 0)
         row.remaining = std::chrono::milliseconds{left};
     return counter;

@@ -137,7 +137,7 @@ void resource::publish(std::vector<node_report>& rows) noexcept
 
 void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) noexcept
 {
-    if (seen.owner == 0 && !seen.left)
+    if (seen.owner == 0 && !seen.left && !seen.no_lock)
         return;
     std::scoped_lock const guard(registry_.tables());
     if (table_.empty() && !make_table(nodes))
@@ -149,6 +149,8 @@ void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) 
         row.owner = seen.owner;
     if (seen.left)
         row.remaining = seen.left;
+    if (seen.no_lock && row.result == node_result::held_by_other)
+        describe_no_lock(row);
 }
 
 bool resource::make_table(unsigned nodes) noexcept

@@ -81,6 +81,10 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_in_the_way_all_the_same, server
     BOOST_TEST(run.status == 75);
     BOOST_TEST(contains(run.out, "seat: blocked\n"));
     BOOST_TEST(contains(run.out, "(not a lock)"));
+    for (std::string const option : {"-v", "--fenced"}) { // to both kinds of locks
+        finished const acquire({"acquire", "-n", option, "seat"}, env());
+        BOOST_TEST(acquire.status == 75, acquire.err);
+    }
     group[1].kill();
     BOOST_TEST(finished({"status", "seat"}, env()).status == 75);
     group[2].kill();

@@ -145,7 +145,8 @@ BOOST_AUTO_TEST_CASE(a_token_that_nobody_could_read_is_given_back)
 BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
 {
     std::string const token = acquire({"-t", "20s"}).at("token");
-    for (std::string const what : {"status seat", "doctor", "status --json seat"}) {
+    for (std::string const what :
+         {"status seat", "doctor", "status --json seat", "--help", "--version", "run --help"}) {
         finished const run(in_shell("\"$t\" " + what + " >/dev/full; exit $?"));
         BOOST_TEST_CONTEXT(what << run.err)
         {

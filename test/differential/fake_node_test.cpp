@@ -232,4 +232,24 @@ BOOST_AUTO_TEST_CASE(the_model_of_a_node_answers_as_a_server_does)
     }
 }
 
+/// Here the model has nothing to say: its counters are numbers.
+BOOST_AUTO_TEST_CASE(every_script_names_a_fence_that_is_no_number)
+{
+    redis_server const server;
+    probe node(server.port());
+    std::string const owner = text_of(1);
+    for (auto const& script : {redis::scripts::fenced_vote, redis::scripts::fenced_raise,
+                               redis::scripts::fenced_extend, redis::scripts::fenced_adopt})
+        for (std::string const value : {"theirs", "", "nan", "inf", "-1", "8796093022208"}) {
+            bool const votes = script.sha1 == redis::scripts::fenced_vote.sha1;
+            node.command({"SET", "seat:fence", value});
+            votes ? node.command({"DEL", "lock"}) : node.command({"SET", "lock", owner});
+            BOOST_TEST(node.command({"EVAL", std::string(script.text), "3", "lock", "seat:fence", "marker",
+                                     "3600000", "3600000", owner, "7", ""}) ==
+                       "-WRONGTYPE the fence is no number that can be counted on from: seat:fence");
+            BOOST_TEST((node.get("seat:fence") == value));
+            BOOST_TEST(node.exists("lock") == !votes);
+        }
+}
+
 } // namespace redlock::test

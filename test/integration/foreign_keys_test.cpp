@@ -16,6 +16,11 @@ std::vector<std::string> const kinds[] = {
 };
 constexpr std::size_t all_kinds[] = {0, 1, 2, 3};
 
+bool is_no_lock(node_outcome const& row)
+{
+    return row.result == node_result::held_by_other && row.detail == "its key is no lock";
+}
+
 struct guarded_cluster : cluster {
     guarded_cluster() : cluster(3) {}
 
@@ -63,14 +68,32 @@ BOOST_DATA_TEST_CASE_F(guarded_cluster, refuses_a_fenced_lock_and_stays, all_kin
     leave(kind, 2);
     run([&]() -> asio::awaitable<void> {
         fenced_mutex fenced(*locks, "lock", long_lease());
-        BOOST_TEST(co_await attempt_once(fenced) == errc::no_quorum);
+        BOOST_TEST(co_await attempt_once(fenced) == errc::contended);
         auto const table = fenced.last_attempt();
-        BOOST_TEST(std::ranges::any_of(table, [](node_outcome const& row) {
-            return row.result == node_result::refused && row.error == server_error::wrongtype;
-        }));
+        BOOST_TEST(std::ranges::any_of(table, is_no_lock), summary(table));
         co_await until([&] { return !ask(2).exists("lock"); });
     });
     check_untouched();
+}
+
+/// Both wait for it to go away, and say what it is that they wait for.
+BOOST_AUTO_TEST_CASE(is_waited_for)
+{
+    mutex plain = lock();
+    for (mutex waiting : {plain, mutex(fenced_mutex(*locks, "lock", long_lease()))}) {
+        leave(1, 3);
+        run([&]() -> asio::awaitable<void> {
+            bool acquired = false;
+            waiting.acquire([&](error_code ec, lease const&) { acquired = !ec; });
+            co_await until([&] { return std::ranges::any_of(waiting.last_attempt(), is_no_lock); });
+            BOOST_TEST(!acquired);
+            for (std::size_t i = 0; i != 3; ++i)
+                ask(i).command({"DEL", "lock"});
+            co_await until([&] { return acquired; });
+            co_await until(
+                [&] { return std::ranges::all_of(probes, [](probe& p) { return !p.exists("lock"); }); });
+        });
+    }
 }
 
 /// One server of three has such a key: the lock is had from the others, and neither its extension nor its release

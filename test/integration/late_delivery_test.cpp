@@ -74,6 +74,25 @@ struct fenced_cluster : warm_cluster {
     {
         return std::ranges::none_of(probes, [](probe& p) { return p.exists("lock"); });
     }
+
+    void begin_to_extend(lease& held)
+    {
+        held.extend([this](error_code ec) { extended = ec; });
+    }
+    void begin_to_release(lease& held)
+    {
+        held.release([this](error_code ec) { released = ec; });
+    }
+    /// The release ends the lease, also for an extension that is on its way.
+    asio::awaitable<void> release_wins()
+    {
+        co_await until([this] { return extended && released; });
+        BOOST_TEST(*extended == errc::released);
+        BOOST_TEST(!*released);
+    }
+
+    std::optional<error_code> extended;
+    std::optional<error_code> released;
 };
 
 bool const either[] = {false, true};
@@ -177,25 +196,21 @@ BOOST_FIXTURE_TEST_CASE(of_an_extension_comes_before_that_of_the_release, fenced
         mutex behind = lock("behind"); // all extensions have been executed once this is
         lease const last = co_await behind.acquire();
         co_await until([&] { return last.votes() == 3; });
-        std::optional<error_code> extended;
-        std::optional<error_code> released;
         long long run_before[3];
         for (std::size_t i = 0; i != 3; ++i) {
             proxy(i).hold(direction::to_server);
             run_before[i] = scripts_run(*this, i);
         }
-        held.extend([&](error_code ec) { extended = ec; });
+        begin_to_extend(held);
         for (std::size_t i = 0; i != 3; ++i) {
             co_await until([&] { return proxy(i).held(direction::to_server) > 0; });
             ask(i).command({"DEL", "lock"});
         }
-        held.release([&](error_code ec) { released = ec; });
+        begin_to_release(held);
         BOOST_TEST(!held.valid());
         for (std::size_t i = 0; i != 3; ++i)
             proxy(i).release();
-        co_await until([&] { return extended && released; });
-        BOOST_TEST(*extended == errc::released);
-        BOOST_TEST(!*released);
+        co_await release_wins();
         for (std::size_t i = 0; i != 3; ++i)
             co_await until([&] { return scripts_run(*this, i) >= run_before[i] + 2; });
         BOOST_TEST(free_everywhere());
@@ -207,20 +222,16 @@ BOOST_FIXTURE_TEST_CASE(of_an_extensions_answers_does_not_bring_a_released_lock_
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere();
         auto const renewed = told->count(lease_event::kind::renewed);
-        std::optional<error_code> extended;
-        std::optional<error_code> released;
         for (auto const& each : proxies)
             each->hold(direction::to_client);
-        held.extend([&](error_code ec) { extended = ec; });
+        begin_to_extend(held);
         for (auto const& each : proxies)
             co_await until([&] { return each->held(direction::to_client) > 0; });
-        held.release([&](error_code ec) { released = ec; });
+        begin_to_release(held);
         co_await until([&] { return free_everywhere(); });
         for (auto const& each : proxies)
             each->release();
-        co_await until([&] { return extended && released; });
-        BOOST_TEST(*extended == errc::released);
-        BOOST_TEST(!*released);
+        co_await release_wins();
         BOOST_TEST(told->count(lease_event::kind::renewed) == renewed);
         lease next = co_await held_everywhere(); // on the same connections, behind everything
         BOOST_TEST(holders("lock", next.nonce()) == 3U);

@@ -6,6 +6,9 @@ if ARGV[5] ~= '' and seen[3] ~= ARGV[5] then
     return redis.status_reply('STRANGER')
 end
 local fence = tonumber(seen[2] or 0)
+if not (fence and fence >= 0 and fence < 8796093022208) then
+    return redis.error_reply('WRONGTYPE the fence is no number that can be counted on from: ' .. KEYS[2])
+end
 if fence > tonumber(ARGV[4]) or (seen[1] and seen[1] ~= ARGV[3]) then
     return 0
 end

@@ -5,7 +5,11 @@ local seen = redis.call('mget', KEYS[1], KEYS[2], KEYS[3])
 if ARGV[5] ~= '' and seen[3] ~= ARGV[5] then
     return redis.status_reply('STRANGER')
 end
-if seen[1] ~= ARGV[3] or tonumber(seen[2] or 0) > tonumber(ARGV[4]) then
+local fence = tonumber(seen[2] or 0)
+if not (fence and fence >= 0 and fence < 8796093022208) then
+    return redis.error_reply('WRONGTYPE the fence is no number that can be counted on from: ' .. KEYS[2])
+end
+if seen[1] ~= ARGV[3] or fence > tonumber(ARGV[4]) then
     return 0
 end
 redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[2])

@@ -1,7 +1,7 @@
 -- A vote with a fence (docs/protocol.md, rule F1). KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the
 -- lock, milliseconds of the fence, nonce, proposal, the marker as it was on connecting (empty: not looked at).
 -- A number: granted, with that fence. "HELD <milliseconds left> <fence> <owner>": refused, with the
--- start of the owner's nonce. "STRANGER": another node than expected.
+-- start of the owner's nonce, or nothing where the key is no string. "STRANGER": another node than expected. An error: the fence is no number of ours.
 -- SET comes first because most votes are granted: then it is all that the lock itself costs.
 local granted = redis.call('set', KEYS[1], ARGV[3], 'nx', 'px', ARGV[1])
 local seen = redis.call('mget', KEYS[2], KEYS[3])
@@ -12,18 +12,25 @@ if ARGV[5] ~= '' and seen[2] ~= ARGV[5] then
     return redis.status_reply('STRANGER')
 end
 local fence = tonumber(seen[1] or 0)
-if not granted then
-    local left = redis.call('pttl', KEYS[1])
-    return redis.status_reply(string.format('HELD %d %.0f ', left, fence) .. redis.call('get', KEYS[1]):sub(1, 8))
+-- 2^43: beyond it tokens would not be exact any more (rule F1); no clock counts that far before 2248.
+if fence and fence >= 0 and fence < 8796093022208 then
+    if not granted then
+        local left = redis.call('pttl', KEYS[1])
+        -- MGET and not GET: a key of another type is in the way, too, as it is of a plain vote.
+        local owner = redis.call('mget', KEYS[1])[1] or ''
+        return redis.status_reply(string.format('HELD %d %.0f ', left, fence) .. owner:sub(1, 8))
+    end
+    -- No proposal leads the node's clock by more than half of the lock's time: what one client with a wrong clock counts
+    -- up must be behind the others' clocks again before a node that lost its data votes (rule F3).
+    local now = redis.call('time')
+    local latest = now[1] * 1000 + math.floor(now[2] / 1000) + math.floor(ARGV[1] / 2)
+    fence = math.max(fence + 1, math.min(tonumber(ARGV[4]), latest))
+    if fence < 8796093022208 then
+        redis.call('set', KEYS[2], string.format('%.0f', fence), 'px', ARGV[2])
+        return fence
+    end
 end
--- No proposal leads the node's clock by more than half of the lock's time: what one client with a wrong clock counts up
--- must be behind the others' clocks again before a node that lost its data votes (rule F3).
-local now = redis.call('time')
-local latest = now[1] * 1000 + math.floor(now[2] / 1000) + math.floor(ARGV[1] / 2)
-fence = math.max(fence + 1, math.min(tonumber(ARGV[4]), latest))
-if fence >= 8796093022208 then -- 2^43: tokens would not be exact any more (rule F1); no clock counts that far before 2248
+if granted then
     redis.call('del', KEYS[1])
-    return redis.error_reply('ERR the fence is beyond what can be counted: ' .. KEYS[2])
 end
-redis.call('set', KEYS[2], string.format('%.0f', fence), 'px', ARGV[2])
-return fence
+return redis.error_reply('WRONGTYPE the fence is no number that can be counted on from: ' .. KEYS[2])

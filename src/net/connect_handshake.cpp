@@ -1,0 +1,120 @@
+#include "net/connect.hpp"
+#include "net/tls.hpp"
+
+#include <boost/asio/error.hpp>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+// What is said on a connection before it is used: TLS and HELLO.
+namespace redlock::net {
+
+namespace asio = boost::asio;
+
+/// The system's words and, where a certificate may be the cause, what is wrong with it.
+void connector::fail_secure(error_code ec, std::string const& doing)
+{
+    std::string const trouble = stream_ ? stream_->certificate_trouble() : std::string();
+    bool const no_tls = ec.category() == asio::error::get_ssl_category() &&
+                        ERR_GET_REASON(static_cast<unsigned long>(ec.value())) == SSL_R_WRONG_VERSION_NUMBER;
+    if (no_tls)
+        return fail({node_result::unreachable, server_error::none,
+                     doing + ec.message() + std::string(tls_port_question)});
+    if (trouble.empty())
+        return fail(ec, doing);
+    std::string text = doing + ec.message() + ": " + trouble;
+    if (trouble.ends_with("mismatch"))
+        text += ", wanted " + peer_->server_name;
+    fail({node_result::unreachable, server_error::none, std::move(text)});
+}
+
+coroutine<bool> connector::secure()
+{
+    missing_ = "no answer to the TLS handshake (is this a TLS port?)";
+    error_code ec;
+    stream_ =
+        make_tls_stream(std::move(stream_->transport()), peer_->tls, peer_->server_name, peer_->verify, ec);
+    auto const attempt = stream_;
+    operation shaken(weak_from_this(), [&](resumption done) { attempt->handshake(std::move(done)); });
+    if (!ec)
+        ec = co_await shaken;
+    if (!listener_)
+        co_return false;
+    if (ec)
+        fail_secure(ec, "TLS: ");
+    co_return !ec;
+}
+
+/// Fails if so. A TLS server answers what is not TLS with an alert, or hangs up before it has said anything.
+bool connector::unreadable(error_code ec, redis::parse_status status, std::string_view what,
+                           std::string_view input)
+{
+    constexpr std::string_view tls_alert("\x15\x03");
+    bool const plain = !peer_->tls && peer_->where.transport != redis::endpoint::kind::unix_socket;
+    bool const hung_up = ec == asio::error::eof || ec == asio::error::connection_reset;
+    if (plain && hung_up && !heard_)
+        fail({node_result::unreachable, server_error::none,
+              "handshake: " + ec.message() + std::string(tls_port_question)});
+    else if (ec)
+        fail_secure(ec, "handshake: ");
+    else if (status == redis::parse_status::malformed)
+        fail({node_result::unreachable, server_error::none,
+              std::string(no_redis_server) + std::string(what) +
+                  std::string(plain && input.starts_with(tls_alert) ? tls_port_question : "")});
+    else
+        return false;
+    return true;
+}
+
+coroutine<bool> connector::introduce()
+{
+    missing_ = "no answer to HELLO";
+    redis::handshake talk(peer_->handshake);
+    redis::resp_parser parser;
+    std::string input;
+    char chunk[4096];
+    core::instant sent;
+    core::instant received;
+    auto const attempt = stream_;
+    error_code ec;
+    for (auto step = redis::handshake::step::more; step == redis::handshake::step::more;) {
+        std::string const output = talk.take_output();
+        if (!output.empty()) {
+            sent = clock_();
+            operation written(weak_from_this(), [&](resumption done) {
+                attempt->write(asio::buffer(output), std::move(done));
+            });
+            ec = co_await written;
+        }
+        auto parsed = ec ? redis::parse_result{} : parser.next(input);
+        if (!ec && parsed.status == redis::parse_status::need_more) {
+            operation told(weak_from_this(),
+                           [&](resumption done) { attempt->read(asio::buffer(chunk), std::move(done)); });
+            ec = co_await told;
+            received = clock_();
+            heard_ = heard_ || told.transferred() != 0;
+            input.append(chunk, told.transferred());
+            parsed = {};
+        }
+        if (!listener_ || unreadable(ec, parsed.status, parser.what(), input))
+            co_return false;
+        if (parsed.status != redis::parse_status::complete)
+            continue;
+        if (redis::value(parser.message()).type != redis::resp_type::push)
+            step = talk.on_reply(parser.message());
+        input.erase(0, parsed.consumed);
+        if (step == redis::handshake::step::failed) {
+            fail({node_result::refused, talk.failure(), talk.failure_text()});
+            co_return false;
+        }
+    }
+    told_.facts = talk.facts();
+    if (told_.facts.time)
+        told_.clock = {*told_.facts.time, sent, received};
+    co_return true;
+}
+
+} // namespace redlock::net

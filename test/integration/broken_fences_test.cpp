@@ -1,0 +1,136 @@
+#include "admission.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::string const fence_key = "lock:redlock-fence";
+
+/// What is written over a counter by hand, or by another program. The script language takes the last ones for numbers.
+std::vector<std::string> const values{"theirs", "12 apples", "",    "nan",
+                                      "inf",    "-inf",      "-17", "9223372036854775807"};
+
+/// Whose key is no number of ours until somebody deletes it.
+struct broken_cluster : cluster {
+    broken_cluster() : cluster(3) {}
+
+    fenced_mutex fenced(client& through)
+    {
+        lock_options options = long_lease();
+        options.renew = false;
+        options.retry.outage_patience = 1h; // who waits for this to pass waits for longer than the test does
+        return {through, "lock", options};
+    }
+    void everywhere(std::vector<std::string> const& command)
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            ask(i).command(command);
+    }
+    /// They are what they were.
+    void check_fences(std::string const& value)
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            BOOST_TEST((ask(i).get(fence_key) == value));
+    }
+    asio::awaitable<lease> held_everywhere()
+    {
+        lease held = co_await fenced(*locks).acquire();
+        while (held.votes() != size())
+            static_cast<void>(co_await error_of(held.extend()));
+        co_return held;
+    }
+    bool named_everywhere(client const& by)
+    {
+        auto const table = by.nodes();
+        return std::ranges::all_of(table,
+                                   [](node_status const& node) { return contains(node.detail, fence_key); });
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(a_fence_that_is_no_number, broken_cluster)
+
+BOOST_AUTO_TEST_CASE(is_named_to_who_asks_for_the_lock)
+{
+    run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock = fenced(*locks);
+        for (std::string const& value : values) {
+            everywhere({"SET", fence_key, value});
+            BOOST_TEST_INFO(value);
+            BOOST_TEST(co_await error_of(lock.acquire()) == errc::no_quorum);
+            std::size_t refusals = 0;
+            for (node_outcome const& row : lock.last_attempt())
+                refusals += row.error == server_error::wrongtype && contains(row.detail, fence_key) ? 1 : 0;
+            BOOST_TEST(refusals >= 2U, summary(lock.last_attempt()));
+            for (std::size_t i = 0; i != size(); ++i)
+                co_await until([&] { return !ask(i).exists("lock"); });
+            check_fences(value);
+        }
+        everywhere({"DEL", fence_key});
+        lease const held = co_await lock.acquire();
+        BOOST_TEST(held.valid());
+    });
+}
+
+/// Also while another holds the lock: what is wrong would otherwise be told to nobody before it is free.
+BOOST_AUTO_TEST_CASE(is_named_while_the_lock_is_held)
+{
+    client other(context.get_executor(), settings);
+    run([&]() -> asio::awaitable<void> {
+        mutex plain = cluster::lock();
+        lease const held = co_await plain.acquire();
+        co_await until([&] { return holders("lock", held.nonce()) == size(); });
+        fenced_mutex lock = fenced(other);
+        for (std::string const& value : values) {
+            everywhere({"SET", fence_key, value});
+            BOOST_TEST(co_await error_of(lock.acquire()) == errc::no_quorum);
+            BOOST_TEST(contains(summary(lock.last_attempt()), fence_key), summary(lock.last_attempt()));
+            BOOST_TEST(holders("lock", held.nonce()) == size());
+        }
+    });
+}
+
+/// A node that cannot compare has said nothing about the lease (rule H6).
+BOOST_AUTO_TEST_CASE(ends_no_lease_and_confirms_none)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere();
+        for (std::string const& value : values) {
+            everywhere({"SET", fence_key, value});
+            BOOST_TEST_INFO(value);
+            BOOST_TEST(co_await error_of(held.extend()) == errc::no_quorum);
+            BOOST_TEST(held.valid());
+            co_await until([&] { return named_everywhere(*locks); });
+            check_fences(value);
+            everywhere({"SET", fence_key, std::to_string(held.fencing_token() >> 10U)});
+            BOOST_TEST(co_await error_of(held.extend()) == error_code());
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(confirms_no_lease_that_is_adopted)
+{
+    client other(context.get_executor(), settings);
+    run([&]() -> asio::awaitable<void> {
+        lease left = co_await held_everywhere();
+        left.detach();
+        fenced_mutex lock = fenced(other);
+        lease adopted = lock.adopt(left.nonce(), left.fencing_token());
+        for (std::string const& value : values) {
+            everywhere({"SET", fence_key, value});
+            BOOST_TEST_CHECKPOINT(value);
+            BOOST_TEST(co_await error_of(adopted.extend()) == errc::no_quorum);
+        }
+        while (!named_everywhere(other)) // one that was still connecting was not asked
+            BOOST_TEST(co_await error_of(adopted.extend()) == errc::no_quorum);
+        check_fences(values.back());
+        everywhere({"SET", fence_key, std::to_string(left.fencing_token() >> 10U)});
+        BOOST_TEST(co_await error_of(adopted.extend()) == error_code());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

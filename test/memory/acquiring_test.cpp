@@ -1,0 +1,172 @@
+#include "connected.hpp"
+
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// From nothing: client, connections, lock, lease, release.
+struct first_cycle : stage {
+    using stage::stage;
+    void act() override
+    {
+        try {
+            locks.emplace(context.get_executor(), servers.settings());
+            auto mine = lock();
+            acquired.begin([&](auto handler) {
+                mine.acquire([this, handler](error_code ec, lease held) mutable {
+                    released.begin([&](auto over) { held.release(std::move(over)); });
+                    handler(ec, std::move(held));
+                });
+            });
+        } catch (std::bad_alloc const&) {
+            acquired.refused = true;
+        }
+    }
+    bool done() const override { return acquired.settled() && (acquired.refused || released.settled()); }
+    bool succeeded() const override
+    {
+        return acquired.completions == 1 && !acquired.result && released.completions == 1 && !released.result;
+    }
+    void retire() override
+    {
+        BOOST_TEST(acquired.completions == (acquired.refused ? 0U : 1U));
+        BOOST_TEST(released.completions == (acquired.refused || released.refused ? 0U : 1U));
+        acquired.got = {};
+    }
+    outcome acquired;
+    outcome released;
+};
+
+/// On a client that has connected.
+template <class Lock>
+struct cycle : connected {
+    using connected::connected;
+    void act() override
+    {
+        try {
+            Lock mine(*locks, "lock", some_lease());
+            acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
+        } catch (std::bad_alloc const&) {
+            acquired.refused = true;
+        }
+    }
+    bool done() const override { return acquired.settled(); }
+    bool succeeded() const override { return !acquired.result && acquired.got.valid(); }
+    void retire() override
+    {
+        BOOST_TEST(acquired.completions == (acquired.refused ? 0U : 1U));
+        acquired.got = {};
+    }
+    outcome acquired;
+};
+
+/// The last of three has the lock from the one before, who had it from the first.
+struct hand_over : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        take(*locks, first);
+        for (outcome& next : waiting)
+            watch(next.got);
+        watch(first);
+    }
+    void act() override
+    {
+        for (outcome& next : waiting)
+            next.begin([&](auto handler) {
+                lock().acquire([&next, handler](error_code ec, lease got) mutable {
+                    handler(ec, std::move(got));
+                    next.got = {};
+                });
+            });
+        released.begin([&](auto handler) { first.release(std::move(handler)); });
+    }
+    void mend() override
+    {
+        if (released.refused)
+            first = {};
+    }
+    bool done() const override { return waiting[0].settled() && waiting[1].settled() && released.settled(); }
+    bool succeeded() const override { return !waiting[0].result && !waiting[1].result && !released.result; }
+    void retire() override
+    {
+        for (outcome const& next : waiting)
+            BOOST_TEST(next.completions == (next.refused ? 0U : 1U));
+        BOOST_TEST(released.completions == (released.refused ? 0U : 1U));
+        first = {};
+    }
+    lease first;
+    outcome waiting[2];
+    outcome released;
+};
+
+/// One client has the lock, another waits for it.
+struct two_clients : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        others.emplace(context.get_executor(), servers.settings());
+        warm_up(*others);
+        take(*others, first);
+        watch(first);
+        watch(waiting.got);
+    }
+    void act() override
+    {
+        waiting.begin([&](auto handler) { lock().acquire(std::move(handler)); });
+        released.begin([&](auto handler) { first.release(std::move(handler)); });
+    }
+    void mend() override
+    {
+        if (released.refused)
+            first = {};
+    }
+    bool done() const override { return waiting.settled() && released.settled(); }
+    bool succeeded() const override { return !waiting.result && !released.result; }
+    void retire() override
+    {
+        waiting.got = {};
+        first = {};
+        others.reset();
+    }
+    std::optional<client> others;
+    lease first;
+    outcome waiting;
+    outcome released;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(without_memory)
+
+BOOST_AUTO_TEST_CASE(the_first_cycle)
+{
+    sweep<first_cycle>();
+}
+
+BOOST_AUTO_TEST_CASE(a_cycle)
+{
+    sweep<cycle<mutex>>();
+}
+
+BOOST_AUTO_TEST_CASE(a_fenced_cycle)
+{
+    sweep<cycle<fenced_mutex>>();
+}
+
+BOOST_AUTO_TEST_CASE(handing_over)
+{
+    sweep<hand_over>();
+}
+
+BOOST_AUTO_TEST_CASE(waiting_for_another_client)
+{
+    sweep<two_clients>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

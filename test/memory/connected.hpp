@@ -1,0 +1,29 @@
+#pragma once
+
+#include "stage.hpp"
+
+namespace redlock::test {
+
+/// A client that has connected, and knows the scripts.
+struct connected : stage {
+    using stage::stage;
+    void prepare() override
+    {
+        locks.emplace(context.get_executor(), servers.settings());
+        warm_up(*locks);
+    }
+    void warm_up(client& one)
+    {
+        for (int i = 0; i != 2; ++i) {
+            lease held;
+            take(one, held);
+            outcome extended;
+            extended.begin([&](auto handler) { held.extend(std::move(handler)); });
+            outcome released;
+            released.begin([&](auto handler) { held.release(std::move(handler)); });
+            run_until([&] { return released.settled(); });
+        }
+    }
+};
+
+} // namespace redlock::test

@@ -1,0 +1,144 @@
+#include "connected.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// A holder, one who waits, and one who waits for the lease's end.
+struct busy : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        take(*locks, held);
+        lost.begin([&](auto handler) { held.lost(std::move(handler)); });
+        waiting.begin([&](auto handler) { lock().acquire(std::move(handler)); });
+        run_a_little();
+    }
+    bool done() const override { return lost.settled() && waiting.settled(); }
+    void retire() override
+    {
+        BOOST_TEST(lost.completions == 1U);
+        BOOST_TEST(waiting.completions == 1U);
+        held = {};
+        waiting.got = {};
+    }
+    lease held;
+    outcome lost;
+    outcome waiting;
+};
+
+struct shutting_down : busy {
+    using busy::busy;
+    void act() override
+    {
+        ended.begin([&](auto handler) { locks->shutdown(std::move(handler)); });
+        if (!ended.begun) // nothing has been started
+            locks.reset();
+    }
+    bool done() const override { return busy::done() && ended.settled(); }
+    bool succeeded() const override { return !ended.result && waiting.result == errc::shut_down; }
+    void retire() override
+    {
+        busy::retire();
+        locks.reset();
+    }
+    outcome ended;
+};
+
+struct destroyed : busy {
+    using busy::busy;
+    void act() override { locks.reset(); }
+    bool succeeded() const override { return lost.result == errc::shut_down; }
+};
+
+/// The handle goes, and with it the lease.
+struct dropped : busy {
+    using busy::busy;
+    void act() override { held = {}; }
+    bool succeeded() const override { return !waiting.result && lost.result == errc::released; }
+};
+
+/// Whoever waits gives up.
+struct cancelled : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        take(*locks, held);
+    }
+    void act() override
+    {
+        waiting.begin([&](auto handler) {
+            lock().acquire(asio::bind_cancellation_slot(given_up.slot(), std::move(handler)));
+        });
+        lost.begin([&](auto handler) {
+            held.lost(asio::bind_cancellation_slot(not_interested.slot(), std::move(handler)));
+        });
+        cancel();
+    }
+    void cancel()
+    {
+        try {
+            given_up.emit(asio::cancellation_type::terminal);
+            not_interested.emit(asio::cancellation_type::terminal);
+        } catch (std::bad_alloc const&) { // from elsewhere than the executor
+            not_cancelled = true;
+        }
+    }
+    void mend() override
+    {
+        if (not_cancelled)
+            cancel();
+    }
+    bool done() const override { return waiting.settled() && lost.settled(); }
+    bool succeeded() const override
+    {
+        return waiting.result == asio::error::operation_aborted &&
+               lost.result == asio::error::operation_aborted;
+    }
+    void retire() override
+    {
+        BOOST_TEST(waiting.completions == (waiting.refused ? 0U : 1U));
+        held = {};
+        waiting.got = {};
+    }
+    lease held;
+    outcome waiting;
+    outcome lost;
+    bool not_cancelled = false;
+    asio::cancellation_signal given_up;
+    asio::cancellation_signal not_interested;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(without_memory)
+
+BOOST_AUTO_TEST_CASE(shutting_a_client_down)
+{
+    sweep<shutting_down>();
+}
+
+BOOST_AUTO_TEST_CASE(destroying_a_client)
+{
+    sweep<destroyed>();
+}
+
+BOOST_AUTO_TEST_CASE(dropping_a_lease)
+{
+    sweep<dropped>();
+}
+
+BOOST_AUTO_TEST_CASE(cancelling)
+{
+    sweep<cancelled>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

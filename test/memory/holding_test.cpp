@@ -1,0 +1,141 @@
+#include "connected.hpp"
+
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// By hand; and what a lease does for itself meanwhile.
+struct extension : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        take(*locks, held);
+        watch(held);
+    }
+    void act() override
+    {
+        lost.begin([&](auto handler) { held.lost(std::move(handler)); });
+        for (outcome& one : extended)
+            one.begin([&](auto handler) { held.extend(std::move(handler)); });
+    }
+    bool done() const override { return extended[0].settled() && extended[1].settled(); }
+    bool succeeded() const override { return !extended[0].result && !extended[1].result && held.valid(); }
+    void retire() override
+    {
+        held = {};
+        BOOST_TEST(run_until([&] { return lost.settled(); }));
+        BOOST_TEST(lost.completions == (lost.refused ? 0U : 1U));
+    }
+    lease held;
+    outcome lost;
+    outcome extended[2];
+};
+
+/// Renewed by itself, and watched.
+struct renewal : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        mutex mine(*locks, "lock", {.ttl = 450ms});
+        acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
+        run_until([&] { return acquired.settled(); });
+        watch(acquired.got);
+        since = std::chrono::steady_clock::now();
+    }
+    void act() override
+    {
+        lost.begin([&](auto handler) { acquired.got.lost(std::move(handler)); });
+    }
+    bool done() const override
+    {
+        return std::chrono::steady_clock::now() - since > 160ms || lost.completions != 0;
+    }
+    bool succeeded() const override { return acquired.got.remaining() > 300ms; }
+    void retire() override { acquired.got = {}; }
+    outcome acquired;
+    outcome lost;
+    std::chrono::steady_clock::time_point since;
+};
+
+/// What is left of a lease that nobody extends.
+struct release_after_loss : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        mutex mine(*locks, "lock", {.ttl = 60ms, .renew = false});
+        outcome acquired;
+        acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
+        run_until([&] { return acquired.settled(); });
+        held = std::move(acquired.got);
+        run_until([&] { return !held.valid(); });
+    }
+    void act() override
+    {
+        released.begin([&](auto handler) { held.release(std::move(handler)); });
+        lost.begin([&](auto handler) { held.lost(std::move(handler)); });
+    }
+    bool done() const override { return released.settled() && lost.settled(); }
+    bool succeeded() const override { return lost.result == errc::lease_lost; }
+    void retire() override { held = {}; }
+    lease held;
+    outcome released;
+    outcome lost;
+};
+
+/// The servers have ended all connections.
+struct reconnection : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        take(*locks, held);
+        watch(held);
+        servers.kill_connections();
+    }
+    void act() override
+    {
+        extended.begin([&](auto handler) { held.extend(std::move(handler)); });
+        waiting.begin([&](auto handler) { mutex(*locks, "another").acquire(std::move(handler)); });
+    }
+    bool done() const override { return extended.settled() && waiting.settled(); }
+    void retire() override
+    {
+        held = {};
+        waiting.got = {};
+    }
+    lease held;
+    outcome extended;
+    outcome waiting;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(without_memory)
+
+BOOST_AUTO_TEST_CASE(extending)
+{
+    sweep<extension>();
+}
+
+BOOST_AUTO_TEST_CASE(renewing)
+{
+    sweep<renewal>();
+}
+
+BOOST_AUTO_TEST_CASE(releasing_after_a_loss)
+{
+    sweep<release_after_loss>();
+}
+
+BOOST_AUTO_TEST_CASE(connecting_again)
+{
+    sweep<reconnection>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
