@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(somebody_elses_lock_is_not_waited_for_or_not_for_long)
     };
     BOOST_TEST(status({"-n"}) == 75);
     BOOST_TEST(status({"-w", "0"}) == 75);
-    BOOST_TEST(status({"-w", "50ms"}) == 75);
+    BOOST_TEST(status({"-w", "1s"}) == 75); // in which connecting counts
     BOOST_TEST(status({"-n", "-E", "3"}) == 3);
     BOOST_TEST(status({"-n", "-E", "0"}) == 0);
     finished const quiet(run_shell({"-n", "-q"}, "echo never"), env());
