@@ -1,4 +1,5 @@
 #include "component/apart.hpp"
+#include "component/held_clock.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +12,12 @@ using namespace redlock::test;
 
 namespace {
 
-struct one_node : apart {
+struct its_clock {
+    held_clock clock;
+};
+
+/// No turn ends, and none has passed, but where the test says so.
+struct one_node : its_clock, apart {
     mutex lock{locks, "resource", long_lived};
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
@@ -105,7 +111,10 @@ BOOST_AUTO_TEST_CASE(who_has_met_a_rival_first_looks_who_comes)
         .expect("PTTL", reply(":-2\r\n"))
         .expect("GET", reply(canned::nil));
     BOOST_TEST(after_the_release() == "PTTL");
-    run_both([&] { return second->done(); }); // nobody comes
+    run_both([&] { return node.done(); });
+    BOOST_TEST(!second->done());
+    clock.advance(1s); // nobody comes
+    run_both([&] { return second->done(); });
     BOOST_TEST(second->granted.valid());
     BOOST_TEST(node.surprises().empty());
 }
@@ -149,7 +158,10 @@ BOOST_FIXTURE_TEST_CASE(who_has_waited_less_than_the_others_lets_them_go_first, 
     control.acquire(keeps_outcome{third});
     run_both([&] { return node.done(); });
     become_free({"resource", "control"});
-    run_both([&] { return second->done() && third->done(); });
+    run_both([&] { return third->done(); });
+    BOOST_TEST(!second->done());
+    clock.advance(1s); // the others do not come
+    run_both([&] { return second->done(); });
     BOOST_TEST(last_votes(2) == (std::vector<std::string>{"control", "resource"}),
                boost::test_tools::per_element());
     BOOST_TEST(node.surprises().empty());

@@ -159,6 +159,7 @@ void schedule::hold(unsigned c, core::instant sent)
         if (me.offered_turn)
             me.tenure.nobody_came();
         me.tenure.granted(clock(c));
+        me.precedence.granted();
         watch_row(c);
         leases_.insert(me.owner);
         ++changes_;

@@ -111,6 +111,8 @@ mutant const mutants[] = {
     waits({"the next of the queue asks", rule::next_of_the_queue_asks}),
     waits({"the turn is offered", rule::the_turn_is_offered}),
     waits({"every change is told", rule::every_change_is_told}, &waiting_scopes::two_nodes),
+    waits({"a pause ends", rule::a_pause_ends}, &waiting_scopes::two_nodes),
+    waits({"a pause is kept", rule::a_pause_is_kept}),
 };
 
 void is_caught_by_search(mutant const& m)

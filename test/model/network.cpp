@@ -75,6 +75,8 @@ void schedule::arrive(std::uint16_t index)
         ++changes_;
     if (terrain_.waiting && s.data.lock != before)
         tell(m.node, m.duplicate || m.connection != line.connection ? most_clients : m.client);
+    if (m.what == ask::look)
+        m.owner = s.data.lock.value;
     if (terrain_.waiting && (m.what == ask::look || m.said.what == reply::kind::held))
         remember(m.node, m);
     plan_expiry(m.node);

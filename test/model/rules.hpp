@@ -56,6 +56,8 @@ enum class rule : std::uint8_t {
     next_of_the_queue_asks,
     the_turn_is_offered,
     every_change_is_told,
+    a_pause_ends,
+    a_pause_is_kept,
 };
 
 inline std::uint64_t rules_off = 0;

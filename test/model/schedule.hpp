@@ -120,6 +120,9 @@ private:
         std::uint64_t read = 0;  ///< of the guarded register
         waiter wait;
         core::tenure tenure;
+        core::precedence precedence;
+        nonce last_met = 0;
+        core::instant pause_ends{}; ///< until then others go first
         core::fence proposal = 0;
         unsigned queue = 0; ///< how many want the lock, the one who is asked for included
         bool hears = false; ///< waits for the others; otherwise for the nodes

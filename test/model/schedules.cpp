@@ -20,6 +20,7 @@ campaign run_schedules(std::uint64_t first_seed, std::uint64_t count, bool waiti
         all.words += found.words;
         all.hand_overs += found.hand_overs;
         all.turns += found.turns;
+        all.pauses += found.pauses;
         all.virtual_days += static_cast<double>(found.spanned) / 86'400e6;
         if (seed % 100 == 0) {
             fault_counts ignored{};

@@ -23,6 +23,7 @@ struct campaign {
     std::uint64_t words = 0;
     std::uint64_t hand_overs = 0;
     std::uint64_t turns = 0;
+    std::uint64_t pauses = 0;
     double virtual_days = 0;
     breach flaw = breach::none;
     std::uint64_t seed = 0; ///< of the flaw

@@ -19,7 +19,8 @@ void report(campaign const& all, bool waiting)
               << all.replayed << " run twice\n";
     if (waiting)
         std::cout << "    " << all.words << " words of changes, " << all.hand_overs << " leases handed over, "
-                  << all.turns << " turns offered; free and wanted for " << all.longest_gap
+                  << all.turns << " turns offered, " << all.pauses
+                  << " pauses for others; free and wanted for " << all.longest_gap
                   << " us at most, where nothing was left of faults for " << all.longest_late_gap
                   << " us, after a death " << all.longest_guessed_gap << " us\n";
     for (std::size_t i = 0; i != (waiting ? fault_kinds : first_waiting_fault); ++i)

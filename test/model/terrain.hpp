@@ -2,6 +2,7 @@
 
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
+#include "core/precedence.hpp"
 #include "core/tenure.hpp"
 #include "model/fake_node.hpp"
 #include "model/waiter.hpp"
@@ -36,6 +37,7 @@ enum class breach : std::uint8_t {
     lock_left_lying,
     asked_without_pause,
     kept_from_others,
+    asked_in_its_pause,
 };
 char const* name(breach);
 
@@ -77,7 +79,8 @@ struct outcome {
     std::uint64_t words = 0; ///< of changed keys, that were heard
     std::uint64_t hand_overs = 0;
     std::uint64_t turns = 0; ///< left to others
-    micros longest_gap = 0;  ///< in the calm: free, wanted, and nobody has it
+    std::uint64_t pauses = 0;
+    micros longest_gap = 0; ///< in the calm: free, wanted, and nobody has it
     micros longest_guessed_gap = 0;
     micros longest_late_gap = 0; ///< that began when nothing was left of the faults
     micros longest_wait = 0;     ///< after the faults stopped, beyond the keys' time

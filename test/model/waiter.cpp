@@ -164,8 +164,22 @@ void waiter::found(unsigned node, std::optional<core::duration> left, core::inst
         known_.found_free(node);
 }
 
-bool waiter::changed(unsigned node)
+bool waiter::ends_a_row(unsigned node) const
 {
+    return knows_ && node == known_.meeting_point() && known_.taken(node);
+}
+
+void waiter::let_others_first(core::instant now, core::duration courtesy)
+{
+    core::instant const then = now + (applies(rule::a_pause_ends) ? courtesy : std::chrono::minutes{10});
+    if (before(not_before_, then) == applies(rule::a_pause_is_kept))
+        not_before_ = then;
+}
+
+bool waiter::changed(unsigned node, core::instant now, core::duration courtesy)
+{
+    if (courtesy > core::duration::zero())
+        let_others_first(now, courtesy);
     listening_.erase(node);
     if (knows_)
         known_.changed(node);

@@ -72,8 +72,11 @@ public:
     [[nodiscard]] bool listens(unsigned node) const { return listening_.contains(node); }
     /// \param left nothing: the key is gone
     void found(unsigned node, std::optional<core::duration> left, core::instant now, waiting_terms const&);
+    /// Who had the lock has gone where all meet, as far as word of a change there tells.
+    [[nodiscard]] bool ends_a_row(unsigned node) const;
+    /// \param courtesy how long others are let go first (rule W5)
     /// \return whether the wait is to be planned anew
-    bool changed(unsigned node);
+    bool changed(unsigned node, core::instant now, core::duration courtesy);
     /// The votes are taken back: our own change ends what the nodes were to tell.
     void took_back();
     /// Of the nodes that were asked, those that may have executed the vote.
@@ -111,6 +114,7 @@ public:
 
 private:
     void learn(core::node_set ready);
+    void let_others_first(core::instant now, core::duration courtesy);
     void wait(waiting_terms const&, core::node_set ready, bool crossed, core::instant now, waiting_chance);
     [[nodiscard]] bool hears() const;
     [[nodiscard]] core::instant next_try() const;

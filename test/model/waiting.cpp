@@ -2,6 +2,8 @@
 #include "model/rules.hpp"
 #include "model/schedule.hpp"
 
+#include <utility>
+
 // What src/lock does for those who wait: the queue, the meeting point, words of changes, leases from hand to hand.
 
 namespace redlock::model {
@@ -14,6 +16,7 @@ void schedule::come(unsigned c, core::tenure::next who)
     client& me = clients_[c];
     core::instant const now = clock(c);
     me.refusals = 0;
+    me.pause_ends = {};
     me.wait.open(terrain_.wait);
     me.tenure.look(now, terrain_.wait.turn());
     me.offered_turn = !me.tenure.may_go_on(terrain_.tenure, who, now) && applies(rule::the_turn_is_offered);
@@ -151,8 +154,11 @@ void schedule::read_look(unsigned c, message const& m)
         return;
     if (m.said.what == reply::kind::nil)
         me.wait.found(m.node, std::nullopt, clock(c), terrain_.wait);
-    else if (m.said.what == reply::kind::held)
+    else if (m.said.what == reply::kind::held) {
         me.wait.found(m.node, std::chrono::milliseconds{m.said.left}, clock(c), terrain_.wait);
+        if (m.node == me.wait.meeting_point() && std::exchange(me.last_met, m.owner) != m.owner)
+            me.precedence.another_had_it();
+    }
     plan(c);
 }
 
@@ -161,7 +167,13 @@ void schedule::read_word(unsigned c, unsigned n)
     client& me = clients_[c];
     ++out_.words;
     bool const waits = me.now == client::doing::pausing && me.hears;
-    if ((waits || me.now == client::doing::voting) && me.wait.changed(n) && waits &&
+    auto const courtesy = waits && me.wait.ends_a_row(n) ? me.precedence.courtesy(terrain_.wait.turn() / 2)
+                                                         : core::duration::zero();
+    if (courtesy > core::duration::zero()) {
+        ++out_.pauses;
+        me.pause_ends = clock(c) + courtesy;
+    }
+    if ((waits || me.now == client::doing::voting) && me.wait.changed(n, clock(c), courtesy) && waits &&
         applies(rule::word_wakes))
         plan(c);
 }

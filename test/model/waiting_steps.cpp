@@ -52,7 +52,10 @@ void waiting_steps::possible(world const& w, std::vector<waiting_action>& out) c
                 out.push_back({act::execute, c, n});
             if (l.replies[0] != 0)
                 out.push_back({act::read, c, n});
-            if ((l.replies[0] & 15U) == static_cast<unsigned>(reply::word) && w.losses < scope_.losses)
+            bool const word = (l.replies[0] & 15U) == static_cast<unsigned>(reply::word);
+            if (word && me.now == doing::waiting)
+                out.push_back({act::read_and_pause, c, n});
+            if (word && w.losses < scope_.losses)
                 out.push_back({act::lose_word, c, n});
             if (w.drops < scope_.drops)
                 out.push_back({act::drop, c, n});
@@ -86,9 +89,11 @@ void waiting_steps::take(world& w, waiting_action a) const
         break;
     }
     case act::execute: execute(w, c, n); break;
-    case act::read: {
+    case act::read:
+    case act::read_and_pause: {
         std::uint8_t const said = pop(w.lines[c][n].replies);
-        turn(*this, w, c).read(n, static_cast<reply>(said & 15U), said >> 4U);
+        auto const courtesy = a.what == act::read ? core::duration::zero() : terms_.turn() / 2;
+        turn(*this, w, c).read(n, static_cast<reply>(said & 15U), said >> 4U, courtesy);
         break;
     }
     case act::timer:
@@ -245,14 +250,15 @@ std::string waiting_steps::tell(world const& w, waiting_action a) const
                               "is cut off from",
                               "connects to",
                               "does not hear of",
-                              "forgetful:"};
+                              "forgetful:",
+                              "lets others go first, and hears of"};
     constexpr std::array asks{"", "vote", "release", "look"};
     constexpr std::array replies{"", "granted", "refused", "held", "gone", "changed"};
     std::string text = std::string(1, static_cast<char>('A' + a.client)) + ' ';
     auto const& l = w.lines[a.client][a.node];
     if (a.what == act::execute)
         text += std::string(asks[l.requests[0] & 15U]) + ' ';
-    if (a.what == act::read || a.what == act::lose_word)
+    if (a.what == act::read || a.what == act::read_and_pause || a.what == act::lose_word)
         text += std::string(replies[l.replies[0] & 15U]) + ' ';
     return text + what[static_cast<std::size_t>(a.what)] + " node " + std::to_string(a.node + 1);
 }

@@ -19,6 +19,7 @@ struct waiting_action {
         connect,
         lose_word,
         lapse,
+        read_and_pause,
     };
     kind what;
     std::uint8_t client = 0;

@@ -264,12 +264,15 @@ struct waiting_steps::turn {
         plan();
     }
 
-    void read(unsigned n, reply what, unsigned number)
+    /// \param courtesy what a client that was not left out pauses; how often others were first is any number
+    void read(unsigned n, reply what, unsigned number, core::duration courtesy)
     {
         bool const current = number == me.attempt;
         switch (what) {
         case reply::word:
-            if ((me.now == doing::waiting || me.now == doing::voting) && wait.changed(n) &&
+            if (!wait.ends_a_row(n))
+                courtesy = {};
+            if ((me.now == doing::waiting || me.now == doing::voting) && wait.changed(n, now, courtesy) &&
                 me.now == doing::waiting && applies(rule::word_wakes))
                 plan();
             return;

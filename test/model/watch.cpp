@@ -153,7 +153,8 @@ char const* name(breach b)
                                "an update was lost",
                                "a free lock was left lying",
                                "asked without pause",
-                               "kept from others"};
+                               "kept from others",
+                               "asked while it was to let others go first"};
     return names[static_cast<std::size_t>(b)];
 }
 

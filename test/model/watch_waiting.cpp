@@ -68,7 +68,7 @@ void schedule::begin_calm_waiting()
     }
 }
 
-/// While nothing changes, nobody asks without pause.
+/// While nothing changes, nobody asks without pause; and nobody asks in the pause in which others go first (rule W5).
 void schedule::watch_asking(unsigned c)
 {
     client& me = clients_[c];
@@ -80,6 +80,8 @@ void schedule::watch_asking(unsigned c)
     ++me.vain;
     if (me.vain > attempts_at_once + (now_ - me.quiet_since) / between_attempts)
         break_off(breach::asked_without_pause);
+    if (!core::reached(me.pause_ends, clock(c)))
+        break_off(breach::asked_in_its_pause);
 }
 
 /// Nobody has it, and somebody wants it: that must not last.
