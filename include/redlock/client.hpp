@@ -76,7 +76,7 @@ public:
     /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (and its
     /// `lost()` says `errc::shut_down`), votes of unfinished attempts are taken back, the connections are closed.
     /// Completes when a majority has answered each release, and every node asked what takes votes back; at the latest after
-    /// the per-node timeout, `config::node_timeout` or 500 ms for the latter.
+    /// the per-node timeout, `config::node_timeout` or 500 ms for the latter. A later call joins the first.
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)`: success, or `errc::no_quorum` when some key could not be released on a

@@ -12,6 +12,8 @@ void engine::shut_down(waiter& w)
     if (closed_)
         return w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
     shutdown_waiters_.push_back(w);
+    if (closing_) // it joins the first, whose time runs
+        return;
     end_everything();
     core::duration const longest = core::default_node_timeout(std::chrono::milliseconds::max());
     auto const configured = settings_.node_timeout;

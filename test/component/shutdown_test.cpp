@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -53,6 +54,28 @@ BOOST_FIXTURE_TEST_CASE(does_not_wait_for_ever_and_tells_what_stays, apart)
     run_both([&] { return shut->done(); });
     BOOST_TEST(shut->ec == errc::no_quorum);
     BOOST_TEST(watcher->told == 1U);
+}
+
+/// Who asks again and again does not put off the end of the time that the first was given.
+BOOST_FIXTURE_TEST_CASE(later_ones_join_the_first, apart)
+{
+    auto settings = settings_for({node.url()});
+    settings.node_timeout = 300ms;
+    settings.health.response_timeout = 10min; // the connection does not end it, either
+    client impatient(context.get_executor(), settings);
+    auto const acquired = std::make_shared<outcome>();
+    node.expect("SET", silence());
+    mutex(impatient, "lock", long_lived).acquire(keeps_outcome{acquired});
+    run_both([&] { return node.count("SET") == 1; });
+    std::vector<std::shared_ptr<outcome>> all;
+    run_both([&] {
+        all.push_back(std::make_shared<outcome>());
+        impatient.shutdown(keeps_outcome{all.back()});
+        return all.front()->done();
+    });
+    run_both([&] { return all.back()->done(); });
+    for (auto const& one : all)
+        BOOST_TEST(one->ec == errc::no_quorum);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
