@@ -82,8 +82,12 @@ void parser::define_lease(CLI::App& to)
 
 void parser::define_waiting(CLI::App& to)
 {
+    auto const patience = std::chrono::floor<std::chrono::seconds>(o_.lock.retry.outage_patience);
     auto* const wait =
-        to.add_option("-w,--wait,--timeout", wait_, "wait for so long at most")->type_name("DURATION");
+        to.add_option("-w,--wait,--timeout", wait_,
+                      "wait for so long at most; otherwise without limit while others hold it, and " +
+                          std::to_string(patience.count()) + " s while no majority can be reached")
+            ->type_name("DURATION");
     to.add_flag("-n,--nonblock", nonblock_, "do not wait")->excludes(wait);
     to.add_option("-E,--conflict-exit-code", o_.conflict, "exit status if somebody else has the lock (75)")
         ->type_name("NUMBER")

@@ -23,7 +23,7 @@ struct options {
     config client;
     lock_options lock{.ttl = std::chrono::seconds{30}};
     bool fenced = false;
-    std::optional<std::chrono::milliseconds> wait; ///< zero: one attempt; nothing: as long as it takes
+    std::optional<std::chrono::milliseconds> wait; ///< zero: one attempt; nothing: unless an outage lasts
 
     std::string token;
     std::uint64_t fence = 0;

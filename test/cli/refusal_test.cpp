@@ -95,6 +95,16 @@ BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_no_quorum)
     refused({"release", "seat", "--token", std::string(32, 'a')}, 69, "no quorum", nodes(url));
 }
 
+/// Without -w as well: a job of cron must not wait for servers until somebody looks.
+BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_not_waited_for_without_end)
+{
+    reserved_port const nobody(0);
+    std::string const url = "redis://127.0.0.1:" + std::to_string(nobody.number());
+    refused({"run", "-q", "seat", "true"}, 69, "unreachable", nodes(url));
+    for (std::string const verb : {"run", "acquire"})
+        BOOST_TEST(contains(finished({verb, "--help"}).out, "5 s while no majority can be reached"));
+}
+
 BOOST_AUTO_TEST_CASE(young_servers_are_named_with_the_time_they_need)
 {
     redis_server server;
