@@ -11,6 +11,8 @@ using nlohmann::json;
 
 namespace {
 
+std::vector<std::string> const durably{"--appendonly", "yes", "--appendfsync", "always"};
+
 struct examined {
     explicit examined(std::string const& urls, std::vector<std::string> const& more = {}, bool fresh = true)
     {
@@ -133,11 +135,40 @@ BOOST_FIXTURE_TEST_CASE(what_is_found_at_several_nodes_is_said_once, servers)
     BOOST_TEST(times("[not-durable]") == 1U);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_young_server_is_a_warning, servers)
+/// Servers of which a restart takes nothing vote at once, and the others are young.
+BOOST_AUTO_TEST_CASE(young_servers_are_a_warning_while_a_majority_votes)
 {
-    examined const report(nodes, {}, false);
+    servers const old({.arguments = durably}, 2);
+    redis_server const young;
+    examined const report(old.nodes + young.url(), {}, false);
     BOOST_TEST(report.status == 1);
-    BOOST_TEST(report.found("young", group[2].url()) == "warning");
+    BOOST_TEST(report.found("young", young.url()) == "warning");
+    BOOST_TEST(report.found("no-quorum") == "");
+}
+
+BOOST_AUTO_TEST_CASE(young_servers_without_which_nobody_gets_a_lock_are_an_error)
+{
+    servers const old({.arguments = durably}, 2);
+    servers const young;
+    environment variables{{"REDLOCK_NODES", old.nodes + young.nodes}};
+    finished const waiting({"doctor"}, variables);
+    BOOST_TEST(waiting.status == 2);
+    BOOST_TEST(contains(waiting.out, "error: 2 of 5 nodes can vote; a majority again in "), waiting.out);
+    BOOST_TEST(contains(waiting.out, " s [no-quorum]"));
+    BOOST_TEST(contains(waiting.out, "[young]"));
+    variables["REDLOCK_ASSUME_FRESH"] = "1";
+    finished const fresh({"doctor"}, variables);
+    BOOST_TEST(fresh.status == 0);
+    BOOST_TEST(!contains(fresh.out, "[no-quorum]"));
+}
+
+BOOST_FIXTURE_TEST_CASE(servers_that_refuse_to_vote_are_no_quorum, servers)
+{
+    for (std::size_t const i : {0U, 2U}) {
+        probes[i].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+        BOOST_TEST(examined(nodes).found("no-vote", group[i].url()) == "error");
+        BOOST_TEST(examined(nodes).found("no-quorum") == (i == 0 ? "" : "error"));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_redis_server_is_an_error)
