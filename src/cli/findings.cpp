@@ -6,6 +6,7 @@
 #include "core/tally.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
+#include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
 
 #include <algorithm>
@@ -118,6 +119,19 @@ void fence(interview const& node, examination const& terms, std::vector<finding>
              "' on all nodes while nobody has the lock, and what the resource remembers with it"});
 }
 
+/// To a vote every key of the lock's name is somebody's lock, also one that nobody will release.
+void foreign_key(interview const& node, examination const& terms, std::vector<finding>& found)
+{
+    if (node.failed || terms.lock.empty() || is_strange(node))
+        return;
+    auto const why = why_no_lock(said(node, question::holder), said(node, question::lock_left));
+    if (!why.empty())
+        found.push_back({"foreign-key", severity::error, node.node,
+                         "has a key '" + redis::printable(terms.client.key_prefix + terms.lock) +
+                             "' that is no lock: " + std::string(why) + ", and nobody gets this node's vote",
+                         "ask who uses that key: take another name for the lock, or delete the key"});
+}
+
 } // namespace
 
 /// By the uptime, as the library takes a server that it meets for the first time (rule N4).
@@ -179,6 +193,9 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
     all.count += 5;
     all.ask({"MGET", key_prefix + probe, fence, marker});
     all.ask({"GET", redis::name_beside(key_prefix + lock, redis::fence_suffix)});
+    redis::append_owner(all.bytes, {key_prefix, lock});
+    redis::append_time_left(all.bytes, {key_prefix, lock});
+    all.count += 2;
     return all;
 }
 
@@ -191,6 +208,7 @@ std::vector<finding> examine(std::vector<interview> const& nodes, examination co
     for (interview const& node : nodes) {
         examine_node(node, terms, found);
         fence(node, terms, found);
+        foreign_key(node, terms, found);
     }
     // The gravest first, in the order found. Not stable_sort: what libstdc++ 12 does in it, Clang 19 warns of.
     for (auto at = found.begin(); at != found.end(); ++at)

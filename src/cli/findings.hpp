@@ -41,7 +41,9 @@ enum class question : std::uint8_t {
     extend,
     release,
     mget,
-    fence
+    fence,
+    holder,
+    lock_left
 };
 
 [[nodiscard]] inline answer const& said(interview const& node, question q)
