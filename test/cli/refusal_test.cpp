@@ -35,8 +35,13 @@ BOOST_AUTO_TEST_SUITE(refusal_test)
 
 BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
 {
-    refused({}, 64, "subcommand");
-    refused({"rum", "seat"}, 64, "subcommand");
+    std::string const verbs = "run, acquire, extend, release, status, doctor";
+    refused({}, 64, "a verb is missing (" + verbs + ")");
+    refused({"--", "run"}, 64, "a verb is missing");
+    refused({"rum", "seat"}, 64, "unknown verb: 'rum' (" + verbs + ")");
+    refused({"--json", "rum", "run", "seat"}, 64, "unknown verb: 'rum'");
+    refused({"redis://me:s3cret@host"}, 64, "unknown verb: 'redis://***@host'");
+    refused({"--jsn", "run", "seat", "true"}, 64, "--jsn");
     refused({"run"}, 64, "NAME");
     refused({"run", "seat"}, 64, "needs a command");
     refused({"run", "seat", "-c", "x", "--", "y"}, 64, "not both");
@@ -59,7 +64,8 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"status", "--user", "me", "seat"}, 64, "REDISCLI_AUTH");
     refused({"status", "seat"}, 64, "no nodes", {{"X", ""}});
     refused({"-t", "10s", "run", "seat", "true"}, 64, "those of a verb stand behind it");
-    refused({"--json"}, 64, "subcommand");
+    refused({"-t", "10s", "rum", "seat"}, 64, "those of a verb stand behind it");
+    refused({"--json"}, 64, "a verb is missing");
 }
 
 BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
@@ -80,6 +86,10 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
     finished const help({"run", "--help"});
     BOOST_TEST(help.status == 0);
     BOOST_TEST(contains(help.out, "redlock run [OPTIONS] NAME"));
+    std::string const pointer = "redlock run --help";
+    BOOST_TEST(contains(finished({"--help"}).out, pointer));
+    for (std::string const verb : {"run", "acquire", "extend", "release", "status", "doctor"})
+        BOOST_TEST(!contains(finished({verb, "--help"}).out, pointer), verb);
     finished const version({"--version"});
     BOOST_TEST(version.status == 0);
     BOOST_TEST(version.out.starts_with("redlock "));
