@@ -45,7 +45,8 @@ void parser::define_nodes(CLI::App& to)
           "REDLOCK_NODES or --nodes-file")
         ->type_name("URL")
         ->allow_extra_args(false);
-    to.add_option("--nodes-file", nodes_file_, "read the nodes' URLs from a file")->type_name("FILE");
+    to.add_option("--nodes-file", nodes_file_, "read the nodes' URLs from a file, and not from REDLOCK_NODES")
+        ->type_name("FILE");
     to.add_option("--prefix", c.key_prefix, "put this before the lock's name")->type_name("TEXT");
     to.add_option("--user", c.username, "user name for nodes whose URL has none")->type_name("NAME");
     to.add_flag("--askpass", ask_password_, "ask for the password; otherwise it is taken from REDISCLI_AUTH");

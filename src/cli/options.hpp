@@ -57,4 +57,7 @@ struct options {
 [[nodiscard]] std::vector<std::string> find_nodes(std::vector<std::string> const& flags,
                                                   std::string const& file);
 
+/// Where these are no URLs, perhaps because they were not separated as they have to be; otherwise empty.
+[[nodiscard]] std::string advice_on_nodes(std::vector<std::string> const&);
+
 } // namespace redlock::cli

@@ -72,6 +72,13 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
 {
     refused({"acquire", "seat"}, 78, "names no nodes", nodes("  "));
     refused({"acquire", "seat"}, 78, "URL", nodes("ftp://host"));
+    std::string const hint = "URLs are separated by spaces";
+    refused({"acquire", "seat"}, 78, hint, nodes("redis://a:1,redis://b:2"));
+    refused({"acquire", "seat"}, 78, hint, nodes("redis://a, redis://b"));
+    refused({"acquire", "seat"}, 78, "a space inside one is %20", nodes("redis://:1 2@host:1"));
+    refused({"status", "seat"}, 78, hint, nodes("a,b"));
+    refused({"status", "-u", "redis://a,redis://b", "seat"}, 78, hint);
+    BOOST_TEST(!contains(finished({"status", "seat"}, nodes("redis://host:x")).err, hint));
     refused({"acquire", "seat"}, 78, "one server", nodes("redis://host redis://host:6379/1"));
     refused({"acquire", "-t", "1ms", "seat"}, 78, "ttl");
     refused({"release", "seat", "--token", "short"}, 78, "32 characters");
