@@ -1,8 +1,12 @@
 #include "cli/findings.hpp"
 
+#include "cli/output.hpp"
+#include "core/admission.hpp"
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
 #include "redis/command.hpp"
+#include "redis/error_class.hpp"
+#include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
 
 #include <algorithm>
@@ -25,6 +29,44 @@ namespace {
 /// The key on which the rights are tried lives no longer than that.
 constexpr std::chrono::milliseconds probe_ttl = 2s;
 
+/// Whatever it said of its age.
+bool is_fit_to_vote(interview const& node, examination const& terms)
+{
+    if (node.failed || is_strange(node) || node.facts.replica || node.facts.cluster)
+        return false;
+    if (node.facts.info && (node.facts.info->loading || node.facts.info->may_evict))
+        return false;
+    answer const& vote = said(node, question::vote);
+    return !vote.refused() || (terms.lock.empty() && is_about_keys(vote)); // then it was not tried
+}
+
+/// What keeps nodes from voting ends by itself, or does not.
+void quorum(std::vector<interview> const& nodes, examination const& terms, std::vector<finding>& found)
+{
+    std::size_t voting = 0;
+    std::vector<std::chrono::nanoseconds> quarantines;
+    for (interview const& node : nodes) {
+        if (!is_fit_to_vote(node, terms))
+            continue;
+        if (auto const left = youth_left(node, terms); left > 0ns && !terms.client.assume_fresh)
+            quarantines.push_back(left);
+        else
+            ++voting;
+    }
+    std::size_t const majority = core::majority(static_cast<unsigned>(nodes.size()));
+    if (voting >= majority)
+        return;
+    std::string const counted =
+        std::to_string(voting) + " of " + std::to_string(nodes.size()) + " nodes can vote";
+    if (voting + quarantines.size() < majority)
+        return found.push_back(
+            {"no-quorum", severity::error, "", counted + ": no lock can be had", "see the nodes"});
+    std::ranges::sort(quarantines);
+    found.push_back({"no-quorum", severity::error, "",
+                     counted + "; a majority again in " + seconds(quarantines[majority - voting - 1]),
+                     "wait; where they are certainly new: REDLOCK_ASSUME_FRESH=1"});
+}
+
 void count(std::vector<interview> const& nodes, std::vector<finding>& found)
 {
     std::size_t const all = nodes.size();
@@ -37,13 +79,6 @@ void count(std::vector<interview> const& nodes, std::vector<finding>& found)
             {"even", severity::warning, "",
              std::to_string(all) + " nodes survive no more failures than " + std::to_string(all - 1),
              "an odd number of nodes"});
-    auto const down = static_cast<std::size_t>(std::ranges::count_if(
-        nodes, [](interview const& n) { return n.failed || n.facts.replica || n.facts.cluster; }));
-    if (all - down < core::majority(static_cast<unsigned>(all)))
-        found.push_back({"no-quorum", severity::error, "",
-                         std::to_string(all - down) + " of " + std::to_string(all) +
-                             " nodes could vote: no lock can be had",
-                         "see the nodes"});
 }
 
 /// One server behind two addresses has two votes of a majority.
@@ -84,7 +119,38 @@ void fence(interview const& node, examination const& terms, std::vector<finding>
              "' on all nodes while nobody has the lock, and what the resource remembers with it"});
 }
 
+/// To a vote every key of the lock's name is somebody's lock, also one that nobody will release.
+void foreign_key(interview const& node, examination const& terms, std::vector<finding>& found)
+{
+    if (node.failed || terms.lock.empty() || is_strange(node))
+        return;
+    auto const why = why_no_lock(said(node, question::holder), said(node, question::lock_left));
+    if (!why.empty())
+        found.push_back({"foreign-key", severity::error, node.node,
+                         "has a key '" + redis::printable(terms.client.key_prefix + terms.lock) +
+                             "' that is no lock: " + std::string(why) + ", and nobody gets this node's vote",
+                         "ask who uses that key: take another name for the lock, or delete the key"});
+}
+
 } // namespace
+
+/// By the uptime, as the library takes a server that it meets for the first time (rule N4).
+std::chrono::nanoseconds youth_left(interview const& node, examination const& terms)
+{
+    auto const& info = node.facts.info;
+    if (!info || (node.facts.durable && info->replid2.empty()))
+        return 0ns;
+    auto const quarantine =
+        core::quarantine_length(std::max(terms.key_ttl, terms.client.admission.longest_ttl));
+    return std::max<std::chrono::nanoseconds>(
+        quarantine - std::max<std::chrono::nanoseconds>(info->uptime - 1s, 0ns), 0ns);
+}
+
+bool is_about_keys(answer const& refusal)
+{
+    return refusal.refused() && redis::classify(refusal.text) == server_error::noperm &&
+           refusal.text.find("to access") != std::string::npos;
+}
 
 /// To these commands a server gives answers of these kinds, or an error.
 bool is_strange(interview const& node)
@@ -127,17 +193,22 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
     all.count += 5;
     all.ask({"MGET", key_prefix + probe, fence, marker});
     all.ask({"GET", redis::name_beside(key_prefix + lock, redis::fence_suffix)});
+    redis::append_owner(all.bytes, {key_prefix, lock});
+    redis::append_time_left(all.bytes, {key_prefix, lock});
+    all.count += 2;
     return all;
 }
 
 std::vector<finding> examine(std::vector<interview> const& nodes, examination const& terms)
 {
     std::vector<finding> found;
+    quorum(nodes, terms, found);
     count(nodes, found);
     same_servers(nodes, found);
     for (interview const& node : nodes) {
         examine_node(node, terms, found);
         fence(node, terms, found);
+        foreign_key(node, terms, found);
     }
     // The gravest first, in the order found. Not stable_sort: what libstdc++ 12 does in it, Clang 19 warns of.
     for (auto at = found.begin(); at != found.end(); ++at)

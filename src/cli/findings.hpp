@@ -41,7 +41,9 @@ enum class question : std::uint8_t {
     extend,
     release,
     mget,
-    fence
+    fence,
+    holder,
+    lock_left
 };
 
 [[nodiscard]] inline answer const& said(interview const& node, question q)
@@ -51,6 +53,9 @@ enum class question : std::uint8_t {
 
 /// Answers of a kind that no server gives to these commands.
 [[nodiscard]] bool is_strange(interview const&);
+
+/// The user has the right to the command, and not to the key.
+[[nodiscard]] bool is_about_keys(answer const&);
 
 /// \param lock its name; empty where none is given
 [[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& lock,
@@ -66,6 +71,9 @@ struct examination {
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;
 };
+
+/// How long a server that was started a short time ago does not vote yet, unless it is taken for new.
+[[nodiscard]] std::chrono::nanoseconds youth_left(interview const&, examination const&);
 
 /// Of one node.
 void examine_node(interview const&, examination const&, std::vector<finding>&);

@@ -1,7 +1,6 @@
 #include "cli/findings.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "core/admission.hpp"
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
@@ -57,7 +56,6 @@ private:
     void speed();
     void security();
     void rights();
-    [[nodiscard]] bool is_about_keys(question) const;
     void must_be_allowed(question, std::string const& right);
     void should_be_allowed(question, std::string const& right, std::string const& without);
 
@@ -155,12 +153,8 @@ void node_examination::memory()
 
 void node_examination::age()
 {
-    if (!node_.facts.info || node_.facts.durable)
-        return;
-    auto const quarantine =
-        core::quarantine_length(std::max(terms_.key_ttl, terms_.client.admission.longest_ttl));
-    auto const left = quarantine - (node_.facts.info->uptime - 1s);
-    if (left <= 0ns)
+    auto const left = youth_left(node_, terms_);
+    if (left == 0ns)
         return;
     if (terms_.client.assume_fresh)
         return add(severity::info, "young",
@@ -248,16 +242,9 @@ void node_examination::security()
             "rediss://, or a network of its own");
 }
 
-/// The user has the right to the command, and not to the key.
-bool node_examination::is_about_keys(question q) const
-{
-    return said(q).refused() && redis::classify(said(q).text) == server_error::noperm &&
-           said(q).text.find("to access") != std::string::npos;
-}
-
 void node_examination::must_be_allowed(question q, std::string const& right)
 {
-    if (!said(q).refused() || (terms_.lock.empty() && is_about_keys(q)))
+    if (!said(q).refused() || (terms_.lock.empty() && is_about_keys(said(q))))
         return;
     auto const error = redis::classify(said(q).text);
     if (error == server_error::readonly || error == server_error::loading)
@@ -269,7 +256,7 @@ void node_examination::must_be_allowed(question q, std::string const& right)
 
 void node_examination::should_be_allowed(question q, std::string const& right, std::string const& without)
 {
-    if (said(q).refused() && redis::classify(said(q).text) == server_error::noperm && !is_about_keys(q))
+    if (said(q).refused() && redis::classify(said(q).text) == server_error::noperm && !is_about_keys(said(q)))
         add(severity::warning, "rights", right + " is not permitted: " + without, "permit +" + right);
 }
 
@@ -282,12 +269,12 @@ void node_examination::rights()
     should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
     should_be_allowed(question::pttl, "pttl", "waiters do not know when a lock expires");
     should_be_allowed(question::mget, "mget", "fenced locks do not work");
-    if (terms_.lock.empty() && is_about_keys(question::vote))
+    if (terms_.lock.empty() && is_about_keys(said(question::vote)))
         add(severity::warning, "unchecked",
             "the rights to a lock's keys were not tried: the key '" + terms_.client.key_prefix +
                 probe_of(terms_.lock) + "' is not permitted",
             "redlock doctor NAME, with the name of a lock");
-    else if (is_about_keys(question::mget) && !is_about_keys(question::vote))
+    else if (is_about_keys(said(question::mget)) && !is_about_keys(said(question::vote)))
         add(severity::warning, "rights",
             "the marker's key or the fence's is not permitted: fenced locks do not work",
             "docs/server-checklist.md, \"Rights\"");

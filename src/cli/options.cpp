@@ -14,11 +14,6 @@ std::string version()
            '.' + std::to_string(REDLOCK_VERSION_PATCH);
 }
 
-bool words_start_with_option(int argc, char const* const* argv)
-{
-    return argc > 1 && argv[1][0] == '-';
-}
-
 } // namespace
 
 parser::parser(options& o)
@@ -27,14 +22,15 @@ parser::parser(options& o)
     app_.require_subcommand(1);
     app_.set_version_flag("--version", version());
     define_nodes(app_); // in front of the verb as well as behind it
-    app_.footer("The options above stand in front of the verb or behind it, those of a verb behind it: "
-                "redlock run --help\n");
     define_run();
     define_acquire();
     define_extend();
     define_release();
     define_status();
     define_doctor();
+    // Last: verbs take over what is there when they are made.
+    app_.footer("The options above stand in front of the verb or behind it, those of a verb behind it: "
+                "redlock run --help\n");
 }
 
 void parser::define_nodes(CLI::App& to)
@@ -49,7 +45,8 @@ void parser::define_nodes(CLI::App& to)
           "REDLOCK_NODES or --nodes-file")
         ->type_name("URL")
         ->allow_extra_args(false);
-    to.add_option("--nodes-file", nodes_file_, "read the nodes' URLs from a file")->type_name("FILE");
+    to.add_option("--nodes-file", nodes_file_, "read the nodes' URLs from a file, and not from REDLOCK_NODES")
+        ->type_name("FILE");
     to.add_option("--prefix", c.key_prefix, "put this before the lock's name")->type_name("TEXT");
     to.add_option("--user", c.username, "user name for nodes whose URL has none")->type_name("NAME");
     to.add_flag("--askpass", ask_password_, "ask for the password; otherwise it is taken from REDISCLI_AUTH");
@@ -82,8 +79,12 @@ void parser::define_lease(CLI::App& to)
 
 void parser::define_waiting(CLI::App& to)
 {
+    auto const patience = std::chrono::floor<std::chrono::seconds>(o_.lock.retry.outage_patience);
     auto* const wait =
-        to.add_option("-w,--wait,--timeout", wait_, "wait for so long at most")->type_name("DURATION");
+        to.add_option("-w,--wait,--timeout", wait_,
+                      "wait for so long at most; otherwise without limit while others hold it, and " +
+                          std::to_string(patience.count()) + " s while no majority can be reached")
+            ->type_name("DURATION");
     to.add_flag("-n,--nonblock", nonblock_, "do not wait")->excludes(wait);
     to.add_option("-E,--conflict-exit-code", o_.conflict, "exit status if somebody else has the lock (75)")
         ->type_name("NUMBER")
@@ -161,6 +162,24 @@ void parser::define_doctor()
     define_lease(doctor);
 }
 
+/// Which word is strange, rather than what is missing because of it.
+std::string parser::explain(CLI::Error const& wrong) const
+{
+    std::string verbs;
+    for (CLI::App const* const known : app_.get_subcommands([](CLI::App const*) { return true; }))
+        verbs += (verbs.empty() ? " (" : ", ") + known->get_name();
+    verbs += ')';
+    auto const strange = app_.remaining(); // before the verb, or in its place
+    if (!strange.empty() && strange.front().starts_with('-'))
+        return "unknown option: '" + strange.front() +
+               "'\n(options that all verbs have stand before the verb or behind it, those of a verb stand "
+               "behind it)";
+    if (!strange.empty())
+        return "unknown verb: '" + strange.front() + '\'' + verbs;
+    bool const no_verb = app_.get_subcommands().empty() && dynamic_cast<CLI::RequiredError const*>(&wrong);
+    return no_verb ? "a verb is missing" + verbs : wrong.what();
+}
+
 void parser::parse(int argc, char const* const* argv)
 {
     // What follows the first "--" is the command's, or belongs to it.
@@ -177,13 +196,7 @@ void parser::parse(int argc, char const* const* argv)
         throw failure(exit_status::success, text.str());
     } catch (CLI::Error const& wrong) {
         refuse_unknown_options(); // what follows one is taken for the command, and then other words are missing
-        bool const before_verb = app_.remaining_size() != 0 && words_start_with_option(argc, argv);
-        throw failure(exit_status::usage,
-                      without_secrets(wrong.what()) +
-                          (before_verb ? "\n(options that all verbs have stand before the verb or behind it, "
-                                         "those of a verb stand behind it)"
-                                       : "") +
-                          "\nredlock --help tells more");
+        throw failure(exit_status::usage, without_secrets(explain(wrong)) + "\nredlock --help tells more");
     }
     finish();
 }

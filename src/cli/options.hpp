@@ -23,7 +23,7 @@ struct options {
     config client;
     lock_options lock{.ttl = std::chrono::seconds{30}};
     bool fenced = false;
-    std::optional<std::chrono::milliseconds> wait; ///< zero: one attempt; nothing: as long as it takes
+    std::optional<std::chrono::milliseconds> wait; ///< zero: one attempt; nothing: unless an outage lasts
 
     std::string token;
     std::uint64_t fence = 0;
@@ -56,5 +56,8 @@ struct options {
 /// \throws failure
 [[nodiscard]] std::vector<std::string> find_nodes(std::vector<std::string> const& flags,
                                                   std::string const& file);
+
+/// Where these are no URLs, perhaps because they were not separated as they have to be; otherwise empty.
+[[nodiscard]] std::string advice_on_nodes(std::vector<std::string> const&);
 
 } // namespace redlock::cli

@@ -44,6 +44,7 @@ private:
     void define_status();
     void define_doctor();
 
+    [[nodiscard]] std::string explain(CLI::Error const&) const;
     void refuse_unknown_options() const;
     void finish();
     void finish_token();

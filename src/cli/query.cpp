@@ -4,6 +4,7 @@
 #include "lock/configuration.hpp"
 #include "net/coroutine.hpp"
 #include "redis/command.hpp"
+#include "redis/error_class.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/text_number.hpp"
 
@@ -24,6 +25,14 @@ void questions::ask(std::vector<std::string_view> const& command)
 {
     redis::append_command(bytes, command);
     ++count;
+}
+
+std::string_view why_no_lock(answer const& value, answer const& left)
+{
+    constexpr std::int64_t without_expiry = -1;
+    if (value.refused() && redis::classify(value.text) == server_error::wrongtype)
+        return "it is no string";
+    return left.is(answer::kind::number) && left.number == without_expiry ? "it has no expiry" : "";
 }
 
 namespace {

@@ -49,6 +49,11 @@ struct questions {
     void ask(std::vector<std::string_view> const& command);
 };
 
+/// What a key under a lock's name has that no lock has; empty: it may be one, or is not there, or may not be looked at.
+/// \param value of GET
+/// \param left of PTTL
+[[nodiscard]] std::string_view why_no_lock(answer const& value, answer const& left);
+
 /// Asks all nodes at once. What the library may not say, or does not want to know, is asked here: its own connections
 /// are not touched.
 /// \throws lock_error `errc::misconfigured`

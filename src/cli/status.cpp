@@ -29,6 +29,7 @@ struct sighting {
     std::string shown{};  ///< of the holder
     std::optional<std::chrono::milliseconds> left{};
     std::string fence{};
+    bool no_expiry = false;
     std::string trouble{};
 };
 
@@ -57,6 +58,9 @@ sighting look(interview const& node)
     } else if (owner.refused()) {
         seen.trouble = redis::quote(owner.text);
     }
+    if (auto const why = why_no_lock(owner, left); !why.empty())
+        seen.trouble = "no lock: " + std::string(why);
+    seen.no_expiry = left.is(answer::kind::number) && left.number == -1;
     if (left.is(answer::kind::number) && left.number >= 0)
         seen.left = std::chrono::milliseconds{left.number};
     std::uint64_t fence = 0;
@@ -141,14 +145,18 @@ json to_json(sighting const& s)
     return row;
 }
 
+std::string time_left(sighting const& s)
+{
+    if (s.left)
+        return seconds(*s.left);
+    return s.shown.empty() ? "-" : s.no_expiry ? "no expiry" : "?";
+}
+
 std::string to_text(std::string const& headline, std::vector<sighting> const& nodes)
 {
     std::vector<std::vector<std::string>> rows{{"NODE", "HOLDER", "LEFT", "FENCE", "ROUND TRIP", ""}};
     for (sighting const& s : nodes)
-        rows.push_back({s.node->node, s.known ? s.shown.empty() ? "-" : s.shown : "?",
-                        s.left            ? seconds(*s.left)
-                        : s.shown.empty() ? "-"
-                                          : "no expiry",
+        rows.push_back({s.node->node, s.known ? s.shown.empty() ? "-" : s.shown : "?", time_left(s),
                         s.fence.empty() ? "-" : s.fence,
                         s.node->failed ? "-" : std::to_string(s.node->round_trip.count()) + " us",
                         s.trouble});

@@ -92,4 +92,14 @@ std::vector<std::string> find_nodes(std::vector<std::string> const& flags, std::
     return found;
 }
 
+std::string advice_on_nodes(std::vector<std::string> const& nodes)
+{
+    auto const is_suspect = [](std::string const& word) {
+        return word.find("://") == std::string::npos || word.find(',') != std::string::npos;
+    };
+    return std::ranges::any_of(nodes, is_suspect)
+               ? "\n(URLs are separated by spaces; a space inside one is %20)"
+               : "";
+}
+
 } // namespace redlock::cli

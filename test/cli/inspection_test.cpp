@@ -11,6 +11,8 @@ using nlohmann::json;
 
 namespace {
 
+std::vector<std::string> const durably{"--appendonly", "yes", "--appendfsync", "always"};
+
 struct examined {
     explicit examined(std::string const& urls, std::vector<std::string> const& more = {}, bool fresh = true)
     {
@@ -91,6 +93,32 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_in_the_way_all_the_same, server
     BOOST_TEST(finished({"status", "seat"}, env()).status == 69);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_holder_without_an_expiry_is_told_to_be_no_lock, servers)
+{
+    BOOST_TEST(finished({"acquire", "seat"}, env()).status == 0);
+    BOOST_TEST(!contains(finished({"status", "seat"}, env()).out, "no lock"));
+    set("seat", "settings");
+    finished const text({"status", "seat"}, env());
+    BOOST_TEST(text.status == 0);
+    BOOST_TEST(contains(text.out, "no lock: it has no expiry"), text.out);
+    finished const object({"status", "--json", "seat"}, env());
+    for (json const& row : json::parse(object.out).at("nodes"))
+        BOOST_TEST(contains(row.at("trouble").get<std::string>(), "no expiry"));
+}
+
+/// Of what may not be asked nothing is said.
+BOOST_AUTO_TEST_CASE(a_holder_whose_expiry_may_not_be_asked_may_be_a_lock)
+{
+    redis_server server({.acl = {"user default off", "user few on >pw ~seat* -@all +set +get"}});
+    std::string const url = "redis://few:pw@127.0.0.1:" + std::to_string(server.port());
+    environment const variables{{"REDLOCK_NODES", url}, {"REDLOCK_ASSUME_FRESH", "1"}};
+    BOOST_TEST(finished({"acquire", "seat"}, variables).status == 0);
+    finished const text({"status", "seat"}, variables);
+    BOOST_TEST(text.status == 0);
+    BOOST_TEST(!contains(text.out, "no expiry"), text.out);
+    BOOST_TEST(examined(url, {"seat"}).found("foreign-key") == "");
+}
+
 BOOST_FIXTURE_TEST_CASE(holders_that_are_no_majority_block_the_lock_together, servers)
 {
     probes[0].command({"SET", "seat", "theirs"});
@@ -137,11 +165,40 @@ BOOST_FIXTURE_TEST_CASE(what_is_found_at_several_nodes_is_said_once, servers)
     BOOST_TEST(times("[not-durable]") == 1U);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_young_server_is_a_warning, servers)
+/// Servers of which a restart takes nothing vote at once, and the others are young.
+BOOST_AUTO_TEST_CASE(young_servers_are_a_warning_while_a_majority_votes)
 {
-    examined const report(nodes, {}, false);
+    servers const old({.arguments = durably}, 2);
+    redis_server const young;
+    examined const report(old.nodes + young.url(), {}, false);
     BOOST_TEST(report.status == 1);
-    BOOST_TEST(report.found("young", group[2].url()) == "warning");
+    BOOST_TEST(report.found("young", young.url()) == "warning");
+    BOOST_TEST(report.found("no-quorum") == "");
+}
+
+BOOST_AUTO_TEST_CASE(young_servers_without_which_nobody_gets_a_lock_are_an_error)
+{
+    servers const old({.arguments = durably}, 2);
+    servers const young;
+    environment variables{{"REDLOCK_NODES", old.nodes + young.nodes}};
+    finished const waiting({"doctor"}, variables);
+    BOOST_TEST(waiting.status == 2);
+    BOOST_TEST(contains(waiting.out, "error: 2 of 5 nodes can vote; a majority again in "), waiting.out);
+    BOOST_TEST(contains(waiting.out, " s [no-quorum]"));
+    BOOST_TEST(contains(waiting.out, "[young]"));
+    variables["REDLOCK_ASSUME_FRESH"] = "1";
+    finished const fresh({"doctor"}, variables);
+    BOOST_TEST(fresh.status == 0);
+    BOOST_TEST(!contains(fresh.out, "[no-quorum]"));
+}
+
+BOOST_FIXTURE_TEST_CASE(servers_that_refuse_to_vote_are_no_quorum, servers)
+{
+    for (std::size_t const i : {0U, 2U}) {
+        probes[i].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+        BOOST_TEST(examined(nodes).found("no-vote", group[i].url()) == "error");
+        BOOST_TEST(examined(nodes).found("no-quorum") == (i == 0 ? "" : "error"));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_redis_server_is_an_error)
@@ -160,7 +217,7 @@ BOOST_AUTO_TEST_CASE(answers_of_the_wrong_kind_are_an_error)
     std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
     for (std::string const answer : {":1\r\n", "+OK\r\n", "*0\r\n", "_\r\n", "HTTP/1.1\r\n"}) {
         std::string all;
-        for (int i = 0; i != 12; ++i)
+        for (int i = 0; i != 14; ++i)
             all += answer;
         curt_server const server({greeting, no, all});
         examined const report("redis" + server.place());
@@ -195,6 +252,23 @@ BOOST_FIXTURE_TEST_CASE(a_fence_that_nobody_can_have_counted_is_told, servers)
     set("seat:redlock-fence", "many");
     BOOST_TEST(fence_of("seat") == "error");
     BOOST_TEST(fence_of("other") == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_told, servers)
+{
+    auto const found = [&] { return examined(nodes, {"seat"}).found("foreign-key"); };
+    BOOST_TEST(found() == "");
+    BOOST_TEST(finished({"acquire", "seat"}, env()).status == 0);
+    BOOST_TEST(found() == "");
+    probes[1].command({"SET", "seat", "settings"});
+    BOOST_TEST(examined(nodes, {"seat"}).found("foreign-key", group[1].url()) == "error");
+    probes[1].command({"DEL", "seat"});
+    BOOST_TEST(found() == "");
+    probes[1].command({"RPUSH", "seat", "1"});
+    probes[1].command({"EXPIRE", "seat", "60"});
+    BOOST_TEST(examined(nodes, {"seat"}).found("foreign-key", group[1].url()) == "error");
+    BOOST_TEST(examined(nodes).found("foreign-key") == "");
+    BOOST_TEST(examined(nodes, {"other"}).found("foreign-key") == "");
 }
 
 BOOST_AUTO_TEST_CASE(what_keeps_a_server_from_voting_is_an_error)

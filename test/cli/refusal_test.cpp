@@ -35,8 +35,13 @@ BOOST_AUTO_TEST_SUITE(refusal_test)
 
 BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
 {
-    refused({}, 64, "subcommand");
-    refused({"rum", "seat"}, 64, "subcommand");
+    std::string const verbs = "run, acquire, extend, release, status, doctor";
+    refused({}, 64, "a verb is missing (" + verbs + ")");
+    refused({"--", "run"}, 64, "a verb is missing");
+    refused({"rum", "seat"}, 64, "unknown verb: 'rum' (" + verbs + ")");
+    refused({"--json", "rum", "run", "seat"}, 64, "unknown verb: 'rum'");
+    refused({"redis://me:s3cret@host"}, 64, "unknown verb: 'redis://***@host'");
+    refused({"--jsn", "run", "seat", "true"}, 64, "--jsn");
     refused({"run"}, 64, "NAME");
     refused({"run", "seat"}, 64, "needs a command");
     refused({"run", "seat", "-c", "x", "--", "y"}, 64, "not both");
@@ -59,13 +64,21 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"status", "--user", "me", "seat"}, 64, "REDISCLI_AUTH");
     refused({"status", "seat"}, 64, "no nodes", {{"X", ""}});
     refused({"-t", "10s", "run", "seat", "true"}, 64, "those of a verb stand behind it");
-    refused({"--json"}, 64, "subcommand");
+    refused({"-t", "10s", "rum", "seat"}, 64, "those of a verb stand behind it");
+    refused({"--json"}, 64, "a verb is missing");
 }
 
 BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
 {
     refused({"acquire", "seat"}, 78, "names no nodes", nodes("  "));
     refused({"acquire", "seat"}, 78, "URL", nodes("ftp://host"));
+    std::string const hint = "URLs are separated by spaces";
+    refused({"acquire", "seat"}, 78, hint, nodes("redis://a:1,redis://b:2"));
+    refused({"acquire", "seat"}, 78, hint, nodes("redis://a, redis://b"));
+    refused({"acquire", "seat"}, 78, "a space inside one is %20", nodes("redis://:1 2@host:1"));
+    refused({"status", "seat"}, 78, hint, nodes("a,b"));
+    refused({"status", "-u", "redis://a,redis://b", "seat"}, 78, hint);
+    BOOST_TEST(!contains(finished({"status", "seat"}, nodes("redis://host:x")).err, hint));
     refused({"acquire", "seat"}, 78, "one server", nodes("redis://host redis://host:6379/1"));
     refused({"acquire", "-t", "1ms", "seat"}, 78, "ttl");
     refused({"release", "seat", "--token", "short"}, 78, "32 characters");
@@ -80,6 +93,10 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
     finished const help({"run", "--help"});
     BOOST_TEST(help.status == 0);
     BOOST_TEST(contains(help.out, "redlock run [OPTIONS] NAME"));
+    std::string const pointer = "redlock run --help";
+    BOOST_TEST(contains(finished({"--help"}).out, pointer));
+    for (std::string const verb : {"run", "acquire", "extend", "release", "status", "doctor"})
+        BOOST_TEST(!contains(finished({verb, "--help"}).out, pointer), verb);
     finished const version({"--version"});
     BOOST_TEST(version.status == 0);
     BOOST_TEST(version.out.starts_with("redlock "));
@@ -93,6 +110,16 @@ BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_no_quorum)
     refused({"acquire", "-w", "100ms", "seat"}, 69, "unreachable", nodes(url));
     refused({"extend", "-t", "1s", "seat", "--token", std::string(32, 'a')}, 69, "down", nodes(url));
     refused({"release", "seat", "--token", std::string(32, 'a')}, 69, "no quorum", nodes(url));
+}
+
+/// Without -w as well: a job of cron must not wait for servers until somebody looks.
+BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_not_waited_for_without_end)
+{
+    reserved_port const nobody(0);
+    std::string const url = "redis://127.0.0.1:" + std::to_string(nobody.number());
+    refused({"run", "-q", "seat", "true"}, 69, "unreachable", nodes(url));
+    for (std::string const verb : {"run", "acquire"})
+        BOOST_TEST(contains(finished({verb, "--help"}).out, "5 s while no majority can be reached"));
 }
 
 BOOST_AUTO_TEST_CASE(young_servers_are_named_with_the_time_they_need)
