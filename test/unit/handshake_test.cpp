@@ -126,6 +126,16 @@ BOOST_AUTO_TEST_CASE(fails_with_a_refused_password)
         .has_failed(server_error::syntax, "ERR wrong number of arguments for 'auth' command");
 }
 
+BOOST_AUTO_TEST_CASE(shows_where_the_server_s_words_are_cut)
+{
+    std::string const words =
+        "NOAUTH HELLO must be called with the client already authenticated, " + std::string(300, 'x');
+    conversation{{}}
+        .sends({"HELLO 3"})
+        .replies({'-' + words + "\r\n"})
+        .has_failed(server_error::noauth, words.substr(0, 197) + "...");
+}
+
 BOOST_AUTO_TEST_CASE(fails_naming_a_refused_database)
 {
     conversation{{.database = 99}}
