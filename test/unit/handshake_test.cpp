@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(fails_naming_a_refused_database)
     conversation{{.database = 99}}
         .sends({"HELLO 3", "SELECT 99"})
         .replies({hello_ok, "-ERR DB index is out of range\r\n"})
-        .has_failed(server_error::other, "SELECT 99: ERR DB index is out of range");
+        .has_failed(server_error::no_database, "SELECT 99: ERR DB index is out of range");
     conversation{{.database = 1, .protocol = 2}}
         .sends({"PING", "SELECT 1"})
         .replies({"+PONG\r\n", "-NOPERM no select\r\n"})
