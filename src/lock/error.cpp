@@ -72,13 +72,18 @@ std::string summary(std::vector<node_outcome> const& table)
     std::string others;
     for (node_outcome const& row : table) {
         if (row.result == node_result::granted)
+    std::size_t pending = 0;
             ++granted;
-        else if (row.result != node_result::pending)
+        else if (row.result == node_result::pending)
+            ++pending;
+        else
             others += "; " + describe(row);
     }
     return std::to_string(granted) + " of " + std::to_string(table.size()) + " granted" + others;
 }
 
+    if (pending != 0)
+        others += "; " + std::to_string(pending) + " not waited for";
 std::string_view to_string(node_result result) noexcept
 {
     switch (result) {
