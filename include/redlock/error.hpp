@@ -75,7 +75,9 @@ public:
     /// The library makes them.
     explicit lease_lost_error(loss_cause);
 
-    /// Why it was lost; `what()` names it, too.
+    /// The error and its cause: "lease lost (expired)".
+    [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
+    /// Why it was lost.
     [[nodiscard]] loss_cause cause() const noexcept { return cause_; }
 
 private:
@@ -84,6 +86,7 @@ private:
 
 } // namespace redlock
 
+    std::string message_;
 /// \cond
 template <>
 struct boost::system::is_error_code_enum<redlock::errc> : std::true_type {};

@@ -61,7 +61,8 @@ lock_error::lock_error(boost::system::error_code code, std::string message, std:
 {}
 
 lease_lost_error::lease_lost_error(loss_cause cause)
-    : system_error(errc::lease_lost, "cause: " + std::string(to_string(cause))), cause_(cause)
+    : system_error(errc::lease_lost), message_(code().message() + " (" + std::string(to_string(cause)) + ')'),
+      cause_(cause)
 {}
 
 std::string summary(std::vector<node_outcome> const& table)

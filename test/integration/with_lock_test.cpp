@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
             BOOST_TEST((e.cause() == loss_cause::max_hold));
             told = e.what();
         }
-        BOOST_TEST((told.find("max_hold") != std::string::npos), told);
+        BOOST_TEST(told == "lease lost (max_hold)");
     });
     nodes.run_until([&] { return nodes.no_keys(); });
 }
@@ -160,7 +160,6 @@ BOOST_AUTO_TEST_CASE(a_shutdown_cancels_the_body_and_is_no_loss_without_a_cause)
         }
         BOOST_TEST_REQUIRE(told.has_value());
         BOOST_TEST(told->code() == errc::shut_down);
-        BOOST_TEST(std::string(told->what()).find("cause") == std::string::npos);
     });
 }
 
