@@ -18,7 +18,7 @@ asio::awaitable<void> book(redlock::client& locks)
 int main(int argc, char** argv)
 {
     asio::io_context context;
-    redlock::client locks{context.get_executor(), {.nodes = {argv + 1, argv + argc}}};
+    redlock::client locks{context, {.nodes = {argv + 1, argv + argc}}};
     auto done = asio::co_spawn(context, book(locks), asio::use_future);
     context.run();
     done.get(); // throws what the coroutine threw

@@ -3,7 +3,8 @@
 //   200 done
 //   423 somebody else is booking the seat (with Retry-After)
 //   503 the invoice's turn did not come in time, or no quorum (with what each node said)
-// On SIGINT or SIGTERM it accepts no more connections, answers what it was asked, and ends.
+// On SIGINT or SIGTERM it accepts no more connections, answers what it was asked, closes connections on which nothing is
+// being asked, and ends.
 // Run: 02_http_server                               checks itself, with three Redis servers of its own
 //      02_http_server --serve 8080 redis://a:6379…  serves http://127.0.0.1:8080/seat/42 until interrupted
 #include "local_redis.hpp"
@@ -12,6 +13,8 @@
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+
+#include <list>
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
@@ -83,26 +86,52 @@ asio::awaitable<response> handle(redlock::client& locks, request const& asked)
     co_return answer(asked, http::status::ok, "done: " + path + "\n");
 }
 
+using incoming = http::request_parser<http::string_body>;
+
+/// A connection that waits for the next request, or reads it.
+struct reading {
+    beast::tcp_stream& stream;
+    incoming const& asked;
+};
+
 struct service {
     redlock::client& locks;
     tcp::acceptor acceptor;
+    std::list<reading> readings{};
 
     [[nodiscard]] bool stopping() const { return !acceptor.is_open(); }
-    void stop() { acceptor.close(); }
+    void stop()
+    {
+        acceptor.close();
+        for (reading& each : readings)
+            if (!each.asked.got_some())
+                each.stream.cancel();
+    }
 };
+
+constexpr auto longest_silence = 60s; // of a connection on which nothing is asked
+
+asio::awaitable<error_code> read(service& web, beast::tcp_stream& stream, beast::flat_buffer& buffer,
+                                 incoming& asked)
+{
+    error_code ec;
+    auto const here = web.readings.insert(web.readings.end(), {stream, asked});
+    stream.expires_after(longest_silence);
+    co_await http::async_read(stream, buffer, asked, asio::redirect_error(asio::use_awaitable, ec));
+    web.readings.erase(here);
+    co_return ec;
+}
 
 asio::awaitable<void> session(service& web, tcp::socket socket)
 {
     beast::tcp_stream stream(std::move(socket));
     beast::flat_buffer buffer;
-    for (bool more = true; more;) {
-        request asked;
-        error_code ec;
-        stream.expires_after(10s);
-        co_await http::async_read(stream, buffer, asked, asio::redirect_error(asio::use_awaitable, ec));
+    for (bool more = true; more && !web.stopping();) {
+        incoming asked;
+        error_code ec = co_await read(web, stream, buffer, asked);
         if (ec)
             co_return;
-        response told = co_await handle(web.locks, asked);
+        response told = co_await handle(web.locks, asked.get());
         told.keep_alive(told.keep_alive() && !web.stopping());
         more = told.keep_alive();
         co_await http::async_write(stream, told, asio::redirect_error(asio::use_awaitable, ec));
@@ -172,7 +201,25 @@ asio::awaitable<void> check(service& web, example::nodes& nodes, example::promis
                   "and the answer says what each node did");
 }
 
-/// A request that waits for its turn when the server is told to stop.
+/// Asks once, and keeps its connection until the server closes it.
+asio::awaitable<bool> outlast(service& web, bool& idle)
+{
+    beast::tcp_stream stream(co_await asio::this_coro::executor);
+    stream.expires_after(longest_silence / 2); // less than it would take without `stop`
+    co_await stream.async_connect(web.acceptor.local_endpoint(), asio::use_awaitable);
+    request const asked(http::verb::get, "/nothing", 11);
+    co_await http::async_write(stream, asked, asio::use_awaitable);
+    beast::flat_buffer buffer;
+    response told;
+    co_await http::async_read(stream, buffer, told, asio::use_awaitable);
+    idle = told.keep_alive();
+    error_code ec;
+    response none;
+    co_await http::async_read(stream, buffer, none, asio::redirect_error(asio::use_awaitable, ec));
+    co_return idle&& ec == http::error::end_of_stream;
+}
+
+/// A request that waits for its turn, and a connection without one, when the server is told to stop.
 asio::awaitable<void> check_stop(service& web, example::promises& promises)
 {
     auto const executor = web.acceptor.get_executor();
@@ -181,14 +228,19 @@ asio::awaitable<void> check_stop(service& web, example::promises& promises)
     std::optional<response> told;
     asio::co_spawn(executor, get(web.acceptor.local_endpoint(), "/invoice/8"),
                    [&](std::exception_ptr, response last) { told = std::move(last); });
+    bool idle = false;
+    std::optional<bool> closed;
+    asio::co_spawn(executor, outlast(web, idle), [&](std::exception_ptr, bool in_time) { closed = in_time; });
     asio::steady_timer pause(executor);
-    for (; customer.waiting() == 0; co_await pause.async_wait(asio::use_awaitable))
+    for (; customer.waiting() == 0 || !idle || web.readings.empty();
+         co_await pause.async_wait(asio::use_awaitable))
         pause.expires_after(1ms);
     web.stop();
     co_await held.release();
-    for (; !told; co_await pause.async_wait(asio::use_awaitable))
+    for (; !told || !closed; co_await pause.async_wait(asio::use_awaitable))
         pause.expires_after(1ms);
     promises.keep(told->result() == http::status::ok, "what was asked before the end is answered");
+    promises.keep(*closed, "a connection on which nothing is asked does not delay the end");
 }
 
 int main(int argc, char** argv)

@@ -58,10 +58,11 @@ public:
 
     void on_acquire(redlock::acquire_event const& e) noexcept override
     {
-        level const wanted = level_of(e.result);
+        level const wanted = level_of(e);
         if (log_->should_log(wanted))
-            log_->log(wanted, "event=acquire resource={:?} result={:?} attempts={} waited_ms={}", e.resource,
-                      e.result.message(), e.attempts, in_ms(e.waited));
+            log_->log(wanted, "event=acquire resource={:?} result={:?} last={:?} attempts={} waited_ms={}",
+                      e.resource, e.result.message(), e.last_failure ? e.last_failure.message() : "none",
+                      e.attempts, in_ms(e.waited));
     }
 
     void on_lease(redlock::lease_event const& e) noexcept override
@@ -101,13 +102,13 @@ private:
     }
 
     /// Contention is nobody's fault; too few servers are the operator's business.
-    static level level_of(error_code result)
+    static level level_of(redlock::acquire_event const& e)
     {
-        if (!result)
+        if (!e.result)
             return level::debug;
-        bool const usual = result == redlock::errc::contended || result == redlock::errc::timed_out ||
-                           result == redlock::errc::shut_down || result == asio::error::operation_aborted;
-        return usual ? level::info : level::warn;
+        bool const usual = e.result == redlock::errc::contended || e.result == redlock::errc::timed_out ||
+                           e.result == redlock::errc::shut_down || e.result == asio::error::operation_aborted;
+        return usual && e.last_failure != redlock::errc::no_quorum ? level::info : level::warn;
     }
 
     /// A renewal that fails is repeated, sooner and sooner: only the first in a row is worth a warning.
@@ -178,6 +179,8 @@ asio::awaitable<void> live_through(example::nodes& servers, redlock::client& loc
     servers.own[1]->kill();
     error_code why;
     co_await held.lost(asio::redirect_error(asio::use_awaitable, why));
+    redlock::mutex invoice{locks, "invoice"};
+    redlock::lease none = co_await invoice.acquire_for(100ms, asio::redirect_error(asio::use_awaitable, why));
 }
 
 /// What the servers answer is in the log, so it must not hold what they were told.
@@ -209,6 +212,7 @@ void check(example::promises& promises, example::nodes const& servers, memory co
     keep({"[warning]", "event=node", dead, "state=down"}, "a node that is down");
     keep({"[warning]", "event=linger", "resource=\"report\"", dead}, "a key that was left there");
     keep({"[warning]", "what=\"renewal failed\""}, "a renewal that failed");
+    keep({"[warning]", "event=acquire", "result=\"timed out\"", "last=\"no quorum\""}, "an outage");
     keep({"[error]", "what=\"lost\"", "cause=expired"}, "a lost lease, with its cause");
     keep({"[warning]", "event=node", "WRONGPASS"}, "a node that refuses the password");
     keep({"[warning]", "event=acquire", "line one\\nline two"}, "a name with a newline, on one line");

@@ -42,6 +42,7 @@ asio::awaitable<void> workload(redlock::client& locks, example::nodes& servers, 
     servers.own[1]->kill();
     error_code why;
     co_await held.lost(asio::redirect_error(asio::use_awaitable, why));
+    none = co_await seat.acquire_for(100ms, asio::redirect_error(asio::use_awaitable, busy));
 }
 
 void check(std::string const& page, example::nodes const& servers, example::promises& promises)
@@ -52,8 +53,12 @@ void check(std::string const& page, example::nodes const& servers, example::prom
     };
     auto const is = [](double n) { return [n](double found) { return found == n; }; };
     auto const above = [](double n) { return [n](double found) { return found > n; }; };
-    keep("redlock_acquire_total{result=\"acquired\"}", is(21), "leases were acquired");
-    keep("redlock_acquire_total{result=\"contended\"}", is(1), "met another holder");
+    auto const ends = [](std::string const& result, std::string const& last) {
+        return "redlock_acquire_total{last=\"" + last + "\",result=\"" + result + "\"}";
+    };
+    keep(ends("acquired", "none"), is(21), "leases were acquired");
+    keep(ends("contended", "contended"), is(1), "met another holder");
+    keep(ends("timed_out", "no_quorum"), is(1), "met too few servers until its time was over");
     keep("redlock_release_total{result=\"released\"}", is(20), "were released");
     keep("redlock_lost_total{cause=\"expired\"}", is(1), "was lost");
     keep("redlock_extend_total{result=\"renewed\"}", above(0), "renewals");

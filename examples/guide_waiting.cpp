@@ -47,6 +47,22 @@ asio::awaitable<bool> done_in_time(redlock::mutex lock, std::chrono::millisecond
     co_return first.index() == 0; // what the work had begun is unwound by now
 }
 
+/// What `with_lock` acquires: the same lock, but it waits for a time only.
+struct for_at_most {
+    redlock::mutex lock;
+    std::chrono::milliseconds time;
+
+    auto get_executor() const { return lock.get_executor(); }
+    auto acquire(asio::use_awaitable_t<> token) { return lock.acquire_for(time, token); }
+};
+
+asio::awaitable<void> run_in_time(redlock::mutex lock, std::chrono::milliseconds time, work do_it)
+{
+    for_at_most soon{lock, time}; // with a name, as the body has
+    auto body = [&](redlock::lease&) { return do_it(); };
+    co_await redlock::with_lock(soon, body); // a lock_error with timed_out, or as with the lock itself
+}
+
 redlock::lock_options three_attempts()
 {
     return {.retry = {.max_attempts = 3}};
@@ -107,6 +123,19 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     redlock::mutex desk{locks, "desk"};
     work quick = []() -> asio::awaitable<void> { co_return; };
     promises.keep(co_await done_in_time(desk, 1s, quick), "work that ends before its lease");
+    bool worked = false;
+    work slow = [&]() -> asio::awaitable<void> {
+        asio::steady_timer timer(co_await asio::this_coro::executor, 50ms); // longer than the wait may be
+        co_await timer.async_wait(asio::use_awaitable);
+        worked = true;
+    };
+    co_await run_in_time(desk, 20ms, slow);
+    promises.keep(worked, "a wait that is limited, and work that is not");
+    try {
+        co_await run_in_time(door, 20ms, quick);
+    } catch (redlock::lock_error const& e) {
+        promises.keep(e.code() == redlock::errc::timed_out, "no work where the lock does not come in time");
+    }
 
     error_code result;
     asio::cancellation_signal enough;

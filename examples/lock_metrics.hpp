@@ -25,7 +25,9 @@ public:
     explicit lock_metrics(prometheus::Registry& registry) : registry_(registry)
     {
         for (auto const& [result, label] : results())
-            ends_.emplace_back(result, &counter("redlock_acquire_total", {{"result", label}}));
+            for (auto const& [last, word] : last_failures())
+                ends_.emplace_back(end{result, last},
+                                   &counter("redlock_acquire_total", {{"result", label}, {"last", word}}));
         for (auto cause : {redlock::loss_cause::expired, redlock::loss_cause::refused,
                            redlock::loss_cause::stalled, redlock::loss_cause::max_hold})
             losses_.emplace_back(cause,
@@ -59,7 +61,7 @@ public:
 
     void on_acquire(redlock::acquire_event const& e) noexcept override
     {
-        count(ends_, e.result);
+        count(ends_, end{e.result, e.last_failure});
         if (!e.result)
             acquire_seconds_.Observe(in_seconds(e.waited));
     }
@@ -90,6 +92,9 @@ private:
                                       .25,   .5,   1,     2.5,  5,   10,   30};
     inline static seconds const holds{.001, .01, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600};
     inline static seconds const spares{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60};
+
+    /// The result, and how the last attempt failed.
+    using end = std::pair<boost::system::error_code, boost::system::error_code>;
 
     struct node_metrics {
         std::string name;
@@ -125,6 +130,15 @@ private:
                 {errc::too_slow, "too_slow"},
                 {errc::shut_down, "shut_down"},
                 {boost::asio::error::operation_aborted, "cancelled"}};
+    }
+
+    static std::vector<std::pair<boost::system::error_code, std::string>> last_failures()
+    {
+        using redlock::errc;
+        return {{boost::system::error_code(), "none"},
+                {errc::contended, "contended"},
+                {errc::no_quorum, "no_quorum"},
+                {errc::too_slow, "too_slow"}};
     }
 
     template <class Key>
@@ -165,7 +179,7 @@ private:
 
     prometheus::Registry& registry_;
     std::deque<node_metrics> nodes_;
-    std::vector<std::pair<boost::system::error_code, prometheus::Counter*>> ends_;
+    std::vector<std::pair<end, prometheus::Counter*>> ends_;
     std::vector<std::pair<redlock::loss_cause, prometheus::Counter*>> losses_;
     prometheus::Counter& extended_ = counter("redlock_extend_total", {{"result", "renewed"}});
     prometheus::Counter& extension_failed_ = counter("redlock_extend_total", {{"result", "failed"}});

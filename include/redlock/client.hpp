@@ -9,7 +9,9 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/execution_context.hpp>
 
+#include <concepts>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -63,6 +65,14 @@ public:
     ///         threads is not noticed).
     /// \throws std::bad_alloc
     client(executor_type executor, config settings);
+
+    /// The same with the context's own executor: `client locks(context, settings)`. An `io_context` run by several
+    /// threads needs a strand, as above; a `thread_pool` is refused.
+    template <class ExecutionContext>
+        requires std::convertible_to<ExecutionContext&, boost::asio::execution_context&>
+    client(ExecutionContext& context, config settings)
+        : client(executor_type(context.get_executor()), std::move(settings))
+    {}
 
     /// Moves everything on; locks and leases stay with the nodes that they have.
     client(client&&) noexcept;

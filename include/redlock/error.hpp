@@ -56,16 +56,21 @@ enum class loss_cause : std::uint8_t {
 class REDLOCK_EXPORT lock_error : public boost::system::system_error {
 public:
     /// The library makes them.
-    lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table);
+    lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
+               boost::system::error_code last_failure = {});
 
     /// The error and what each node said, on one line.
     [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
     /// What each node said to the last attempt, in the order of `config::nodes`; empty where none was made.
     [[nodiscard]] std::vector<node_outcome> const& outcomes() const noexcept { return outcomes_; }
+    /// How the last attempt failed, as `acquire_event::last_failure` says: whether others had the lock until it
+    /// `timed_out`, or too few nodes answered. Empty where no attempt was made.
+    [[nodiscard]] boost::system::error_code last_failure() const noexcept { return last_failure_; }
 
 private:
     std::string message_;
     std::vector<node_outcome> outcomes_;
+    boost::system::error_code last_failure_;
 };
 
 /// Thrown by `with_lock` when the lease was lost while the body ran: a `system_error` with `errc::lease_lost` that knows
@@ -75,10 +80,13 @@ public:
     /// The library makes them.
     explicit lease_lost_error(loss_cause);
 
-    /// Why it was lost; `what()` names it, too.
+    /// The error and its cause: "lease lost (expired)".
+    [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
+    /// Why it was lost.
     [[nodiscard]] loss_cause cause() const noexcept { return cause_; }
 
 private:
+    std::string message_;
     loss_cause cause_;
 };
 

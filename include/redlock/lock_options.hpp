@@ -18,7 +18,8 @@ struct retry_policy {
     /// the keys expire (no right to PTTL, a key without an expiry).
     std::chrono::milliseconds max_delay{200};
     /// Attempts before `acquire` gives up with the last attempt's error; 0 means no limit. While
-    /// others of this client hold the lock or wait for it, each pause of that length counts as one.
+    /// others of this client hold the lock or wait for it, each pause of that length counts as one. It bounds no time:
+    /// attempts are a millisecond apart, or as long as others keep the lock. For that use `acquire_for`.
     unsigned max_attempts = 0;
     /// How long `acquire` goes on while no quorum can be reached at all, before it fails with `errc::no_quorum`.
     /// Errors that only an operator can mend (wrong password, missing right) end it at once. Nodes that are

@@ -62,6 +62,10 @@ struct acquire_event {
     boost::system::error_code result; ///< success, an `errc`, or `operation_aborted`
     unsigned attempts; ///< decided for it; zero where it never had its turn, or was handed the lock
     std::chrono::nanoseconds waited; ///< from the call to its end
+    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`; `no_quorum`, too, where none was made
+    /// in its time because too few nodes were connected. Empty where it has the lock, and where only others of this
+    /// client were before it. So a `timed_out` that is an outage is told from one where others had the lock.
+    boost::system::error_code last_failure{};
 };
 
 /// A release has ended: a majority has answered, or all that could, or the per-node timeout is over. So told of each lease

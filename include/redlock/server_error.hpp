@@ -28,6 +28,7 @@ enum class server_error : std::uint8_t {
     noperm,      ///< the user lacks the right to a command, a key or a channel
     noproto,     ///< the server does not speak the wanted protocol version
     wrongtype,   ///< a key holds something else than a lock, a fence or a marker
+    no_database, ///< the server has no database of that number, or none to choose from
     max_clients, ///< the server accepts no further connection
     denied,      ///< protected mode: the server serves its own machine only
     unknown_command, ///< the server lacks a command that locks need

@@ -12,6 +12,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -48,6 +49,28 @@ template <class Body>
 using body_result = typename body_awaitable<Body>::value_type;
 template <class Body>
 using awaited_like_body = boost::asio::use_awaitable_t<typename body_awaitable<Body>::executor_type>;
+
+/// Also within another adapter, as `bind_cancellation_slot` is one.
+template <class>
+inline constexpr bool is_redirected = false;
+template <template <class...> class Adapter, class Token, class... More>
+inline constexpr bool is_redirected<Adapter<Token, More...>> = is_redirected<Token>;
+template <class Token>
+inline constexpr bool is_redirected<boost::asio::redirect_error_t<Token>> = true;
+
+/// g++ before 13 destroys a lambda twice that is made within the expression of a `co_await`.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+inline constexpr bool destroys_lambdas_twice = true;
+#else
+inline constexpr bool destroys_lambdas_twice = false;
+#endif
+
+/// May this body, deduced from a temporary or what was moved, be destroyed twice, and does it matter? Only what can be
+/// awaited is returned to a `co_await`.
+template <class Body, class Started>
+inline constexpr bool may_be_destroyed_twice =
+    destroys_lambdas_twice && !std::is_lvalue_reference_v<Body> && !std::is_trivially_destructible_v<Body> &&
+    (is_awaitable<Started> || boost::asio::is_deferred<Started>::value);
 
 template <class T>
 struct completion_with : std::type_identity<void(std::exception_ptr, T)> {};
@@ -187,8 +210,8 @@ concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::in
 /// loss during the body is `errc::lease_lost` unless the body threw something of its own; then an error of the
 /// release.
 /// \par Tokens
-/// `redirect_error(use_awaitable, ec)` does not redirect: there is no error code in the signature, so `ec` is not
-/// touched, and the exception is thrown. Use `as_tuple(use_awaitable)`, which gives the `exception_ptr`, or catch. On
+/// `redirect_error` does not compile: there is no error code in the signature that it could redirect. Use
+/// `as_tuple(use_awaitable)`, which gives the `exception_ptr`, or catch. On
 /// Boost 1.81 `co_await` of `asio::deferred` does not compile where `T` is not void: use the default token or
 /// `use_awaitable`.
 /// \par Cancellation
@@ -199,8 +222,10 @@ concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::in
 /// which knows the `loss_cause`; as plain `boost::system::system_error` without a table `errc::shut_down` after
 /// `client::shutdown`, and `errc::no_quorum` from the release.
 /// \par Note
-/// With g++ 12 a temporary lambda with by-value captures inside an awaited call is destroyed twice: capture by
-/// reference, or give the lambda a name.
+/// g++ before 13 destroys a lambda twice that is made inside an awaited call. Where that matters, because its captures
+/// have destructors, a body that is a temporary, or moved, does not compile there: give the lambda a name, and pass that
+/// or `std::ref` of it; or capture by reference. The same holds for a `Lock` of your own that is an aggregate, which
+/// cannot be told here.
 template <acquirable Lock, class Body, class Token = lock::awaited_like_body<std::decay_t<Body>>>
     requires lease_body<std::decay_t<Body>>
 [[nodiscard]] auto with_lock(Lock locked, Body&& body, Token&& token = {})
@@ -208,6 +233,15 @@ template <acquirable Lock, class Body, class Token = lock::awaited_like_body<std
     using body_type = std::decay_t<Body>;
     using signature = lock::completion_of<lock::body_result<body_type>>;
     using start = lock::start_guarded<Lock, body_type>;
+    using started = decltype(boost::asio::async_initiate<Token, signature>(std::declval<start>(), token));
+    static_assert(
+        !lock::is_redirected<std::decay_t<Token>>,
+        "with_lock: redirect_error has no error code to redirect, what is thrown is an exception_ptr: "
+        "use as_tuple");
+    static_assert(
+        !lock::may_be_destroyed_twice<Body, started>,
+        "with_lock: g++ before 13 destroys a temporary lambda with captures by value twice: give the "
+        "lambda a name, and pass that");
     return boost::asio::async_initiate<Token, signature>(start{std::move(locked), std::forward<Body>(body)},
                                                          token);
 }

@@ -138,6 +138,8 @@ void acquisition::withdraw()
         return std::exchange(own_, nullptr)->stop();
     if (!place.is_linked())
         return;
+    if (attempts_ == 0 && lock_->wanted->lacks_nodes())
+        last_cause_ = errc::no_quorum;
     held_here_ = lock_->wanted->held_here();
     before_ = static_cast<std::uint32_t>(lock_->wanted->position(*this));
     lock_->wanted->leave(*this);
@@ -190,7 +192,7 @@ std::exception_ptr acquisition::failure() const noexcept
         bool const tells = attempts_ != 0 || result_ == errc::timed_out || result_ == errc::no_quorum;
         auto table = tells ? lock_->last_attempt() : std::vector<node_outcome>();
         auto message = story(table);
-        throw lock_error(result_, std::move(message), std::move(table));
+        throw lock_error(result_, std::move(message), std::move(table), last_failure());
     } catch (...) {
         return std::current_exception();
     }
@@ -231,6 +233,13 @@ std::string count(std::size_t n, std::string const& what)
 
 } // namespace
 
+boost::system::error_code acquisition::last_failure() const noexcept
+{
+    // After a refusal the lock may have come from another operation.
+    bool const none = !result_ || last_cause_ == errc{};
+    return none ? boost::system::error_code() : make_error_code(last_cause_);
+}
+
 /// "timed out after 512 ms and 7 attempts; last: contended: 0 of 3 granted; ..."
 std::string acquisition::story(std::vector<node_outcome> const& table) const
 {
@@ -240,7 +249,7 @@ std::string acquisition::story(std::vector<node_outcome> const& table) const
         text += " after " + std::to_string(waited / std::chrono::milliseconds{1}) + " ms and " +
                 count(attempts_, "attempt");
         if (attempts_ != 0)
-            text += "; last: " + make_error_code(last_cause_).message();
+            text += "; last: " + last_failure().message();
     }
     if (!table.empty())
         text += ": " + summary(table);
@@ -260,8 +269,8 @@ void acquisition::tell_waiting(std::size_t position)
 void acquisition::tell_end() const
 {
     if (observer* const watcher = engine_.watcher())
-        watcher->on_acquire(
-            {lock_->name(), result_, attempts_, core::elapsed(started_, engine_.loop().now())});
+        watcher->on_acquire({lock_->name(), result_, attempts_, core::elapsed(started_, engine_.loop().now()),
+                             last_failure()});
 }
 
 } // namespace redlock::lock

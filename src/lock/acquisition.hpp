@@ -87,6 +87,7 @@ private:
     void wait();
     void count_vain_attempt();
     void complete(boost::intrusive_ptr<held_lease>, std::exception_ptr);
+    [[nodiscard]] boost::system::error_code last_failure() const noexcept;
     [[nodiscard]] std::exception_ptr failure() const noexcept;
     [[nodiscard]] std::string story(std::vector<node_outcome> const&) const;
 

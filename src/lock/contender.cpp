@@ -70,6 +70,12 @@ void contender::hurry()
         attempt_timed_out();
 }
 
+bool contender::lacks_nodes() const
+{
+    bool const waits = phase_ == phase::connecting || (phase_ == phase::waiting && cause_ == errc::no_quorum);
+    return waits && engine_.ready() < core::majority(engine_.size());
+}
+
 void contender::nodes_changed()
 {
     for (unsigned i = 0; i != engine_.size(); ++i) // what a connection's server was to tell ends with it

@@ -51,6 +51,8 @@ public:
     void stop();
     /// Time is up: who has not answered now does not count.
     void hurry();
+    /// Does it wait because too few nodes can be asked?
+    [[nodiscard]] bool lacks_nodes() const;
 
     /// There is room for its attempt.
     void go_on() { connect_or_vote(); }

@@ -56,12 +56,15 @@ boost::system::error_category const& error_category() noexcept
     return instance;
 }
 
-lock_error::lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table)
-    : system_error(code), message_(std::move(message)), outcomes_(std::move(table))
+lock_error::lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
+                       boost::system::error_code last_failure)
+    : system_error(code), message_(std::move(message)), outcomes_(std::move(table)),
+      last_failure_(last_failure)
 {}
 
 lease_lost_error::lease_lost_error(loss_cause cause)
-    : system_error(errc::lease_lost, "cause: " + std::string(to_string(cause))), cause_(cause)
+    : system_error(errc::lease_lost), message_(code().message() + " (" + std::string(to_string(cause)) + ')'),
+      cause_(cause)
 {}
 
 std::string summary(std::vector<node_outcome> const& table)
@@ -69,13 +72,18 @@ std::string summary(std::vector<node_outcome> const& table)
     if (table.empty())
         return "no node was asked";
     std::size_t granted = 0;
+    std::size_t pending = 0;
     std::string others;
     for (node_outcome const& row : table) {
         if (row.result == node_result::granted)
             ++granted;
-        else if (row.result != node_result::pending)
+        else if (row.result == node_result::pending)
+            ++pending;
+        else
             others += "; " + describe(row);
     }
+    if (pending != 0)
+        others += "; " + std::to_string(pending) + " not waited for";
     return std::to_string(granted) + " of " + std::to_string(table.size()) + " granted" + others;
 }
 

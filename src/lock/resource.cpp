@@ -67,6 +67,11 @@ bool resource::served(acquisition const& a) const
     return contender_ && contender_->whom() == &a;
 }
 
+bool resource::lacks_nodes() const
+{
+    return contender_ && contender_->lacks_nodes();
+}
+
 void resource::hurry(acquisition& a)
 {
     if (served(a) && !after(a))

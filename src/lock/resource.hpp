@@ -57,6 +57,8 @@ public:
     void leave(acquisition&);
     /// Its time is up: an attempt that is made for it alone counts as it stands.
     void hurry(acquisition&);
+    /// Has nobody's attempt begun, or the next one, because too few nodes can be asked?
+    [[nodiscard]] bool lacks_nodes() const;
     /// Is it the one for whom the nodes are asked?
     [[nodiscard]] bool served(acquisition const&) const;
     /// How many stand before it, at most: some may have left.

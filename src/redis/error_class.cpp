@@ -27,6 +27,7 @@ std::string_view to_string(server_error error) noexcept
     case server_error::noperm: return "NOPERM";
     case server_error::noproto: return "NOPROTO";
     case server_error::wrongtype: return "WRONGTYPE";
+    case server_error::no_database: return "no such database";
     case server_error::max_clients: return "too many clients";
     case server_error::denied: return "DENIED";
     case server_error::unknown_command: return "unknown command";
@@ -73,6 +74,9 @@ constexpr std::array sentences{
     rule{"this redis command is not allowed from script", server_error::unknown_command},
     rule{"syntax error", server_error::syntax},
     rule{"wrong number of arguments", server_error::syntax},
+    rule{"db index is out of range", server_error::no_database},
+    rule{"invalid db index", server_error::no_database},
+    rule{"select is not allowed in cluster mode", server_error::no_database},
     rule{"max number of clients", server_error::max_clients},
     rule{"the user executing the script", server_error::noperm},
     rule{"acl failure in script", server_error::noperm},
@@ -156,6 +160,7 @@ bool permanent(server_error error) noexcept
     case server_error::denied:
     case server_error::unknown_command:
     case server_error::syntax:
+    case server_error::no_database:
     // Other data under our key: waiting for it to go away would hide that two programs share a name.
     case server_error::wrongtype:
     // The slot belongs to another node for good, and a vote must stay on the node it was configured for.

@@ -5,7 +5,6 @@
 #include "redis/server_words.hpp"
 #include <redlock/version.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace redlock::redis {
@@ -229,8 +228,7 @@ handshake::step handshake::fail(server_error error, std::string_view context, st
     // A server that repeats the password is not quoted at all: cutting it out could leave it readable.
     if (!secret.empty() && text.find(secret) != std::string::npos)
         text = to_string(error);
-    failure_text_ = std::string{context} + text;
-    failure_text_.resize(std::min(failure_text_.size(), longest_words));
+    failure_text_ = shorten(std::string{context} + text);
     return step::failed;
 }
 

@@ -15,9 +15,17 @@ std::string printable(std::string_view text)
     return result;
 }
 
+std::string shorten(std::string text)
+{
+    constexpr std::string_view ellipsis = "...";
+    if (text.size() > longest_words)
+        text.replace(longest_words - ellipsis.size(), std::string::npos, ellipsis);
+    return text;
+}
+
 std::string quote(std::string_view words)
 {
-    return printable(words.substr(0, longest_words));
+    return shorten(printable(words));
 }
 
 } // namespace redlock::redis

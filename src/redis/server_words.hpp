@@ -11,7 +11,10 @@ inline constexpr std::size_t longest_words = 200;
 /// Without the control characters that could forge a line of a log.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// The same of no more than `longest_words`: what a server said, fit to be shown.
+/// No longer than `longest_words`; three dots at its end tell that it was.
+[[nodiscard]] std::string shorten(std::string text);
+
+/// Both, of no more than `longest_words`: what a server said, fit to be shown.
 [[nodiscard]] std::string quote(std::string_view words);
 
 } // namespace redlock::redis

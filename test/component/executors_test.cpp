@@ -4,7 +4,9 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -18,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 using namespace redlock;
@@ -216,6 +219,26 @@ BOOST_AUTO_TEST_CASE(a_handler_that_runs_the_context_itself_costs_itself_time)
             s.context.poll_one();
         });
     run_until(s.context, [&] { return released == 3; });
+    real_servers::get().clear();
+}
+
+static_assert(std::is_constructible_v<client, asio::io_context&, config> &&
+              std::is_constructible_v<client, asio::any_io_executor, config> &&
+              std::is_constructible_v<client, asio::io_context::executor_type, config> &&
+              !std::is_constructible_v<client, asio::io_context const&, config> &&
+              !std::is_constructible_v<client, asio::steady_timer&, config>);
+
+BOOST_AUTO_TEST_CASE(a_context_stands_for_its_executor)
+{
+    asio::io_context context;
+    client locks(context, real_servers::get().settings());
+    BOOST_TEST((locks.get_executor() == asio::any_io_executor(context.get_executor())));
+    mutex lock(locks, "of a context", long_lived);
+    bool held = false;
+    lock.acquire([&](error_code ec, lease const& granted) { held = !ec && granted.valid(); });
+    run_until(context, [&] { return held; });
+    asio::thread_pool pool(1);
+    BOOST_CHECK_THROW(client(pool, real_servers::get().settings()), lock_error);
     real_servers::get().clear();
 }
 

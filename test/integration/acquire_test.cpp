@@ -143,6 +143,24 @@ BOOST_AUTO_TEST_CASE(the_exception_tells_the_whole_story)
     });
 }
 
+BOOST_AUTO_TEST_CASE(the_summary_leaves_no_node_out)
+{
+    using enum node_result;
+    auto const row = [](std::string name, node_result said) {
+        node_outcome outcome;
+        outcome.node = std::move(name);
+        outcome.result = said;
+        return outcome;
+    };
+    BOOST_TEST(summary({row("a", granted), row("b", granted)}) == "2 of 2 granted");
+    BOOST_TEST(summary({row("a", granted), row("b", granted), row("c", pending)}) ==
+               "2 of 3 granted; 1 not waited for");
+    BOOST_TEST(summary({row("a", unreachable), row("b", unreachable), row("c", pending)}) ==
+               "0 of 3 granted; a unreachable; b unreachable; 1 not waited for");
+    BOOST_TEST(summary({row("a", pending), row("b", held_by_other), row("c", pending)}) ==
+               "0 of 3 granted; b held by another; 2 not waited for");
+}
+
 BOOST_AUTO_TEST_CASE(acquire_for_gives_up_with_attempts_and_results_in_its_message)
 {
     cluster nodes(3);

@@ -23,6 +23,7 @@ public:
     void on_acquire(acquire_event const& e) noexcept override
     {
         ends.push_back({std::string(e.resource), e.result, e.attempts});
+        last_failures.push_back(e.last_failure);
     }
     void on_lease(lease_event const& e) noexcept override { leases.push_back(e); }
     void on_linger(linger_event const& e) noexcept override
@@ -53,7 +54,8 @@ public:
     std::vector<vote> votes;
     std::vector<std::chrono::nanoseconds> validities;
     std::vector<end> ends;
-    std::vector<end> releases; ///< with the nodes that answered instead of attempts
+    std::vector<error_code> last_failures; ///< of the ends
+    std::vector<end> releases;             ///< with the nodes that answered instead of attempts
     std::vector<std::pair<server_error, std::string>> errors;
     std::vector<lease_event> leases; ///< their resource must not be looked at
     std::vector<std::pair<std::string, std::chrono::nanoseconds>> lingering;
@@ -179,8 +181,62 @@ BOOST_AUTO_TEST_CASE(hear_how_every_acquisition_ends)
             {"lock", asio::error::operation_aborted, 0},
         };
         BOOST_TEST((seen->ends == expected));
+        std::vector<error_code> const failures{{}, errc::contended, {}, {}};
+        BOOST_TEST(seen->last_failures == failures, boost::test_tools::per_element());
         co_await held.release();
     });
+}
+
+BOOST_AUTO_TEST_CASE(hear_that_one_ran_out_of_time_in_an_outage_and_not_because_of_others)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease warm = co_await this->lock("warm").acquire();
+        seen->last_failures.clear();
+        // After its first refusal the next attempt comes later than its time is over.
+        mutex lock = this->lock("lock", {.ttl = 10min, .retry = {.min_delay = 20h, .max_delay = 20h}});
+        std::vector<error_code> failures;
+        auto const time_out = [&]() -> asio::awaitable<void> {
+            try {
+                (void)co_await lock.acquire_for(1s);
+            } catch (lock_error const& e) {
+                BOOST_TEST(e.code() == errc::timed_out);
+                failures.push_back(e.last_failure());
+            }
+        };
+        for (std::size_t i = 0; i != 3; ++i)
+            ask(i).command({"SET", "lock", "stranger"});
+        co_await time_out();
+        ask(1).command({"DEL", "lock"}); // nobody has it there
+        kill(0);
+        kill(2);
+        co_await time_out();
+        std::vector<error_code> const expected{errc::contended, errc::no_quorum};
+        BOOST_TEST(failures == expected, boost::test_tools::per_element());
+        BOOST_TEST(seen->last_failures == expected, boost::test_tools::per_element());
+    });
+}
+
+/// Servers that do not even refuse the connection, which takes longer than the caller has.
+BOOST_AUTO_TEST_CASE(hear_of_an_outage_that_leaves_no_time_for_an_attempt)
+{
+    servers[0].pause();
+    servers[2].pause();
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock();
+        BOOST_TEST(co_await error_of(lock.acquire_for(50ms, asio::use_awaitable)) == errc::timed_out);
+        asio::cancellation_signal stop;
+        bool stopped = false;
+        lock.acquire(asio::bind_cancellation_slot(stop.slot(), [&](error_code, lease) { stopped = true; }));
+        stop.emit(asio::cancellation_type::total);
+        co_await until([&] { return stopped; });
+        std::vector<witness::end> const expected{{"lock", errc::timed_out, 0},
+                                                 {"lock", asio::error::operation_aborted, 0}};
+        BOOST_TEST((seen->ends == expected));
+        std::vector<error_code> const failures{errc::no_quorum, errc::no_quorum};
+        BOOST_TEST(seen->last_failures == failures, boost::test_tools::per_element());
+    });
+    servers[0].resume();
+    servers[2].resume();
 }
 
 BOOST_AUTO_TEST_CASE(hear_once_of_keys_that_linger_after_a_loss)

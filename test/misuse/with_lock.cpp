@@ -1,8 +1,17 @@
 #include <redlock/redlock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
-// Every call here is wrong, and CTest looks for what the compiler is to say of it, in this order and no more.
+#include <functional>
+#include <memory>
+#include <utility>
+
+// Every call at the end is wrong, and CTest looks for what the compiler is to say of it, in this order and no more.
 namespace {
 
 namespace asio = boost::asio;
@@ -17,6 +26,21 @@ asio::awaitable<void> work(redlock::lease&)
 asio::awaitable<void> misuse(redlock::mutex lock, redlock::lease& held);
 asio::awaitable<void> misuse(redlock::mutex lock, redlock::lease& held)
 {
+    boost::system::error_code ec;
+    auto const kept = std::make_shared<int>();
+    auto by_value = [kept](redlock::lease&) -> asio::awaitable<void> { co_return; };
+    // Nothing wrong with these.
+    co_await redlock::with_lock(lock, by_value, asio::as_tuple(asio::use_awaitable));
+    co_await redlock::with_lock(lock, std::ref(by_value));
+    co_await redlock::with_lock(lock, [&](redlock::lease&) -> asio::awaitable<void> { return work(held); });
+    redlock::with_lock(
+        lock, [kept](redlock::lease&) -> asio::awaitable<void> { co_return; }, asio::detached);
+    redlock::with_lock(lock, std::move(by_value), asio::use_future).get();
+
+    co_await redlock::with_lock(lock, work, asio::redirect_error(asio::use_awaitable, ec)); // no error code
+    // With g++ before 13 destroyed twice.
+    co_await redlock::with_lock(lock, [kept](redlock::lease&) -> asio::awaitable<void> { co_return; });
+
     co_await redlock::with_lock(&lock, work);                             // no lock
     co_await redlock::with_lock(lock, [](int) { return 1; });             // called with something else
     co_await redlock::with_lock(lock, work(held));                        // called already

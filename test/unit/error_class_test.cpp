@@ -84,7 +84,9 @@ BOOST_AUTO_TEST_CASE(classifies_what_servers_say)
          "Lua script ",
          server_error::unknown_command},
         {"ERR Error running script (call to f_01): @user_script", server_error::other},
-        {"ERR DB index is out of range", server_error::other},
+        {"ERR DB index is out of range", server_error::no_database},
+        {"ERR invalid DB index", server_error::no_database},
+        {"ERR SELECT is not allowed in cluster mode", server_error::no_database},
         {"ERR", server_error::other},
         {"", server_error::other},
         {" ", server_error::other},
@@ -102,9 +104,9 @@ BOOST_AUTO_TEST_CASE(classifies_what_servers_say)
 BOOST_AUTO_TEST_CASE(a_retry_is_given_up_only_for_a_lasting_cause)
 {
     std::set<server_error> const lasting{
-        server_error::noauth,    server_error::wrongpass, server_error::noperm,
-        server_error::noproto,   server_error::denied,    server_error::unknown_command,
-        server_error::wrongtype, server_error::moved,     server_error::syntax};
+        server_error::noauth, server_error::wrongpass,       server_error::noperm,    server_error::noproto,
+        server_error::denied, server_error::unknown_command, server_error::wrongtype, server_error::moved,
+        server_error::syntax, server_error::no_database};
     for (int i = 0; i <= static_cast<int>(server_error::other); ++i) {
         auto const error = static_cast<server_error>(i);
         BOOST_TEST_CONTEXT(to_string(error))

@@ -126,12 +126,22 @@ BOOST_AUTO_TEST_CASE(fails_with_a_refused_password)
         .has_failed(server_error::syntax, "ERR wrong number of arguments for 'auth' command");
 }
 
+BOOST_AUTO_TEST_CASE(shows_where_the_server_s_words_are_cut)
+{
+    std::string const words =
+        "NOAUTH HELLO must be called with the client already authenticated, " + std::string(300, 'x');
+    conversation{{}}
+        .sends({"HELLO 3"})
+        .replies({'-' + words + "\r\n"})
+        .has_failed(server_error::noauth, words.substr(0, 197) + "...");
+}
+
 BOOST_AUTO_TEST_CASE(fails_naming_a_refused_database)
 {
     conversation{{.database = 99}}
         .sends({"HELLO 3", "SELECT 99"})
         .replies({hello_ok, "-ERR DB index is out of range\r\n"})
-        .has_failed(server_error::other, "SELECT 99: ERR DB index is out of range");
+        .has_failed(server_error::no_database, "SELECT 99: ERR DB index is out of range");
     conversation{{.database = 1, .protocol = 2}}
         .sends({"PING", "SELECT 1"})
         .replies({"+PONG\r\n", "-NOPERM no select\r\n"})
