@@ -49,6 +49,9 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"run", "-t", "-1s", "seat", "true"}, 64, "not a time: '-1s'");
     refused({"run", "-s", "GO", "seat", "true"}, 64, "not a signal: 'GO'");
     refused({"run", "-k", "20s", "seat", "true"}, 64, "do not fit into half of --ttl 30.0 s");
+    refused({"run", "-t", "1s", "seat", "true"}, 64, "--kill-after may be 450 ms at most");
+    refused({"run", "-t", "5s", "seat", "true"}, 64, "--kill-after may be 2400 ms at most");
+    refused({"run", "-t", "0", "seat", "true"}, 64, "--ttl 0.0 s is too short to stop a command in time");
     refused({"run", "-n", "-w", "3", "seat", "true"}, 64, "-n");
     refused({"run", "-E", "300", "seat", "true"}, 64, "300");
     refused({"run", "--on-lost", "cry", "seat", "true"}, 64, "cry");
