@@ -41,6 +41,20 @@ private:
     std::vector<node_outcome> table_;
 };
 
+/// What the library does not accept of a lock is a wrong word here: its name, its times and its token are arguments.
+/// \throws failure with `exit_status::usage` for `errc::misconfigured`
+template <class Make>
+auto as_usage(Make make)
+{
+    try {
+        return make();
+    } catch (lock_error const& e) {
+        if (e.code() != errc::misconfigured)
+            throw;
+        throw failure(exit_status::usage, e.what());
+    }
+}
+
 /// Where an acquisition failed: was it somebody else's lock, or what kept the nodes from voting?
 /// \param conflict what to say of somebody else's lock
 [[nodiscard]] int status_of(boost::system::error_code, std::vector<node_outcome> const&, int conflict);

@@ -34,6 +34,8 @@ void parser::finish()
     refuse_unknown_options();
     if (o_.verb != "run" && rest_.size() > 1)
         throw failure(exit_status::usage, o_.verb + " takes no command");
+    if (o_.name.empty() && (o_.verb == "run" || o_.verb == "acquire" || o_.verb == "status"))
+        throw failure(exit_status::usage, "the lock's name is empty");
     o_.client.nodes = find_nodes(nodes_, nodes_file_);
     o_.client.assume_fresh = fresh_ || environment("REDLOCK_ASSUME_FRESH") == "1";
     o_.client.client_name = "redlock-cli";

@@ -15,12 +15,17 @@ using namespace std::chrono_literals;
 /// command, or the first lost packet would end it.
 void check_times(options const& o)
 {
-    auto const needed = o.kill_after + stop_margin(o.lock);
-    if (o.when_lost == on_loss::stop && needed > o.lock.ttl / 2)
-        throw failure(exit_status::usage, "--kill-after " + seconds(o.kill_after) + " and a margin of " +
-                                              seconds(stop_margin(o.lock)) +
-                                              " do not fit into half of --ttl " + seconds(o.lock.ttl) +
-                                              ": the command has to be gone before the lease ends");
+    auto const longest = o.lock.ttl / 2 - stop_margin(o.lock);
+    if (o.when_lost != on_loss::stop || o.kill_after <= longest)
+        return;
+    if (longest <= 0ms)
+        throw failure(exit_status::usage, "--ttl " + seconds(o.lock.ttl) +
+                                              " is too short to stop a command in time: more than 100 ms");
+    throw failure(exit_status::usage,
+                  "--kill-after " + seconds(o.kill_after) + " and a margin of " +
+                      seconds(stop_margin(o.lock)) + " do not fit into half of --ttl " + seconds(o.lock.ttl) +
+                      ": the command has to be gone before the lease ends; --kill-after may be " +
+                      std::to_string(longest.count()) + " ms at most");
 }
 
 void tell_release(options const& o, output const& out, boost::system::error_code ec)

@@ -35,7 +35,8 @@ mutex make_lock(client& owner, options const& o)
 } // namespace
 
 session::session(options const& o, output const& out)
-    : options_(o), out_(out), client_(context_.get_executor(), o.client), lock_(make_lock(client_, o))
+    : options_(o), out_(out), client_(context_.get_executor(), o.client),
+      lock_(as_usage([&] { return make_lock(client_, o); }))
 {}
 
 void session::run_until(bool const& done)

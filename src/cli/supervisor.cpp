@@ -36,6 +36,8 @@ int supervisor::watch(child& command)
     session_.run_until(over_);
     timer_.cancel();
     session_.caught().on_signal({});
+    if (stage_ != stage::running)
+        tell_why_at_last();
     return stage_ == stage::running ? shell_status(*command.ended()) : exit_status::lost;
 }
 
@@ -59,14 +61,15 @@ void supervisor::look()
         return;
     auto const remaining = lease_.remaining();
     if (options_.when_lost == on_loss::warn) {
-        if (remaining == 0ns)
-            return warn();
-        return look_again_in(remaining);
+        if (remaining != 0ns)
+            return look_again_in(remaining);
+        return knows_cause() ? warn() : look_again_in(pause_to_end);
     }
     if (stage_ == stage::running && remaining <= options_.kill_after + margin_)
         stop(remaining);
     if (stage_ == stage::running)
         return look_again_in(remaining - options_.kill_after - margin_);
+    tell_why();
     if (clock::now() >= kill_at_) {
         stage_ = stage::killed;
         child_->send(SIGKILL);
@@ -86,9 +89,32 @@ void supervisor::stop(std::chrono::nanoseconds remaining)
     kill_at_ = clock::now() + std::min<std::chrono::nanoseconds>(left, options_.kill_after);
     child_->send(options_.stop_signal); // before any word: that may take its time
     child_->send(SIGCONT);              // who is stopped cannot end
-    out_.warn("stopping",
-              "'" + options_.name + "' " + fate(remaining) + ": stopping the command" + troubles(),
-              {{"name", options_.name}, {"valid_ms", remaining / 1ms}, {"cause", to_string(lease_.cause())}});
+    left_at_stop_ = remaining;
+}
+
+/// The lease tells of its loss when its own timer has found it, and our look at the clock may come before that.
+bool supervisor::knows_cause() const
+{
+    return lease_.cause() != loss_cause::none || over_;
+}
+
+/// The command may have ended before the lease told anything.
+void supervisor::tell_why_at_last()
+{
+    auto const end = clock::now() + margin_;
+    while (!told_ && lease_.cause() == loss_cause::none && clock::now() < end)
+        session_.context().run_one_until(end);
+    tell_why();
+}
+
+void supervisor::tell_why()
+{
+    if (told_ || (left_at_stop_ == 0ns && !knows_cause()))
+        return;
+    told_ = true;
+    out_.warn(
+        "stopping", "'" + options_.name + "' " + fate(left_at_stop_) + ": stopping the command" + troubles(),
+        {{"name", options_.name}, {"valid_ms", left_at_stop_ / 1ms}, {"cause", to_string(lease_.cause())}});
 }
 
 std::string supervisor::fate(std::chrono::nanoseconds remaining) const
@@ -114,7 +140,7 @@ std::string supervisor::troubles() const
 
 void supervisor::warn()
 {
-    if (std::exchange(warned_, true))
+    if (std::exchange(told_, true))
         return;
     out_.warn("lost", "'" + options_.name + "' " + fate(0ns) + ", and the command runs on" + troubles(),
               {{"name", options_.name}, {"cause", to_string(lease_.cause())}});

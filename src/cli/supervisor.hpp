@@ -33,6 +33,9 @@ private:
     void look();
     void look_again_in(std::chrono::nanoseconds);
     void stop(std::chrono::nanoseconds remaining);
+    [[nodiscard]] bool knows_cause() const;
+    void tell_why();
+    void tell_why_at_last();
     void warn();
     /// "is lost (refused)"
     [[nodiscard]] std::string fate(std::chrono::nanoseconds remaining) const;
@@ -49,7 +52,8 @@ private:
     clock::time_point const began_ = clock::now();
     clock::time_point kill_at_;
     stage stage_ = stage::running;
-    bool warned_ = false;
+    std::chrono::nanoseconds left_at_stop_{};
+    bool told_ = false;
     bool over_ = false;
 };
 

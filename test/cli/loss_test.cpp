@@ -1,5 +1,6 @@
 #include "servers.hpp"
 
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>
@@ -125,6 +126,22 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_beyond_the_lease_does_not_go_on)
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(contains(run.err(), "'seat' is lost"));
     BOOST_TEST(!is_running(pid));
+}
+
+/// A look at the clock finds the end before the lease has told of it: one server, all of whose answers have come.
+BOOST_DATA_TEST_CASE(why_it_is_lost_is_told_also_to_who_was_stopped,
+                     boost::unit_test::data::make({"--no-extend", "--on-lost=warn"}), how)
+{
+    tool run(run_shell({"-t", "3s", "--slack", "20s", "-k", "200ms", how}, wait_for_go),
+             {{"REDLOCK_NODES", group[0].url()}, {"REDLOCK_ASSUME_FRESH", "1"}});
+    wait_until([&] { return probes[0].exists("seat") && probes[0].pttl("seat") < 22'500; });
+    run.send(SIGSTOP);
+    wait_until([&] { return probes[0].pttl("seat") < 20'000; });
+    run.send(SIGCONT);
+    wait_until([&] { return contains(run.err(), "'seat' is lost"); });
+    run.write("go", "");
+    run.wait();
+    BOOST_TEST(run.err().starts_with("redlock: 'seat' is lost (expired)"), run.err());
 }
 
 BOOST_AUTO_TEST_CASE(another_signal_may_stop_it)

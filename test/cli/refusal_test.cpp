@@ -49,6 +49,9 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"run", "-t", "-1s", "seat", "true"}, 64, "not a time: '-1s'");
     refused({"run", "-s", "GO", "seat", "true"}, 64, "not a signal: 'GO'");
     refused({"run", "-k", "20s", "seat", "true"}, 64, "do not fit into half of --ttl 30.0 s");
+    refused({"run", "-t", "1s", "seat", "true"}, 64, "--kill-after may be 450 ms at most");
+    refused({"run", "-t", "5s", "seat", "true"}, 64, "--kill-after may be 2400 ms at most");
+    refused({"run", "-t", "0", "seat", "true"}, 64, "--ttl 0.0 s is too short to stop a command in time");
     refused({"run", "-n", "-w", "3", "seat", "true"}, 64, "-n");
     refused({"run", "-E", "300", "seat", "true"}, 64, "300");
     refused({"run", "--on-lost", "cry", "seat", "true"}, 64, "cry");
@@ -65,6 +68,12 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"status", "seat"}, 64, "no nodes", {{"X", ""}});
     refused({"-t", "10s", "run", "seat", "true"}, 64, "those of a verb stand behind it");
     refused({"-t", "10s", "rum", "seat"}, 64, "those of a verb stand behind it");
+    refused({"acquire", "-t", "1ms", "seat"}, 64, "ttl");
+    refused({"run", "-t", "25h", "seat", "true"}, 64, "ttl");
+    refused({"run", "seat:redlock-fence", "true"}, 64, "kept for fenced locks");
+    refused({"release", "seat", "--token", "short"}, 64, "32 characters");
+    for (std::string const verb : {"acquire", "status"})
+        refused({verb, ""}, 64, "the lock's name is empty");
     refused({"--json"}, 64, "a verb is missing");
 }
 
@@ -80,12 +89,9 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
     refused({"status", "-u", "redis://a,redis://b", "seat"}, 78, hint);
     BOOST_TEST(!contains(finished({"status", "seat"}, nodes("redis://host:x")).err, hint));
     refused({"acquire", "seat"}, 78, "one server", nodes("redis://host redis://host:6379/1"));
-    refused({"acquire", "-t", "1ms", "seat"}, 78, "ttl");
-    refused({"release", "seat", "--token", "short"}, 78, "32 characters");
     refused({"acquire", "seat", "--cacert", "/no/such/file"}, 78, "/no/such/file",
             nodes("rediss://127.0.0.1:1"));
     refused({"status", "seat", "--nodes-file", "/no/such/file"}, 78, "/no/such/file");
-    refused({"run", "seat:redlock-fence", "true"}, 78, "kept for fenced locks");
 }
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)

@@ -71,6 +71,18 @@ BOOST_AUTO_TEST_CASE(completion_knows_the_verbs_and_some_values)
     BOOST_TEST(offered("redlock -u redis://a run --kil") == "--kill-after\n");
     BOOST_TEST(offered("redlock run --on-lost w") == "warn\n");
     BOOST_TEST(contains(offered("redlock run seat -- bas"), "bash"));
+    BOOST_TEST(contains(offered("redlock run seat -- nice -s bas"), "bash")); // it is not our -s
+}
+
+BOOST_AUTO_TEST_CASE(completion_offers_no_options_as_values)
+{
+    for (std::string const verb : {"run", "acquire", "extend", "release", "status", "doctor"}) {
+        std::string const help = finished({verb, "--help"}).out;
+        std::regex const valued(
+            "(--[a-z-]+) (URL|TEXT|NAME|DURATION|NUMBER|LINE|HOST|TOKEN|SIGNAL|FILE|DIR)");
+        for (std::sregex_iterator at(help.begin(), help.end(), valued), end; at != end; ++at)
+            BOOST_TEST(offered("redlock " + verb + ' ' + at->str(1) + " --") == "\n", at->str());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
