@@ -101,8 +101,8 @@ BOOST_FIXTURE_TEST_CASE(a_holder_without_an_expiry_is_told_to_be_no_lock, server
     finished const text({"status", "seat"}, env());
     BOOST_TEST(text.status == 0);
     BOOST_TEST(contains(text.out, "no lock: it has no expiry"), text.out);
-    finished const object({"status", "--json", "seat"}, env());
-    for (json const& row : json::parse(object.out).at("nodes"))
+    json const shown = json::parse(finished({"status", "--json", "seat"}, env()).out);
+    for (json const& row : shown.at("nodes"))
         BOOST_TEST(contains(row.at("trouble").get<std::string>(), "no expiry"));
 }
 
