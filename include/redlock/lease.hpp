@@ -54,7 +54,7 @@ enum class lease_state : std::uint8_t {
 ///
 /// The destructor never throws and never waits: a lease not yet released stops renewing and is released in the
 /// background; without memory for that, at the latest when it would have been renewed. A lease may outlive its client (it is then over), but not the client's execution context.
-class [[nodiscard]] REDLOCK_EXPORT lease {
+class REDLOCK_EXPORT lease {
 public:
     /// The client's executor.
     using executor_type = boost::asio::any_io_executor;

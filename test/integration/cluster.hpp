@@ -248,7 +248,7 @@ template <class Awaitable>
 asio::awaitable<error_code> error_of(Awaitable operation)
 {
     try {
-        static_cast<void>(co_await std::move(operation));
+        co_await std::move(operation);
     } catch (boost::system::system_error const& e) {
         co_return e.code();
     }

@@ -600,7 +600,7 @@ BOOST_AUTO_TEST_CASE(what_happens_to_a_key_that_is_not_ours_is_nothing_to_the_ho
         ask(1).command({"DEL", "lock"});
         for (auto const* name :
              {"behind", "behind it"}) // their answers come after the word, and what it led to
-            (void)co_await held_everywhere(lock(name));
+            co_await held_everywhere(lock(name));
         BOOST_TEST(renewals() == 1);
         co_await held.release();
     });
