@@ -30,8 +30,9 @@ struct lock_access;
 ///
 /// Thread safety: the executor must serialise (an `io_context` run by one thread, or a strand over a pool); all state
 /// lives there. An `io_context` run by several threads cannot be told from one run by one: for that give a strand.
-/// Where two threads meet in a client nonetheless, it says so on `stderr` and calls `std::abort()`. Member functions may be called from any thread; an operation started elsewhere hops onto that
-/// executor. Moving, destroying and assigning one object needs the usual outside synchronisation.
+/// Where two threads meet in a client nonetheless, it says so on `stderr` and calls `std::abort()`. Member functions
+/// may be called from any thread; an operation started elsewhere hops onto that executor. Moving, destroying and
+/// assigning one object needs the usual outside synchronisation.
 ///
 /// Lifetime: the client must outlive its locks' operations. The client, its locks and its leases must not outlive the
 /// execution context: all of them keep timers and sockets that live there. Of a client or lock that was moved from

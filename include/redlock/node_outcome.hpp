@@ -42,8 +42,8 @@ struct node_outcome {
     std::string owner{};
 };
 
-/// "1 of 3 granted; redis://b:6379 unreachable (Connection refused); redis://c:6379 refused (NOAUTH ...)". Of nodes that the verdict did not
-/// wait for only the number is told: "0 of 3 granted; ...; 1 not waited for".
+/// "1 of 3 granted; redis://b:6379 unreachable (Connection refused); redis://c:6379 refused (NOAUTH ...)". Of nodes that
+/// the verdict did not wait for only the number is told: "0 of 3 granted; ...; 1 not waited for".
 [[nodiscard]] REDLOCK_EXPORT std::string summary(std::vector<node_outcome> const& table);
 
 /// Connection to one node, as seen by `client::nodes()`.

@@ -218,18 +218,7 @@ BOOST_AUTO_TEST_CASE(other_keys_are_refused)
 BOOST_AUTO_TEST_CASE(a_right_that_only_an_operator_can_give_is_not_waited_for)
 {
     guarded_server const guarded(rights_without("+set"));
-    asio::io_context context;
-    auto settings = guarded.settings();
-    redlock::client locks(context.get_executor(), settings);
-    auto options = unhurried_lock();
-    options.retry.outage_patience = std::chrono::hours{1}; // longer than run() waits
-    redlock::mutex lock(locks, "resource", options);
-    auto const result = run(context, [&]() -> asio::awaitable<boost::system::error_code> {
-        boost::system::error_code ec;
-        (void)co_await lock.acquire(asio::redirect_error(asio::use_awaitable, ec));
-        co_return ec;
-    });
-    BOOST_TEST(result == make_error_code(redlock::errc::no_quorum));
+    BOOST_TEST(acquire_despite_outages(guarded.settings()) == make_error_code(redlock::errc::no_quorum));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,4 +75,20 @@ inline attempt try_once(config settings, std::string const& name = "resource")
     return seen;
 }
 
+/// Waits, like a program that has time for any outage, longer than run() does: what ends it is that waiting is in vain.
+inline boost::system::error_code acquire_despite_outages(config settings)
+{
+    namespace asio = boost::asio;
+    asio::io_context context;
+    client locks(context.get_executor(), std::move(settings));
+    auto options = unhurried_lock();
+    options.retry.outage_patience = std::chrono::hours{1};
+    mutex lock(locks, "resource", options);
+    return run(context, [&]() -> asio::awaitable<boost::system::error_code> {
+        boost::system::error_code ec;
+        (void)co_await lock.acquire(asio::redirect_error(asio::use_awaitable, ec));
+        co_return ec;
+    });
+}
+
 } // namespace redlock::test
