@@ -46,10 +46,10 @@ struct health_settings {
 /// lock made on this client: the keys on it may expire while their locks are held.
 struct admission_settings {
     /// The largest ttl + slack of any lock that *any* client has on these nodes. A quarantine lasts 1.01 times as
-    /// long, or as the longest lock made on this client asks for, whichever is longer. Zero: this client's locks are
-    /// the longest. Where locks of different length are made on one client, set it from the start: a longer lock that
-    /// is made later lengthens the quarantine, and can take away votes that live leases need (see
-    /// `lock_options::ttl`).
+    /// long, and a longer lock cannot be made on this client: it is `errc::misconfigured`. Zero: this client's locks
+    /// are the longest, whatever they are. Where locks of different length are made on one client, set it from the
+    /// start: otherwise a longer lock that is made later lengthens the quarantine, and can take away votes that live
+    /// leases need (see `lock_options::ttl`).
     std::chrono::milliseconds longest_ttl{0};
     /// Nodes in cluster mode may vote. Risk: a failover puts a replica without the last locks in the node's place,
     /// under a slot that moves a lock's key is refused, and one cluster's nodes are not independent of each other.

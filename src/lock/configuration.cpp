@@ -244,6 +244,15 @@ milliseconds shortest_fence(lock_options const& options)
     return 10 * core::key_ttl(options.ttl, slack_of(options));
 }
 
+/// Other clients were told the same, and would let a restarted node vote while this lock's key is still missing (C6).
+void check_promised_length(milliseconds key_ttl, core::duration longest_key)
+{
+    require(longest_key == core::duration::zero() || key_ttl <= longest_key,
+            "ttl and slack are " + text(key_ttl) + " together, above admission.longest_ttl (" +
+                text(std::chrono::duration_cast<milliseconds>(longest_key)) +
+                "), which no lock on these nodes may exceed");
+}
+
 } // namespace
 
 milliseconds fence_ttl_of(lock_options const& options)
@@ -265,6 +274,7 @@ void check(std::string const& name, lock_options const& options, lock_kind kind,
     auto const slack = slack_of(options);
     require(slack >= milliseconds::zero() && slack <= longest,
             "slack must not be negative, nor above 24 hours, but is " + text(slack));
+    check_promised_length(core::key_ttl(options.ttl, slack), client.longest_ttl);
     if (options.node_timeout)
         require_positive(*options.node_timeout, "node_timeout");
     if (options.progress_within)

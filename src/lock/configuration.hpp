@@ -25,7 +25,7 @@ struct client_settings {
     core::duration node_timeout;        ///< zero: reckoned per lock
     core::duration connect_timeout;     ///< the longest of all nodes
     core::admission_terms admission;
-    core::duration longest_ttl; ///< of what other clients' keys are given; this client's own may live longer
+    core::duration longest_ttl; ///< of any client's keys; zero: not said, this client's own decide
     std::string key_prefix;
     std::shared_ptr<observer> watcher;
 };

@@ -24,7 +24,7 @@ void contender::connect_or_vote()
         return vote();
     bool const enough = engine_.ready() >= core::majority(engine_.size());
     // One refusal would decide against a client that has just begun, and whose other nodes are a moment late.
-    bool const early = lock_->plan->fenced && engine_.unmet() != 0;
+    bool const early = lock_->plan->fenced && engine_.meets_somebody();
     if (enough && !early)
         return vote();
     enter(phase::connecting);

@@ -203,12 +203,12 @@ void engine::on_node_changed(unsigned node)
     tell_contenders();
 }
 
-unsigned engine::unmet() const
+bool engine::meets_somebody() const
 {
-    unsigned count = 0;
     for (unsigned i = 0; i != size(); ++i)
-        count += states_[i] == node_state::connecting && !met_.contains(i) ? 1U : 0U;
-    return count;
+        if (states_[i] == node_state::connecting && !met_.contains(i))
+            return true;
+    return false;
 }
 
 void engine::connect()

@@ -114,8 +114,8 @@ public:
     [[nodiscard]] core::duration quarantine_length() const { return admissions_.quarantine_length(); }
     [[nodiscard]] unsigned ready() const { return ready_; }
     [[nodiscard]] unsigned connecting() const { return connecting_; }
-    /// Nodes whose first connection of all is being made.
-    [[nodiscard]] unsigned unmet() const;
+    /// Is any node's first connection of all still being made?
+    [[nodiscard]] bool meets_somebody() const;
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
     /// Room for a command that goes to several nodes, to be given back: its memory is kept.
     [[nodiscard]] std::string take_draft() { return std::exchange(draft_, {}); }

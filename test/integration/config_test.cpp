@@ -206,6 +206,18 @@ BOOST_AUTO_TEST_CASE(needs_a_ttl_that_leaves_time_to_use_it)
     BOOST_TEST(of_lock("resource", {}, slow) == "");
 }
 
+/// Other clients reckon with what was promised.
+BOOST_AUTO_TEST_CASE(no_lock_is_longer_than_the_longest_that_was_promised)
+{
+    config settings;
+    settings.admission.longest_ttl = 11s;
+    BOOST_TEST(of_lock("resource", {.ttl = 10s}, settings) == "");
+    names(of_lock("resource", {.ttl = 10s, .slack = 1001ms}, settings),
+          {"ttl and slack are 11001 ms together", "admission.longest_ttl (11000 ms)"});
+    names(of_lock<fenced_mutex>("resource", {.ttl = 11s}, settings), {"admission.longest_ttl (11000 ms)"});
+    BOOST_TEST(of_lock("resource", {.ttl = 24h}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(needs_slack_and_limits_that_make_sense)
 {
     names(of_options([](auto& o) { o.slack = -1ms; }), {"slack", "is -1 ms"});
