@@ -133,4 +133,28 @@ BOOST_AUTO_TEST_CASE(confirms_no_lease_that_is_adopted)
     });
 }
 
+/// A script that reads strings sees nothing there.
+BOOST_AUTO_TEST_CASE(of_another_type_is_left_as_it_is)
+{
+    client other(context.get_executor(), settings);
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere();
+        everywhere({"DEL", fence_key});
+        everywhere({"RPUSH", fence_key, "theirs"});
+        BOOST_TEST(co_await error_of(held.extend()) == errc::no_quorum);
+        BOOST_TEST(held.valid());
+        co_await until([&] { return named_everywhere(*locks); });
+        lease adopted = fenced(other).adopt(held.nonce(), held.fencing_token());
+        do
+            BOOST_TEST(co_await error_of(adopted.extend()) == errc::no_quorum);
+        while (!named_everywhere(other));
+        co_await held.release();
+        fenced_mutex lock = fenced(*locks);
+        BOOST_TEST(co_await error_of(lock.acquire()) == errc::no_quorum);
+        BOOST_TEST(contains(summary(lock.last_attempt()), fence_key), summary(lock.last_attempt()));
+        for (std::size_t i = 0; i != size(); ++i)
+            BOOST_TEST(ask(i).command({"LRANGE", fence_key, "0", "-1"}) == "[theirs]");
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

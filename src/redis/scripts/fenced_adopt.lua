@@ -5,7 +5,7 @@ local seen = redis.call('mget', KEYS[1], KEYS[2], KEYS[3])
 if ARGV[5] ~= '' and seen[3] ~= ARGV[5] then
     return redis.status_reply('STRANGER')
 end
-if seen[1] ~= ARGV[3] or not seen[2] then
+if seen[1] ~= ARGV[3] or (not seen[2] and redis.call('pttl', KEYS[2]) == -2) then
     return 0
 end
 local fence = tonumber(seen[2])

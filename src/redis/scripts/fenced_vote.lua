@@ -11,7 +11,8 @@ if ARGV[5] ~= '' and seen[2] ~= ARGV[5] then
     end
     return redis.status_reply('STRANGER')
 end
-local fence = tonumber(seen[1] or 0)
+-- MGET shows nothing of a key of another type, either: that is no fence, and not ours to replace.
+local fence = tonumber(seen[1] or redis.call('pttl', KEYS[2]) == -2 and 0)
 -- 2^43: beyond it tokens would not be exact any more (rule F1); no clock counts that far before 2248.
 if fence and fence >= 0 and fence < 8796093022208 then
     if not granted then
