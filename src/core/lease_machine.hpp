@@ -72,6 +72,7 @@ public:
     /// Granted here, or confirmed since.
     [[nodiscard]] bool proven() const { return !unproven_; }
     [[nodiscard]] lease_phase phase() const { return phase_; }
+    [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
     [[nodiscard]] instant deadline() const;
     [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
@@ -88,7 +89,6 @@ private:
         instant sent;
     };
 
-    [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
     [[nodiscard]] instant grace_ends() const;
     [[nodiscard]] bool refused() const;
     [[nodiscard]] instant end() const;

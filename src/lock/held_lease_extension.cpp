@@ -158,7 +158,8 @@ void held_lease::on_release(unsigned node, std::uint32_t t, redis::resp_node con
 
 void held_lease::on_extension(unsigned node, std::uint32_t t, redis::resp_node const& reply)
 {
-    bool const wanted = current(t, purpose::extension);
+    // Of a lease that is over nothing is said again: it would come behind the release (rule R1).
+    bool const wanted = current(t, purpose::extension) && !machine_.over();
     auto const answer = read_script_answer(client().at(node), extension_script(), reply);
     if (answer == script_answer::unknown_script && wanted && (t & as_text) == 0)
         return say_again(node, purpose::extension);

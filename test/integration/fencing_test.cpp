@@ -235,6 +235,24 @@ BOOST_AUTO_TEST_CASE(votes_whose_script_was_forgotten_are_said_again_once)
     });
 }
 
+/// A server forgets scripts also by itself. Behind the release the extension would set the key again (rules F5, R1).
+BOOST_AUTO_TEST_CASE(an_extension_whose_script_was_forgotten_is_not_said_again_behind_the_release)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await fenced(nodes).acquire();
+        co_await held.extend(); // from then on by its hash
+        nodes.ask(0).command({"SCRIPT", "FLUSH"});
+        std::optional<error_code> extended;
+        held.extend([&](error_code ec) { extended = ec; });
+        co_await held.release();
+        BOOST_TEST((extended == make_error_code(errc::released)));
+        mutex behind = nodes.lock("behind"); // all extensions have been executed once this is
+        lease const last = co_await behind.acquire();
+        BOOST_TEST(!nodes.ask(0).exists("lock"));
+    });
+}
+
 BOOST_AUTO_TEST_CASE(what_stays_behind_is_a_counter_that_expires)
 {
     cluster nodes(3);
