@@ -22,13 +22,15 @@ constexpr core::duration look_again = std::chrono::milliseconds{2};
 void held_lease::detach()
 {
     take_up();
-    look_at_clock();
-    if (!machine_.release())
+    if (machine_.over())
         return;
-    publish(lease_state::released);
-    tell(event::detached);
-    end(errc::released);
-    vacate();
+    look_at_clock();
+    if (machine_.release()) {
+        publish(lease_state::released);
+        tell(event::detached);
+        end(errc::released);
+    }
+    vacate(); // also where it was found to be over
 }
 
 held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, std::uint64_t fencing_token)

@@ -201,6 +201,27 @@ BOOST_AUTO_TEST_CASE(a_holder_that_blocks_past_its_deadline_hears_of_it_at_the_r
     });
 }
 
+BOOST_AUTO_TEST_CASE(who_detaches_too_late_does_not_keep_the_next_one_waiting)
+{
+    cluster nodes(3);
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock =
+            nodes.lock("lock", {.ttl = 600ms, .slack = 100ms, .renew = false, .node_timeout = 500ms});
+        lease held = co_await lock.acquire();
+        std::optional<error_code> end;
+        held.lost([&](error_code ec) { end = ec; });
+        lease next;
+        lock.acquire([&](error_code, lease granted) { next = std::move(granted); });
+        BOOST_TEST(lock.waiting() == 1U);
+        while (held.valid()) // no timer runs meanwhile
+            ;
+        held.detach();
+        co_await until([&] { return bool(next); });
+        BOOST_TEST((end == make_error_code(errc::lease_lost)));
+        BOOST_TEST(nodes.told->count(lease_event::kind::detached) == 0);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_tolerant_lease_returns_from_suspicion)
 {
     cluster nodes(3);
