@@ -201,6 +201,28 @@ BOOST_AUTO_TEST_CASE(a_holder_that_blocks_past_its_deadline_hears_of_it_at_the_r
     });
 }
 
+/// A node that is down answers at once, and so ends the lease before the others have been asked.
+BOOST_AUTO_TEST_CASE(an_extension_that_comes_too_late_prolongs_nothing)
+{
+    cluster nodes(3, [](config& c) { c.reconnect.min_delay = c.reconnect.max_delay = 20s; });
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex lock = nodes.lock("lock", {.ttl = 600ms, .slack = 40s, .renew = false, .node_timeout = 500ms});
+        lease held = co_await lock.acquire();
+        co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+        nodes.kill(0);
+        static_cast<void>(co_await error_of(held.extend(asio::use_awaitable))); // finds it down
+        co_await until([&] { return nodes.locks->nodes()[0].state == node_state::down; });
+        while (held.valid()) // no timer runs meanwhile
+            ;
+        auto const left = std::array{nodes.ask(1).pttl("lock"), nodes.ask(2).pttl("lock")};
+        BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::lease_lost);
+        mutex elsewhere = nodes.lock("elsewhere");
+        lease const behind = co_await elsewhere.acquire(); // all that was said before is executed
+        BOOST_TEST(nodes.ask(1).pttl("lock") <= left[0]);
+        BOOST_TEST(nodes.ask(2).pttl("lock") <= left[1]);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(who_detaches_too_late_does_not_keep_the_next_one_waiting)
 {
     cluster nodes(3);
