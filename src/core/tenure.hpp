@@ -30,7 +30,7 @@ public:
         if (count_ == 0 || !applies(rule::others_get_their_turn))
             return true;
         bool const overtakes = who == next::coming && rivals_;
-        return !overtakes && count_ < t.batch * stretch_ && elapsed(began_, now) < t.period;
+        return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ && elapsed(began_, now) < t.period;
     }
 
     /// Were others met the last time?

@@ -57,6 +57,15 @@ BOOST_AUTO_TEST_CASE(a_turn_that_nobody_takes_makes_the_batches_longer)
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U * tenure::max_stretch);
 }
 
+BOOST_AUTO_TEST_CASE(no_batch_is_too_large_to_become_longer)
+{
+    constexpr tenure::terms half_of_all_numbers{1U << 31U, 1s};
+    tenure t;
+    t.nobody_came();
+    t.granted(start);
+    BOOST_TEST(t.may_go_on(half_of_all_numbers, next::waiting, start));
+}
+
 BOOST_AUTO_TEST_CASE(somebody_else_makes_them_short_again)
 {
     tenure t;
