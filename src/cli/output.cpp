@@ -152,10 +152,10 @@ std::string shell_quoted(std::string const& text)
     return quoted + '\'';
 }
 
-std::string seconds(std::chrono::nanoseconds time)
+std::string seconds(std::chrono::duration<double> time)
 {
     char text[32];
-    std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(time).count());
+    std::snprintf(text, sizeof text, "%.1f s", time.count());
     return text;
 }
 

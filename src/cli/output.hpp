@@ -60,7 +60,7 @@ struct lease_facts {
 };
 
 [[nodiscard]] std::string shell_quoted(std::string const&);
-[[nodiscard]] std::string seconds(std::chrono::nanoseconds);
+[[nodiscard]] std::string seconds(std::chrono::duration<double>);
 
 /// Long texts, numbers and words in columns.
 [[nodiscard]] std::string table(std::vector<std::vector<std::string>> const& rows);

@@ -229,8 +229,7 @@ void contender::believe(unsigned node, sighting const& seen)
             wanted_->met(seen.owner);
     }
     if (seen.left)
-        contention_.found_held_until(node, engine_.loop().now() +
-                                               std::min<core::duration>(*seen.left, lock_->plan->key_ttl));
+        contention_.found_held_until(node, engine_.loop().now() + std::min(*seen.left, lock_->plan->key_ttl));
 }
 
 void contender::key_changed(unsigned node)

@@ -2,6 +2,8 @@
 
 #include <boost/test/data/test_case.hpp>
 
+#include <array>
+
 using namespace redlock;
 using namespace redlock::test;
 
@@ -114,3 +116,17 @@ BOOST_DATA_TEST_CASE_F(guarded_cluster, is_left_alone_by_who_holds_the_lock_else
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+/// Longer than nanoseconds can count: it is not asked for again and again.
+BOOST_DATA_TEST_CASE(a_key_that_lives_for_centuries_is_asked_for_once, (std::array{false, true}), fenced)
+{
+    cluster nodes(1);
+    nodes.ask(0).command({"SET", "lock", "theirs", "PX", "10000000000000"});
+    lock_options options = long_lease();
+    options.retry.max_delay = 10min;
+    nodes.run([&]() -> asio::awaitable<void> {
+        mutex waiting = fenced ? fenced_mutex(*nodes.locks, "lock", options) : nodes.lock("lock", options);
+        BOOST_TEST(co_await error_of(waiting.acquire_for(300ms)) == errc::timed_out);
+        BOOST_TEST(nodes.told->attempts.size() == 1U);
+    });
+}
