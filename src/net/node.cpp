@@ -184,8 +184,11 @@ void node::on_read(error_code ec, std::size_t bytes)
     current.finish();
 }
 
+/// What has been read can answer only what was said before: a reply that is left over must not become the answer to a
+/// vote that is sent meanwhile.
 void node::work_off()
 {
+    answerable_ = awaited_.size();
     std::size_t begin = 0;
     while (begin != in_used_ && connected()) {
         auto const parsed = parser_.next({in_.data() + begin, in_used_ - begin});
@@ -211,8 +214,9 @@ void node::deliver(std::span<redis::resp_node const> message)
         return down(node_result::unreachable, "out of memory");
     if (reply.type == redis::resp_type::push)
         return on_push(redis::body(message));
-    if (awaited_.empty()) // counting on would give every later reply to the wrong command
+    if (answerable_ == 0) // counting on would give every later reply to the wrong command
         return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
+    --answerable_;
     awaited const next = awaited_.front();
     awaited_.pop_front();
     if (next.sink == &check_)

@@ -232,6 +232,7 @@ private:
     boost::circular_buffer<awaited> awaited_;
     std::vector<char> in_;
     std::size_t in_used_ = 0;
+    std::size_t answerable_ = 0; ///< commands that what was read last may answer
     redis::resp_parser parser_;
     failure failure_;
     redis::server_facts facts_;

@@ -82,4 +82,19 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_ends_the_connection_also_behi
     BOOST_TEST(node.accepted() == 2U);
 }
 
+/// The word lets a waiter vote, and what stands behind it has been read before that.
+BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_no_grant_behind_the_word_that_it_comes_with)
+{
+    node.expect("SET", reply(canned::nil))
+        .expect("PTTL", reply(":100000\r\n"))
+        .expect("GET", reply("$8\r\nstranger\r\n"));
+    auto const result = std::make_shared<outcome>();
+    mutex(locks, "resource", long_lived).acquire(keeps_outcome{result});
+    run_both([&] { return node.done(); });
+    server_says(std::string(invalidation) + std::string(canned::ok));
+    run_both([&] { return result->done(); });
+    BOOST_TEST(result->ec == error_code());
+    BOOST_TEST(node.accepted() == 2U); // the grant came on another connection
+}
+
 BOOST_AUTO_TEST_SUITE_END()
