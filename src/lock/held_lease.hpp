@@ -44,8 +44,8 @@ public:
     /// \name Observers, for any thread
     ///@{
     [[nodiscard]] core::duration remaining() const;
-    /// Released, so that the end of the handle means nothing any more.
-    [[nodiscard]] bool over() const
+    /// So that the end of the handle means nothing any more.
+    [[nodiscard]] bool released() const
     {
         return state_.load(std::memory_order_acquire) == lease_state::released;
     }
@@ -114,7 +114,8 @@ private:
     void answer_extension(unsigned node, core::extension_answer);
     void time_out_extension();
     void settle(core::lease_machine::outcome);
-    void give_up(errc reason);
+    void give_up(errc reason, event = event::released);
+    [[nodiscard]] errc why_over() const;
     void start_release();
     void fail_release(unsigned node);
     [[nodiscard]] bool draft_release(std::string& out) const noexcept;

@@ -25,11 +25,8 @@ void held_lease::detach()
     if (machine_.over())
         return;
     look_at_clock();
-    if (machine_.release()) {
-        publish(lease_state::released);
-        tell(event::detached);
-        end(errc::released);
-    }
+    if (!machine_.over())
+        give_up(errc::released, event::detached);
     vacate(); // also where it was found to be over
 }
 

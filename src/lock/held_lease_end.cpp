@@ -12,11 +12,17 @@ namespace redlock::lock {
 void held_lease::await_end(waiter& w)
 {
     take_up();
-    switch (machine_.phase()) {
-    case core::lease_phase::lost: return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
-    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
-    default: ended_.push_back(w);
-    }
+    if (machine_.over())
+        return w.finish(why_over());
+    ended_.push_back(w);
+}
+
+/// For whoever comes after the end.
+errc held_lease::why_over() const
+{
+    if (client().closing())
+        return errc::shut_down;
+    return machine_.phase() == core::lease_phase::lost ? errc::lease_lost : errc::released;
 }
 
 loss_cause held_lease::find_cause() const
@@ -58,20 +64,18 @@ void held_lease::release(waiter& w)
 {
     take_up();
     look_at_clock();
-    switch (machine_.phase()) {
-    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
-    case core::lease_phase::lost:
+    if (machine_.phase() == core::lease_phase::lost) {
         take_back();
         vacate();
-        return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
-    default:
-        if (lock_->wanted->hand_over(*this))
-            return w.finish({});
-        give_up(errc::released);
-        extending_.push_back(w);
-        start_release();
-        vacate();
     }
+    if (machine_.over())
+        return w.finish(why_over());
+    if (lock_->wanted->hand_over(*this))
+        return w.finish({});
+    give_up(errc::released);
+    extending_.push_back(w);
+    start_release();
+    vacate();
 }
 
 void held_lease::abandon()
@@ -82,7 +86,7 @@ void held_lease::abandon()
         take_back();
         return vacate();
     }
-    if (machine_.phase() == core::lease_phase::released || lock_->wanted->hand_over(*this))
+    if (machine_.over() || lock_->wanted->hand_over(*this))
         return;
     give_up(errc::released);
     start_release();
@@ -119,10 +123,7 @@ boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_pt
                                                      core::duration waited, unsigned attempts)
 {
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(heir, *this, attempts, waited));
-    machine_.release();
-    publish(lease_state::released);
-    tell(event::handed_over);
-    end(errc::released);
+    give_up(errc::released, event::handed_over);
     made->begin();
     return made;
 }
@@ -133,11 +134,11 @@ void held_lease::vacate()
     lock_->wanted->vacated(*this);
 }
 
-void held_lease::give_up(errc reason)
+void held_lease::give_up(errc reason, event how)
 {
     machine_.release();
     publish(lease_state::released);
-    tell(event::released);
+    tell(how);
     end(reason);
 }
 

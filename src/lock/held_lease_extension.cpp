@@ -44,14 +44,11 @@ void held_lease::renew()
 void held_lease::extend(waiter& w)
 {
     take_up();
-    switch (machine_.phase()) {
-    case core::lease_phase::lost: return w.finish(client().closing() ? errc::shut_down : errc::lease_lost);
-    case core::lease_phase::released: return w.finish(client().closing() ? errc::shut_down : errc::released);
-    default:
-        extending_.push_back(w);
-        if (!machine_.extending())
-            start_extension();
-    }
+    if (machine_.over())
+        return w.finish(why_over());
+    extending_.push_back(w);
+    if (!machine_.extending())
+        start_extension();
 }
 
 void held_lease::start_extension()
@@ -202,7 +199,7 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& 
 
 void held_lease::answer_extension(unsigned node, core::extension_answer answer)
 {
-    if (machine_.phase() == core::lease_phase::lost || machine_.phase() == core::lease_phase::released)
+    if (machine_.over())
         return;
     bool const open = machine_.extending();
     auto const outcome = machine_.answer(node, answer, client().loop().read_clock());

@@ -28,7 +28,7 @@ lease::~lease()
 void lease::abandon() noexcept
 {
     auto const held = std::exchange(held_, nullptr);
-    if (held && !held->over())
+    if (held && !held->released())
         held->client().abandon(held);
 }
 
