@@ -191,9 +191,7 @@ void contender::look_around()
 void contender::look(unsigned node, bool at_owner)
 {
     net::node& n = engine_.at(node);
-    if (n.state() != node_state::ready || !n.usable())
-        return;
-    if (n.state() != node_state::ready) // it had gone away
+    if (!n.usable_now())
         return;
     n.track();
     if (n.tracks())

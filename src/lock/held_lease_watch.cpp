@@ -18,7 +18,7 @@ void held_lease::start_watching()
     client().hear();
     for (unsigned i = 0; i != client().size(); ++i) {
         net::node& node = client().at(i);
-        if (node.state() != node_state::ready || !node.usable() || node.state() != node_state::ready)
+        if (!node.usable_now())
             continue;
         node.track();
         if (node.tracks())

@@ -93,6 +93,12 @@ void node::begin_batch()
         last_heard_ = loop_.now();
         set_timer();
     }
+    flush_soon();
+}
+
+/// At the end of this turn.
+void node::flush_soon()
+{
     if (!std::exchange(dirty_, true))
         loop_.enqueue(static_cast<flushable&>(*this));
 }
@@ -118,7 +124,7 @@ void node::flush() noexcept
             stream_->flush(out_);
         read_more();
     } catch (std::bad_alloc const&) {
-        down(node_result::unreachable, "out of memory");
+        starve();
     }
 }
 
@@ -149,7 +155,7 @@ void node::lost_connection(error_code ec)
     try {
         down({node_result::unreachable, server_error::none, ec.message()});
     } catch (std::bad_alloc const&) {
-        down(node_result::unreachable, "out of memory");
+        starve();
     }
 }
 
@@ -176,10 +182,9 @@ void node::on_read(error_code ec, std::size_t bytes)
         try {
             work_off();
         } catch (std::bad_alloc const&) { // a reply that was not worked off is not read again
-            down(node_result::unreachable, "out of memory");
+            starve();
         }
-        if (!std::exchange(dirty_, true))
-            loop_.enqueue(static_cast<flushable&>(*this));
+        flush_soon();
     }
     current.finish();
 }
@@ -211,7 +216,7 @@ void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
     if (!roomy() && !make_room()) // whoever gets it may have to say something again
-        return down(node_result::unreachable, "out of memory");
+        return starve();
     if (reply.type == redis::resp_type::push)
         return on_push(redis::body(message));
     if (answerable_ == 0) // counting on would give every later reply to the wrong command

@@ -68,7 +68,12 @@ public:
     /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait; those of
     /// a node that then may not vote fail.
     [[nodiscard]] bool usable() { return (state_ == node_state::ready && at_work()) || become_usable(); }
-    /// The same for releases, which a quarantined node may execute: deleting a key is no vote.
+    /// The same of a connection that stands already, and has not gone away unnoticed.
+    [[nodiscard]] bool usable_now()
+    {
+        return state_ == node_state::ready && usable() && state_ == node_state::ready;
+    }
+    /// As `usable()` for releases, which a quarantined node may execute: deleting a key is no vote.
     [[nodiscard]] bool reachable()
     {
         return (state_ == node_state::ready && at_work()) || become_reachable();
@@ -112,7 +117,6 @@ public:
     void close();
 
     [[nodiscard]] node_state state() const { return state_; }
-    [[nodiscard]] std::string const& name() const { return peer_->name; }
     [[nodiscard]] failure const& last_failure() const { return failure_; }
 
     /// What the server told when the standing connection began, or the last one that stood.
@@ -176,6 +180,7 @@ private:
     void fail_soon();
     void lost_connection(error_code);
     void begin_batch();
+    void flush_soon();
     [[nodiscard]] bool become_usable();
     [[nodiscard]] bool become_reachable();
     /// Nothing is to be found out first: what waits for replies is read, and there is room for more.
@@ -195,6 +200,7 @@ private:
     void enter(node_state);
     void down(failure);
     void down(node_result, char const* words);
+    void starve() { down(node_result::unreachable, "out of memory"); }
     void fail_all(failure const&);
     void on_timer();
     void set_timer();

@@ -69,7 +69,7 @@ void node::on_connected(std::shared_ptr<stream> made, introduction told)
     try {
         meet(std::move(told));
     } catch (std::bad_alloc const&) {
-        down(node_result::unreachable, "out of memory");
+        starve();
     }
 }
 
@@ -88,8 +88,7 @@ void node::meet(introduction told)
         quarantine(std::move(*objection));
     else
         admit();
-    if (!std::exchange(dirty_, true))
-        loop_.enqueue(static_cast<flushable&>(*this));
+    flush_soon();
 }
 
 void node::admit()
@@ -135,7 +134,7 @@ void node::judge_again()
         if (objection && objection->result == node_result::quarantined)
             quarantine(std::move(*objection));
     } catch (std::bad_alloc const&) {
-        down(node_result::unreachable, "out of memory");
+        starve();
     }
 }
 

@@ -61,7 +61,7 @@ void node::on_timer()
 {
     core::duration const silence = core::elapsed(last_heard_, loop_.now());
     if (starved_)
-        down(node_result::unreachable, "out of memory");
+        starve();
     else if (state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
         admit();
     else if (state_ == node_state::down)

@@ -18,8 +18,7 @@ void node::listen(bool listening)
             return fail_soon();
         ask_time(); // whose answer ends the read
     }
-    if (!std::exchange(dirty_, true))
-        loop_.enqueue(static_cast<flushable&>(*this));
+    flush_soon();
 }
 
 void node::track()
