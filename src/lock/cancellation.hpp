@@ -13,13 +13,11 @@
 
 namespace redlock::lock {
 
-/// Lets the handler's cancellation slot cancel an operation of the engine, with any cancellation type. The operation is
-/// named by its address and generation, so a signal that comes late finds a stranger and does nothing.
-template <class Operation>
+/// What a handler's cancellation slot holds: any cancellation type calls `cancel` on the client's executor.
+template <class Cancel>
 class cancel_request {
 public:
-    cancel_request(engine& owner, Operation& operation)
-        : owner_(owner.weak_from_this()), operation_(&operation), generation_(operation.generation())
+    cancel_request(engine& owner, Cancel cancel) : owner_(owner.weak_from_this()), cancel_(std::move(cancel))
     {}
 
     void operator()(boost::asio::cancellation_type type) const
@@ -28,15 +26,13 @@ public:
         if (!owner || type == boost::asio::cancellation_type::none)
             return;
         if (owner->loop().running_here()) // with memory or without
-            return operation_->cancel(generation_);
-        owner->on_executor(
-            [operation = operation_, generation = generation_](engine&) { operation->cancel(generation); });
+            return cancel_();
+        owner->on_executor([cancel = cancel_](engine&) { cancel(); });
     }
 
 private:
     std::weak_ptr<engine> owner_;
-    Operation* operation_;
-    std::uint32_t generation_;
+    Cancel cancel_;
 };
 
 /// From a handler's cancellation slot to its operation. The slot belongs to the thread that calls the initiating
@@ -54,24 +50,19 @@ public:
             return;
         }
         state_ = std::make_shared<state>();
-        slot.assign([from = owner.weak_from_this(), to = state_](boost::asio::cancellation_type type) {
-            auto const alive = from.lock();
-            if (!alive || type == boost::asio::cancellation_type::none)
-                return;
-            if (alive->loop().running_here())
-                return to->cancel();
-            alive->on_executor([to](engine&) { to->cancel(); });
-        });
+        slot.assign(cancel_request(owner, [to = state_] { to->cancel(); }));
     }
 
-    /// The operation is about to begin.
+    /// The operation is about to begin. It is named by its address and generation, so a signal that comes late finds a
+    /// stranger and does nothing.
     /// \throws std::bad_alloc and the operation has been retired
     void lead_to(engine& owner, Operation& operation)
     {
         if (!slot_.is_connected())
             return;
         try {
-            slot_.assign(cancel_request<Operation>(owner, operation));
+            slot_.assign(cancel_request(
+                owner, [&operation, generation = operation.generation()] { operation.cancel(generation); }));
         } catch (std::bad_alloc const&) {
             owner.retire(operation);
             throw;
