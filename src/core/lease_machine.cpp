@@ -49,10 +49,7 @@ lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) 
 /// could prolong (rule H5).
 lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, instant now)
 {
-    node_set any;
-    for (unsigned node = 0; node != nodes; ++node)
-        any.insert(node);
-    lease_machine made(terms, nodes, now, any);
+    lease_machine made(terms, nodes, now, node_set::first(nodes));
     made.seen_ = made.confirmed_ = {};
     made.phase_ = lease_phase::suspect;
     made.unproven_ = true;

@@ -245,9 +245,8 @@ std::string acquisition::story(std::vector<node_outcome> const& table) const
 {
     std::string text = result_.message();
     if (result_ == errc::timed_out) {
-        auto const waited = core::elapsed(started_, engine_.loop().now());
-        text += " after " + std::to_string(waited / std::chrono::milliseconds{1}) + " ms and " +
-                count(attempts_, "attempt");
+        text += " after " + std::to_string(waited(engine_.loop().now()) / std::chrono::milliseconds{1}) +
+                " ms and " + count(attempts_, "attempt");
         if (attempts_ != 0)
             text += "; last: " + last_failure().message();
     }
@@ -269,8 +268,8 @@ void acquisition::tell_waiting(std::size_t position)
 void acquisition::tell_end() const
 {
     if (observer* const watcher = engine_.watcher())
-        watcher->on_acquire({lock_->name(), result_, attempts_, core::elapsed(started_, engine_.loop().now()),
-                             last_failure()});
+        watcher->on_acquire(
+            {lock_->name(), result_, attempts_, waited(engine_.loop().now()), last_failure()});
 }
 
 } // namespace redlock::lock

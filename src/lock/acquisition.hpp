@@ -60,7 +60,7 @@ public:
     /// \name What its contender tells
     ///@{
     void attempt_began() { ++attempts_; }
-    void attempt_lost(errc cause) { last_cause_ = cause; }
+    void attempt_ended(errc result) { last_cause_ = result; }
     /// May it ask again after an attempt that ended so? If not, with which error does it end?
     [[nodiscard]] errc after_attempt(errc cause, core::instant now) const;
     /// It has the lock. Runs user code.

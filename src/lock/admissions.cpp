@@ -59,7 +59,7 @@ std::string to_words(core::acquaintance const& known)
 }
 
 /// No lock was made yet: the smallest default counts.
-constexpr core::duration unknown_slack{-1};
+constexpr core::duration unknown_slack = core::duration::max();
 
 } // namespace
 
@@ -74,8 +74,7 @@ void admissions::expect_keys(core::duration ttl, core::duration slack)
     while (known < ttl.count() && !longest_.compare_exchange_weak(known, ttl.count()))
         ;
     auto smallest = smallest_slack_.load(std::memory_order_relaxed);
-    while ((smallest == unknown_slack.count() || smallest > slack.count()) &&
-           !smallest_slack_.compare_exchange_weak(smallest, slack.count()))
+    while (smallest > slack.count() && !smallest_slack_.compare_exchange_weak(smallest, slack.count()))
         ;
 }
 

@@ -206,10 +206,6 @@ void check_retry(retry_policy const& retry)
             "retry.outage_patience must be zero or up to a year, not " + text(retry.outage_patience));
 }
 
-} // namespace
-
-namespace {
-
 void check_handover(handover_policy const& handover)
 {
     require(handover.batch > 0, "handover.batch must be at least 1");

@@ -231,7 +231,7 @@ void contender::retire_if_drained()
 
 void contender::tell(errc result)
 {
-    whom_->attempt_lost(result);
+    whom_->attempt_ended(result);
     observer* const watcher = engine_.watcher();
     if (!watcher)
         return;

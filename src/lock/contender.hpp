@@ -131,7 +131,10 @@ private:
     void believe(unsigned node, sighting const&);
     void on_look(unsigned node, purpose, redis::resp_node const&);
     [[nodiscard]] bool hears() const;
-    [[nodiscard]] core::duration jitter(unsigned failures, core::duration first, core::duration cap) const;
+    [[nodiscard]] bool waits_for_others() const
+    {
+        return phase_ == phase::waiting && cause_ == errc::contended;
+    }
     ///@}
 
     void enter(phase);

@@ -20,6 +20,11 @@ constexpr core::duration settling_time = std::chrono::milliseconds{2};
 /// Of the pause after attempts that crossed, in round trips.
 constexpr int longest_dodge = 32;
 
+core::duration jitter(unsigned failures, core::duration first, core::duration cap)
+{
+    return core::full_jitter(failures, first, cap, net::random_bits());
+}
+
 } // namespace
 
 errc contender::after_attempt(errc cause) const
@@ -59,11 +64,6 @@ bool contender::hopeless() const
     for (node_report const& row : rows_)
         needing += row.result == node_result::refused && redis::permanent(row.error) ? 1U : 0U;
     return needing > engine_.size() - core::majority(engine_.size());
-}
-
-core::duration contender::jitter(unsigned failures, core::duration first, core::duration cap) const
-{
-    return core::full_jitter(failures, first, cap, net::random_bits());
 }
 
 void contender::wait_for_nodes(errc cause)
@@ -237,7 +237,7 @@ void contender::key_changed(unsigned node)
         return;
     bool const ends_a_row = node == contention_.meeting_point() && contention_.taken(node);
     contention_.changed(node);
-    if (phase_ != phase::waiting || cause_ != errc::contended)
+    if (!waits_for_others())
         return;
     if (yielding_) { // it was free: somebody has come
         contention_.found_held(node);
@@ -260,9 +260,9 @@ void contender::changed_here(core::node_set where)
     for (unsigned i = 0; i != engine_.size(); ++i)
         if (where.contains(i))
             contention_.changed(i);
-    if (phase_ == phase::waiting && cause_ == errc::contended)
+    if (waits_for_others())
         plan();
-    for (unsigned i = 0; i != engine_.size() && phase_ == phase::waiting && cause_ == errc::contended; ++i)
+    for (unsigned i = 0; i != engine_.size() && waits_for_others(); ++i)
         if (where.contains(i))
             look(i, false);
 }

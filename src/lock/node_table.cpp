@@ -21,15 +21,6 @@ void node_table::enter(unsigned node, node_state state, net::failure const& why)
     changed.why = why;
 }
 
-void node_table::enter(unsigned node, node_state state)
-{
-    std::scoped_lock const guard(lock_);
-    row& changed = rows_[node];
-    changed.shown.state = state;
-    changed.shown.detail.clear();
-    changed.why = {};
-}
-
 void node_table::remark(unsigned node, std::string_view script, std::string_view words)
 {
     std::scoped_lock const guard(lock_);

@@ -19,10 +19,8 @@ class node_table {
 public:
     explicit node_table(std::vector<std::string> const& names);
 
-    /// \param why what keeps it from voting, or what cannot be checked on a node that votes
-    void enter(unsigned node, node_state, net::failure const& why);
-    /// The same without words, which need memory.
-    void enter(unsigned node, node_state);
+    /// \param why what keeps it from voting, or what cannot be checked on a node that votes; nothing: needs no memory
+    void enter(unsigned node, node_state, net::failure const& why = {});
     /// Fenced votes do not count there until then (rule F6).
     void refuse_fenced(unsigned node, core::instant until);
     void remark(unsigned node, std::string_view script, std::string_view words);

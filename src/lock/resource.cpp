@@ -38,7 +38,7 @@ void resource::leave(acquisition& a)
 {
     acquisition* const next = after(a);
     drop(a);
-    if (!contender_ || contender_->whom() != &a)
+    if (!served(a))
         return;
     if (next)
         contender_->serve(*next);

@@ -7,12 +7,10 @@
 #include <boost/system/error_code.hpp>
 
 #include <cstdint>
-#include <memory>
 
 namespace redlock::lock {
 
 class engine;
-class held_lease;
 
 /// An operation that completes with an error code alone: it waits for something that goes on without it, so
 /// cancelling it only stops the waiting.
