@@ -8,11 +8,14 @@
 
 namespace redlock::lock {
 
-void compensation::start(debt what)
+void compensation::start(debt what, core::node_set where)
 {
     what_ = std::move(what);
-    sealed_ = false;
     left_ = 0;
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (where.contains(i))
+            send_to(i);
+    settle(); // nobody may be reachable
 }
 
 void compensation::send_to(unsigned node)
@@ -38,12 +41,6 @@ void compensation::send(unsigned node, redis::script_form form)
     n.expect(*this, static_cast<std::uint32_t>(form));
 }
 
-void compensation::seal()
-{
-    sealed_ = true;
-    settle();
-}
-
 void compensation::on_reply(unsigned node, std::uint32_t form, redis::resp_node const& reply)
 {
     --outstanding_;
@@ -66,7 +63,7 @@ void compensation::on_failure(unsigned node, std::uint32_t, net::failure const&)
 
 void compensation::settle()
 {
-    if (!sealed_ || outstanding_ != 0)
+    if (outstanding_ != 0)
         return;
     what_ = {};
     engine_.retire(*this);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "core/tally.hpp"
 #include "lock/nonce_source.hpp"
 #include "net/node.hpp"
 
@@ -25,14 +26,12 @@ class compensation final : public net::reply_sink {
 public:
     explicit compensation(engine& owner) : engine_(owner) {}
 
-    void start(debt what);
-    void send_to(unsigned node);
-    /// All has been sent.
-    void seal();
+    void start(debt what, core::node_set where);
 
 private:
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
     void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
+    void send_to(unsigned node);
     void send(unsigned node, redis::script_form);
     void leave(unsigned node);
     void settle();
@@ -41,7 +40,6 @@ private:
     debt what_;
     unsigned outstanding_ = 0;
     unsigned left_ = 0; ///< nodes that have not confirmed it
-    bool sealed_ = false;
 };
 
 } // namespace redlock::lock

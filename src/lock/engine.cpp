@@ -281,11 +281,7 @@ std::optional<net::failure> engine::clock_objection(unsigned node)
 void engine::compensate(compensation& c, debt what, core::node_set where)
 {
     ++undoing_;
-    c.start(std::move(what));
-    for (unsigned i = 0; i != size(); ++i)
-        if (where.contains(i))
-            c.send_to(i);
-    c.seal();
+    c.start(std::move(what), where);
 }
 
 void engine::owe(unsigned node, debt what)
