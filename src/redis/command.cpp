@@ -106,6 +106,11 @@ void append_keyed(std::string& out, std::string_view head, lock_key const& key, 
                key.prefix, key.name, crlf, nonce_header, checked(nonce), crlf, rest);
 }
 
+void append_question(std::string& out, std::string_view head, lock_key const& key)
+{
+    append_all(out, head, digits(key.prefix.size() + key.name.size()), crlf, key.prefix, key.name, crlf);
+}
+
 // Every fenced script has three keys and five arguments.
 constexpr std::size_t fenced_key_count = 3;
 constexpr std::size_t fenced_arguments = fenced_key_count + 5;
@@ -165,14 +170,12 @@ void append_release(std::string& out, lock_key const& key, std::string_view nonc
 
 void append_time_left(std::string& out, lock_key const& key)
 {
-    append_all(out, std::string_view("*2\r\n$4\r\nPTTL\r\n$"), digits(key.prefix.size() + key.name.size()),
-               crlf, key.prefix, key.name, crlf);
+    append_question(out, "*2\r\n$4\r\nPTTL\r\n$", key);
 }
 
 void append_owner(std::string& out, lock_key const& key)
 {
-    append_all(out, std::string_view("*2\r\n$3\r\nGET\r\n$"), digits(key.prefix.size() + key.name.size()),
-               crlf, key.prefix, key.name, crlf);
+    append_question(out, "*2\r\n$3\r\nGET\r\n$", key);
 }
 
 std::string name_beside(std::string_view before, std::string_view what)

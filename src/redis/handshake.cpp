@@ -184,17 +184,7 @@ handshake::step handshake::on_hello(std::span<resp_node const> reply)
     auto const type = reply.front().type;
     if (type != resp_type::map && type != resp_type::array)
         return fail(server_error::other, {}, "HELLO was not answered with a map");
-    resp_node const* key = nullptr;
-    for (auto const& node : reply) {
-        if (node.depth != 1 || node.type == resp_type::attribute)
-            continue;
-        if (key == nullptr) {
-            key = &node;
-            continue;
-        }
-        learn(key->text, node);
-        key = nullptr;
-    }
+    for_each_pair(reply, [this](resp_node const& key, resp_node const& told) { learn(key.text, told); });
     return proceed();
 }
 
@@ -202,8 +192,6 @@ void handshake::learn(std::string_view key, resp_node const& told)
 {
     if (key == "proto")
         protocol_ = told.number == 3 ? 3 : 2;
-    else if (key == "version")
-        server_version_ = quote(told.text);
     else if (key == "role")
         replica_ = told.text == "replica" || told.text == "slave";
     else if (key == "mode")

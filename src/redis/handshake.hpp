@@ -44,12 +44,8 @@ public:
     [[nodiscard]] server_error failure() const noexcept { return failure_; }
     [[nodiscard]] std::string const& failure_text() const noexcept { return failure_text_; }
 
-    /// The version now spoken.
-    [[nodiscard]] int protocol() const noexcept { return protocol_; }
-
     /// What HELLO, INFO, CONFIG and TIME told.
     [[nodiscard]] server_facts facts() const;
-    [[nodiscard]] std::string const& server_version() const noexcept { return server_version_; }
 
 private:
     enum class request : std::uint8_t { hello, auth, select, courtesy, ping, info, append_settings, time };
@@ -77,7 +73,6 @@ private:
     int protocol_ = 2;
     bool cluster_ = false;
     bool replica_ = false;
-    std::string server_version_;
     std::optional<server_info> info_;
     append_settings append_;
     std::optional<std::chrono::microseconds> time_;

@@ -117,20 +117,12 @@ std::optional<server_info> parse_info(std::string_view text)
 append_settings read_append_settings(std::span<resp_node const> reply)
 {
     append_settings settings;
-    resp_node const* name = nullptr;
-    for (auto const& node : reply) {
-        if (node.depth != 1 || node.type == resp_type::attribute)
-            continue;
-        if (name == nullptr) {
-            name = &node;
-            continue;
-        }
-        if (name->text == "appendfsync")
-            settings.fsync_always = node.text == "always";
-        else if (name->text == "no-appendfsync-on-rewrite")
-            settings.pauses_on_rewrite = node.text != "no";
-        name = nullptr;
-    }
+    for_each_pair(reply, [&](resp_node const& name, resp_node const& told) {
+        if (name.text == "appendfsync")
+            settings.fsync_always = told.text == "always";
+        else if (name.text == "no-appendfsync-on-rewrite")
+            settings.pauses_on_rewrite = told.text != "no";
+    });
     return settings;
 }
 

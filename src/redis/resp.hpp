@@ -56,6 +56,20 @@ constexpr std::span<resp_node const> body(std::span<resp_node const> message) no
     return message;
 }
 
+/// Calls `pair(key, value)` for what is in a map (RESP3), or in an array in its place (RESP2).
+template <class Pair>
+constexpr void for_each_pair(std::span<resp_node const> reply, Pair pair)
+{
+    resp_node const* key = nullptr;
+    for (resp_node const& node : reply) {
+        if (node.depth != 1 || node.type == resp_type::attribute)
+            continue;
+        if (key)
+            pair(*key, node);
+        key = key ? nullptr : &node;
+    }
+}
+
 /// The value a complete message carries.
 constexpr resp_node const& value(std::span<resp_node const> message) noexcept
 {

@@ -60,7 +60,6 @@ private:
     step take_line_value(std::string_view input, resp_type type);
     step take_payload(std::string_view input, resp_type type);
     step take_aggregate(std::string_view input, resp_type type);
-    step take_null(std::string_view input);
     step add_text(resp_type type, std::size_t offset, std::size_t length);
     step add(resp_node node);
     bool close_values() noexcept;

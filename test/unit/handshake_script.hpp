@@ -90,7 +90,7 @@ struct conversation {
             if (last == step::more)
                 replies({refusal});
         BOOST_TEST((last == step::ready));
-        BOOST_TEST(machine.protocol() == protocol);
+        BOOST_TEST(machine.facts().protocol == protocol);
         BOOST_TEST((machine.failure() == server_error::none));
         BOOST_TEST(machine.failure_text().empty());
         BOOST_TEST(machine.take_output().empty());
