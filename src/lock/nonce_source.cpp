@@ -32,6 +32,9 @@ nonce_source::nonce_source()
     if (memory == MAP_FAILED)
         throw std::bad_alloc();
     page_ = static_cast<page*>(memory);
+#ifdef MADV_WIPEONFORK
+    wiped_on_fork_ = ::madvise(page_, page::size, MADV_WIPEONFORK) == 0;
+#endif
 }
 
 nonce_source::~nonce_source()
@@ -43,12 +46,8 @@ void nonce_source::refill()
 {
     if (RAND_bytes(page_->bytes, sizeof(page_->bytes)) != 1)
         throw std::runtime_error("redlock: no randomness for nonces");
-    page_->left = sizeof(page_->bytes) / random_bytes;
-#ifdef MADV_WIPEONFORK
-    if (::madvise(page_, page::size, MADV_WIPEONFORK) == 0)
-        return;
-#endif
-    page_->left = 1; // cannot notice a fork: nothing is kept
+    // Where a fork cannot be noticed nothing is kept.
+    page_->left = wiped_on_fork_ ? sizeof(page_->bytes) / random_bytes : 1;
 }
 
 nonce nonce_source::next()

@@ -38,6 +38,7 @@ private:
     void refill();
 
     page* page_;
+    bool wiped_on_fork_ = false;
 };
 
 } // namespace redlock::lock
