@@ -53,7 +53,8 @@ enum class lease_state : std::uint8_t {
 /// another thread than the executor's, the operation completes with `std::errc::not_enough_memory`.
 ///
 /// The destructor never throws and never waits: a lease not yet released stops renewing and is released in the
-/// background; without memory for that, at the latest when it would have been renewed. A lease may outlive its client (it is then over), but not the client's execution context.
+/// background; without memory for that, at the latest when it would have been renewed. A lease may outlive its client
+/// (it is then over), but not the client's execution context.
 class REDLOCK_EXPORT lease {
 public:
     /// The client's executor.
@@ -69,7 +70,7 @@ public:
     /// False when empty. Says nothing about validity.
     [[nodiscard]] explicit operator bool() const noexcept { return held_ != nullptr; }
 
-    /// The client's executor; none when empty.
+    /// The client's executor; the system's when empty.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /// May the holder act now? Reads the clock at every call; false as soon as the deadline has passed, whatever

@@ -52,7 +52,7 @@ enum class node_state : std::uint8_t {
     connecting,  ///< connecting, or shaking hands
     ready,       ///< may vote
     down,        ///< the last connection failed, or the node may not vote at all; waiting before the next try
-    quarantined, ///< connected, but may have lost keys in a restart: may not vote yet
+    quarantined, ///< connected, but may have lost keys, or its clock was set forward: may not vote yet
 };
 
 /// Its name.

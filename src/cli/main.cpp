@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,15 +17,17 @@ namespace {
 using namespace redlock;
 using namespace redlock::cli;
 
-constexpr std::string_view known_verbs[] = {"run", "acquire", "extend", "release", "status", "doctor"};
+struct verb {
+    std::string_view name;
+    int (*perform)(options const&, output const&);
+};
+constexpr verb verbs[] = {{"run", run},         {"acquire", acquire}, {"extend", extend},
+                          {"release", release}, {"status", status},   {"doctor", doctor}};
 
 int perform(options const& o, output const& out)
 {
-    static std::map<std::string, int (*)(options const&, output const&)> const verbs{
-        {"run", run},         {"acquire", acquire}, {"extend", extend},
-        {"release", release}, {"status", status},   {"doctor", doctor}};
     try {
-        return verbs.at(o.verb)(o, out);
+        return std::ranges::find(verbs, std::string_view(o.verb), &verb::name)->perform(o, out);
     } catch (failure const& why) {
         out.fail(why);
         return why.status();
@@ -47,8 +48,8 @@ void fail_in_eval(int argc, char const* const* argv)
 {
     std::vector<std::string_view> const words(argv, argv + argc);
     // The verb, as far as it can be told: options may stand in front of it.
-    auto const verb = std::ranges::find_first_of(words, known_verbs);
-    if (verb != words.end() && *verb == "acquire" && std::ranges::find(words, "--json") == words.end())
+    auto const asked = std::ranges::find_first_of(words, verbs, {}, {}, &verb::name);
+    if (asked != words.end() && *asked == "acquire" && std::ranges::find(words, "--json") == words.end())
         std::cout << failing_command << std::flush;
 }
 

@@ -7,10 +7,8 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_future.hpp>
 
 #include <chrono>
-#include <future>
 
 namespace redlock::cli {
 
