@@ -194,21 +194,20 @@ void node::on_read(error_code ec, std::size_t bytes)
 void node::work_off()
 {
     answerable_ = awaited_.size();
-    std::size_t begin = 0;
-    while (begin != in_used_ && connected()) {
-        auto const parsed = parser_.next({in_.data() + begin, in_used_ - begin});
+    while (worked_off_ != in_used_ && connected()) {
+        auto const parsed = parser_.next({in_.data() + worked_off_, in_used_ - worked_off_});
         if (parsed.status == redis::parse_status::need_more)
             break;
         if (parsed.status == redis::parse_status::malformed)
             return down({node_result::unreachable, server_error::none,
                          "malformed reply: " + std::string(parser_.what())});
+        worked_off_ += parsed.consumed;
         deliver(parser_.message());
-        begin += parsed.consumed;
     }
     if (!connected())
         return;
-    std::memmove(in_.data(), in_.data() + begin, in_used_ - begin);
-    in_used_ -= begin;
+    in_used_ -= worked_off_;
+    std::memmove(in_.data(), in_.data() + std::exchange(worked_off_, 0), in_used_);
     set_timer();
 }
 

@@ -238,6 +238,7 @@ private:
     boost::circular_buffer<awaited> awaited_;
     std::vector<char> in_;
     std::size_t in_used_ = 0;
+    std::size_t worked_off_ = 0; ///< of what has been read
     std::size_t answerable_ = 0; ///< commands that what was read last may answer
     redis::resp_parser parser_;
     failure failure_;

@@ -37,7 +37,7 @@ void node::connect()
 {
     reading_ = false;
     starved_ = false;
-    in_used_ = 0;
+    in_used_ = worked_off_ = 0;
     parser_.reset();
     tracking_ = tracking::off;
     std::ranges::fill(known_scripts_, false);

@@ -42,7 +42,7 @@ bool node::only_words_unread()
     if (seen == 0 || seen == room) // more may be behind it
         return false;
     try {
-        return only_words({in_.data(), in_used_ + seen});
+        return only_words({in_.data() + worked_off_, in_used_ + seen - worked_off_});
     } catch (std::bad_alloc const&) { // not known: then a new connection is the answer
         return false;
     }

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
+
 using namespace redlock;
 using namespace redlock::test;
 
@@ -43,6 +45,17 @@ struct has_waited : apart {
     }
 };
 
+/// Called when the answer has been read and is being worked off.
+struct at_the_vote_for_another : observer {
+    std::function<void()> then;
+
+    void on_vote(vote_event const& e) noexcept override
+    {
+        if (e.resource == "another")
+            then();
+    }
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(unread, has_waited)
@@ -80,6 +93,30 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_ends_the_connection_also_behi
     node.expect("SET", reply(canned::nil));
     BOOST_TEST(try_another() == errc::contended);
     BOOST_TEST(node.accepted() == 2U);
+}
+
+/// A word that comes with an answer lets a waiter vote, while another word is there already and has not been read.
+BOOST_FIXTURE_TEST_CASE(what_was_worked_off_before_a_word_is_not_unread, apart)
+{
+    auto const watching = std::make_shared<at_the_vote_for_another>();
+    config settings = settings_for({node.url()});
+    settings.observer = watching;
+    client watched(context.get_executor(), settings);
+    node.expect("SET", reply(canned::nil))
+        .expect("PTTL", reply(":100000\r\n"))
+        .expect("GET", reply("$8\r\nstranger\r\n"));
+    auto const result = std::make_shared<outcome>();
+    mutex(watched, "resource", long_lived).acquire(keeps_outcome{result});
+    run_both([&] { return node.done(); });
+    node.expect("SET", reply(std::string(canned::ok) + std::string(invalidation)));
+    watching->then = [&] {
+        node.say(invalidation);
+        outside.poll();
+    };
+    mutex(watched, "another", long_lived).try_acquire(keeps_outcome{std::make_shared<outcome>()});
+    run_both([&] { return result->done(); });
+    BOOST_TEST(result->ec == error_code());
+    BOOST_TEST(node.accepted() == 1U);
 }
 
 /// The word lets a waiter vote, and what stands behind it has been read before that.
