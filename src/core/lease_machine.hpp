@@ -74,7 +74,7 @@ public:
     [[nodiscard]] lease_phase phase() const { return phase_; }
     [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
     [[nodiscard]] instant deadline() const;
-    [[nodiscard]] bool extending() const { return extending_ && !over(); }
+    [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
     /// Nodes that were found to hold our key when they were last asked.
     [[nodiscard]] unsigned votes() const { return seen_.size(); }

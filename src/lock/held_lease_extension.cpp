@@ -58,7 +58,7 @@ void held_lease::start_extension()
     ++round_;
     machine_.extension_started(client().loop().now());
     publish_votes();
-    for (unsigned i = 0; i != client().size() && machine_.extending(); ++i) {
+    for (unsigned i = 0; i != client().size() && machine_.extending() && !machine_.over(); ++i) {
         net::node& node = client().at(i);
         if (node.usable())
             extend_on(i);

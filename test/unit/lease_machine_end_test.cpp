@@ -73,22 +73,6 @@ BOOST_AUTO_TEST_CASE(is_lost_for_certain_when_its_majority_is_gone)
     }
 }
 
-/// The nodes that have not been asked yet would set the key's expiry anew.
-BOOST_AUTO_TEST_CASE(no_round_goes_on_after_the_end)
-{
-    lease overslept;
-    BOOST_TEST(overslept.round(8900ms, "0f", 8908ms) == "L");
-    BOOST_TEST(!overslept.machine.extending());
-    lease refused;
-    BOOST_TEST(refused.round(3s, "0n 1n") == ".L");
-    BOOST_TEST(!refused.machine.extending());
-    lease given_up;
-    given_up.machine.extension_started(at(3s));
-    BOOST_TEST(given_up.machine.extending());
-    BOOST_TEST(given_up.machine.release());
-    BOOST_TEST(!given_up.machine.extending());
-}
-
 BOOST_AUTO_TEST_CASE(the_cause_of_a_loss_is_known)
 {
     using loss = lease_machine::loss;
