@@ -73,7 +73,8 @@ sighting look(interview const& node)
 
 struct verdict {
     std::string holder{}; ///< as shown; of a majority
-    unsigned votes = 0;
+    unsigned votes = 0;   ///< of whoever has the most
+    unsigned free = 0;
     enum class kind : std::uint8_t { held, free, blocked, unknown };
     kind says = kind::unknown; ///< whatever those that cannot be asked would say
 };
@@ -105,10 +106,9 @@ verdict judge(std::vector<sighting> const& nodes)
     verdict v;
     std::map<std::string, unsigned> holders;
     unsigned unknown = 0;
-    unsigned free = 0;
     for (sighting const& s : nodes) {
         unknown += s.known ? 0U : 1U;
-        free += s.known && s.holder.empty() && !s.no_lock ? 1U : 0U;
+        v.free += s.known && s.holder.empty() && !s.no_lock ? 1U : 0U;
         if (!s.known || s.holder.empty())
             continue;
         unsigned const votes = ++holders[s.holder];
@@ -120,9 +120,9 @@ verdict judge(std::vector<sighting> const& nodes)
     unsigned const majority = core::majority(static_cast<unsigned>(nodes.size()));
     if (v.votes >= majority)
         v.says = verdict::kind::held;
-    else if (free >= majority)
+    else if (v.free >= majority)
         v.says = verdict::kind::free;
-    else if (v.votes + unknown < majority && free + unknown < majority)
+    else if (v.votes + unknown < majority && v.free + unknown < majority)
         v.says = verdict::kind::blocked; // nobody holds it, and nobody can get it
     return v;
 }
@@ -163,6 +163,20 @@ std::string to_text(std::string const& headline, std::vector<sighting> const& no
     return headline + '\n' + table(rows);
 }
 
+/// "held by 4f1c... on 2 of 3 nodes", "blocked: free on 1 of 3 nodes"
+std::string headline(verdict const& v, std::size_t nodes)
+{
+    auto const counted = [nodes](unsigned some) {
+        return " on " + std::to_string(some) + " of " + std::to_string(nodes) + " nodes";
+    };
+    std::string const said(to_string(v.says));
+    switch (v.says) {
+    case verdict::kind::held: return said + " by " + v.holder + counted(v.votes);
+    case verdict::kind::free: return said + counted(v.free);
+    default: return said + ": free" + counted(v.free);
+    }
+}
+
 } // namespace
 
 int status(options const& o, output const& out)
@@ -179,21 +193,15 @@ int status(options const& o, output const& out)
     for (interview const& node : interviews)
         nodes.push_back(look(node));
     verdict const v = judge(nodes);
-    std::string const counted =
-        " on " + std::to_string(v.votes) + " of " + std::to_string(nodes.size()) + " nodes";
     bool const held = v.says == verdict::kind::held;
-    std::string const said(to_string(v.says));
     json rows = json::array();
     for (sighting const& s : nodes)
         rows.push_back(to_json(s));
-    json object{{"name", o.name}, {"status", said}, {"votes", v.votes}, {"nodes", rows}};
+    json object{
+        {"name", o.name}, {"status", std::string(to_string(v.says))}, {"votes", v.votes}, {"nodes", rows}};
     if (held)
         object["holder"] = v.holder;
-    out.result(object, to_text(o.name + ": " + said +
-                                   (held           ? " by " + v.holder + counted
-                                    : v.votes != 0 ? counted
-                                                   : ""),
-                               nodes));
+    out.result(object, to_text(o.name + ": " + headline(v, nodes.size()), nodes));
     return status_of(v.says);
 }
 

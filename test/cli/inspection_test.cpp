@@ -81,7 +81,7 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_in_the_way_all_the_same, server
         p.command({"LPUSH", "seat", "1"});
     finished const run({"status", "seat"}, env());
     BOOST_TEST(run.status == 75);
-    BOOST_TEST(contains(run.out, "seat: blocked\n"));
+    BOOST_TEST(contains(run.out, "seat: blocked: free on 0 of 3 nodes\n"));
     BOOST_TEST(contains(run.out, "(not a lock)"));
     for (std::string const option : {"-v", "--fenced"}) { // to both kinds of locks
         finished const acquire({"acquire", "-n", option, "seat"}, env());
@@ -89,6 +89,9 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_in_the_way_all_the_same, server
     }
     group[1].kill();
     BOOST_TEST(finished({"status", "seat"}, env()).status == 75);
+    probes[2].command({"DEL", "seat"});
+    BOOST_TEST(contains(finished({"status", "seat"}, env()).out, "seat: unknown: free on 1 of 3 nodes\n"));
+    probes[2].command({"LPUSH", "seat", "1"});
     group[2].kill();
     BOOST_TEST(finished({"status", "seat"}, env()).status == 69);
 }
