@@ -158,6 +158,15 @@ void held_lease::tell(event what, core::duration spare)
                            client().loop().now().boot - began_, cause()});
 }
 
+void held_lease::tell_unusable(unsigned node)
+{
+    if (!client().watcher())
+        return;
+    node_report row;
+    report_failure(client().at(node).last_failure(), row);
+    tell_answer(node, row);
+}
+
 void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)
 {
     if (observer* const watcher = client().watcher())

@@ -142,6 +142,7 @@ private:
     void publish_votes();
     [[nodiscard]] net::node::script extension_script() const;
     void tell(event, core::duration spare = {});
+    void tell_unusable(unsigned node);
     void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
     [[nodiscard]] core::instant expires() const;
     /// The lowest bit of a tag; the rest is the round and the purpose.

@@ -63,9 +63,7 @@ void held_lease::start_extension()
         if (node.usable())
             extend_on(i);
         else {
-            node_report row;
-            row.result = node_result::unreachable;
-            tell_answer(i, row);
+            tell_unusable(i);
             answer_extension(i, core::extension_answer::failed);
         }
     }
