@@ -31,6 +31,7 @@ void acquisition::start(std::shared_ptr<lock_state> lock, wait_limit limit, leas
     limit_ = limit.value_or(core::duration::zero());
     result_ = {};
     last_cause_ = {};
+    has_table_ = false;
     attempts_ = 0;
     before_ = 0;
     held_here_ = false;
@@ -138,11 +139,20 @@ void acquisition::withdraw()
         return std::exchange(own_, nullptr)->stop();
     if (!place.is_linked())
         return;
-    if (attempts_ == 0 && lock_->wanted->lacks_nodes())
-        last_cause_ = errc::no_quorum;
+    note_outage();
     held_here_ = lock_->wanted->held_here();
     before_ = static_cast<std::uint32_t>(lock_->wanted->position(*this));
     lock_->wanted->leave(*this);
+}
+
+/// Nobody's attempt has to be decided for that. Who is not asked for at the moment knows better if he has been refused.
+void acquisition::note_outage()
+{
+    resource const& wanted = *lock_->wanted;
+    if ((last_cause_ != errc{} && !wanted.served(*this)) || !wanted.lacks_nodes())
+        return;
+    last_cause_ = errc::no_quorum;
+    has_table_ = wanted.waits_for_nodes();
 }
 
 void acquisition::starve()
@@ -189,8 +199,7 @@ std::exception_ptr acquisition::failure() const noexcept
     try {
         if (result_ == boost::system::errc::not_enough_memory)
             throw std::bad_alloc();
-        bool const tells = attempts_ != 0 || result_ == errc::timed_out || result_ == errc::no_quorum;
-        auto table = tells ? lock_->last_attempt() : std::vector<node_outcome>();
+        auto table = has_table_ ? lock_->last_attempt() : std::vector<node_outcome>();
         auto message = story(table);
         throw lock_error(result_, std::move(message), std::move(table), last_failure());
     } catch (...) {
@@ -247,7 +256,7 @@ std::string acquisition::story(std::vector<node_outcome> const& table) const
     if (result_ == errc::timed_out) {
         text += " after " + std::to_string(waited(engine_.loop().now()) / std::chrono::milliseconds{1}) +
                 " ms and " + count(attempts_, "attempt");
-        if (attempts_ != 0)
+        if (last_failure())
             text += "; last: " + last_failure().message();
     }
     if (!table.empty())

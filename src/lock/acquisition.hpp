@@ -60,7 +60,11 @@ public:
     /// \name What its contender tells
     ///@{
     void attempt_began() { ++attempts_; }
-    void attempt_ended(errc result) { last_cause_ = result; }
+    void attempt_failed(errc cause)
+    {
+        last_cause_ = cause;
+        has_table_ = true;
+    }
     /// May it ask again after an attempt that ended so? If not, with which error does it end?
     [[nodiscard]] errc after_attempt(errc cause, core::instant now) const;
     /// It has the lock. Runs user code.
@@ -84,6 +88,7 @@ private:
     void run() override;
     void begin();
     void withdraw();
+    void note_outage();
     void wait();
     void count_vain_attempt();
     void complete(boost::intrusive_ptr<held_lease>, std::exception_ptr);
@@ -100,6 +105,8 @@ private:
     core::duration limit_{};
     boost::system::error_code result_;
     errc last_cause_{};
+    bool has_table_ =
+        false; ///< what the nodes said to its last attempt, or to the one that it waited for, is told
     unsigned attempts_ = 0;
     std::uint32_t before_ = 0; ///< in the queue when it gave up
     std::uint32_t generation_ = 0;

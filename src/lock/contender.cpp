@@ -72,8 +72,19 @@ void contender::hurry()
 
 bool contender::lacks_nodes() const
 {
-    bool const waits = phase_ == phase::connecting || (phase_ == phase::waiting && cause_ == errc::no_quorum);
-    return waits && engine_.ready() < core::majority(engine_.size());
+    if (phase_ == phase::voting)
+        return hears_too_few();
+    return (phase_ == phase::connecting || waits_for_nodes()) &&
+           engine_.ready() < core::majority(engine_.size());
+}
+
+/// Counted as it stands, after more time than nodes take that are well.
+bool contender::hears_too_few() const
+{
+    core::attempt so_far = attempt_;
+    (void)so_far.time_out();
+    auto const since = core::elapsed(attempt_.sent(), engine_.loop().now());
+    return since >= lock_->plan->node_timeout / 8 && !so_far.contended();
 }
 
 void contender::nodes_changed()
@@ -178,6 +189,7 @@ bool contender::anybody_left(errc cause)
         acquisition& done = *whom_;
         whom_ = wanted_->after(done);
         wanted_->drop(done);
+        done.attempt_failed(cause);
         done.fail(end);
     }
     return false;
@@ -231,7 +243,8 @@ void contender::retire_if_drained()
 
 void contender::tell(errc result)
 {
-    whom_->attempt_ended(result);
+    if (result != errc{})
+        whom_->attempt_failed(result);
     observer* const watcher = engine_.watcher();
     if (!watcher)
         return;

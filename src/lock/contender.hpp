@@ -51,8 +51,13 @@ public:
     void stop();
     /// Time is up: who has not answered now does not count.
     void hurry();
-    /// Does it wait because too few nodes can be asked?
+    /// Do too few nodes answer, as far as it can be told by now?
     [[nodiscard]] bool lacks_nodes() const;
+    /// After an attempt that failed for want of them.
+    [[nodiscard]] bool waits_for_nodes() const
+    {
+        return phase_ == phase::waiting && cause_ == errc::no_quorum;
+    }
 
     /// There is room for its attempt.
     void go_on() { connect_or_vote(); }
@@ -131,6 +136,7 @@ private:
     void believe(unsigned node, sighting const&);
     void on_look(unsigned node, purpose, redis::resp_node const&);
     [[nodiscard]] bool hears() const;
+    [[nodiscard]] bool hears_too_few() const;
     [[nodiscard]] bool waits_for_others() const
     {
         return phase_ == phase::waiting && cause_ == errc::contended;

@@ -72,6 +72,11 @@ bool resource::lacks_nodes() const
     return contender_ && contender_->lacks_nodes();
 }
 
+bool resource::waits_for_nodes() const
+{
+    return contender_ && contender_->waits_for_nodes();
+}
+
 void resource::hurry(acquisition& a)
 {
     if (served(a) && !after(a))

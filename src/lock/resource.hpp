@@ -57,8 +57,10 @@ public:
     void leave(acquisition&);
     /// Its time is up: an attempt that is made for it alone counts as it stands.
     void hurry(acquisition&);
-    /// Has nobody's attempt begun, or the next one, because too few nodes can be asked?
+    /// Do too few nodes answer whoever is asked for, as far as it can be told by now?
     [[nodiscard]] bool lacks_nodes() const;
+    /// After an attempt that failed for want of them.
+    [[nodiscard]] bool waits_for_nodes() const;
     /// Is it the one for whom the nodes are asked?
     [[nodiscard]] bool served(acquisition const&) const;
     /// How many stand before it, at most: some may have left.

@@ -111,9 +111,12 @@ BOOST_AUTO_TEST_CASE(hear_of_nodes_that_do_not_answer)
         BOOST_TEST(seen->saw({url(0), false, node_result::unreachable, false}));
         BOOST_TEST(seen->saw({url(1), false, node_result::granted, true}));
         seen->votes.clear();
+        seen->errors.clear();
         co_await held.extend();
         co_await until([&] { return seen->votes.size() == 3; });
         BOOST_TEST(seen->saw({url(0), true, node_result::unreachable, false}));
+        BOOST_TEST_REQUIRE(seen->errors.size() == 1U);
+        BOOST_TEST(contains(seen->errors.front().second, "Connection re")); // refused, or reset before
         co_await held.release();
     });
 }
@@ -214,6 +217,60 @@ BOOST_AUTO_TEST_CASE(hear_that_one_ran_out_of_time_in_an_outage_and_not_because_
         std::vector<error_code> const expected{errc::contended, errc::no_quorum};
         BOOST_TEST(failures == expected, boost::test_tools::per_element());
         BOOST_TEST(seen->last_failures == expected, boost::test_tools::per_element());
+    });
+}
+
+/// Also those behind the first, for whom nobody has asked yet.
+BOOST_AUTO_TEST_CASE(hear_of_an_outage_before_an_attempt_is_decided)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease warm = co_await this->lock("warm").acquire();
+        co_await until([&] { return warm.votes() == 3; });
+        seen->last_failures.clear();
+        servers[0].pause();
+        servers[2].pause();
+        mutex lock = this->lock("lock", {.ttl = 10min, .node_timeout = 4s});
+        std::vector<error_code> ends;
+        for (int i = 0; i != 3; ++i)
+            lock.acquire_for(1s, [&](error_code ec, lease) { ends.push_back(ec); });
+        co_await until([&] { return ends.size() == 3; });
+        servers[0].resume();
+        servers[2].resume();
+        std::vector<error_code> const timed_out(3, errc::timed_out);
+        BOOST_TEST(ends == timed_out, boost::test_tools::per_element());
+        std::vector<error_code> const outage(3, errc::no_quorum);
+        BOOST_TEST(seen->last_failures == outage, boost::test_tools::per_element());
+    });
+}
+
+/// An attempt that goes on for the next one says nothing of the one whose time was over.
+BOOST_AUTO_TEST_CASE(an_attempt_that_was_not_decided_did_not_succeed)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease warm = co_await this->lock("warm").acquire();
+        co_await until([&] { return warm.votes() == 3; });
+        servers[0].pause();
+        servers[2].pause();
+        mutex lock = this->lock("lock", {.ttl = 10min, .node_timeout = 10min / 2});
+        std::string said;
+        std::vector<error_code> ends;
+        auto const first = [&]() -> asio::awaitable<void> {
+            try {
+                (void)co_await lock.acquire_for(20ms);
+            } catch (lock_error const& e) {
+                said = e.what();
+            }
+        };
+        asio::co_spawn(co_await asio::this_coro::executor, first(), asio::detached);
+        lock.acquire([&](error_code ec, lease) { ends.push_back(ec); });
+        co_await until([&] { return !said.empty(); });
+        servers[0].resume();
+        servers[2].resume();
+        BOOST_TEST(said.find("and 1 attempt") != said.npos, said);
+        BOOST_TEST(said.find("Success") == said.npos, said);
+        BOOST_TEST(said.find("granted") == said.npos, said);
+        co_await until([&] { return ends.size() == 1; });
+        BOOST_TEST(!ends.front());
     });
 }
 

@@ -316,6 +316,7 @@ BOOST_AUTO_TEST_CASE(an_error_says_what_was_waited_for)
         BOOST_TEST(std::stoi(said.substr(said.find(waited) + waited.size())) >= 50, said);
         BOOST_TEST(said.find("held by this client; 2 operations of this client before it") != said.npos,
                    said);
+        BOOST_TEST(said.find("granted") == said.npos, said); // to others
         line.leases.clear();
         co_await first.release();
         co_await until([&] { return line.leases.size() == 1; });
