@@ -97,7 +97,8 @@ class REDLOCK_EXPORT mutex {
     template <class Rep, class Period>
     static std::chrono::nanoseconds bounded(std::chrono::duration<Rep, Period> limit)
     {
-        if (limit > longest_wait)
+        using seconds = std::chrono::duration<double>; // neither's unit overflows in them
+        if (seconds(limit) > seconds(longest_wait))
             return longest_wait;
         return limit > limit.zero() ? std::chrono::ceil<std::chrono::nanoseconds>(limit)
                                     : std::chrono::nanoseconds::zero();

@@ -140,8 +140,8 @@ std::chrono::nanoseconds youth_left(interview const& node, examination const& te
     auto const& info = node.facts.info;
     if (!info || (node.facts.durable && info->replid2.empty()))
         return 0ns;
-    auto const quarantine =
-        core::quarantine_length(std::max(terms.key_ttl, terms.client.admission.longest_ttl));
+    auto const promised = terms.client.admission.longest_ttl;
+    auto const quarantine = core::quarantine_length(promised > 0ns ? promised : terms.key_ttl);
     return std::max<std::chrono::nanoseconds>(
         quarantine - std::max<std::chrono::nanoseconds>(info->uptime - 1s, 0ns), 0ns);
 }

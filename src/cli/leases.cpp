@@ -85,6 +85,7 @@ int release(options const& given, output const& out)
 {
     options o = patient(given);
     o.fenced = false;
+    o.client.admission.longest_ttl = {}; // of the locks that it makes: this one is as long as it was made
     session s(o, out);
     end_by_signal(s);
     lease held = as_usage([&] { return s.lock().adopt(o.token); });

@@ -43,8 +43,8 @@ void parser::finish()
         o_.conflict = exit_status::success;
     if (nonblock_)
         o_.wait = std::chrono::milliseconds::zero();
-    else if (!wait_.empty())
-        o_.wait = read_duration(wait_);
+    else if (wait_)
+        o_.wait = read_duration(*wait_);
     finish_credentials();
     if (o_.verb == "extend" || o_.verb == "release")
         finish_token();

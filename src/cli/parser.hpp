@@ -4,6 +4,7 @@
 #include "cli/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ private:
     std::vector<std::string> rest_; ///< from the first "--" on
     std::string nodes_file_;
     std::string shell_line_;
-    std::string wait_;
+    std::optional<std::string> wait_;
     std::string fence_;
     bool nonblock_ = false;
     bool no_extend_ = false;

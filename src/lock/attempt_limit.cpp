@@ -4,7 +4,7 @@ namespace redlock::lock {
 
 bool attempt_limit::enter(contender& c)
 {
-    if (under_way_ == most) {
+    if (under_way_ >= allowed_) {
         waiting_.push_back(c);
         return false;
     }
@@ -19,6 +19,15 @@ void attempt_limit::leave()
         loop_.enqueue(static_cast<net::task&>(*this));
 }
 
+/// Once for all that stood in that line.
+void attempt_limit::too_many(core::instant sent)
+{
+    if (core::reached(sent, halved_))
+        return;
+    halved_ = loop_.now();
+    allowed_ = std::max(allowed_ / 2, least);
+}
+
 void attempt_limit::forget(contender& c)
 {
     if (c.place.is_linked())
@@ -27,7 +36,7 @@ void attempt_limit::forget(contender& c)
 
 void attempt_limit::run()
 {
-    while (under_way_ != most && !waiting_.empty()) {
+    while (under_way_ < allowed_ && !waiting_.empty()) {
         contender& next = waiting_.front();
         waiting_.pop_front();
         next.go_on();

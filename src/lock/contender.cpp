@@ -119,6 +119,8 @@ void contender::expire()
     case phase::voting:
         if (in_turn_ && !core::reached(attempt_.sent() + lock_->plan->node_timeout, engine_.loop().now()))
             return ask_next_in_turn();
+        if (stands_in_line())
+            engine_.limit().too_many(attempt_.sent());
         return attempt_timed_out();
     case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
     default: return;
@@ -130,6 +132,7 @@ void contender::won()
     engine_.loop().cancel(*this);
     if (core::reached(core::deadline(attempt_.sent(), lock_->plan->terms.ttl), engine_.loop().now()))
         return lose(errc::too_slow);
+    engine_.limit().won();
     enter(phase::won);
     engine_.loop().enqueue(static_cast<net::task&>(*this));
 }

@@ -107,6 +107,7 @@ private:
     [[nodiscard]] core::attempt::step read_vote(unsigned node, bool may_repeat, redis::resp_node const&,
                                                 node_report&);
     [[nodiscard]] core::attempt::step read_raise(unsigned node, bool may_repeat, redis::resp_node const&);
+    [[nodiscard]] bool stands_in_line() const;
     void attempt_timed_out();
     void won();
     void lose(errc cause);

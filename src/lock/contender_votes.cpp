@@ -304,6 +304,15 @@ void contender::follow(core::attempt::step step)
     }
 }
 
+/// Those who have not answered us, but others: there are too many before us.
+bool contender::stands_in_line() const
+{
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (attempt_.awaits(i) && !core::reached(engine_.at(i).heard(), attempt_.sent()))
+            return true;
+    return false;
+}
+
 void contender::attempt_timed_out()
 {
     for (unsigned i = 0; i != engine_.size(); ++i)

@@ -195,6 +195,16 @@ BOOST_AUTO_TEST_CASE(young_servers_without_which_nobody_gets_a_lock_are_an_error
     BOOST_TEST(!contains(fresh.out, "[no-quorum]"));
 }
 
+/// As for the library: nobody has a longer lock than the longest that was promised, whatever its own would be.
+BOOST_AUTO_TEST_CASE(nobody_is_young_who_is_older_than_the_longest_lock)
+{
+    servers const some({.own_clock = true});
+    for (auto const& server : some.group)
+        server->set_clock_ahead(std::chrono::seconds{15}); // and with it its age
+    BOOST_TEST(examined(some.nodes, {}, false).found("no-quorum") == "error");
+    BOOST_TEST(examined(some.nodes, {"--longest-ttl", "5s"}, false).found("no-quorum") == "");
+}
+
 BOOST_FIXTURE_TEST_CASE(servers_that_refuse_to_vote_are_no_quorum, servers)
 {
     for (std::size_t const i : {0U, 2U}) {

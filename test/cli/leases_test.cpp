@@ -181,6 +181,15 @@ BOOST_AUTO_TEST_CASE(without_a_majority_a_lease_is_neither_extended_nor_called_l
     wait_until([&] { return probes[0].keys().empty(); });
 }
 
+/// It makes no lock, and is not told how long the one was that it frees.
+BOOST_AUTO_TEST_CASE(a_release_keeps_any_promise_of_length)
+{
+    std::string const token = acquire({"-t", "60s"}).at("token");
+    finished const run({"release", "seat", "--token", token, "--longest-ttl", "5s"}, env());
+    BOOST_TEST(run.status == 0, run.err);
+    wait_until([&] { return keys() == 0; });
+}
+
 BOOST_AUTO_TEST_CASE(a_prefix_is_part_of_the_key)
 {
     finished const run({"acquire", "--prefix", "lock:", "seat"}, env());

@@ -47,6 +47,7 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"run", "seat", "-c", "x", "--", "y"}, 64, "not both");
     refused({"run", "-t", "soon", "seat", "true"}, 64, "not a time: 'soon'");
     refused({"run", "-t", "-1s", "seat", "true"}, 64, "not a time: '-1s'");
+    refused({"run", "-w", "", "seat", "true"}, 64, "not a time: ''"); // of a variable that is not set
     refused({"run", "-s", "GO", "seat", "true"}, 64, "not a signal: 'GO'");
     refused({"run", "-k", "20s", "seat", "true"}, 64, "do not fit into half of --ttl 30.0 s");
     refused({"run", "-t", "1s", "seat", "true"}, 64, "--kill-after may be 450 ms at most");

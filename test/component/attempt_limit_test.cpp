@@ -1,4 +1,5 @@
 #include "component/apart.hpp"
+#include "component/held_clock.hpp"
 #include "lock/attempt_limit.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -9,6 +10,12 @@
 using namespace redlock;
 using namespace redlock::test;
 using redlock::lock::attempt_limit;
+
+namespace {
+
+struct apart_in_held_time : held_clock, apart {};
+
+} // namespace
 
 BOOST_AUTO_TEST_SUITE(attempt_limits)
 
@@ -43,6 +50,59 @@ BOOST_FIXTURE_TEST_CASE(more_than_a_server_can_answer_in_time_wait_before_their_
     BOOST_TEST(std::ranges::count_if(results, [](outcome_ptr const& result) { return bool(result->ec); }) ==
                1);
     BOOST_TEST(results.back()->granted.attempts() == 1U);
+}
+
+/// All that stand in line would be answered too late for ever, and so would those that follow them.
+BOOST_FIXTURE_TEST_CASE(less_are_under_way_where_others_are_answered_and_they_are_not, apart_in_held_time)
+{
+    auto const rest = [this] {
+        context.restart();
+        while (context.poll() + outside.poll() != 0)
+            ;
+    };
+    auto const attempt = [this](std::string name, lock_options const& options) {
+        auto result = std::make_shared<outcome>();
+        mutex(locks, std::move(name), options).try_acquire(keeps_outcome{result});
+        return result;
+    };
+    auto const first = attempt("first", long_lived); // brings the connection
+    run_both([&] { return first->done(); });
+    first->granted = lease();
+    come_to_rest();
+    auto hasty = long_lived;
+    hasty.node_timeout = 20ms;
+    for (unsigned now = attempt_limit::most; now != attempt_limit::least; now /= 2) {
+        advance(1ms);
+        node.expect("SET", reply("+")); // it has begun to speak
+        auto const missed = attempt("missed", hasty);
+        context.restart();
+        context.poll(); // the vote has been sent
+        advance(1ms);
+        rest();
+        advance(20ms);
+        run_both([&] { return missed->done(); });
+        BOOST_TEST(missed->ec == errc::no_quorum);
+        node.say("OK\r\n");
+        come_to_rest();
+    }
+    BOOST_TEST_REQUIRE(node.surprises().empty());
+
+    auto const before = node.count("SET");
+    node.expect("SET", late(canned::ok));
+    std::vector<outcome_ptr> results;
+    for (unsigned i = 0; i != 3 * attempt_limit::least; ++i)
+        results.push_back(attempt("lock " + std::to_string(i), long_lived));
+    run_both([&] { return node.count("SET") >= before + attempt_limit::least; });
+    rest();
+    BOOST_TEST(node.count("SET") == before + attempt_limit::least);
+
+    // What is won makes room for more.
+    node.expect("SET", late(canned::ok));
+    node.deliver_late();
+    run_both([&] { return node.count("SET") == before + 3 * attempt_limit::least; });
+    node.deliver_late();
+    auto const is_granted = [](outcome_ptr const& result) { return result->done() && !result->ec; };
+    run_both([&] { return std::ranges::all_of(results, is_granted); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
