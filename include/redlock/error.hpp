@@ -64,7 +64,7 @@ public:
     /// What each node said to the last attempt, in the order of `config::nodes`; empty where none was made.
     [[nodiscard]] std::vector<node_outcome> const& outcomes() const noexcept { return outcomes_; }
     /// How the last attempt failed, as `acquire_event::last_failure` says: whether others had the lock until it
-    /// `timed_out`, or too few nodes answered. Empty where no attempt was made.
+    /// `timed_out`, or too few nodes answered. Empty where it had no turn, or its only attempt was undecided.
     [[nodiscard]] boost::system::error_code last_failure() const noexcept { return last_failure_; }
 
 private:
