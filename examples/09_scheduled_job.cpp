@@ -3,14 +3,17 @@
 // twice, not even by a leader that was paused beyond its lease, is decided where the result is written, by the fencing
 // token.
 //
-//   09_scheduled_job                        three processes, the leader is killed; checks itself
+//   09_scheduled_job                        three processes, leaders are killed and stopped; checks itself
 //   09_scheduled_job DATABASE redis-url...  one member of the fleet, until interrupted
 
 #include "local_redis.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -28,6 +31,7 @@
 #include <string>
 
 namespace asio = boost::asio;
+using boost::system::error_code;
 using namespace std::chrono_literals;
 
 constexpr auto period_length = 200ms; // of the demonstration; a real one is an hour or a day
@@ -114,6 +118,7 @@ asio::awaitable<void> lead(redlock::lease& leadership, ledger& results)
 asio::awaitable<void> serve(redlock::client& locks, ledger& results)
 {
     redlock::fenced_mutex leader(locks, "nightly-report", {.ttl = 1s});
+    asio::steady_timer pause(co_await asio::this_coro::executor);
     for (;;) {
         auto body = [&results](redlock::lease& held) { return lead(held, results); };
         try {
@@ -123,7 +128,25 @@ asio::awaitable<void> serve(redlock::client& locks, ledger& results)
                 throw;
             std::cerr << e.what() << '\n';
         }
+        pause.expires_after(1s); // servers that refuse, a wrong password for example, do so at once
+        co_await pause.async_wait(asio::use_awaitable);
     }
+}
+
+/// Success is to have been told to stop. After anything else a supervisor has to start the member again.
+int status_of(std::exception_ptr const& end)
+{
+    try {
+        if (end)
+            std::rethrow_exception(end);
+    } catch (boost::system::system_error const& e) {
+        if (e.code() == asio::error::operation_aborted)
+            return EXIT_SUCCESS;
+        std::cerr << e.what() << '\n';
+    } catch (std::exception const& e) {
+        std::cerr << e.what() << '\n';
+    }
+    return EXIT_FAILURE;
 }
 
 int member(std::string const& database, std::vector<std::string> const& urls, bool fresh)
@@ -131,14 +154,21 @@ int member(std::string const& database, std::vector<std::string> const& urls, bo
     ledger results(database);
     asio::io_context context;
     redlock::client locks(context.get_executor(), {.nodes = urls, .assume_fresh = fresh});
+    asio::cancellation_signal stop;
     asio::signal_set interrupts(context, SIGINT, SIGTERM);
-    interrupts.async_wait([&](boost::system::error_code, int) {
-        locks.shutdown(
-            [&](boost::system::error_code) { context.stop(); }); // the next leader need not wait for the TTL
+    interrupts.async_wait([&](error_code ec, int) {
+        if (!ec)
+            stop.emit(asio::cancellation_type::terminal); // the job unwinds, then its lock is released
     });
-    asio::co_spawn(context, serve(locks, results), [&](std::exception_ptr) { context.stop(); });
+    int status = EXIT_FAILURE;
+    auto ended = [&](std::exception_ptr end) {
+        status = status_of(end);
+        interrupts.cancel();
+        locks.shutdown(asio::detached); // after the job, and then run() returns
+    };
+    asio::co_spawn(context, serve(locks, results), asio::bind_cancellation_slot(stop.slot(), ended));
     context.run();
-    return EXIT_SUCCESS;
+    return status;
 }
 
 /// Members as processes of their own, which end with this one.
@@ -160,14 +190,17 @@ public:
     ~fleet()
     {
         for (pid_t const pid : std::set(processes_))
-            kill(pid);
+            end(pid, SIGKILL);
     }
 
-    void kill(pid_t pid)
+    /// What `waitpid` says of it.
+    int end(pid_t pid, int signal)
     {
-        ::kill(pid, SIGKILL);
-        ::waitpid(pid, nullptr, 0);
+        int status = 0;
+        ::kill(pid, signal);
+        ::waitpid(pid, &status, 0);
         processes_.erase(pid);
+        return status;
     }
 
 private:
@@ -195,10 +228,12 @@ int check()
     fleet members(3, database, servers.urls);
     ledger results(database); // after the fork: SQLite's handles do not survive one
     pid_t const first = wait_for_runs(results, 3);
-    members.kill(first);
-    std::size_t const before = results.runs().size();
-    pid_t const second = wait_for_runs(results, before + 3, first);
+    members.end(first, SIGKILL);
+    pid_t const second = wait_for_runs(results, results.runs().size() + 3, first);
     promises.keep(second != first, "the leader was killed, and another one has taken over");
+    int const status = members.end(second, SIGTERM);
+    promises.keep(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS, "one that is told to stop does");
+    wait_for_runs(results, results.runs().size() + 3, second);
 
     auto const runs = results.runs();
     std::set<int> leaders;
@@ -209,7 +244,7 @@ int check()
         last = process;
         leaders.insert(process);
     }
-    promises.keep(leaders.size() == 2 && changes == 2, "one after the other, never both in turns");
+    promises.keep(leaders.size() == 3 && changes == 3, "one after the other, never both in turns");
     promises.keep(!results.write(runs.begin()->first, 1), "no period is run twice");
     return promises.exit_code();
 }
