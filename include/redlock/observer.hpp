@@ -62,9 +62,10 @@ struct acquire_event {
     boost::system::error_code result; ///< success, an `errc`, or `operation_aborted`
     unsigned attempts; ///< decided for it; zero where it never had its turn, or was handed the lock
     std::chrono::nanoseconds waited; ///< from the call to its end
-    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`; `no_quorum`, too, where none was made
-    /// in its time because too few nodes were connected. Empty where it has the lock, and where only others of this
-    /// client were before it. So a `timed_out` that is an outage is told from one where others had the lock.
+    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`; `no_quorum`, too, where its time was
+    /// over while too few nodes were connected, or answered those before it (within an eighth of `node_timeout`). Empty
+    /// where it has the lock, where only others of this client were before it, and where its only attempt was undecided.
+    /// So a `timed_out` that is an outage is told from one where others had the lock.
     boost::system::error_code last_failure{};
 };
 
