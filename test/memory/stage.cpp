@@ -132,7 +132,8 @@ bool play(stage& s, std::size_t allocation, way const& how)
         s.act();
     auto end = std::chrono::steady_clock::now() + 2s;
     bool failed = false;
-    while (!(begun && s.done()) && std::chrono::steady_clock::now() < end && !failing.is_over()) {
+    // However late it is: the handler that begins it writes to this frame.
+    while (!begun || (!s.done() && std::chrono::steady_clock::now() < end && !failing.is_over())) {
         s.run_a_little();
         if (!std::exchange(failed, failing.has_failed()) && failed) // the others may not be asked for
             end = std::chrono::steady_clock::now() + 50ms;
