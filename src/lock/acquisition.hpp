@@ -105,8 +105,7 @@ private:
     core::duration limit_{};
     boost::system::error_code result_;
     errc last_cause_{};
-    bool has_table_ =
-        false; ///< what the nodes said to its last attempt, or to the one that it waited for, is told
+    bool has_table_ = false; ///< of an attempt that was decided for it, or for those before it
     unsigned attempts_ = 0;
     std::uint32_t before_ = 0; ///< in the queue when it gave up
     std::uint32_t generation_ = 0;
