@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <string>
 
 namespace redlock::test {
 
@@ -26,6 +27,14 @@ struct apart {
             context.poll();
         } while (!holds() && std::chrono::steady_clock::now() < limit);
         BOOST_TEST(holds());
+    }
+
+    /// The key is another's for a while: the vote is refused, and who waits looks at it.
+    void refuse(std::string const& owner = "stranger")
+    {
+        node.expect("SET", reply(canned::nil))
+            .expect("PTTL", reply(":100000\r\n"))
+            .expect("GET", reply("$" + std::to_string(owner.size()) + "\r\n" + owner + "\r\n"));
     }
 
     void come_to_rest()

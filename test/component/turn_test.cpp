@@ -31,9 +31,7 @@ struct one_node : its_clock, apart {
 
     void get_from_another()
     {
-        node.expect("SET", reply(canned::nil))
-            .expect("PTTL", reply(":100000\r\n"))
-            .expect("GET", reply("$8\r\nstranger\r\n"));
+        refuse();
         lock.acquire(keeps_outcome{first});
         run_both([&] { return node.done(); });
         node.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
@@ -65,12 +63,6 @@ struct several_waits : one_node {
     mutex control{locks, "control", long_lived};
     outcome_ptr third = std::make_shared<outcome>();
 
-    void refuse(std::string const& owner)
-    {
-        node.expect("SET", reply(canned::nil))
-            .expect("PTTL", reply(":100000\r\n"))
-            .expect("GET", reply(bulk(owner)));
-    }
     static std::string bulk(std::string const& text)
     {
         return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";

@@ -15,9 +15,7 @@ constexpr std::string_view invalidation = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r
 struct has_waited : apart {
     has_waited()
     {
-        node.expect("SET", reply(canned::nil))
-            .expect("PTTL", reply(":100000\r\n"))
-            .expect("GET", reply("$8\r\nstranger\r\n"));
+        refuse();
         outcome result;
         asio::cancellation_signal enough;
         mutex(locks, "resource", long_lived)
@@ -102,9 +100,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_worked_off_before_a_word_is_not_unread, apart)
     config settings = settings_for({node.url()});
     settings.observer = watching;
     client watched(context.get_executor(), settings);
-    node.expect("SET", reply(canned::nil))
-        .expect("PTTL", reply(":100000\r\n"))
-        .expect("GET", reply("$8\r\nstranger\r\n"));
+    refuse();
     auto const result = std::make_shared<outcome>();
     mutex(watched, "resource", long_lived).acquire(keeps_outcome{result});
     run_both([&] { return node.done(); });
@@ -122,9 +118,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_worked_off_before_a_word_is_not_unread, apart)
 /// The word lets a waiter vote, and what stands behind it has been read before that.
 BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_no_grant_behind_the_word_that_it_comes_with)
 {
-    node.expect("SET", reply(canned::nil))
-        .expect("PTTL", reply(":100000\r\n"))
-        .expect("GET", reply("$8\r\nstranger\r\n"));
+    refuse();
     auto const result = std::make_shared<outcome>();
     mutex(locks, "resource", long_lived).acquire(keeps_outcome{result});
     run_both([&] { return node.done(); });
