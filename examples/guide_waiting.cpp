@@ -47,20 +47,10 @@ asio::awaitable<bool> done_in_time(redlock::mutex lock, std::chrono::millisecond
     co_return first.index() == 0; // what the work had begun is unwound by now
 }
 
-/// What `with_lock` acquires: the same lock, but it waits for a time only.
-struct for_at_most {
-    redlock::mutex lock;
-    std::chrono::milliseconds time;
-
-    auto get_executor() const { return lock.get_executor(); }
-    auto acquire(asio::use_awaitable_t<> token) { return lock.acquire_for(time, token); }
-};
-
 asio::awaitable<void> run_in_time(redlock::mutex lock, std::chrono::milliseconds time, work do_it)
 {
-    for_at_most soon{lock, time}; // with a name, as the body has
     auto body = [&](redlock::lease&) { return do_it(); };
-    co_await redlock::with_lock(soon, body); // a lock_error with timed_out, or as with the lock itself
+    co_await redlock::with_lock_for(lock, time, body); // a lock_error with timed_out, or as with_lock
 }
 
 redlock::lock_options three_attempts()

@@ -20,6 +20,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <exception>
 #include <memory>
@@ -178,6 +179,23 @@ struct start_guarded {
     Body body;
 };
 
+/// A lock that is not waited for longer than that.
+template <class Lock, class Duration>
+class time_limited {
+public:
+    time_limited(Lock locked, Duration limit) : lock_(std::move(locked)), limit_(limit) {}
+
+    boost::asio::any_io_executor get_executor() const { return lock_.get_executor(); }
+    boost::asio::awaitable<lease> acquire(boost::asio::use_awaitable_t<> token)
+    {
+        return lock_.acquire_for(limit_, token);
+    }
+
+private:
+    Lock lock_;
+    Duration limit_;
+};
+
 } // namespace lock
 
 /// What `with_lock` acquires: a `mutex`, a `fenced_mutex`, or what is acquired in the same way.
@@ -188,6 +206,14 @@ concept acquirable = std::move_constructible<Lock> && requires(Lock& lock) {
     } -> std::convertible_to<boost::asio::any_io_executor>;
     {
         lock.acquire(boost::asio::use_awaitable)
+    } -> std::same_as<boost::asio::awaitable<lease>>;
+};
+
+/// What `with_lock_for` acquires: what can be given up waiting for as well.
+template <class Lock>
+concept timed_acquirable = acquirable<Lock> && requires(Lock& lock) {
+    {
+        lock.acquire_for(std::chrono::milliseconds{}, boost::asio::use_awaitable)
     } -> std::same_as<boost::asio::awaitable<lease>>;
 };
 
@@ -203,7 +229,7 @@ concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::in
 /// the completion.
 ///
 /// The wait for the lock is limited by `lock_options::retry` only, and a time limit on the whole covers the body,
-/// too. To limit the wait alone, `acquire_for` yourself, and let `lease::lost()` cancel the work.
+/// too. `with_lock_for` limits the wait alone.
 ///
 /// \par Completion signature
 /// `void(std::exception_ptr)` or `void(std::exception_ptr, T)`: the body's result. The body's own exception wins; a
@@ -246,11 +272,24 @@ template <acquirable Lock, class Body, class Token = lock::awaited_like_body<std
                                                          token);
 }
 
+/// The same, but waits for the lock for at most `limit`, as `acquire_for` does: then `errc::timed_out`, as `lock_error`,
+/// and the body has not run. The time that the body takes is not limited.
+template <timed_acquirable Lock, class Rep, class Period, class Body,
+          class Token = lock::awaited_like_body<std::decay_t<Body>>>
+    requires lease_body<std::decay_t<Body>>
+[[nodiscard]] auto with_lock_for(Lock locked, std::chrono::duration<Rep, Period> limit, Body&& body,
+                                 Token&& token = {})
+{
+    return with_lock(lock::time_limited(std::move(locked), limit), std::forward<Body>(body),
+                     std::forward<Token>(token));
+}
+
 /// \cond
+namespace lock {
+
 /// Says what is wrong with the arguments, in a sentence instead of a page.
-template <class Lock, class Body, class... Token>
-    requires(!acquirable<Lock> || !lease_body<std::decay_t<Body>>)
-boost::asio::awaitable<void> with_lock(Lock const&, Body const&, Token const&...)
+template <class Lock, class Body, bool CanGiveUp = true>
+constexpr void explain_misuse()
 {
     using body_type = std::decay_t<Body>;
     // Names, because of a concept compilers would tell at length why.
@@ -263,6 +302,26 @@ boost::asio::awaitable<void> with_lock(Lock const&, Body const&, Token const&...
                   "itself, not the awaitable that it returns");
     static_assert(is_coroutine, "with_lock: what is called with a redlock::lease& returns a "
                                 "boost::asio::awaitable<T>, as a coroutine does");
+    static_assert(CanGiveUp, "with_lock_for: the first argument has no acquire_for(time, use_awaitable) that "
+                             "returns a boost::asio::awaitable<redlock::lease>");
+}
+
+} // namespace lock
+
+template <class Lock, class Body, class... Token>
+    requires(!acquirable<Lock> || !lease_body<std::decay_t<Body>>)
+boost::asio::awaitable<void> with_lock(Lock const&, Body const&, Token const&...)
+{
+    lock::explain_misuse<Lock, Body>();
+    return {};
+}
+
+template <class Lock, class Rep, class Period, class Body, class... Token>
+    requires(!timed_acquirable<Lock> || !lease_body<std::decay_t<Body>>)
+boost::asio::awaitable<void> with_lock_for(Lock const&, std::chrono::duration<Rep, Period>, Body const&,
+                                           Token const&...)
+{
+    lock::explain_misuse<Lock, Body, !acquirable<Lock> || timed_acquirable<Lock>>();
     return {};
 }
 /// \endcond

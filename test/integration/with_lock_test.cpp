@@ -34,6 +34,7 @@ asio::awaitable<void> unwind_slowly()
 
 using coroutine = asio::awaitable<int>(lease&);
 static_assert(lease_body<coroutine*> && acquirable<mutex> && acquirable<fenced_mutex>);
+static_assert(timed_acquirable<mutex> && timed_acquirable<fenced_mutex> && !timed_acquirable<lease>);
 static_assert(!lease_body<asio::awaitable<int>> && !lease_body<int (*)(lease&)> &&
               !lease_body<asio::awaitable<int> (*)(lease)> && !acquirable<mutex*> && !acquirable<lease>);
 
@@ -226,6 +227,24 @@ BOOST_AUTO_TEST_CASE(a_failed_acquisition_never_runs_the_body)
         options.retry.max_attempts = 2;
         BOOST_TEST(co_await error_of(with_lock(nodes.lock("lock", options), body)) == errc::contended);
         BOOST_TEST(log.empty());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_time_limits_the_wait_and_not_the_body)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto waits_in_vain = [&](lease&) -> asio::awaitable<void> {
+            log.emplace_back("ran");
+            co_return;
+        };
+        auto body = [&](lease& held) -> asio::awaitable<bool> {
+            BOOST_TEST(co_await error_of(with_lock_for(nodes.lock(), 20ms, waits_in_vain)) ==
+                       errc::timed_out);
+            co_return held.valid(); // after more time than it was given for the wait
+        };
+        BOOST_TEST(co_await with_lock_for(nodes.lock(), 0ns, body));
+        BOOST_TEST(log.empty());
+        co_await until([&] { return nodes.no_keys(); });
     });
 }
 

@@ -7,6 +7,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -15,11 +16,20 @@
 namespace {
 
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 
 asio::awaitable<void> work(redlock::lease&)
 {
     co_return;
 }
+
+/// Waits for as long as it takes.
+struct patient {
+    redlock::mutex& lock;
+
+    auto get_executor() const { return lock.get_executor(); }
+    auto acquire(asio::use_awaitable_t<> token) { return lock.acquire(token); }
+};
 
 } // namespace
 
@@ -37,6 +47,10 @@ asio::awaitable<void> misuse(redlock::mutex lock, redlock::lease& held)
         lock, [kept](redlock::lease&) -> asio::awaitable<void> { co_return; }, asio::detached);
     redlock::with_lock(lock, std::move(by_value), asio::use_future).get();
 
+    co_await redlock::with_lock_for(lock, 1s, work, asio::as_tuple(asio::use_awaitable));
+    patient const waits{lock};
+    co_await redlock::with_lock(waits, work);
+
     co_await redlock::with_lock(lock, work, asio::redirect_error(asio::use_awaitable, ec)); // no error code
     // With g++ before 13 destroyed twice.
     co_await redlock::with_lock(lock, [kept](redlock::lease&) -> asio::awaitable<void> { co_return; });
@@ -45,4 +59,6 @@ asio::awaitable<void> misuse(redlock::mutex lock, redlock::lease& held)
     co_await redlock::with_lock(lock, [](int) { return 1; });             // called with something else
     co_await redlock::with_lock(lock, work(held));                        // called already
     co_await redlock::with_lock(lock, [](redlock::lease&) { return 1; }); // no coroutine
+    co_await redlock::with_lock_for(lock, 1s, [](int) {});                // called with something else
+    co_await redlock::with_lock_for(waits, 1s, work);                     // not timed
 }
