@@ -1,6 +1,6 @@
 // An HTTP server that books seats and writes invoices. For a seat one attempt is made to take its lock; invoices of one
 // customer are written one after the other, and a request waits for its turn, but not longer than its client does.
-//   200 done
+//   200 done; or ready, at /ready
 //   423 somebody else is booking the seat, or the invoice's turn did not come in time (with Retry-After)
 //   503 no quorum (with what each node said)
 // On SIGINT or SIGTERM it accepts no more connections, answers what it was asked, closes connections on which nothing is
@@ -73,9 +73,25 @@ response refusal(request const& asked, redlock::lock_error const& refused)
     return busy;
 }
 
+/// For the load balancer: can this process lock at all? The first to ask connects.
+asio::awaitable<response> ready(redlock::client& locks, request const& asked)
+{
+    // barging: the servers are asked, also while another request asks them.
+    redlock::mutex probe(locks, "web:ready", {.ttl = 1s, .barging = true});
+    try {
+        redlock::lease const lease = co_await probe.try_acquire();
+    } catch (redlock::lock_error const& refused) {
+        if (!held_by_others(refused))
+            co_return refusal(asked, refused);
+    }
+    co_return answer(asked, http::status::ok, "ready\n");
+}
+
 asio::awaitable<response> handle(redlock::client& locks, request const& asked)
 {
     std::string const path(asked.target());
+    if (path == "/ready")
+        co_return co_await ready(locks, asked);
     bool const seat = path.starts_with("/seat/");
     if ((!seat && !path.starts_with("/invoice/")) || path.size() > 100)
         co_return answer(asked, http::status::not_found, "no such page\n");
@@ -183,7 +199,9 @@ asio::awaitable<void> check(service& web, example::nodes& nodes, example::promis
 {
     auto const server = web.acceptor.local_endpoint();
     auto const executor = web.acceptor.get_executor();
-    response told = co_await get(server, "/seat/42");
+    response told = co_await get(server, "/ready");
+    promises.keep(told.result() == http::status::ok, "it is ready when its servers can be reached");
+    told = co_await get(server, "/seat/42");
     promises.keep(told.result() == http::status::ok, "a free seat is booked");
     // Another server of the same service.
     redlock::client others(executor, {.nodes = nodes.urls, .assume_fresh = true});
@@ -215,6 +233,8 @@ asio::awaitable<void> check(service& web, example::nodes& nodes, example::promis
     told = co_await get(server, "/invoice/7");
     promises.keep(told.result() == http::status::service_unavailable,
                   "nor waits for a turn that cannot come");
+    told = co_await get(server, "/ready");
+    promises.keep(told.result() == http::status::service_unavailable, "and the process is not ready");
 }
 
 /// Asks once, and keeps its connection until the server closes it.
