@@ -29,10 +29,7 @@ public:
 
     asio::awaitable<void> they_exclude_us()
     {
-        auto const held = partner_.ask("acquire resource 60000");
-        BOOST_TEST_REQUIRE(held.starts_with("held "), held);
-        for (auto const& server : servers_) // some ask no more than a majority before they go on
-            co_await until([&] { return probe(server->port()).get("resource") == held.substr(5); });
+        co_await they_hold();
         auto const meanwhile = co_await our_attempt();
         BOOST_TEST(meanwhile == make_error_code(redlock::errc::contended));
         for (auto const& row : lock_.last_attempt())
@@ -46,12 +43,11 @@ public:
 
     asio::awaitable<void> we_exclude_them()
     {
-        redlock::lease held = co_await lock_.acquire();
+        redlock::lease held = co_await we_hold();
         BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
         co_await held.extend(); // their attempt has taken nothing from us
         co_await held.release();
-        for (auto const& server : servers_)
-            BOOST_TEST(!probe(server->port()).exists("resource"));
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
         auto const theirs = partner_.ask("acquire resource 60000");
         BOOST_TEST(theirs.starts_with("held "), theirs);
         BOOST_TEST(partner_.ask("release") == "released");
@@ -59,11 +55,10 @@ public:
 
     asio::awaitable<void> they_understand_our_value()
     {
-        redlock::lease held = co_await lock_.acquire();
+        redlock::lease held = co_await we_hold();
         BOOST_TEST(partner_.ask("adopt resource " + std::string(held.nonce())) == "adopted");
         BOOST_TEST(partner_.ask("extend 120000") == "extended");
-        for (auto const& server : servers_)
-            BOOST_TEST(probe(server->port()).pttl("resource") > 70'000);
+        co_await everywhere([](probe& server) { return server.pttl("resource") > 70'000; });
         BOOST_TEST(partner_.ask("release") == "released");
         boost::system::error_code ec;
         co_await held.extend(asio::redirect_error(asio::use_awaitable, ec));
@@ -72,7 +67,7 @@ public:
 
     asio::awaitable<void> we_respect_their_value()
     {
-        redlock::lease held = co_await lock_.acquire();
+        redlock::lease held = co_await we_hold();
         for (auto const& server : servers_) // as if it had expired
             probe(server->port()).command({"DEL", "resource"});
         auto const theirs = partner_.ask("acquire resource 60000");
@@ -90,7 +85,7 @@ public:
         auto options = unhurried_lock();
         options.retry.min_delay = options.retry.max_delay = std::chrono::hours{1};
         redlock::mutex patient_lock(locks_, "resource", options);
-        BOOST_TEST_REQUIRE(partner_.ask("acquire resource 60000").starts_with("held "));
+        co_await they_hold();
         redlock::lease got;
         patient_lock.acquire(
             [&](boost::system::error_code, redlock::lease granted) { got = std::move(granted); });
@@ -115,6 +110,28 @@ public:
     }
 
 private:
+    /// A majority is all that most answers wait for, theirs and ours.
+    template <class Condition>
+    asio::awaitable<void> everywhere(Condition holds)
+    {
+        for (auto const& server : servers_) {
+            probe eye(server->port());
+            co_await until([&] { return holds(eye); });
+        }
+    }
+    asio::awaitable<void> they_hold()
+    {
+        auto const held = partner_.ask("acquire resource 60000");
+        BOOST_TEST_REQUIRE(held.starts_with("held "), held);
+        co_await everywhere([&](probe& server) { return server.get("resource") == held.substr(5); });
+    }
+    asio::awaitable<redlock::lease> we_hold()
+    {
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        redlock::lease held = co_await lock_.acquire();
+        co_await until([&] { return held.votes() == servers_.size(); });
+        co_return held;
+    }
     asio::awaitable<boost::system::error_code> our_attempt()
     {
         boost::system::error_code ec;

@@ -105,6 +105,8 @@ BOOST_AUTO_TEST_CASE(a_node_whose_data_became_anothers_is_a_stranger)
         fenced_mutex lock = fenced(asks_anyway);
         lease held = co_await hold(lock);
         co_await held.release();
+        co_await until(
+            [&] { return std::ranges::none_of(probes, [](probe& p) { return p.exists("lock"); }); });
         std::string const before = marker(0);
         ask(1).command({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
         ask(0).command({"REPLICAOF", "127.0.0.1", std::to_string(servers[1].port())});

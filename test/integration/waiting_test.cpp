@@ -440,10 +440,11 @@ BOOST_AUTO_TEST_CASE(without_tracking_it_is_asked_again_and_said_once)
         queue line(1);
         line.enter(lock(), 0);
         co_await until([&] { return told->count(errc::contended) >= 3; });
-        std::size_t said = 0;
-        for (auto const& node : locks->nodes())
-            said += node.detail.starts_with("CLIENT TRACKING: NOPERM") ? 1U : 0U;
-        BOOST_TEST(said >= 1U);
+        co_await until([&] {
+            return std::ranges::any_of(locks->nodes(), [](node_status const& node) {
+                return node.detail.starts_with("CLIENT TRACKING: NOPERM");
+            });
+        });
         everywhere({"DEL", "lock"});
         co_await until([&] { return !line.leases.empty(); });
     });
@@ -568,6 +569,7 @@ BOOST_AUTO_TEST_CASE(a_busy_client_lets_others_in)
 
 BOOST_AUTO_TEST_CASE(a_holder_hears_at_once_that_its_keys_are_gone)
 {
+    warm_up(); // a node that is connected later than the holder asks is not asked for word
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere(lock()); // the next renewal is minutes away
         co_await until_heard();
@@ -579,6 +581,7 @@ BOOST_AUTO_TEST_CASE(a_holder_hears_at_once_that_its_keys_are_gone)
 
 BOOST_AUTO_TEST_CASE(a_holder_whose_key_is_gone_on_one_node_goes_on)
 {
+    warm_up();
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere(lock());
         co_await until_heard();
@@ -592,11 +595,13 @@ BOOST_AUTO_TEST_CASE(a_holder_whose_key_is_gone_on_one_node_goes_on)
 /// Rivals come and go on a node that we have lost: that is no reason to ask the nodes each time.
 BOOST_AUTO_TEST_CASE(what_happens_to_a_key_that_is_not_ours_is_nothing_to_the_holder)
 {
+    warm_up();
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere(lock());
         co_await until_heard();
+        auto const before = told->count(lease_event::kind::renewed);
         ask(1).command({"SET", "lock", "usurper"});
-        auto const renewals = [&] { return told->count(lease_event::kind::renewed); };
+        auto const renewals = [&] { return told->count(lease_event::kind::renewed) - before; };
         co_await until([&] { return held.votes() == 2 && renewals() == 1; }); // the loss was looked into
         ask(1).command({"DEL", "lock"});
         for (auto const* name :
