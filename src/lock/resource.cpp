@@ -6,6 +6,7 @@
 #include "lock/lock_state.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -13,9 +14,21 @@ namespace redlock::lock {
 
 resource::resource(resources& registry, std::string name) : registry_(registry), name_(std::move(name)) {}
 
-resource::~resource()
+void intrusive_ptr_add_ref(resource* r) noexcept
 {
-    registry_.forget(*this);
+    std::scoped_lock const guard(r->registry_.guard_);
+    ++r->owners_;
+}
+
+void intrusive_ptr_release(resource* r) noexcept
+{
+    {
+        std::scoped_lock const guard(r->registry_.guard_);
+        if (--r->owners_ != 0)
+            return;
+        r->registry_.known_.erase(r);
+    }
+    delete r;
 }
 
 redis::lock_key resource::key() const
@@ -296,47 +309,40 @@ void resource::changed_here(core::node_set where)
         contender_->changed_here(where);
 }
 
-std::shared_ptr<resource> resources::at(std::string name)
+/// With the guard held.
+boost::intrusive_ptr<resource> resources::share(resource& known)
 {
-    // Goes after the guard, for which it asks: where there is no memory for its entry.
-    std::shared_ptr<resource> made;
-    std::scoped_lock const guard(guard_);
-    if (auto const found = by_name_.find(name); found != by_name_.end()) {
-        if (auto known = found->second.lock())
-            return known;
-        by_name_.erase(found); // on its way out; it will not find itself here
-    }
-    made = std::make_shared<resource>(*this, std::move(name));
-    by_name_.emplace(made->name(), made);
-    return made;
+    ++known.owners_;
+    return {&known, false};
 }
 
-std::shared_ptr<resource> resources::find(std::string_view key)
+boost::intrusive_ptr<resource> resources::at(std::string name)
+{
+    std::scoped_lock const guard(guard_);
+    if (auto const found = known_.find(std::string_view(name)); found != known_.end())
+        return share(**found);
+    auto made = std::make_unique<resource>(*this, std::move(name));
+    known_.insert(made.get());
+    return share(*made.release());
+}
+
+boost::intrusive_ptr<resource> resources::find(std::string_view key)
 {
     if (!key.starts_with(key_prefix_))
         return nullptr;
     std::scoped_lock const guard(guard_);
-    auto const found = by_name_.find(key.substr(key_prefix_.size()));
-    return found == by_name_.end() ? nullptr : found->second.lock();
+    auto const found = known_.find(key.substr(key_prefix_.size()));
+    return found == known_.end() ? nullptr : share(**found);
 }
 
-std::vector<std::shared_ptr<resource>> resources::all()
+std::vector<boost::intrusive_ptr<resource>> resources::all()
 {
-    std::vector<std::shared_ptr<resource>> found; // what is the last to hold a resource goes after the guard
+    std::vector<boost::intrusive_ptr<resource>> found; // goes after the guard, for which its elements ask
     std::scoped_lock const guard(guard_);
-    found.reserve(by_name_.size());
-    for (auto const& [name, known] : by_name_)
-        if (auto alive = known.lock())
-            found.push_back(std::move(alive));
+    found.reserve(known_.size());
+    for (resource* const known : known_)
+        found.push_back(share(*known));
     return found;
-}
-
-void resources::forget(resource const& gone)
-{
-    std::scoped_lock const guard(guard_);
-    auto const found = by_name_.find(gone.name());
-    if (found != by_name_.end() && found->first.data() == gone.name().data())
-        by_name_.erase(found);
 }
 
 } // namespace redlock::lock

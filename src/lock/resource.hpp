@@ -9,15 +9,16 @@
 #include "redis/command.hpp"
 
 #include <boost/intrusive/list.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace redlock::lock {
@@ -32,9 +33,10 @@ class resources;
 class resource {
 public:
     resource(resources& registry, std::string name);
-    ~resource();
     resource(resource const&) = delete;
     resource& operator=(resource const&) = delete;
+    friend void intrusive_ptr_add_ref(resource*) noexcept;
+    friend void intrusive_ptr_release(resource*) noexcept;
 
     /// \name Any thread
     ///@{
@@ -108,6 +110,7 @@ public:
     core::fence highest_fence = 0; ///< on any node, as far as this client has seen
 
 private:
+    friend class resources;
     using queue = boost::intrusive::list<
         acquisition, boost::intrusive::member_hook<acquisition, acquisition::hook, &acquisition::place>,
         boost::intrusive::constant_time_size<false>>;
@@ -116,6 +119,7 @@ private:
     [[nodiscard]] bool make_table(unsigned nodes) noexcept;
 
     resources& registry_;
+    std::size_t owners_ = 0; ///< guarded by the registry: they come and go with locks, not with leases
     std::string const name_;
     queue queue_;
     contender* contender_ = nullptr;
@@ -139,17 +143,30 @@ public:
     /// Guards the tables of all resources: they are seldom asked for.
     [[nodiscard]] std::mutex& tables() { return tables_; }
 
-    [[nodiscard]] std::shared_ptr<resource> at(std::string name);
+    [[nodiscard]] boost::intrusive_ptr<resource> at(std::string name);
     /// Null where this client has no lock of that key.
-    [[nodiscard]] std::shared_ptr<resource> find(std::string_view key);
-    [[nodiscard]] std::vector<std::shared_ptr<resource>> all();
-    void forget(resource const&);
+    [[nodiscard]] boost::intrusive_ptr<resource> find(std::string_view key);
+    [[nodiscard]] std::vector<boost::intrusive_ptr<resource>> all();
 
 private:
+    friend void intrusive_ptr_add_ref(resource*) noexcept;
+    friend void intrusive_ptr_release(resource*) noexcept;
+
+    /// A hundred thousand keys are found by the names that they have anyhow.
+    struct by_name {
+        using is_transparent = void;
+        static std::string_view name_of(std::string_view name) { return name; }
+        static std::string_view name_of(resource const* known) { return known->name(); }
+        std::size_t operator()(auto const& one) const { return std::hash<std::string_view>()(name_of(one)); }
+        bool operator()(auto const& a, auto const& b) const { return name_of(a) == name_of(b); }
+    };
+
+    [[nodiscard]] static boost::intrusive_ptr<resource> share(resource&);
+
     std::string_view const key_prefix_;
     std::mutex tables_;
     std::mutex guard_;
-    std::unordered_map<std::string_view, std::weak_ptr<resource>> by_name_; ///< the names are the resources'
+    boost::unordered_flat_set<resource*, by_name, by_name> known_;
 };
 
 } // namespace redlock::lock
