@@ -141,10 +141,10 @@ void resource::publish_success(std::vector<node_report>& rows) noexcept
     if (std::ranges::any_of(rows, says_more_than_a_grant))
         return publish(rows);
     granted_.store(grants(rows), std::memory_order_relaxed);
-    if (table_.empty()) // written here alone
+    if (!table_) // written here alone
         return;
     std::scoped_lock const guard(registry_.tables());
-    std::vector<node_report>().swap(table_);
+    table_.reset();
 }
 
 /// Where there is no memory for a first table there is none.
@@ -152,8 +152,9 @@ void resource::publish(std::vector<node_report>& rows) noexcept
 {
     std::scoped_lock const guard(registry_.tables());
     try {
-        table_.resize(rows.size());
-        table_.swap(rows);
+        if (!table_)
+            table_ = std::make_unique<std::vector<node_report>>(rows.size());
+        table_->swap(rows);
     } catch (std::bad_alloc const&) {
     }
 }
@@ -163,9 +164,9 @@ void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) 
     if (seen.owner == 0 && !seen.left && !seen.no_lock)
         return;
     std::scoped_lock const guard(registry_.tables());
-    if (table_.empty() && !make_table(nodes))
+    if (!table_ && !make_table(nodes))
         return;
-    node_report& row = table_[node];
+    node_report& row = (*table_)[node];
     if (row.result == node_result::pending) // the attempt was decided without it
         row.result = node_result::held_by_other;
     if (seen.owner != 0)
@@ -179,7 +180,8 @@ void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) 
 bool resource::make_table(unsigned nodes) noexcept
 {
     try {
-        table_ = rows_of(granted_.load(std::memory_order_relaxed), nodes);
+        table_ = std::make_unique<std::vector<node_report>>(
+            rows_of(granted_.load(std::memory_order_relaxed), nodes));
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -189,10 +191,11 @@ bool resource::make_table(unsigned nodes) noexcept
 std::vector<node_outcome> resource::last_attempt(std::vector<std::string> const& nodes) const
 {
     std::scoped_lock const guard(registry_.tables());
+    if (table_)
+        return to_table(*table_, nodes);
     auto const granted = granted_.load(std::memory_order_relaxed);
-    if (table_.empty() && granted.size() != 0)
-        return to_table(rows_of(granted, nodes.size()), nodes);
-    return to_table(table_, nodes);
+    return granted.size() == 0 ? std::vector<node_outcome>()
+                               : to_table(rows_of(granted, nodes.size()), nodes);
 }
 
 std::size_t resource::position(acquisition const& a) const

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -43,7 +44,7 @@ public:
     [[nodiscard]] std::string const& name() const { return name_; }
     [[nodiscard]] redis::lock_key key() const;
     /// Operations that have not got the lock yet.
-    [[nodiscard]] std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
     /// What each node said to the last attempt that was decided.
     /// \param nodes their names, in order
     [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
@@ -119,18 +120,19 @@ private:
     [[nodiscard]] bool make_table(unsigned nodes) noexcept;
 
     resources& registry_;
-    std::size_t owners_ = 0; ///< guarded by the registry: they come and go with locks, not with leases
     std::string const name_;
     queue queue_;
     contender* contender_ = nullptr;
     held_lease* holder_ = nullptr;
     core::tenure tenure_;
-    core::precedence precedence_;
     std::uint64_t last_met_ = 0;
-    std::uint64_t tickets_ = 0;
-    std::atomic<std::size_t> waiting_{0};   ///< written on the executor alone
     std::atomic<core::node_set> granted_{}; ///< of the last attempt that was plainly won
-    std::vector<node_report> table_;        ///< of one of which there is more to tell; otherwise empty
+    /// Of one of which there is more to tell; otherwise null.
+    std::unique_ptr<std::vector<node_report>> table_;
+    std::uint32_t owners_ = 0;  ///< guarded by the registry: they come and go with locks, not with leases
+    std::uint32_t tickets_ = 0; ///< they go round
+    std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
+    core::precedence precedence_;
 };
 
 /// All resources of a client, by name. Any thread.
