@@ -126,7 +126,8 @@ void lease_machine::extension_started(instant sent)
 {
     seen_ = confirmed_; // of the round before, with the answers that came after its verdict
     confirmed_ = {};
-    round_ = {tally{nodes()}, holders_, {}, sent};
+    round_ = {tally{nodes()}, holders_, sent};
+    repaired_ = 0;
     extending_ = true;
 }
 
@@ -142,9 +143,9 @@ lease_machine::outcome lease_machine::answer(unsigned node, extension_answer sai
     note(node, said, now);
     if (!extending_)
         return outcome::pending;
+    if (said == extension_answer::repaired && !round_.answers.has_answered(node))
+        ++repaired_;
     round_.answers.record(node, judge(node, said));
-    if (said == extension_answer::repaired)
-        round_.repaired.insert(node);
     return settle(now);
 }
 
@@ -190,7 +191,7 @@ bool lease_machine::counts(instant now) const
     tally const& answers = round_.answers;
     bool const in_time = !reached(core::deadline(round_.sent, terms_->ttl), now) ||
                          !applies(rule::extension_within_its_validity);
-    bool const unbroken = answers.granted() - round_.repaired.size() >= majority(nodes());
+    bool const unbroken = answers.granted() - repaired_ >= majority(nodes());
     bool const before_the_end = !reached(deadline(), now) || !applies(rule::repair_before_the_old_deadline);
     return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));
 }

@@ -3,6 +3,7 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 
+#include <cstdint>
 #include <optional>
 
 namespace redlock::core {
@@ -85,7 +86,6 @@ private:
     struct round {
         tally answers{0};
         node_set holders_before; ///< a late own vote found by this round proves nothing yet (rule H5)
-        node_set repaired;
         instant sent;
     };
 
@@ -107,8 +107,9 @@ private:
     duration renew_after_; ///< from sent_ on
     round round_;
     node_set holders_;
-    node_set seen_;      ///< of them, those that confirmed it when last asked
-    node_set confirmed_; ///< by the round that is open
+    node_set seen_;             ///< of them, those that confirmed it when last asked
+    node_set confirmed_;        ///< by the round that is open
+    std::uint8_t repaired_ = 0; ///< how many answered so in that round
     lease_phase phase_ = lease_phase::held;
     bool extending_ = false;
     bool unproven_ = false; ///< adopted, and not confirmed yet
