@@ -136,15 +136,23 @@ std::vector<node_report> rows_of(core::node_set granted, std::size_t nodes)
 
 } // namespace
 
+/// With the guard of all tables held.
+resource::others& resource::known_others()
+{
+    if (!others_)
+        others_ = std::make_unique<others>();
+    return *others_;
+}
+
 void resource::publish_success(std::vector<node_report>& rows) noexcept
 {
     if (std::ranges::any_of(rows, says_more_than_a_grant))
         return publish(rows);
     granted_.store(grants(rows), std::memory_order_relaxed);
-    if (!table_) // written here alone
+    if (!has_table()) // written here alone
         return;
     std::scoped_lock const guard(registry_.tables());
-    table_.reset();
+    std::vector<node_report>().swap(others_->table);
 }
 
 /// Where there is no memory for a first table there is none.
@@ -152,9 +160,9 @@ void resource::publish(std::vector<node_report>& rows) noexcept
 {
     std::scoped_lock const guard(registry_.tables());
     try {
-        if (!table_)
-            table_ = std::make_unique<std::vector<node_report>>(rows.size());
-        table_->swap(rows);
+        auto& table = known_others().table;
+        table.resize(rows.size());
+        table.swap(rows);
     } catch (std::bad_alloc const&) {
     }
 }
@@ -164,9 +172,9 @@ void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) 
     if (seen.owner == 0 && !seen.left && !seen.no_lock)
         return;
     std::scoped_lock const guard(registry_.tables());
-    if (!table_ && !make_table(nodes))
+    if (!has_table() && !make_table(nodes))
         return;
-    node_report& row = (*table_)[node];
+    node_report& row = others_->table[node];
     if (row.result == node_result::pending) // the attempt was decided without it
         row.result = node_result::held_by_other;
     if (seen.owner != 0)
@@ -180,8 +188,7 @@ void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) 
 bool resource::make_table(unsigned nodes) noexcept
 {
     try {
-        table_ = std::make_unique<std::vector<node_report>>(
-            rows_of(granted_.load(std::memory_order_relaxed), nodes));
+        known_others().table = rows_of(granted_.load(std::memory_order_relaxed), nodes);
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -191,8 +198,8 @@ bool resource::make_table(unsigned nodes) noexcept
 std::vector<node_outcome> resource::last_attempt(std::vector<std::string> const& nodes) const
 {
     std::scoped_lock const guard(registry_.tables());
-    if (table_)
-        return to_table(*table_, nodes);
+    if (has_table())
+        return to_table(others_->table, nodes);
     auto const granted = granted_.load(std::memory_order_relaxed);
     return granted.size() == 0 ? std::vector<node_outcome>()
                                : to_table(rows_of(granted, nodes.size()), nodes);
@@ -230,7 +237,8 @@ void resource::taken(contender& by, held_lease& held)
 {
     if (contender_ == &by) {
         contender_ = nullptr;
-        precedence_.granted();
+        if (others_)
+            others_->precedence.granted();
         drop(queue_.front());
     }
     changed_here(held.client().all_nodes()); // who waits has been overtaken
@@ -240,10 +248,16 @@ void resource::taken(contender& by, held_lease& held)
     holder_ = &held;
 }
 
-void resource::met(std::uint64_t owner)
+/// Without memory nobody was met.
+void resource::met(std::uint64_t owner) noexcept
 {
-    if (std::exchange(last_met_, owner) != owner)
-        precedence_.another_had_it();
+    std::scoped_lock const guard(registry_.tables());
+    try {
+        others& known = known_others();
+        if (std::exchange(known.last_met, owner) != owner)
+            known.precedence.another_had_it();
+    } catch (std::bad_alloc const&) {
+    }
 }
 
 void resource::taken_back(contender const& by, core::node_set where)

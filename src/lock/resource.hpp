@@ -89,9 +89,12 @@ public:
     /// Others have it.
     void refused() { tenure_.somebody_came(); }
     /// An owner, who has its first part for a nonce, has been found where contenders meet.
-    void met(std::uint64_t owner);
+    void met(std::uint64_t owner) noexcept;
     /// How long to let others go first when the lock is free (rule W5).
-    [[nodiscard]] core::duration courtesy(core::duration most) const { return precedence_.courtesy(most); }
+    [[nodiscard]] core::duration courtesy(core::duration most) const
+    {
+        return others_ ? others_->precedence.courtesy(most) : core::duration::zero();
+    }
     /// What it had voted for on these nodes is deleted.
     void taken_back(contender const&, core::node_set);
     ///@}
@@ -116,7 +119,16 @@ private:
         acquisition, boost::intrusive::member_hook<acquisition, acquisition::hook, &acquisition::place>,
         boost::intrusive::constant_time_size<false>>;
 
+    /// What is known of others who want this key.
+    struct others {
+        std::vector<node_report> table; ///< of an attempt that was not plainly won; otherwise empty
+        std::uint64_t last_met = 0;
+        core::precedence precedence;
+    };
+
     void ask(core::tenure::next);
+    [[nodiscard]] others& known_others();
+    [[nodiscard]] bool has_table() const { return others_ && !others_->table.empty(); }
     [[nodiscard]] bool make_table(unsigned nodes) noexcept;
 
     resources& registry_;
@@ -125,14 +137,11 @@ private:
     contender* contender_ = nullptr;
     held_lease* holder_ = nullptr;
     core::tenure tenure_;
-    std::uint64_t last_met_ = 0;
     std::atomic<core::node_set> granted_{}; ///< of the last attempt that was plainly won
-    /// Of one of which there is more to tell; otherwise null.
-    std::unique_ptr<std::vector<node_report>> table_;
+    std::unique_ptr<others> others_;        ///< null: as long as none was met
     std::uint32_t owners_ = 0;  ///< guarded by the registry: they come and go with locks, not with leases
     std::uint32_t tickets_ = 0; ///< they go round
     std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
-    core::precedence precedence_;
 };
 
 /// All resources of a client, by name. Any thread.
