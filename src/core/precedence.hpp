@@ -3,6 +3,7 @@
 #include "core/instant.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace redlock::core {
 
@@ -15,7 +16,7 @@ public:
     static constexpr unsigned places = 16;
 
     /// Somebody else was found to have the lock who was not found before.
-    void another_had_it() { since_ = std::min(since_ + 1, places); }
+    void another_had_it() { since_ = static_cast<std::uint8_t>(std::min(since_ + 1U, places)); }
 
     /// A lease of our own has begun: who has not come by then does not wait.
     void granted()
@@ -32,8 +33,8 @@ public:
     }
 
 private:
-    unsigned expected_ = 0;
-    unsigned since_ = 0;
+    std::uint8_t expected_ = 0;
+    std::uint8_t since_ = 0;
 };
 
 } // namespace redlock::core

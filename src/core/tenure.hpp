@@ -30,7 +30,7 @@ public:
         if (count_ == 0 || !applies(rule::others_get_their_turn))
             return true;
         bool const overtakes = who == next::coming && rivals_;
-        return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ && elapsed(began_, now) < t.period;
+        return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ && now.boot - began_ < t.period;
     }
 
     /// Were others met the last time?
@@ -40,21 +40,21 @@ public:
     void granted(instant now)
     {
         if (count_++ == 0)
-            began_ = now;
+            began_ = now.boot;
     }
 
     /// The last one has ended; who does not follow within `turn` leaves others their chance.
-    void ended(instant now) { ended_ = now; }
+    void ended(instant now) { ended_ = now.boot; }
     void look(instant now, duration turn)
     {
-        if (count_ != 0 && elapsed(ended_, now) >= turn)
+        if (count_ != 0 && now.boot - ended_ >= turn)
             count_ = 0;
     }
 
     /// The turn was offered and nobody took it.
     void nobody_came()
     {
-        stretch_ = std::min(stretch_ * 2, max_stretch);
+        stretch_ = static_cast<std::uint8_t>(std::min(stretch_ * 2U, max_stretch));
         count_ = 0;
         rivals_ = false;
     }
@@ -67,10 +67,11 @@ public:
     }
 
 private:
-    instant began_;
-    instant ended_;
+    // Every key has one. No lease hangs on these times, so one clock is enough: CLOCK_BOOTTIME.
+    duration began_{};
+    duration ended_{};
     unsigned count_ = 0;
-    unsigned stretch_ = 1;
+    std::uint8_t stretch_ = 1;
     bool rivals_ = false;
 };
 

@@ -54,7 +54,7 @@ void acquisition::begin()
         return own_ ? own_->start(wanted, *this, contender::opening::at_once) : starve();
     }
     held_here_ = wanted.held_here();
-    before_ = static_cast<std::uint32_t>(wanted.waiting());
+    before_ = wanted.waiting();
     last_cause_ = errc::contended;
     fail(once_ ? errc::contended : errc::timed_out);
 }

@@ -36,7 +36,7 @@ public:
     using hook = boost::intrusive::list_member_hook<>;
     hook link;                ///< in the engine's list of live operations
     hook place;               ///< in the resource's queue
-    std::uint64_t ticket = 0; ///< the resource's
+    std::uint32_t ticket = 0; ///< the resource's
 
     explicit acquisition(engine& owner);
 

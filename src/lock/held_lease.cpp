@@ -44,7 +44,7 @@ boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<loc
                                                 nonce const& n, core::attempt const& won, unsigned attempts,
                                                 core::duration waited)
 {
-    static_assert(sizeof(held_lease) <= 320 + redis::nonce_length);
+    static_assert(sizeof(held_lease) <= 296 + redis::nonce_length);
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
     return made;
@@ -133,7 +133,7 @@ void held_lease::expire()
 {
     if (releasing_)
         return finish_release();
-    if (!machine_.extending() && !extending_.empty()) // of an adopted lease
+    if (!machine_.extending() && extension_awaited()) // of an adopted lease
         return start_extension();
     core::instant const now = client().loop().now();
     if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->plan->node_timeout, now))

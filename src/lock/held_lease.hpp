@@ -110,6 +110,8 @@ private:
 
     void renew();
     void start_extension();
+    [[nodiscard]] bool extension_awaited() const;
+    void finish_extension(boost::system::error_code);
     void extend_on(unsigned node);
     void answer_extension(unsigned node, core::extension_answer);
     void time_out_extension();
@@ -165,8 +167,7 @@ private:
     core::duration const waited_;
     core::duration began_{};  ///< on CLOCK_BOOTTIME
     core::fence const fence_; ///< zero: a plain lock
-    waiter_list ended_;       ///< who waits for the end
-    waiter_list extending_;   ///< who waits for an extension, then for the release
+    waiter_list waiting_;     ///< for the end, or for an extension, then for the release
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t const attempts_;
     std::uint32_t round_ = 0;

@@ -14,7 +14,8 @@ void held_lease::await_end(waiter& w)
     take_up();
     if (machine_.over())
         return w.finish(why_over());
-    ended_.push_back(w);
+    w.for_the_end = true;
+    waiting_.push_back(w);
 }
 
 /// For whoever comes after the end.
@@ -49,8 +50,7 @@ void held_lease::end(errc reason)
     client().loop().cancel(*this);
     stop_watching();
     client().end(*this);
-    finish_all(extending_, reason);
-    finish_all(ended_, reason);
+    finish_all(waiting_, reason);
 }
 
 /// The clock may have run out before the timer did: what `valid()` denied must not end as a clean release.
@@ -73,7 +73,7 @@ void held_lease::release(waiter& w)
     if (lock_->wanted->hand_over(*this))
         return w.finish({});
     give_up(errc::released);
-    extending_.push_back(w);
+    waiting_.push_back(w);
     start_release();
     vacate();
 }
@@ -227,7 +227,7 @@ void held_lease::finish_release()
     client().release_ended(confirmed);
     if (observer* const watcher = client().watcher())
         watcher->on_release({lock_->name(), result, release_answers_, machine_.nodes()});
-    finish_all(extending_, result);
+    finish_all(waiting_, result);
 }
 
 } // namespace redlock::lock

@@ -3,6 +3,7 @@
 #include "lock/replies.hpp"
 #include "lock/resource.hpp"
 
+#include <algorithm>
 #include <utility>
 
 // How a lease is kept: extensions, and the replies to all that it sends.
@@ -46,9 +47,24 @@ void held_lease::extend(waiter& w)
     take_up();
     if (machine_.over())
         return w.finish(why_over());
-    extending_.push_back(w);
+    waiting_.push_back(w);
     if (!machine_.extending())
         start_extension();
+}
+
+bool held_lease::extension_awaited() const
+{
+    return std::ranges::any_of(waiting_, [](waiter const& w) { return !w.for_the_end; });
+}
+
+/// Who waits for the end goes on waiting.
+void held_lease::finish_extension(boost::system::error_code result)
+{
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+        waiter& w = *at++;
+        if (!w.for_the_end)
+            w.finish(result);
+    }
 }
 
 void held_lease::start_extension()
@@ -221,7 +237,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
             core::duration{deadline_boot_.load(std::memory_order_relaxed)} - client().loop().now().boot;
         publish(lease_state::held);
         tell(event::renewed, spare);
-        finish_all(extending_, {});
+        finish_extension({});
         if (std::exchange(changed_, false))
             machine_.postpone_renewal(client().loop().now()); // not at a third of the TTL, but soon
         return schedule();
@@ -229,7 +245,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     case result::failed:
         publish(state_.load(std::memory_order_relaxed));
         tell(event::renewal_failed);
-        finish_all(extending_, errc::no_quorum);
+        finish_extension(errc::no_quorum);
         return schedule();
     case result::lost: lose(); return vacate();
     }

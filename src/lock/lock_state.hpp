@@ -4,6 +4,8 @@
 #include "redis/command.hpp"
 #include <redlock/node_outcome.hpp>
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +14,8 @@ namespace redlock::lock {
 
 class engine;
 class resource;
+void intrusive_ptr_add_ref(resource*) noexcept;
+void intrusive_ptr_release(resource*) noexcept;
 
 /// What all copies of a mutex, its acquisitions and its leases share. Constant.
 struct lock_state {
@@ -19,7 +23,7 @@ struct lock_state {
                lock_kind);
 
     std::shared_ptr<lock_plan const> const plan;
-    std::shared_ptr<resource> const wanted; ///< shared with the other locks of the same key
+    boost::intrusive_ptr<resource> const wanted; ///< shared with the other locks of the same key
 
     [[nodiscard]] engine& client() const { return *plan->client; }
     [[nodiscard]] std::string const& name() const;

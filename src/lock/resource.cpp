@@ -6,6 +6,7 @@
 #include "lock/lock_state.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -13,9 +14,21 @@ namespace redlock::lock {
 
 resource::resource(resources& registry, std::string name) : registry_(registry), name_(std::move(name)) {}
 
-resource::~resource()
+void intrusive_ptr_add_ref(resource* r) noexcept
 {
-    registry_.forget(*this);
+    std::scoped_lock const guard(r->registry_.guard_);
+    ++r->owners_;
+}
+
+void intrusive_ptr_release(resource* r) noexcept
+{
+    {
+        std::scoped_lock const guard(r->registry_.guard_);
+        if (--r->owners_ != 0)
+            return;
+        r->registry_.known_.erase(r);
+    }
+    delete r;
 }
 
 redis::lock_key resource::key() const
@@ -123,15 +136,23 @@ std::vector<node_report> rows_of(core::node_set granted, std::size_t nodes)
 
 } // namespace
 
+/// With the guard of all tables held.
+resource::others& resource::known_others()
+{
+    if (!others_)
+        others_ = std::make_unique<others>();
+    return *others_;
+}
+
 void resource::publish_success(std::vector<node_report>& rows) noexcept
 {
     if (std::ranges::any_of(rows, says_more_than_a_grant))
         return publish(rows);
     granted_.store(grants(rows), std::memory_order_relaxed);
-    if (table_.empty()) // written here alone
+    if (!has_table()) // written here alone
         return;
     std::scoped_lock const guard(registry_.tables());
-    std::vector<node_report>().swap(table_);
+    std::vector<node_report>().swap(others_->table);
 }
 
 /// Where there is no memory for a first table there is none.
@@ -139,8 +160,9 @@ void resource::publish(std::vector<node_report>& rows) noexcept
 {
     std::scoped_lock const guard(registry_.tables());
     try {
-        table_.resize(rows.size());
-        table_.swap(rows);
+        auto& table = known_others().table;
+        table.resize(rows.size());
+        table.swap(rows);
     } catch (std::bad_alloc const&) {
     }
 }
@@ -150,9 +172,9 @@ void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) 
     if (seen.owner == 0 && !seen.left && !seen.no_lock)
         return;
     std::scoped_lock const guard(registry_.tables());
-    if (table_.empty() && !make_table(nodes))
+    if (!has_table() && !make_table(nodes))
         return;
-    node_report& row = table_[node];
+    node_report& row = others_->table[node];
     if (row.result == node_result::pending) // the attempt was decided without it
         row.result = node_result::held_by_other;
     if (seen.owner != 0)
@@ -166,7 +188,7 @@ void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) 
 bool resource::make_table(unsigned nodes) noexcept
 {
     try {
-        table_ = rows_of(granted_.load(std::memory_order_relaxed), nodes);
+        known_others().table = rows_of(granted_.load(std::memory_order_relaxed), nodes);
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -176,10 +198,11 @@ bool resource::make_table(unsigned nodes) noexcept
 std::vector<node_outcome> resource::last_attempt(std::vector<std::string> const& nodes) const
 {
     std::scoped_lock const guard(registry_.tables());
+    if (has_table())
+        return to_table(others_->table, nodes);
     auto const granted = granted_.load(std::memory_order_relaxed);
-    if (table_.empty() && granted.size() != 0)
-        return to_table(rows_of(granted, nodes.size()), nodes);
-    return to_table(table_, nodes);
+    return granted.size() == 0 ? std::vector<node_outcome>()
+                               : to_table(rows_of(granted, nodes.size()), nodes);
 }
 
 std::size_t resource::position(acquisition const& a) const
@@ -214,7 +237,8 @@ void resource::taken(contender& by, held_lease& held)
 {
     if (contender_ == &by) {
         contender_ = nullptr;
-        precedence_.granted();
+        if (others_)
+            others_->precedence.granted();
         drop(queue_.front());
     }
     changed_here(held.client().all_nodes()); // who waits has been overtaken
@@ -224,10 +248,16 @@ void resource::taken(contender& by, held_lease& held)
     holder_ = &held;
 }
 
-void resource::met(std::uint64_t owner)
+/// Without memory nobody was met.
+void resource::met(std::uint64_t owner) noexcept
 {
-    if (std::exchange(last_met_, owner) != owner)
-        precedence_.another_had_it();
+    std::scoped_lock const guard(registry_.tables());
+    try {
+        others& known = known_others();
+        if (std::exchange(known.last_met, owner) != owner)
+            known.precedence.another_had_it();
+    } catch (std::bad_alloc const&) {
+    }
 }
 
 void resource::taken_back(contender const& by, core::node_set where)
@@ -296,47 +326,40 @@ void resource::changed_here(core::node_set where)
         contender_->changed_here(where);
 }
 
-std::shared_ptr<resource> resources::at(std::string name)
+/// With the guard held.
+boost::intrusive_ptr<resource> resources::share(resource& known)
 {
-    // Goes after the guard, for which it asks: where there is no memory for its entry.
-    std::shared_ptr<resource> made;
-    std::scoped_lock const guard(guard_);
-    if (auto const found = by_name_.find(name); found != by_name_.end()) {
-        if (auto known = found->second.lock())
-            return known;
-        by_name_.erase(found); // on its way out; it will not find itself here
-    }
-    made = std::make_shared<resource>(*this, std::move(name));
-    by_name_.emplace(made->name(), made);
-    return made;
+    ++known.owners_;
+    return {&known, false};
 }
 
-std::shared_ptr<resource> resources::find(std::string_view key)
+boost::intrusive_ptr<resource> resources::at(std::string name)
+{
+    std::scoped_lock const guard(guard_);
+    if (auto const found = known_.find(std::string_view(name)); found != known_.end())
+        return share(**found);
+    auto made = std::make_unique<resource>(*this, std::move(name));
+    known_.insert(made.get());
+    return share(*made.release());
+}
+
+boost::intrusive_ptr<resource> resources::find(std::string_view key)
 {
     if (!key.starts_with(key_prefix_))
         return nullptr;
     std::scoped_lock const guard(guard_);
-    auto const found = by_name_.find(key.substr(key_prefix_.size()));
-    return found == by_name_.end() ? nullptr : found->second.lock();
+    auto const found = known_.find(key.substr(key_prefix_.size()));
+    return found == known_.end() ? nullptr : share(**found);
 }
 
-std::vector<std::shared_ptr<resource>> resources::all()
+std::vector<boost::intrusive_ptr<resource>> resources::all()
 {
-    std::vector<std::shared_ptr<resource>> found; // what is the last to hold a resource goes after the guard
+    std::vector<boost::intrusive_ptr<resource>> found; // goes after the guard, for which its elements ask
     std::scoped_lock const guard(guard_);
-    found.reserve(by_name_.size());
-    for (auto const& [name, known] : by_name_)
-        if (auto alive = known.lock())
-            found.push_back(std::move(alive));
+    found.reserve(known_.size());
+    for (resource* const known : known_)
+        found.push_back(share(*known));
     return found;
-}
-
-void resources::forget(resource const& gone)
-{
-    std::scoped_lock const guard(guard_);
-    auto const found = by_name_.find(gone.name());
-    if (found != by_name_.end() && found->first.data() == gone.name().data())
-        by_name_.erase(found);
 }
 
 } // namespace redlock::lock

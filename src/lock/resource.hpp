@@ -9,15 +9,17 @@
 #include "redis/command.hpp"
 
 #include <boost/intrusive/list.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace redlock::lock {
@@ -32,16 +34,17 @@ class resources;
 class resource {
 public:
     resource(resources& registry, std::string name);
-    ~resource();
     resource(resource const&) = delete;
     resource& operator=(resource const&) = delete;
+    friend void intrusive_ptr_add_ref(resource*) noexcept;
+    friend void intrusive_ptr_release(resource*) noexcept;
 
     /// \name Any thread
     ///@{
     [[nodiscard]] std::string const& name() const { return name_; }
     [[nodiscard]] redis::lock_key key() const;
     /// Operations that have not got the lock yet.
-    [[nodiscard]] std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
     /// What each node said to the last attempt that was decided.
     /// \param nodes their names, in order
     [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
@@ -86,9 +89,12 @@ public:
     /// Others have it.
     void refused() { tenure_.somebody_came(); }
     /// An owner, who has its first part for a nonce, has been found where contenders meet.
-    void met(std::uint64_t owner);
+    void met(std::uint64_t owner) noexcept;
     /// How long to let others go first when the lock is free (rule W5).
-    [[nodiscard]] core::duration courtesy(core::duration most) const { return precedence_.courtesy(most); }
+    [[nodiscard]] core::duration courtesy(core::duration most) const
+    {
+        return others_ ? others_->precedence.courtesy(most) : core::duration::zero();
+    }
     /// What it had voted for on these nodes is deleted.
     void taken_back(contender const&, core::node_set);
     ///@}
@@ -108,11 +114,21 @@ public:
     core::fence highest_fence = 0; ///< on any node, as far as this client has seen
 
 private:
+    friend class resources;
     using queue = boost::intrusive::list<
         acquisition, boost::intrusive::member_hook<acquisition, acquisition::hook, &acquisition::place>,
         boost::intrusive::constant_time_size<false>>;
 
+    /// What is known of others who want this key.
+    struct others {
+        std::vector<node_report> table; ///< of an attempt that was not plainly won; otherwise empty
+        std::uint64_t last_met = 0;
+        core::precedence precedence;
+    };
+
     void ask(core::tenure::next);
+    [[nodiscard]] others& known_others();
+    [[nodiscard]] bool has_table() const { return others_ && !others_->table.empty(); }
     [[nodiscard]] bool make_table(unsigned nodes) noexcept;
 
     resources& registry_;
@@ -121,12 +137,11 @@ private:
     contender* contender_ = nullptr;
     held_lease* holder_ = nullptr;
     core::tenure tenure_;
-    core::precedence precedence_;
-    std::uint64_t last_met_ = 0;
-    std::uint64_t tickets_ = 0;
-    std::atomic<std::size_t> waiting_{0};   ///< written on the executor alone
     std::atomic<core::node_set> granted_{}; ///< of the last attempt that was plainly won
-    std::vector<node_report> table_;        ///< of one of which there is more to tell; otherwise empty
+    std::unique_ptr<others> others_;        ///< null: as long as none was met
+    std::uint32_t owners_ = 0;  ///< guarded by the registry: they come and go with locks, not with leases
+    std::uint32_t tickets_ = 0; ///< they go round
+    std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
 };
 
 /// All resources of a client, by name. Any thread.
@@ -139,17 +154,30 @@ public:
     /// Guards the tables of all resources: they are seldom asked for.
     [[nodiscard]] std::mutex& tables() { return tables_; }
 
-    [[nodiscard]] std::shared_ptr<resource> at(std::string name);
+    [[nodiscard]] boost::intrusive_ptr<resource> at(std::string name);
     /// Null where this client has no lock of that key.
-    [[nodiscard]] std::shared_ptr<resource> find(std::string_view key);
-    [[nodiscard]] std::vector<std::shared_ptr<resource>> all();
-    void forget(resource const&);
+    [[nodiscard]] boost::intrusive_ptr<resource> find(std::string_view key);
+    [[nodiscard]] std::vector<boost::intrusive_ptr<resource>> all();
 
 private:
+    friend void intrusive_ptr_add_ref(resource*) noexcept;
+    friend void intrusive_ptr_release(resource*) noexcept;
+
+    /// A hundred thousand keys are found by the names that they have anyhow.
+    struct by_name {
+        using is_transparent = void;
+        static std::string_view name_of(std::string_view name) { return name; }
+        static std::string_view name_of(resource const* known) { return known->name(); }
+        std::size_t operator()(auto const& one) const { return std::hash<std::string_view>()(name_of(one)); }
+        bool operator()(auto const& a, auto const& b) const { return name_of(a) == name_of(b); }
+    };
+
+    [[nodiscard]] static boost::intrusive_ptr<resource> share(resource&);
+
     std::string_view const key_prefix_;
     std::mutex tables_;
     std::mutex guard_;
-    std::unordered_map<std::string_view, std::weak_ptr<resource>> by_name_; ///< the names are the resources'
+    boost::unordered_flat_set<resource*, by_name, by_name> known_;
 };
 
 } // namespace redlock::lock

@@ -18,7 +18,9 @@ class waiter final : private net::task {
 public:
     using link_type =
         boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-    link_type link; ///< among those who wait for the same
+    link_type link; ///< among those who wait for the same object
+    /// Of those who wait for a lease: not for the answer to what it asked last.
+    bool for_the_end = false;
 
     using signature = void(boost::system::error_code);
     using handler_type = completion_handler<signature>;
