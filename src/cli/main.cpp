@@ -76,12 +76,17 @@ int main(int argc, char** argv)
 {
     remember_inherited_files();
     survive_broken_pipes();
+    options o;
     try {
-        options const o = read_options(argc, argv);
+        read_options(o, argc, argv);
         return perform(o, output(o));
     } catch (failure const& why) {
         if (why.status() == exit_status::success)
             return tell(why.what());
+        if (!o.verb.empty()) {
+            output(o).fail(why);
+            return why.status();
+        }
         fail_in_eval(argc, argv);
         return complain(why);
     }

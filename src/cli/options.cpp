@@ -45,17 +45,17 @@ void parser::define_nodes(CLI::App& to)
           "REDLOCK_NODES or --nodes-file")
         ->type_name("URL")
         ->allow_extra_args(false);
-    to.add_option("--nodes-file", nodes_file_, "read the nodes' URLs from a file, and not from REDLOCK_NODES")
-        ->type_name("FILE");
+    named(to, "--nodes-file", nodes_file_, "read the nodes' URLs from a file, and not from REDLOCK_NODES")
+        .type_name("FILE");
     to.add_option("--prefix", c.key_prefix, "put this before the lock's name")->type_name("TEXT");
-    to.add_option("--user", c.username, "user name for nodes whose URL has none")->type_name("NAME");
+    named(to, "--user", c.username, "user name for nodes whose URL has none").type_name("NAME");
     to.add_flag("--askpass", ask_password_, "ask for the password; otherwise it is taken from REDISCLI_AUTH");
-    to.add_option("--cacert", c.tls.ca_file, "trusted authorities, PEM")->type_name("FILE");
-    to.add_option("--cacertdir", c.tls.ca_dir, "trusted authorities, a directory of hashed names")
-        ->type_name("DIR");
-    to.add_option("--cert", c.tls.cert_file, "client certificate, PEM")->type_name("FILE");
-    to.add_option("--key", c.tls.key_file, "client key, PEM")->type_name("FILE");
-    to.add_option("--sni", c.tls.server_name, "name to ask for and to verify")->type_name("HOST");
+    named(to, "--cacert", c.tls.ca_file, "trusted authorities, PEM").type_name("FILE");
+    named(to, "--cacertdir", c.tls.ca_dir, "trusted authorities, a directory of hashed names")
+        .type_name("DIR");
+    named(to, "--cert", c.tls.cert_file, "client certificate, PEM").type_name("FILE");
+    named(to, "--key", c.tls.key_file, "client key, PEM").type_name("FILE");
+    named(to, "--sni", c.tls.server_name, "name to ask for and to verify").type_name("HOST");
     to.add_flag("--insecure", c.tls.insecure, "accept any certificate");
     to.add_flag("--assume-fresh", fresh_,
                 "the servers are new and cannot have forgotten locks (or REDLOCK_ASSUME_FRESH=1)");
@@ -95,7 +95,7 @@ void parser::define_waiting(CLI::App& to)
 
 void parser::define_token(CLI::App& to)
 {
-    to.add_option("--token", o_.token, "as acquire told it (or REDLOCK_TOKEN)")->type_name("TOKEN");
+    named(to, "--token", o_.token, "as acquire told it (or REDLOCK_TOKEN)").type_name("TOKEN");
 }
 
 void parser::define_run()
@@ -110,7 +110,8 @@ void parser::define_run()
            "-s,--signal", [this](std::string const& text) { o_.stop_signal = read_signal(text); },
            "stops the command when the lock is being lost (TERM)")
         ->type_name("SIGNAL");
-    time(run, "-k,--kill-after", o_.kill_after, "the time between that signal and KILL (5s)");
+    time(run, "-k,--kill-after", o_.kill_after,
+         "the time between that signal and KILL (5s, or what fits into half of the ttl)");
     run.add_flag("--no-extend", no_extend_, "do not renew: the command has one ttl");
     time(run, "--max-lifetime", o_.lock.max_hold, "do not hold the lock for longer");
     run.add_option_function<std::string>(
@@ -201,11 +202,9 @@ void parser::parse(int argc, char const* const* argv)
     finish();
 }
 
-options read_options(int argc, char const* const* argv)
+void read_options(options& into, int argc, char const* const* argv)
 {
-    options o;
-    parser(o).parse(argc, argv);
-    return o;
+    parser(into).parse(argc, argv);
 }
 
 } // namespace redlock::cli

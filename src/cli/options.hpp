@@ -34,12 +34,13 @@ struct options {
     bool json = false;
 
     int stop_signal = SIGTERM;
-    std::chrono::milliseconds kill_after{5000};
+    std::optional<std::chrono::milliseconds> kill_after; ///< nothing: what fits
     on_loss when_lost = on_loss::stop;
 };
 
+/// Where every single word is understood, the verb is known also when it throws, and how to write.
 /// \throws failure with a message for the user, or with status 0 and the text that was asked for (help, version)
-[[nodiscard]] options read_options(int argc, char const* const* argv);
+void read_options(options& into, int argc, char const* const* argv);
 
 /// No message repeats a password, whatever it was written into: `scheme://user:secret@` becomes `scheme://***@`.
 [[nodiscard]] std::string without_secrets(std::string text);

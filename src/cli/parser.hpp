@@ -33,6 +33,16 @@ private:
             ->type_name("DURATION");
     }
 
+    /// What it names cannot be empty, as the value of a variable is that is not set.
+    template <class Target>
+    CLI::Option& named(CLI::App& to, std::string const& flags, Target& target, std::string const& what)
+    {
+        auto const check = [](std::string const& text) {
+            return std::string(text.empty() ? "is empty" : "");
+        };
+        return *to.add_option(flags, target, what)->check(check);
+    }
+
     void define_nodes(CLI::App&);
     void define_name(CLI::App& to, bool required);
     void define_lease(CLI::App&);

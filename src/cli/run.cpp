@@ -11,18 +11,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Renewal begins after a third of the ttl. What is left then must be enough for a few tries and for stopping the
-/// command, or the first lost packet would end it.
 void check_times(options const& o)
 {
-    auto const longest = o.lock.ttl / 2 - stop_margin(o.lock);
-    if (o.when_lost != on_loss::stop || o.kill_after <= longest)
+    auto const longest = longest_kill_after(o.lock);
+    if (o.when_lost != on_loss::stop || (longest > 0ms && o.kill_after.value_or(0ms) <= longest))
         return;
     if (longest <= 0ms)
         throw failure(exit_status::usage, "--ttl " + seconds(o.lock.ttl) +
                                               " is too short to stop a command in time: more than 100 ms");
     throw failure(exit_status::usage,
-                  "--kill-after " + seconds(o.kill_after) + " and a margin of " +
+                  "--kill-after " + seconds(*o.kill_after) + " and a margin of " +
                       seconds(stop_margin(o.lock)) + " do not fit into half of --ttl " + seconds(o.lock.ttl) +
                       ": the command has to be gone before the lease ends; --kill-after may be " +
                       std::to_string(longest.count()) + " ms at most");

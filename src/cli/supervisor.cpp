@@ -14,6 +14,21 @@ constexpr std::chrono::nanoseconds longest_pause = 1s;
 constexpr std::chrono::nanoseconds shortest_pause = 1ms;
 /// While the command is being stopped.
 constexpr std::chrono::nanoseconds pause_to_end = 20ms;
+/// Between the signal and KILL, where the ttl is long enough for it.
+constexpr std::chrono::milliseconds usual_kill_after = 5s;
+
+/// It is meant to be its end, unless it knows better.
+bool ends(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+void pass_on(child& command, int signal)
+{
+    command.send(signal);
+    if (ends(signal))
+        command.send(SIGCONT); // who is stopped cannot end, and would keep the lock
+}
 
 } // namespace
 
@@ -22,15 +37,21 @@ std::chrono::milliseconds stop_margin(lock_options const& lock)
     return std::max<std::chrono::milliseconds>(lock.ttl / 50, 50ms);
 }
 
+std::chrono::milliseconds longest_kill_after(lock_options const& lock)
+{
+    return lock.ttl / 2 - stop_margin(lock);
+}
+
 supervisor::supervisor(session& s, lease& held, options const& o, output const& out)
-    : session_(s), lease_(held), options_(o), out_(out), timer_(s.context()), margin_(stop_margin(o.lock))
+    : session_(s), lease_(held), options_(o), out_(out), timer_(s.context()), margin_(stop_margin(o.lock)),
+      kill_after_(o.kill_after.value_or(std::min(usual_kill_after, longest_kill_after(o.lock))))
 {}
 
 int supervisor::watch(child& command)
 {
     child_ = &command;
     command.on_end([this] { look_for_end(); });
-    session_.caught().on_signal([&command](int signal) { command.send(signal); });
+    session_.caught().on_signal([&command](int signal) { pass_on(command, signal); });
     lease_.lost([this](boost::system::error_code) { look(); });
     look();
     session_.run_until(over_);
@@ -65,10 +86,10 @@ void supervisor::look()
             return look_again_in(remaining);
         return knows_cause() ? warn() : look_again_in(pause_to_end);
     }
-    if (stage_ == stage::running && remaining <= options_.kill_after + margin_)
+    if (stage_ == stage::running && remaining <= kill_after_ + margin_)
         stop(remaining);
     if (stage_ == stage::running)
-        return look_again_in(remaining - options_.kill_after - margin_);
+        return look_again_in(remaining - kill_after_ - margin_);
     tell_why();
     if (clock::now() >= kill_at_) {
         stage_ = stage::killed;
@@ -86,7 +107,7 @@ void supervisor::stop(std::chrono::nanoseconds remaining)
 {
     stage_ = stage::stopping;
     std::chrono::nanoseconds const left = remaining > margin_ ? remaining - margin_ : margin_;
-    kill_at_ = clock::now() + std::min<std::chrono::nanoseconds>(left, options_.kill_after);
+    kill_at_ = clock::now() + std::min(left, kill_after_);
     child_->send(options_.stop_signal); // before any word: that may take its time
     child_->send(SIGCONT);              // who is stopped cannot end
     left_at_stop_ = remaining;

@@ -15,6 +15,10 @@ namespace redlock::cli {
 /// How long before the end of the validity the command is gone: time for the kernel to end it, and for this process to
 /// be late.
 [[nodiscard]] std::chrono::milliseconds stop_margin(lock_options const&);
+/// The longest time between the signal and KILL. Renewal begins after a third of the ttl: what is left then must be
+/// enough for a few tries and for stopping the command, or the first lost packet would end it. Not above zero where the
+/// ttl is too short to stop anything in time.
+[[nodiscard]] std::chrono::milliseconds longest_kill_after(lock_options const&);
 
 /// Watches a command and the lease that it runs under. When the validity is about to end, the command is told to stop
 /// while there is still time for that, and killed before the validity has ended.
@@ -49,6 +53,7 @@ private:
     boost::asio::steady_timer timer_;
     child* child_ = nullptr;
     std::chrono::nanoseconds const margin_;
+    std::chrono::nanoseconds const kill_after_;
     clock::time_point const began_ = clock::now();
     clock::time_point kill_at_;
     stage stage_ = stage::running;

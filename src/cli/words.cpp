@@ -65,6 +65,19 @@ std::vector<std::string> split(std::istream& in)
     return words;
 }
 
+/// A space in a password has cut a URL in two: nothing of it is repeated.
+void refuse_fragments(std::vector<std::string> const& words, std::string const& where)
+{
+    auto const holds = [](std::string_view what) {
+        return [what](std::string const& word) { return word.find(what) != std::string::npos; };
+    };
+    auto const strange = std::ranges::find_if_not(words, holds("://"));
+    if (strange != words.end() && std::ranges::any_of(words, holds("@")))
+        throw failure(exit_status::bad_configuration,
+                      where + ": word " + std::to_string(strange - words.begin() + 1) + " of " +
+                          std::to_string(words.size()) + " is no URL" + advice_on_nodes(words));
+}
+
 } // namespace
 
 std::vector<std::string> find_nodes(std::vector<std::string> const& flags, std::string const& file)
@@ -89,6 +102,7 @@ std::vector<std::string> find_nodes(std::vector<std::string> const& flags, std::
     }
     if (found.empty())
         throw failure(exit_status::bad_configuration, where + " names no nodes");
+    refuse_fragments(found, where);
     return found;
 }
 

@@ -50,8 +50,9 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"run", "-w", "", "seat", "true"}, 64, "not a time: ''"); // of a variable that is not set
     refused({"run", "-s", "GO", "seat", "true"}, 64, "not a signal: 'GO'");
     refused({"run", "-k", "20s", "seat", "true"}, 64, "do not fit into half of --ttl 30.0 s");
-    refused({"run", "-t", "1s", "seat", "true"}, 64, "--kill-after may be 450 ms at most");
-    refused({"run", "-t", "5s", "seat", "true"}, 64, "--kill-after may be 2400 ms at most");
+    refused({"run", "-t", "1s", "-k", "451ms", "seat", "true"}, 64, "--kill-after may be 450 ms at most");
+    refused({"run", "-t", "5s", "-k", "5s", "seat", "true"}, 64, "--kill-after may be 2400 ms at most");
+    refused({"run", "-t", "100ms", "seat", "true"}, 64, "--ttl 0.1 s is too short to stop a command in time");
     refused({"run", "-t", "0", "seat", "true"}, 64, "--ttl 0.0 s is too short to stop a command in time");
     refused({"run", "-n", "-w", "3", "seat", "true"}, 64, "-n");
     refused({"run", "-E", "300", "seat", "true"}, 64, "300");
@@ -73,6 +74,9 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"run", "-t", "25h", "seat", "true"}, 64, "ttl");
     refused({"run", "seat:redlock-fence", "true"}, 64, "kept for fenced locks");
     refused({"release", "seat", "--token", "short"}, 64, "32 characters");
+    for (std::string const option :
+         {"--nodes-file", "--user", "--cacert", "--cacertdir", "--cert", "--key", "--sni", "--token"})
+        refused({"release", "seat", option, ""}, 64, option + ": is empty"); // of a variable that is not set
     for (std::string const verb : {"acquire", "status"})
         refused({verb, ""}, 64, "the lock's name is empty");
     refused({"--json"}, 64, "a verb is missing");
@@ -93,6 +97,28 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
     refused({"acquire", "seat", "--cacert", "/no/such/file"}, 78, "/no/such/file",
             nodes("rediss://127.0.0.1:1"));
     refused({"status", "seat", "--nodes-file", "/no/such/file"}, 78, "/no/such/file");
+}
+
+/// Whoever has asked for JSON reads no text, whatever is wrong.
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_json_on_request)
+{
+    auto const told = [](std::vector<std::string> const& arguments, environment const& variables) {
+        finished const run(arguments, variables);
+        bool const runs = arguments.front() == "run"; // whose standard output is its command's
+        BOOST_TEST((runs ? run.out : run.err) == "");
+        auto const object = nlohmann::json::parse(runs ? run.err : run.out);
+        BOOST_TEST(object.at("exit_status") == run.status);
+        return object.at("error").get<std::string>();
+    };
+    for (std::string const verb : {"acquire", "status", "doctor"})
+        BOOST_TEST(told({verb, "--json", "seat"}, nodes(" ")) == "$REDLOCK_NODES names no nodes", verb);
+    BOOST_TEST(told({"run", "--json", "seat", "true"}, nodes("")) == "$REDLOCK_NODES names no nodes");
+    BOOST_TEST(contains(told({"acquire", "--json", "seat"}, {{"X", ""}}), "no nodes: give them"));
+    BOOST_TEST(
+        contains(told({"release", "--json", "seat"}, nodes("redis://127.0.0.1:1")), "needs the lock's name"));
+    BOOST_TEST(contains(
+        told({"run", "--json", "-t", "1s", "-k", "1s", "seat", "true"}, nodes("redis://127.0.0.1:1")),
+        "do not fit"));
 }
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
@@ -178,6 +204,9 @@ BOOST_AUTO_TEST_CASE(no_password_is_ever_shown)
                                         "redis://:s3cret@" + place + "?client_name=s3cret%20",
                                         "redis://:s3cret@@@" + place,
                                         "reds://:s3cret@" + place,
+                                        "\"redis://s3cret s3cret@" + place + '"',
+                                        "redis:///:s3cret @" + place,
+                                        "redis:s3cret\ts3cret@" + place,
                                         good + " " + good};
     auto const silent = [](finished const& run) {
         BOOST_TEST_CONTEXT(run.out << run.err) BOOST_TEST(!contains(run.out + run.err, "s3cret"));

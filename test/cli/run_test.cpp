@@ -88,6 +88,13 @@ BOOST_AUTO_TEST_CASE(the_lock_is_renewed_while_the_command_runs)
     BOOST_TEST(run.wait() == 0);
 }
 
+/// The time between the signal and KILL is then what fits.
+BOOST_AUTO_TEST_CASE(a_short_lease_needs_no_other_option)
+{
+    for (std::string const ttl : {"3s", "5s", "10s"})
+        BOOST_TEST(finished(run_shell({"-t", ttl}, "exit 7"), env()).status == 7, ttl);
+}
+
 BOOST_AUTO_TEST_CASE(somebody_elses_lock_is_not_waited_for_or_not_for_long)
 {
     set("seat", "theirs");
@@ -175,6 +182,34 @@ BOOST_AUTO_TEST_CASE(a_signal_goes_to_the_command_and_its_children)
     BOOST_TEST(contains(run.out(), "told\n"));
     BOOST_TEST(contains(run.out(), "told too\n"));
     wait_until([&] { return keys() == 0; });
+}
+
+/// As it is, it would hear of the signal when somebody else lets it go on, and keep the lock until then.
+BOOST_DATA_TEST_CASE(a_signal_that_ends_a_command_goes_to_one_that_has_stopped_itself,
+                     boost::unit_test::data::make({SIGTERM, SIGINT, SIGHUP, SIGQUIT}), signal)
+{
+    tool run(run_shell({}, "echo $$ > pid.new; mv pid.new pid; kill -STOP $$; exit 5"), env());
+    wait_until([&] { return !run.read("pid").empty() && is_stopped(run.read("pid")); });
+    run.send(signal);
+    BOOST_TEST(run.wait() == 128 + signal);
+    wait_until([&] { return keys() == 0; });
+}
+
+BOOST_AUTO_TEST_CASE(another_signal_leaves_a_stopped_command_as_it_is)
+{
+    tool run(run_shell({}, "trap 'echo told' USR1; " + wait_for_go + "exit 5"), env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    std::string const pid = run.read("pid");
+    auto const command = static_cast<pid_t>(std::stol(pid));
+    ::kill(command, SIGSTOP);
+    wait_until([&] { return is_stopped(pid); });
+    run.send(SIGUSR1);
+    wait_until([&] { return is_pending(pid, SIGUSR1); });
+    BOOST_TEST(is_stopped(pid));
+    ::kill(command, SIGCONT);
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 5);
+    BOOST_TEST(run.out() == "told\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_minds_no_signal_keeps_its_lock)

@@ -139,4 +139,13 @@ bool is_stopped(std::string const& pid)
     return state_of(pid) == 'T';
 }
 
+bool is_pending(std::string const& pid, int signal)
+{
+    std::string const all = slurp("/proc/" + std::to_string(std::stol(pid)) + "/status");
+    std::string const name = "\nShdPnd:";
+    auto const at = all.find(name);
+    return at != std::string::npos &&
+           (std::stoull(all.substr(at + name.size()), nullptr, 16) >> (signal - 1) & 1U) != 0;
+}
+
 } // namespace redlock::test

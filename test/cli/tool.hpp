@@ -84,5 +84,7 @@ void wait_until(Condition holds, std::source_location where = std::source_locati
 [[nodiscard]] bool is_running(std::string const& pid);
 /// By a signal, until the next SIGCONT.
 [[nodiscard]] bool is_stopped(std::string const& pid);
+/// It was sent, and waits for the process to go on.
+[[nodiscard]] bool is_pending(std::string const& pid, int signal);
 
 } // namespace redlock::test
