@@ -133,7 +133,7 @@ public:
     virtual void on_node(node_event const&) noexcept {}
     /// An operation has begun to wait in its client's queue.
     virtual void on_wait(wait_event const&) noexcept {}
-    /// A node answered, failed to, or was not asked.
+    /// A node answered, be it after the verdict; or failed to, or was not asked, before it.
     virtual void on_vote(vote_event const&) noexcept {}
     /// An attempt was decided.
     virtual void on_attempt(attempt_event const&) noexcept {}

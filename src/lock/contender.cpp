@@ -34,7 +34,7 @@ void contender::start(resource& wanted, acquisition& whom, opening how)
     outage_ = false;
     knows_ = false;
     looks_around_ = false;
-    listening_ = outdated_ = {};
+    listening_ = looking_ = outdated_ = {};
     in_turn_ = offered_turn_ = how != opening::at_once;
     yielding_ = false;
     offered_turn_ ? offer_turn(how) : connect_or_vote();

@@ -78,6 +78,7 @@ void contender::vote()
     whom_->attempt_began();
     nonce_ = engine_.fresh_nonce();
     asked_ = refused_ = outdated_ = {};
+    listening_.erase(std::exchange(looking_, {})); // their answers will not be believed: they are asked again
     if (lock_->plan->fenced)
         proposal_ = core::proposal(wanted_->highest_fence, wall_clock());
     attempt_ =
@@ -265,6 +266,7 @@ void contender::on_failure(unsigned node, std::uint32_t t, net::failure const& w
 {
     --outstanding_;
     listening_.erase(node);
+    looking_.erase(node);
     if (current(t) && phase_ == phase::voting) {
         if (purpose_of(t) == purpose::raise) {
             follow(attempt_.raised(node, core::vote::failed));

@@ -196,6 +196,7 @@ void contender::look(unsigned node, bool at_owner)
     n.track();
     if (n.tracks())
         listening_.insert(node);
+    looking_.insert(node);
     redis::append_time_left(n.output(), lock_->key());
     ++outstanding_;
     n.expect(*this, tag(purpose::time_left, redis::script_form::text));
@@ -208,6 +209,7 @@ void contender::look(unsigned node, bool at_owner)
 
 void contender::on_look(unsigned node, purpose asked, redis::resp_node const& reply)
 {
+    looking_.erase(node);
     auto const found = asked == purpose::owner ? read_owner(reply) : read_time_left(reply);
     believe(node, found);
     wanted_->note_holder(node, engine_.size(), found);
