@@ -37,7 +37,7 @@ lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) 
 {
     lease_machine next(*this);
     next.terms_ = &terms;
-    next.extending_ = false;
+    next.extending_ = next.hears_refusals_ = false;
     next.hold_left_ = terms.max_hold;
     if (next.hold_left_ != duration::max())
         next.hold_left_ += elapsed(sent_, now);
@@ -127,7 +127,8 @@ void lease_machine::extension_started(instant sent)
     seen_ = confirmed_; // of the round before, with the answers that came after its verdict
     confirmed_ = {};
     round_ = {tally{nodes()}, holders_, {}, sent};
-    extending_ = true;
+    repaired_ = 0;
+    extending_ = hears_refusals_ = true;
 }
 
 lease_machine::outcome lease_machine::answer(unsigned node, extension_answer said, instant now)
@@ -140,11 +141,15 @@ lease_machine::outcome lease_machine::answer(unsigned node, extension_answer sai
         return outcome::lost;
     }
     note(node, said, now);
+    if (refused()) {
+        phase_ = lease_phase::lost;
+        return outcome::lost;
+    }
     if (!extending_)
         return outcome::pending;
+    if (said == extension_answer::repaired && !round_.answers.has_answered(node))
+        ++repaired_;
     round_.answers.record(node, judge(node, said));
-    if (said == extension_answer::repaired)
-        round_.repaired.insert(node);
     return settle(now);
 }
 
@@ -153,7 +158,16 @@ void lease_machine::note(unsigned node, extension_answer said, instant now)
     if (said == extension_answer::mine || said == extension_answer::repaired)
         return late_grant(node, now);
     seen_.erase(node);
-    if (said == extension_answer::not_mine && applies(rule::lost_keys_are_forgotten))
+    if (said == extension_answer::not_mine)
+        note_refusal(node);
+}
+
+/// A round that failed does not wait for all nodes, but what the others say of the key is as true (rule H6).
+void lease_machine::note_refusal(unsigned node)
+{
+    if (hears_refusals_ && !round_.answers.has_answered(node))
+        round_.refused_by.insert(node);
+    if (applies(rule::lost_keys_are_forgotten))
         holders_.erase(node);
 }
 
@@ -180,6 +194,7 @@ lease_machine::outcome lease_machine::time_out(instant now)
     for (unsigned node = 0; node != nodes(); ++node)
         round_.answers.record(node, vote::failed);
     seen_ = confirmed_;
+    hears_refusals_ = false;
     return settle(now);
 }
 
@@ -190,7 +205,7 @@ bool lease_machine::counts(instant now) const
     tally const& answers = round_.answers;
     bool const in_time = !reached(core::deadline(round_.sent, terms_->ttl), now) ||
                          !applies(rule::extension_within_its_validity);
-    bool const unbroken = answers.granted() - round_.repaired.size() >= majority(nodes());
+    bool const unbroken = answers.granted() - repaired_ >= majority(nodes());
     bool const before_the_end = !reached(deadline(), now) || !applies(rule::repair_before_the_old_deadline);
     return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));
 }
@@ -198,7 +213,7 @@ bool lease_machine::counts(instant now) const
 /// A majority can never be had again (rule H6).
 bool lease_machine::refused() const
 {
-    return round_.answers.denied() > nodes() - majority(nodes()) && applies(rule::definite_loss);
+    return round_.refused_by.size() > nodes() - majority(nodes()) && applies(rule::definite_loss);
 }
 
 lease_machine::loss lease_machine::cause() const
@@ -211,12 +226,7 @@ lease_machine::loss lease_machine::cause() const
 
 lease_machine::outcome lease_machine::settle(instant now)
 {
-    tally const& answers = round_.answers;
-    if (refused()) {
-        phase_ = lease_phase::lost;
-        return outcome::lost;
-    }
-    if (answers.result() == verdict::pending)
+    if (round_.answers.result() == verdict::pending)
         return outcome::pending;
 
     extending_ = false;

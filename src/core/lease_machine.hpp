@@ -3,6 +3,7 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 
+#include <cstdint>
 #include <optional>
 
 namespace redlock::core {
@@ -85,7 +86,7 @@ private:
     struct round {
         tally answers{0};
         node_set holders_before; ///< a late own vote found by this round proves nothing yet (rule H5)
-        node_set repaired;
+        node_set refused_by;     ///< also after the verdict (rule H6)
         instant sent;
     };
 
@@ -95,6 +96,7 @@ private:
     [[nodiscard]] bool ended(instant now) const;
     [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
     void note(unsigned node, extension_answer, instant now);
+    void note_refusal(unsigned node);
     [[nodiscard]] vote judge(unsigned node, extension_answer) const;
     [[nodiscard]] bool counts(instant now) const;
     [[nodiscard]] outcome settle(instant now);
@@ -110,8 +112,10 @@ private:
     node_set seen_;      ///< of them, those that confirmed it when last asked
     node_set confirmed_; ///< by the round that is open
     lease_phase phase_ = lease_phase::held;
+    std::uint8_t repaired_ = 0; ///< of the answers that the round counts
     bool extending_ = false;
-    bool unproven_ = false; ///< adopted, and not confirmed yet
+    bool hears_refusals_ = false; ///< of a round, until its time is over
+    bool unproven_ = false;       ///< adopted, and not confirmed yet
 };
 
 } // namespace redlock::core

@@ -143,6 +143,23 @@ BOOST_AUTO_TEST_CASE(extension_refused_by_a_majority_ends_the_lease)
     BOOST_TEST(got->granted.state() == lease_state::lost);
 }
 
+/// One node is out of order, so the round has failed with the first of the others: what the second one says counts as well.
+BOOST_AUTO_TEST_CASE(extension_refused_by_all_that_are_left_ends_the_lease)
+{
+    scripted_cluster three;
+    auto const got = three.try_acquire(three.lock());
+    three.run_until_heard(1);
+    three[0].expect("EVAL", reply(canned::loading));
+    three[1].expect("EVAL", reply(canned::zero));
+    three[2].expect("EVAL", late(canned::zero));
+    BOOST_TEST(three.extend(got->granted) == errc::no_quorum);
+    BOOST_TEST(got->granted.valid());
+    run_until(three.context, [&] { return three[2].done(); });
+    three[2].deliver_late();
+    run_until(three.context, [&] { return got->granted.state() == lease_state::lost; });
+    BOOST_TEST((got->granted.cause() == loss_cause::refused));
+}
+
 BOOST_AUTO_TEST_CASE(errors_to_an_extension_leave_the_lease)
 {
     scripted_cluster three;

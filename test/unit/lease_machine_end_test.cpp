@@ -50,6 +50,8 @@ BOOST_AUTO_TEST_CASE(is_lost_for_certain_when_its_majority_is_gone)
         {3, "0n 1f", ".F"},
         {3, "0f 1n", ".F"},
         {3, "0f 1m 2n", "..F"},
+        {3, "0f 1n 2n", ".FL"}, // also those that the verdict did not wait for
+        {3, "0f 1n 1n 2m", ".F.."},
         {4, "0n 1n", ".L"},
         {4, "0m 1m 2n 3n", "...L"},
         {4, "0m 1m 2n 3f", "...F"},
@@ -57,7 +59,8 @@ BOOST_AUTO_TEST_CASE(is_lost_for_certain_when_its_majority_is_gone)
         {5, "0n 1m 2n 3m 4n", "....L"},
         {5, "0n 1n 2m 3m 4m", "....E"},
         {5, "0n 1n 2f", "..F"},
-        {5, "0f 1f 2f 3n 4n", "..F.."}, // a decided round takes no more evidence
+        {5, "0f 1f 2n 3n 4n", "..F.L"},
+        {5, "0f 1f 2f 3n 4n", "..F.."},
     };
     for (row const& r : rows) {
         BOOST_TEST_CONTEXT(r.nodes << " nodes: " << r.script)
@@ -73,6 +76,16 @@ BOOST_AUTO_TEST_CASE(is_lost_for_certain_when_its_majority_is_gone)
     }
 }
 
+BOOST_AUTO_TEST_CASE(refusals_after_a_rounds_time_are_no_part_of_it)
+{
+    lease l;
+    BOOST_TEST(l.round(3s, "0n") == ".");
+    BOOST_TEST((l.machine.time_out(at(4s)) == lease_machine::outcome::failed));
+    BOOST_TEST(l.answers("1n 2n", 4s) == "..");
+    BOOST_TEST(l.machine.phase() == held);
+    BOOST_TEST(l.round(5s, "0n 1n") == ".L");
+}
+
 BOOST_AUTO_TEST_CASE(the_cause_of_a_loss_is_known)
 {
     using loss = lease_machine::loss;
@@ -86,6 +99,7 @@ BOOST_AUTO_TEST_CASE(the_cause_of_a_loss_is_known)
     BOOST_TEST((cause(nine_seconds, "0f 1f", 8907ms) == loss::expired));
     BOOST_TEST((cause(nine_seconds, "0n 1f 2m", 8907ms) == loss::expired)); // one refusal decides nothing
     BOOST_TEST((cause(nine_seconds, "0n 1n", 3s) == loss::refused));
+    BOOST_TEST((cause(nine_seconds, "0f 1n 2n", 3s) == loss::refused));
     BOOST_TEST((cause(with(8s), "0m 1m", 7999ms) == loss::hold_ended));
     BOOST_TEST((cause(with(8s), "0n 1n", 3s) == loss::refused));
     BOOST_TEST((cause(with(9s), "0f 1f", 8907ms) == loss::expired));

@@ -45,7 +45,7 @@ public:
         sent_ = now_;
         known_ = holders_;
         answered_ = mine_ = refused_ = {};
-        open_ = true;
+        open_ = begun_ = true;
         check();
     }
 
@@ -62,7 +62,7 @@ public:
             else if (said == extension_answer::not_mine)
                 holders_.erase(node);
             count(node, said);
-            bool const gone = open_ && refused_.size() > machine_.nodes() - majority(machine_.nodes());
+            bool const gone = refused_.size() > machine_.nodes() - majority(machine_.nodes());
             RC_ASSERT((machine_.phase() == lost) == gone);
             RC_ASSERT((outcome == lease_machine::outcome::lost) == gone);
             bool const confirmed = open_ && !gone && 2 * mine_.size() > machine_.nodes();
@@ -92,13 +92,15 @@ public:
 private:
     void count(unsigned node, extension_answer said)
     {
-        if (!open_ || answered_.contains(node))
+        if (!begun_ || answered_.contains(node))
+            return;
+        if (said == extension_answer::not_mine)
+            refused_.insert(node);
+        if (!open_)
             return;
         answered_.insert(node);
         if (said == extension_answer::mine && known_.contains(node))
             mine_.insert(node);
-        if (said == extension_answer::not_mine)
-            refused_.insert(node);
     }
 
     void check()
@@ -145,6 +147,7 @@ private:
     instant now_;
     instant last_deadline_;
     lease_phase end_ = held;
+    bool begun_ = false; ///< a round, at some time
     bool open_ = false;
     bool over_ = false;
 };
