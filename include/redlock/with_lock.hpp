@@ -246,7 +246,8 @@ concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::in
 /// \par Errors
 /// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then `errc::lease_lost`, as `lease_lost_error`,
 /// which knows the `loss_cause`; as plain `boost::system::system_error` without a table `errc::shut_down` after
-/// `client::shutdown`, and `errc::no_quorum` from the release.
+/// `client::shutdown`, and from the release `errc::no_quorum`, or `errc::lease_lost` where too many nodes did not have
+/// the key any more.
 /// \par Note
 /// g++ before 13 destroys a lambda twice that is made inside an awaited call. Where that matters, because its captures
 /// have destructors, a body that is a temporary, or moved, does not compile there: give the lambda a name, and pass that

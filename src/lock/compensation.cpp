@@ -49,8 +49,10 @@ void compensation::on_reply(unsigned node, std::uint32_t form, redis::resp_node 
         form == static_cast<std::uint32_t>(redis::script_form::hash)) {
         send(node, redis::script_form::text);
         what_.lock->wanted->changed_here(core::node_set(node));
-    } else if (answer == script_answer::error)
+    } else if (answer != script_answer::done && answer != script_answer::not_ours) {
+        ++left_;
         engine_.remark(node, "release", reply);
+    }
     settle();
 }
 

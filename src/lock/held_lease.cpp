@@ -140,15 +140,33 @@ void held_lease::expire()
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();
-    switch (machine_.due(now)) {
+    switch (look_at_clock(now)) {
     case core::lease_machine::duty::renew: return renew();
-    case core::lease_machine::duty::tell_lost: lose(); return vacate();
+    case core::lease_machine::duty::tell_lost: return vacate();
     case core::lease_machine::duty::tell_suspect:
-        publish(lease_state::suspect);
-        tell(event::suspect);
-        [[fallthrough]];
     case core::lease_machine::duty::none: return schedule();
     }
+}
+
+/// What is due; an end that has come is told.
+core::lease_machine::duty held_lease::look_at_clock(core::instant now)
+{
+    auto const duty = machine_.due(now);
+    if (duty == core::lease_machine::duty::tell_lost)
+        lose();
+    if (duty == core::lease_machine::duty::tell_suspect) {
+        publish(lease_state::suspect);
+        tell(event::suspect);
+    }
+    return duty;
+}
+
+/// The clock may have run out before the timer did: what `valid()` denied must neither be extended, which would keep
+/// others waiting (rule H7), nor end as a clean release.
+bool held_lease::lost_by_now()
+{
+    look_at_clock(client().loop().read_clock());
+    return machine_.phase() == core::lease_phase::lost;
 }
 
 void held_lease::tell(event what, core::duration spare)

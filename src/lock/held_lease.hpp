@@ -130,7 +130,8 @@ private:
     void answer_release(bool answered, bool ours);
     void finish_release();
     void take_back();
-    void look_at_clock();
+    core::lease_machine::duty look_at_clock(core::instant now);
+    [[nodiscard]] bool lost_by_now();
     void lose();
     [[nodiscard]] loss_cause find_cause() const;
     void end(errc reason);

@@ -24,8 +24,7 @@ void held_lease::detach()
     take_up();
     if (machine_.over())
         return;
-    look_at_clock();
-    if (!machine_.over())
+    if (!lost_by_now())
         give_up(errc::released, event::detached);
     vacate(); // also where it was found to be over
 }

@@ -53,18 +53,10 @@ void held_lease::end(errc reason)
     finish_all(waiting_, reason);
 }
 
-/// The clock may have run out before the timer did: what `valid()` denied must not end as a clean release.
-void held_lease::look_at_clock()
-{
-    if (machine_.due(client().loop().read_clock()) == core::lease_machine::duty::tell_lost)
-        lose();
-}
-
 void held_lease::release(waiter& w)
 {
     take_up();
-    look_at_clock();
-    if (machine_.phase() == core::lease_phase::lost) {
+    if (lost_by_now()) {
         take_back();
         vacate();
     }
@@ -81,8 +73,7 @@ void held_lease::release(waiter& w)
 void held_lease::abandon()
 {
     take_up();
-    look_at_clock();
-    if (machine_.phase() == core::lease_phase::lost) {
+    if (lost_by_now()) {
         take_back();
         return vacate();
     }

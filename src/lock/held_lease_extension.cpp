@@ -69,6 +69,8 @@ void held_lease::finish_extension(boost::system::error_code result)
 
 void held_lease::start_extension()
 {
+    if (lost_by_now())
+        return vacate();
     if (!machine_.proven() && waits_for_nodes())
         return;
     ++round_;
@@ -173,7 +175,7 @@ void held_lease::on_extension(unsigned node, std::uint32_t t, redis::resp_node c
     bool const wanted = current(t, purpose::extension) && !machine_.over();
     auto const answer = read_script_answer(client().at(node), extension_script(), reply);
     if (answer == script_answer::unknown_script && wanted && (t & as_text) == 0)
-        return say_again(node, purpose::extension);
+        return lost_by_now() ? vacate() : say_again(node, purpose::extension);
     if (answer == script_answer::stranger)
         client().marker_of(node).missed();
     if (answer == script_answer::error)

@@ -38,6 +38,21 @@ BOOST_FIXTURE_TEST_CASE(waits_until_votes_have_been_taken_back, apart)
     BOOST_TEST(!shut->ec);
 }
 
+BOOST_FIXTURE_TEST_CASE(tells_that_votes_could_not_be_taken_back, apart)
+{
+    auto const acquired = std::make_shared<outcome>();
+    auto const shut = std::make_shared<outcome>();
+    node.expect("SET", late(canned::ok));
+    mutex(locks, "lock", long_lived).acquire(keeps_outcome{acquired});
+    run_both([&] { return node.count("SET") == 1; });
+    node.expect("EVAL", reply(canned::noperm));
+    locks.shutdown(keeps_outcome{shut});
+    run_both([&] { return node.count("EVAL") == 1; });
+    node.deliver_late();
+    run_both([&] { return shut->done(); });
+    BOOST_TEST(shut->ec == errc::no_quorum);
+}
+
 BOOST_FIXTURE_TEST_CASE(does_not_wait_for_ever_and_tells_what_stays, apart)
 {
     auto const watcher = std::make_shared<linger_counter>();

@@ -1,0 +1,136 @@
+#include "component/held_clock.hpp"
+#include "component/scripted_cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct its_clock {
+    held_clock clock;
+};
+
+/// A lease whose deadline has passed, of which nobody has told the loss yet: no timer fires for so long.
+struct overdue_lease : its_clock, scripted_cluster {
+    static constexpr lock_options terms{.ttl = 10min, .slack = 10min, .node_timeout = 20s};
+
+    lease held;
+
+    void acquire(lock_options const& options = terms)
+    {
+        auto const got = try_acquire(lock("resource", options));
+        run_until_heard(1);
+        run_until(context, [&] { return got->granted.votes() == 3; });
+        held = std::move(got->granted);
+    }
+    outcome_ptr extend_later()
+    {
+        auto result = std::make_shared<outcome>();
+        held.extend(keeps_outcome{result});
+        return result;
+    }
+    [[nodiscard]] std::size_t extensions() const
+    {
+        std::size_t sum = 0;
+        for (auto const& node : nodes)
+            sum += node->count("EVAL") + node->count("EVALSHA");
+        return sum;
+    }
+    /// Behind whatever was sent.
+    void settle()
+    {
+        for (auto const& node : nodes)
+            node->expect("SET", reply(canned::nil));
+        try_acquire(lock("other", terms));
+        run_until(context, [&] {
+            return std::ranges::all_of(nodes, [](auto const& n) { return n->count("SET") == 2; });
+        });
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(an_overdue_lease, overdue_lease)
+
+BOOST_AUTO_TEST_CASE(is_not_extended_by_hand)
+{
+    acquire();
+    clock.advance(terms.ttl);
+    BOOST_TEST(extend(held) == errc::lease_lost);
+    BOOST_TEST((held.cause() == loss_cause::expired));
+    settle();
+    BOOST_TEST(extensions() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(is_extended_where_its_lock_tolerates_that)
+{
+    auto tolerant = terms;
+    tolerant.tolerate_suspect = true;
+    acquire(tolerant);
+    clock.advance(terms.ttl);
+    BOOST_TEST(extend(held) == error_code());
+    BOOST_TEST(held.valid());
+    clock.advance(terms.ttl + terms.slack.value());
+    BOOST_TEST(extend(held) == errc::lease_lost);
+}
+
+BOOST_AUTO_TEST_CASE(is_not_extended_because_word_of_its_key_comes)
+{
+    acquire();
+    expect_everywhere("GET", reply("-ERR not now\r\n"));
+    clock.advance(100ms); // it asks for its keys
+    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    clock.advance(terms.ttl);
+    nodes[0]->say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+    auto const told = std::make_shared<outcome>();
+    held.lost(keeps_outcome{told});
+    run_until(context, [&] { return told->done(); });
+    BOOST_TEST(told->ec == errc::lease_lost);
+    settle();
+    BOOST_TEST(extensions() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(is_not_extended_again_where_its_script_was_not_known)
+{
+    acquire();
+    BOOST_TEST(extend(held) == error_code()); // by its text, until it has worked once
+    run_until_heard(2);
+    expect_everywhere("EVALSHA", late(canned::noscript));
+    auto const result = extend_later();
+    run_until_heard(3);
+    clock.advance(terms.ttl);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::lease_lost);
+    settle();
+    BOOST_TEST(extensions() == 6U);
+}
+
+/// It was adopted by a client that is not connected, and waits for that.
+BOOST_AUTO_TEST_CASE(is_not_extended_when_nodes_are_connected_at_last)
+{
+    expect_everywhere("HELLO", late(canned::hello));
+    lock_options const shorter_than_connecting{.ttl = 1s, .node_timeout = 500ms};
+    held = lock("resource", shorter_than_connecting).adopt("0123456789abcdef0123456789abcdef");
+    auto const result = extend_later();
+    run_until(context, [&] {
+        return std::ranges::all_of(nodes, [](auto const& n) { return n->count("TIME") == 1; });
+    });
+    clock.advance(shorter_than_connecting.ttl);
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::lease_lost);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    run_until(context, [&] {
+        return std::ranges::all_of(locks->nodes(),
+                                   [](auto const& n) { return n.state == node_state::ready; });
+    });
+    BOOST_TEST(extensions() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
