@@ -14,7 +14,7 @@ void held_lease::await_end(waiter& w)
     take_up();
     if (machine_.over())
         return w.finish(why_over());
-    w.for_the_end = true;
+    w.wait_for_the_end();
     waiting_.push_back(w);
 }
 

@@ -54,7 +54,7 @@ void held_lease::extend(waiter& w)
 
 bool held_lease::extension_awaited() const
 {
-    return std::ranges::any_of(waiting_, [](waiter const& w) { return !w.for_the_end; });
+    return std::ranges::any_of(waiting_, [](waiter const& w) { return !w.waits_for_the_end(); });
 }
 
 /// Who waits for the end goes on waiting.
@@ -62,7 +62,7 @@ void held_lease::finish_extension(boost::system::error_code result)
 {
     for (auto at = waiting_.begin(); at != waiting_.end();) {
         waiter& w = *at++;
-        if (!w.for_the_end)
+        if (!w.waits_for_the_end())
             w.finish(result);
     }
 }

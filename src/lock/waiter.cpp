@@ -11,7 +11,7 @@ namespace redlock::lock {
 void waiter::start(handler_type handler) noexcept
 {
     finished_ = false;
-    for_the_end = false;
+    for_the_end_ = false;
     handler_ = std::move(handler);
 }
 

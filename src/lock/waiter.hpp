@@ -19,8 +19,6 @@ public:
     using link_type =
         boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
     link_type link; ///< among those who wait for the same object
-    /// Of those who wait for a lease: not for the answer to what it asked last.
-    bool for_the_end = false;
 
     using signature = void(boost::system::error_code);
     using handler_type = completion_handler<signature>;
@@ -28,6 +26,9 @@ public:
     explicit waiter(engine& owner) : engine_(owner) {}
 
     void start(handler_type) noexcept;
+    /// Of those who wait for a lease: not for the answer to what it asked last.
+    void wait_for_the_end() { for_the_end_ = true; }
+    [[nodiscard]] bool waits_for_the_end() const { return for_the_end_; }
     void finish(boost::system::error_code);
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     void cancel(std::uint32_t generation);
@@ -42,6 +43,7 @@ private:
     boost::system::error_code result_;
     std::uint32_t generation_ = 0;
     bool finished_ = false;
+    bool for_the_end_ = false;
 };
 
 using waiter_list =
