@@ -140,7 +140,8 @@ BOOST_AUTO_TEST_CASE(of_another_type_is_left_as_it_is)
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere();
         everywhere({"RPUSH", "list", "theirs"});
-        everywhere({"RENAME", "list", fence_key}); // at no time absent, so that no late extension sets it again
+        everywhere(
+            {"RENAME", "list", fence_key}); // at no time absent, so that no late extension sets it again
         BOOST_TEST(co_await error_of(held.extend()) == errc::no_quorum);
         BOOST_TEST(held.valid());
         co_await until([&] { return named_everywhere(*locks); });
