@@ -100,14 +100,13 @@ void same_servers(std::vector<interview> const& nodes, std::vector<finding>& fou
 void fence(interview const& node, examination const& terms, std::vector<finding>& found)
 {
     constexpr auto far = std::chrono::hours{24 * 366};
-    constexpr core::fence first_refused = core::fence{1} << 43U;
     core::fence value = 0;
     if (node.failed || terms.lock.empty() || is_strange(node))
         return;
     answer const& told = said(node, question::fence);
     if (!told.is(answer::kind::text))
         return;
-    bool const readable = redis::read_number(told.text, value) && value < first_refused;
+    bool const readable = redis::read_number(told.text, value) && value < redis::fence_end;
     auto const today = std::chrono::system_clock::now().time_since_epoch() + node.ahead.value_or(0us);
     if (readable && std::chrono::milliseconds{value} < today + far)
         return;

@@ -2,6 +2,7 @@
 
 #include "lock/admissions.hpp"
 #include "lock/clock.hpp"
+#include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
@@ -101,7 +102,8 @@ std::optional<core::fence> read_held(std::string_view text, node_report& row)
     std::int64_t left = 0;
     core::fence counter = 0;
     if (space == text.npos || second == text.npos || !redis::read_number(text.substr(0, space), left) ||
-        !redis::read_number(text.substr(space + 1, second - space - 1), counter))
+        !redis::read_number(text.substr(space + 1, second - space - 1), counter) ||
+        counter >= redis::fence_end)
         return std::nullopt;
     std::string_view const owner = text.substr(second + 1);
     row.owner = owner_id(owner);
@@ -116,10 +118,11 @@ std::optional<core::fence> read_held(std::string_view text, node_report& row)
 
 fenced_vote read_fenced_vote(net::node& node, redis::resp_node const& reply, node_report& row)
 {
-    if (reply.type == redis::resp_type::number && reply.number > 0) {
+    auto const counted = static_cast<core::fence>(reply.number); // below zero it is far beyond the end
+    if (reply.type == redis::resp_type::number && counted != 0 && counted < redis::fence_end) {
         node.script_worked(net::node::script::fenced_vote, true);
         row.result = node_result::granted;
-        return {core::vote::granted, static_cast<core::fence>(reply.number)};
+        return {core::vote::granted, counted};
     }
     if (is_stranger(reply)) {
         report_stranger(row);

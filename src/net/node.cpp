@@ -46,7 +46,7 @@ bool node::become_usable()
 {
     if (!become_reachable() || state_ == node_state::quarantined)
         return false;
-    if (awaited_.size() < max_queue_size)
+    if (awaited_.size() < max_queue_size && out_.size() < max_output)
         return true;
     if (failure_.detail.empty())
         failure_.detail = "queue is full"; // short: needs no memory
@@ -55,7 +55,8 @@ bool node::become_usable()
 
 bool node::become_reachable()
 {
-    return !closed_ && awaited_.size() < max_queue_size_with_releases && come_near() && make_room();
+    return !closed_ && awaited_.size() < max_queue_size_with_releases &&
+           out_.size() < max_output_with_releases && come_near() && make_room();
 }
 
 /// True where a connection stands or is being made.
@@ -90,7 +91,7 @@ bool node::went_away()
 void node::begin_batch()
 {
     if (awaited_.size() == 1) {
-        last_heard_ = loop_.now();
+        answered_ = loop_.now();
         set_timer();
     }
     flush_soon();
@@ -178,7 +179,7 @@ void node::on_read(error_code ec, std::size_t bytes)
         lost_connection(ec);
     } else {
         in_used_ += bytes;
-        last_heard_ = heard_ = loop_.now();
+        heard_ = loop_.now();
         try {
             work_off();
         } catch (std::bad_alloc const&) { // a reply that was not worked off is not read again
@@ -206,8 +207,11 @@ void node::work_off()
     }
     if (!connected())
         return;
+    if (awaited_.empty() && !out_.empty())
+        return down({node_result::unreachable, server_error::none, "a reply to what was not sent yet"});
     in_used_ -= worked_off_;
-    std::memmove(in_.data(), in_.data() + std::exchange(worked_off_, 0), in_used_);
+    if (worked_off_ != 0) // not for every byte of an answer that comes byte by byte
+        std::memmove(in_.data(), in_.data() + std::exchange(worked_off_, 0), in_used_);
     set_timer();
 }
 
@@ -221,6 +225,7 @@ void node::deliver(std::span<redis::resp_node const> message)
     if (answerable_ == 0) // counting on would give every later reply to the wrong command
         return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
     --answerable_;
+    answered_ = loop_.now(); // and not with every byte: those that never make an answer could go on for ever
     awaited const next = awaited_.front();
     awaited_.pop_front();
     if (next.sink == &check_)

@@ -137,6 +137,11 @@ private:
     /// long as they may be.
     static constexpr std::size_t spare_output = std::size_t{8} * 1024;
     static constexpr std::size_t spare_places = 8;
+    /// The same of their bytes, where they are long.
+    static constexpr std::size_t max_output = std::size_t{32} << 20U;
+    static constexpr std::size_t max_output_with_releases = 4 * max_output;
+    /// Words that nobody has read yet: of more, a new connection is the answer.
+    static constexpr std::size_t most_unread = std::size_t{1} << 20U;
 
     struct awaited {
         reply_sink* sink;
@@ -186,7 +191,8 @@ private:
     /// Nothing is to be found out first: what waits for replies is read, and there is room for more.
     [[nodiscard]] bool at_work() const
     {
-        return (reading_ || !awaited_.empty()) && awaited_.size() < max_queue_size && roomy();
+        return (reading_ || !awaited_.empty()) && awaited_.size() < max_queue_size &&
+               out_.size() < max_output && roomy();
     }
     [[nodiscard]] bool roomy() const
     {
@@ -216,6 +222,7 @@ private:
     void read_more();
     [[nodiscard]] bool went_away();
     [[nodiscard]] bool only_words_unread();
+    [[nodiscard]] std::size_t count_unread();
     [[nodiscard]] static bool only_words(std::string_view unread);
     [[nodiscard]] bool connected() const
     {
@@ -246,9 +253,10 @@ private:
     std::string incarnation_;
     std::optional<clock_reading> server_time_;
     core::instant heard_;
-    core::instant last_heard_; ///< or when the wait for a reply began
-    core::instant checked_;    ///< or when the connection began
+    core::instant answered_; ///< or when the wait for a reply began
+    core::instant checked_;  ///< or when the connection began
     core::instant retry_at_;
+    std::optional<core::instant> due_; ///< what the timer is set for
     unsigned failures_ = 0;
     unsigned index_;
     node_state state_ = node_state::idle;

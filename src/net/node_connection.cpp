@@ -12,6 +12,7 @@ namespace redlock::net {
 void node::close()
 {
     closed_ = true;
+    due_.reset();
     loop_.cancel(timer_);
     if (connector_)
         std::exchange(connector_, nullptr)->abandon();
@@ -37,6 +38,7 @@ void node::connect()
 {
     reading_ = false;
     starved_ = false;
+    out_.clear(); // what was meant for another connection
     in_used_ = worked_off_ = 0;
     parser_.reset();
     tracking_ = tracking::off;
@@ -79,7 +81,7 @@ void node::meet(introduction told)
     server_time_ = told.clock;
     incarnation_ = redis::incarnation(facts_);
     std::optional<failure> objection = listener_.objection(index_);
-    last_heard_ = heard_ = checked_ = loop_.now();
+    answered_ = heard_ = checked_ = loop_.now();
     if (objection && objection->result != node_result::quarantined)
         return down(std::move(*objection));
     stream_->listen(*this);

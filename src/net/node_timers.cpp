@@ -39,7 +39,7 @@ std::optional<core::instant> node::next_due() const
     if (starved_)
         no_later_than(loop_.now());
     if (!awaited_.empty() && connected())
-        no_later_than(last_heard_ + terms_.response_timeout);
+        no_later_than(answered_ + terms_.response_timeout);
     if (watched_ && checks())
         no_later_than(checked_ + terms_.check_interval);
     if (watched_ && state_ == node_state::quarantined)
@@ -51,7 +51,11 @@ std::optional<core::instant> node::next_due() const
 
 void node::set_timer()
 {
-    if (auto const due = next_due())
+    auto const due = next_due();
+    if (due == due_) // what is overdue would be put off again and again, for as long as somebody talks
+        return;
+    due_ = due;
+    if (due)
         loop_.schedule(timer_, *due);
     else
         loop_.cancel(timer_);
@@ -59,7 +63,8 @@ void node::set_timer()
 
 void node::on_timer()
 {
-    core::duration const silence = core::elapsed(last_heard_, loop_.now());
+    due_.reset();
+    core::duration const silence = core::elapsed(answered_, loop_.now());
     if (starved_)
         starve();
     else if (state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))

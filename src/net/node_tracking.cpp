@@ -35,16 +35,27 @@ void node::track()
 /// Word of keys for somebody who waits no more, or for whom it is read next. What TLS has enciphered may be anything.
 bool node::only_words_unread()
 {
-    if (!tracks() || in_used_ == in_.size() || stream_->hung_up())
-        return false;
-    std::size_t const room = in_.size() - in_used_;
-    std::size_t const seen = stream_->peek({in_.data() + in_used_, room});
-    if (seen == 0 || seen == room) // more may be behind it
+    if (!tracks() || stream_->hung_up())
         return false;
     try {
-        return only_words({in_.data() + worked_off_, in_used_ + seen - worked_off_});
+        std::size_t const seen = count_unread();
+        return seen != 0 && only_words({in_.data() + worked_off_, in_used_ + seen - worked_off_});
     } catch (std::bad_alloc const&) { // not known: then a new connection is the answer
         return false;
+    }
+}
+
+/// They are then behind what has been read. None where they cannot be seen, or are too many.
+std::size_t node::count_unread()
+{
+    for (;;) {
+        std::size_t const room = in_.size() - in_used_;
+        std::size_t const seen = room == 0 ? 0 : stream_->peek({in_.data() + in_used_, room});
+        if (seen < room)
+            return seen;
+        if (in_.size() >= most_unread) // more may be behind it
+            return 0;
+        in_.resize(in_.size() * 2);
     }
 }
 

@@ -79,12 +79,14 @@ public:
         }
         out.erase(0, written);
         writing_ = true;
-        auto done = [this, self = shared_from_this()](error_code waited) {
+        // A socket that has failed is writable at once; the write has told why.
+        if (ec == asio::error::would_block || ec == asio::error::try_again)
+            ec.clear();
+        auto done = [this, self = shared_from_this(), failed = ec](error_code waited) {
             writing_ = false;
             if (listener_)
-                listener_->on_writable(waited);
+                listener_->on_writable(waited ? waited : failed);
         };
-        // A socket that has failed is writable at once, and the next write tells why.
         socket_.async_wait(socket::wait_write,
                            asio::bind_allocator(handler_allocator<void>(write_memory_), std::move(done)));
     }

@@ -54,6 +54,8 @@ void append_owner(std::string& out, lock_key const&);
 
 /// Beside a fenced lock's key stands its fence, and on each node one marker for all of them.
 inline constexpr std::string_view fence_suffix = ":redlock-fence";
+/// Fences are below it, as the scripts see to it (docs/protocol.md, rule F1).
+inline constexpr std::uint64_t fence_end = std::uint64_t{1} << 43U;
 inline constexpr std::string_view marker_name = "redlock-marker";
 inline constexpr std::string_view quarantine_name = "redlock-quarantine";
 

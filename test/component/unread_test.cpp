@@ -65,6 +65,28 @@ BOOST_AUTO_TEST_CASE(word_of_a_key_is_not_the_end_of_a_connection)
     BOOST_TEST(node.accepted() == 1U);
 }
 
+/// More than is read at once otherwise: a client that has waited for hundreds of locks.
+BOOST_AUTO_TEST_CASE(nor_are_a_thousand_words)
+{
+    std::string words;
+    for (int i = 0; i != 1000; ++i)
+        words += invalidation;
+    server_says(words);
+    BOOST_TEST(try_another() == error_code());
+    BOOST_TEST(node.accepted() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_found_also_behind_a_thousand_words)
+{
+    std::string words;
+    for (int i = 0; i != 1000; ++i)
+        words += invalidation;
+    server_says(words + std::string(canned::ok));
+    node.expect("SET", reply(canned::nil));
+    BOOST_TEST(try_another() == errc::contended);
+    BOOST_TEST(node.accepted() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(nor_is_half_a_word)
 {
     server_says(invalidation.substr(0, 17));

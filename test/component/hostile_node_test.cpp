@@ -1,0 +1,223 @@
+#include "component/scripted_cluster.hpp"
+#include "net/node.hpp"
+#include "redis/command.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using asio::ip::tcp;
+
+namespace {
+
+/// Bytes that complete no answer, however many of them come.
+struct chatter {
+    std::string_view begin;
+    std::string_view more;
+};
+std::array<chatter, 2> const endless{{{"+", "a"}, {"", ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n"}}};
+
+std::ostream& operator<<(std::ostream& out, chatter const& c)
+{
+    return out << c.more.size();
+}
+
+struct counting_sink : net::reply_sink, net::node_listener {
+    void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { ++replies; }
+    void on_failure(unsigned, std::uint32_t, net::failure const&) override { ++failures; }
+    void on_node_changed(unsigned) override {}
+    std::optional<net::failure> objection(unsigned) override { return {}; }
+    std::optional<net::failure> clock_objection(unsigned) override { return {}; }
+    void on_key_changed(unsigned, std::optional<std::string_view>) override {}
+    void on_tracking_refused(unsigned, redis::resp_node const&) override {}
+
+    unsigned replies = 0;
+    unsigned failures = 0;
+};
+
+core::instant steady()
+{
+    auto const now = std::chrono::steady_clock::now().time_since_epoch();
+    return {now, now};
+}
+
+/// Reads the handshake, and after that only when it is told to.
+class reluctant_server {
+public:
+    explicit reluctant_server(asio::io_context& context)
+        : acceptor_(context, {asio::ip::address_v4::loopback(), 0})
+    {
+        accept();
+    }
+
+    [[nodiscard]] redis::endpoint endpoint() const
+    {
+        auto const port = std::to_string(acceptor_.local_endpoint().port());
+        return std::get<redis::endpoint>(redis::parse_url("redis://127.0.0.1:" + port));
+    }
+    void read()
+    {
+        sessions_.back()->async_read_some(asio::buffer(chunk_), [this](error_code ec, std::size_t size) {
+            if (ec)
+                return;
+            heard.append(chunk_.data(), size);
+            if (shaken_ || !heard.ends_with("TIME\r\n"))
+                return read();
+            shaken_ = true;
+            ++handshakes;
+            heard.clear();
+            say(std::string(canned::hello) + "+OK\r\n+OK\r\n" + info_reply({}) +
+                std::string(canned::append_settings) + std::string(canned::time));
+        });
+    }
+    void say(std::string_view bytes) { asio::write(*sessions_.back(), asio::buffer(bytes)); }
+    void hang_up() { sessions_.back()->close(); }
+
+    std::string heard;
+    unsigned handshakes = 0;
+
+private:
+    void accept()
+    {
+        acceptor_.async_accept([this](error_code ec, tcp::socket socket) {
+            if (ec)
+                return;
+            sessions_.push_back(std::make_unique<tcp::socket>(std::move(socket)));
+            shaken_ = false;
+            heard.clear();
+            read();
+            accept();
+        });
+    }
+
+    tcp::acceptor acceptor_;
+    bool shaken_ = false;
+    std::vector<std::unique_ptr<tcp::socket>> sessions_;
+    std::array<char, 65536> chunk_{};
+};
+
+/// One node and its server, and nothing that decides anything.
+struct alone {
+    asio::io_context context;
+    reluctant_server server{context};
+    std::shared_ptr<net::loop> loop = std::make_shared<net::loop>(context.get_executor(), &steady);
+    counting_sink sink;
+    std::optional<net::node> node;
+
+    alone()
+    {
+        loop->owned_by(loop);
+        auto const peer = std::make_shared<net::peer>();
+        peer->where = server.endpoint();
+        peer->connect_timeout = 20s;
+        node.emplace(*loop, sink, 0, peer, net::node_terms{50ms, 5s, 20s, {}});
+    }
+    ~alone() { node->close(); }
+    alone(alone const&) = delete;
+    alone& operator=(alone const&) = delete;
+
+    void send(std::string_view command, std::string_view argument)
+    {
+        redis::append_command(node->output(), {command, argument});
+        node->expect(sink, 0);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(hostile_node)
+
+/// It would keep its connection, and all that is sent to it, for ever.
+BOOST_DATA_TEST_CASE(who_talks_without_answering_is_given_up_as_one_that_is_silent, endless, said)
+{
+    scripted_cluster three;
+    config settings = settings_for({three[0].url(), three[1].url(), three[2].url()});
+    settings.health.response_timeout = 100ms;
+    settings.health.check_interval = 0ms; // whose answer would be one
+    client locks(three.context.get_executor(), settings);
+    three[0].expect("SET", reply(said.begin));
+    auto const got = std::make_shared<outcome>();
+    lock_options unwatched = long_lived;
+    unwatched.renew = false;
+    mutex(locks, "resource", unwatched).try_acquire(keeps_outcome{got});
+    run_until(three.context, [&] { return got->done() && three[0].done(); });
+    BOOST_TEST(got->ec == error_code());
+    node_status row;
+    run_until(three.context, [&] {
+        three[0].say(said.more);
+        row = locks.nodes().at(0);
+        return row.state == node_state::down;
+    });
+    BOOST_TEST(row.detail == "no answer within the response timeout");
+}
+
+/// What is answered before it was sent must not be sent to whoever is found at the address next.
+BOOST_FIXTURE_TEST_CASE(what_was_answered_too_early_is_not_sent_on_the_next_connection, alone)
+{
+    node->watch(true); // what is lost is made again
+    run_until(context, [&] { return node->state() == node_state::ready; });
+    std::size_t const most = std::size_t{24} << 20U; // more than sockets hold
+    send("ECHO", std::string(most, 'x'));
+    run_until(context, [&] { return node->output().size() < most; });
+    server.say(canned::ok);
+    run_until(context, [&] { return sink.replies == 1; });
+    server.hang_up();
+    run_until(context, [&] { return node->usable() && server.handshakes == 2 && node->usable_now(); });
+    send("ECHO", "new");
+    server.read();
+    std::string expected;
+    redis::append_command(expected, {"ECHO", "new"});
+    run_until(context, [&] { return server.heard.size() >= expected.size(); });
+    BOOST_TEST(server.heard.substr(0, expected.size()) == expected);
+}
+
+/// Few, but long: the bound is in bytes as well.
+BOOST_FIXTURE_TEST_CASE(who_reads_nothing_is_not_kept_gigabytes_for, alone)
+{
+    constexpr std::size_t enough = std::size_t{256} << 20U;
+    std::string const long_one(std::size_t{1} << 20U, 'x');
+    while (node->usable() && node->output().size() < enough)
+        send("ECHO", long_one);
+    BOOST_TEST(node->output().size() < enough / 4);
+    BOOST_TEST(node->last_failure().detail == "queue is full");
+    while (node->reachable() && node->output().size() < 2 * enough) // what takes votes back
+        send("ECHO", long_one);
+    BOOST_TEST(node->output().size() < enough);
+}
+
+/// No script of ours counts so far: raised to it, the others could never count on again.
+BOOST_AUTO_TEST_CASE(a_fence_beyond_all_that_is_counted_is_no_vote)
+{
+    scripted_cluster three;
+    three.expect_everywhere("EVAL", reply(canned::zero)); // the marker
+    three[0].expect("EVAL", reply(":8796093022208\r\n"));
+    three[1].expect("EVAL", reply(":5\r\n"));
+    three[2].expect("EVAL", reply(":5\r\n"));
+    fenced_mutex lock(*three.locks, "lock", long_lived);
+    auto const got = three.try_acquire(lock);
+    BOOST_TEST(got->ec == error_code());
+    BOOST_TEST((got->granted.fencing_token() >> 10U) == 5U);
+    BOOST_TEST(!three.surprised());
+}
+
+/// Nor is it a reason to propose one.
+BOOST_AUTO_TEST_CASE(a_refusal_with_such_a_fence_is_an_error)
+{
+    scripted_cluster three;
+    three.expect_everywhere("EVAL", reply(canned::zero));
+    for (auto const& node : three.nodes)
+        node->expect("EVAL", reply("+HELD 60000 18446744073709551614 abcdefgh\r\n"));
+    fenced_mutex lock(*three.locks, "lock", long_lived);
+    BOOST_TEST(three.try_acquire(lock)->ec == errc::no_quorum);
+    for (node_outcome const& row : lock.last_attempt())
+        if (row.result != node_result::pending)
+            BOOST_TEST(row.result == node_result::refused);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
