@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_fence_beyond_all_that_is_counted_is_no_vote)
     fenced_mutex lock(*three.locks, "lock", long_lived);
     auto const got = three.try_acquire(lock);
     BOOST_TEST(got->ec == error_code());
-    BOOST_TEST(got->granted.fencing_token() >> 10U == 5U);
+    BOOST_TEST((got->granted.fencing_token() >> 10U) == 5U);
     BOOST_TEST(!three.surprised());
 }
 
