@@ -30,7 +30,7 @@ public:
         if (count_ == 0 || !applies(rule::others_get_their_turn))
             return true;
         bool const overtakes = who == next::coming && rivals_;
-        return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ && now.boot - began_ < t.period;
+        return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ && elapsed(began_, now) < t.period;
     }
 
     /// Were others met the last time?
@@ -40,14 +40,14 @@ public:
     void granted(instant now)
     {
         if (count_++ == 0)
-            began_ = now.boot;
+            began_ = now;
     }
 
     /// The last one has ended; who does not follow within `turn` leaves others their chance.
-    void ended(instant now) { ended_ = now.boot; }
+    void ended(instant now) { ended_ = now; }
     void look(instant now, duration turn)
     {
-        if (count_ != 0 && now.boot - ended_ >= turn)
+        if (count_ != 0 && elapsed(ended_, now) >= turn)
             count_ = 0;
     }
 
@@ -67,9 +67,8 @@ public:
     }
 
 private:
-    // Every key has one. No lease hangs on these times, so one clock is enough: CLOCK_BOOTTIME.
-    duration began_{};
-    duration ended_{};
+    instant began_;
+    instant ended_;
     unsigned count_ = 0;
     std::uint8_t stretch_ = 1;
     bool rivals_ = false;
