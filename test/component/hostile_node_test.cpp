@@ -1,5 +1,5 @@
+#include "component/lone_node.hpp"
 #include "component/scripted_cluster.hpp"
-#include "net/node.hpp"
 #include "redis/command.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -26,25 +26,6 @@ std::array<chatter, 2> const endless{{{"+", "a"}, {"", ">2\r\n$10\r\ninvalidate\
 std::ostream& operator<<(std::ostream& out, chatter const& c)
 {
     return out << c.more.size();
-}
-
-struct counting_sink : net::reply_sink, net::node_listener {
-    void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { ++replies; }
-    void on_failure(unsigned, std::uint32_t, net::failure const&) override { ++failures; }
-    void on_node_changed(unsigned) override {}
-    std::optional<net::failure> objection(unsigned) override { return {}; }
-    std::optional<net::failure> clock_objection(unsigned) override { return {}; }
-    void on_key_changed(unsigned, std::optional<std::string_view>) override {}
-    void on_tracking_refused(unsigned, redis::resp_node const&) override {}
-
-    unsigned replies = 0;
-    unsigned failures = 0;
-};
-
-core::instant steady()
-{
-    auto const now = std::chrono::steady_clock::now().time_since_epoch();
-    return {now, now};
 }
 
 /// Reads the handshake, and after that only when it is told to.
@@ -106,26 +87,19 @@ private:
 struct alone {
     asio::io_context context;
     reluctant_server server{context};
-    std::shared_ptr<net::loop> loop = std::make_shared<net::loop>(context.get_executor(), &steady);
-    counting_sink sink;
-    std::optional<net::node> node;
+    lone_node client{context, server.endpoint()};
+    net::node& node = client.node;
+    counting_sink& sink = client.sink;
 
-    alone()
-    {
-        loop->owned_by(loop);
-        auto const peer = std::make_shared<net::peer>();
-        peer->where = server.endpoint();
-        peer->connect_timeout = 20s;
-        node.emplace(*loop, sink, 0, peer, net::node_terms{50ms, 5s, 20s, {}});
-    }
-    ~alone() { node->close(); }
+    alone() = default;
+    ~alone() { node.close(); }
     alone(alone const&) = delete;
     alone& operator=(alone const&) = delete;
 
     void send(std::string_view command, std::string_view argument)
     {
-        redis::append_command(node->output(), {command, argument});
-        node->expect(sink, 0);
+        redis::append_command(node.output(), {command, argument});
+        node.expect(sink, 0);
     }
 };
 
@@ -160,15 +134,15 @@ BOOST_DATA_TEST_CASE(who_talks_without_answering_is_given_up_as_one_that_is_sile
 /// What is answered before it was sent must not be sent to whoever is found at the address next.
 BOOST_FIXTURE_TEST_CASE(what_was_answered_too_early_is_not_sent_on_the_next_connection, alone)
 {
-    node->watch(true); // what is lost is made again
-    run_until(context, [&] { return node->state() == node_state::ready; });
+    node.watch(true); // what is lost is made again
+    run_until(context, [&] { return node.state() == node_state::ready; });
     std::size_t const most = std::size_t{24} << 20U; // more than sockets hold
     send("ECHO", std::string(most, 'x'));
-    run_until(context, [&] { return node->output().size() < most; });
+    run_until(context, [&] { return node.output().size() < most; });
     server.say(canned::ok);
     run_until(context, [&] { return sink.replies == 1; });
     server.hang_up();
-    run_until(context, [&] { return node->usable() && server.handshakes == 2 && node->usable_now(); });
+    run_until(context, [&] { return node.usable() && server.handshakes == 2 && node.usable_now(); });
     send("ECHO", "new");
     server.read();
     std::string expected;
@@ -182,13 +156,13 @@ BOOST_FIXTURE_TEST_CASE(who_reads_nothing_is_not_kept_gigabytes_for, alone)
 {
     constexpr std::size_t enough = std::size_t{256} << 20U;
     std::string const long_one(std::size_t{1} << 20U, 'x');
-    while (node->usable() && node->output().size() < enough)
+    while (node.usable() && node.output().size() < enough)
         send("ECHO", long_one);
-    BOOST_TEST(node->output().size() < enough / 4);
-    BOOST_TEST(node->last_failure().detail == "queue is full");
-    while (node->reachable() && node->output().size() < 2 * enough) // what takes votes back
+    BOOST_TEST(node.output().size() < enough / 4);
+    BOOST_TEST(node.last_failure().detail == "queue is full");
+    while (node.reachable() && node.output().size() < 2 * enough) // what takes votes back
         send("ECHO", long_one);
-    BOOST_TEST(node->output().size() < enough);
+    BOOST_TEST(node.output().size() < enough);
 }
 
 /// No script of ours counts so far: raised to it, the others could never count on again.

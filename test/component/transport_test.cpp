@@ -1,5 +1,5 @@
+#include "component/lone_node.hpp"
 #include "component/scripted_cluster.hpp"
-#include "net/node.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
@@ -158,45 +158,13 @@ BOOST_AUTO_TEST_CASE(nothing_connects_after_a_shutdown)
         BOOST_TEST((node.state == node_state::idle));
 }
 
-namespace {
-
-struct counting_sink : net::reply_sink, net::node_listener {
-    void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { ++replies; }
-    void on_failure(unsigned, std::uint32_t tag, net::failure const&) override
-    {
-        in_order = in_order && tag == failures;
-        ++failures;
-    }
-    void on_node_changed(unsigned) override {}
-    std::optional<net::failure> objection(unsigned) override { return {}; }
-    std::optional<net::failure> clock_objection(unsigned) override { return {}; }
-    void on_key_changed(unsigned, std::optional<std::string_view>) override {}
-    void on_tracking_refused(unsigned, redis::resp_node const&) override {}
-
-    std::uint32_t replies = 0;
-    std::uint32_t failures = 0;
-    bool in_order = true;
-};
-
-core::instant steady()
-{
-    auto const now = std::chrono::steady_clock::now().time_since_epoch();
-    return {now, now};
-}
-
-} // namespace
-
 BOOST_AUTO_TEST_CASE(a_node_far_behind_takes_no_more)
 {
     constexpr std::uint32_t bound = 1U << 17U;
     asio::io_context context;
-    auto const loop = std::make_shared<net::loop>(context.get_executor(), &steady);
-    loop->owned_by(loop);
-    counting_sink sink;
-    auto peer = std::make_shared<net::peer>();
-    peer->where = std::get<redis::endpoint>(redis::parse_url(nobody_there().nodes[0]));
-    peer->connect_timeout = 20s;
-    net::node node(*loop, sink, 0, peer, {50ms, 5s, 20s, {}});
+    lone_node alone(context, std::get<redis::endpoint>(redis::parse_url(nobody_there().nodes[0])));
+    net::node& node = alone.node;
+    counting_sink& sink = alone.sink;
     std::uint32_t sent = 0;
     while (sent != 2 * bound && node.usable()) {
         redis::append_command(node.output(), {"PING"});

@@ -43,6 +43,14 @@ struct has_waited : apart {
     }
 };
 
+std::string a_thousand_words()
+{
+    std::string words;
+    for (int i = 0; i != 1000; ++i)
+        words += invalidation;
+    return words;
+}
+
 /// Called when the answer has been read and is being worked off.
 struct at_the_vote_for_another : observer {
     std::function<void()> then;
@@ -68,20 +76,14 @@ BOOST_AUTO_TEST_CASE(word_of_a_key_is_not_the_end_of_a_connection)
 /// More than is read at once otherwise: a client that has waited for hundreds of locks.
 BOOST_AUTO_TEST_CASE(nor_are_a_thousand_words)
 {
-    std::string words;
-    for (int i = 0; i != 1000; ++i)
-        words += invalidation;
-    server_says(words);
+    server_says(a_thousand_words());
     BOOST_TEST(try_another() == error_code());
     BOOST_TEST(node.accepted() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_found_also_behind_a_thousand_words)
 {
-    std::string words;
-    for (int i = 0; i != 1000; ++i)
-        words += invalidation;
-    server_says(words + std::string(canned::ok));
+    server_says(a_thousand_words() + std::string(canned::ok));
     node.expect("SET", reply(canned::nil));
     BOOST_TEST(try_another() == errc::contended);
     BOOST_TEST(node.accepted() == 2U);

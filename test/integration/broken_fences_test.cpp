@@ -19,8 +19,7 @@ struct broken_cluster : cluster {
 
     fenced_mutex fenced(client& through)
     {
-        lock_options options = long_lease();
-        options.renew = false;
+        lock_options options = without_renewal();
         options.retry.outage_patience = 1h; // who waits for this to pass waits for longer than the test does
         return {through, "lock", options};
     }

@@ -86,6 +86,12 @@ inline lock_options long_lease()
     return {.ttl = 10min};
 }
 
+/// Its holder says nothing by itself, also where word of its key comes.
+inline lock_options without_renewal()
+{
+    return {.ttl = 10min, .renew = false};
+}
+
 [[noreturn]] inline void give_up(std::source_location const& where)
 {
     throw std::runtime_error("waited in vain at " + coro::position(where));

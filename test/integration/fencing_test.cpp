@@ -166,9 +166,8 @@ BOOST_AUTO_TEST_CASE(who_was_overtaken_cannot_extend)
     client other(nodes.context.get_executor(), nodes.settings);
     fenced_mutex theirs(other, "lock", long_lease());
     nodes.run([&]() -> asio::awaitable<void> {
-        lock_options unaware = long_lease();
-        unaware.renew = false; // else it hears that its keys are gone, and sets them again
-        lease stale = co_await held_everywhere(nodes, fenced(nodes, unaware));
+        // Renewed, it hears that its keys are gone, and sets them again.
+        lease stale = co_await held_everywhere(nodes, fenced(nodes, without_renewal()));
         mutex behind = nodes.lock("behind"); // all extensions have been executed once this is
         lease const last = co_await behind.acquire();
         co_await until([&] { return last.votes() == 3; });

@@ -17,13 +17,6 @@ long long scripts_run(cluster& nodes, std::size_t node)
     return nodes.ask(node).command_calls("eval") + nodes.ask(node).command_calls("evalsha");
 }
 
-lock_options without_renewal()
-{
-    lock_options options = long_lease();
-    options.renew = false;
-    return options;
-}
-
 struct warm_cluster : cluster {
     warm_cluster() : cluster(3) { warm_up(); }
 

@@ -69,14 +69,6 @@ struct witnessed { // before the cluster that tells it
 struct watched : witnessed, cluster {
     watched() : cluster(3, [this](config& c) { c.observer = seen; }) {}
     std::string const& url(std::size_t node) const { return settings.nodes[node]; }
-
-    /// Says nothing by itself, also where word of its key comes: what is counted is what the test has asked for.
-    static lock_options without_renewal()
-    {
-        lock_options options = long_lease();
-        options.renew = false;
-        return options;
-    }
 };
 
 } // namespace

@@ -80,9 +80,8 @@ BOOST_DATA_TEST_CASE(the_release_of_who_overtook_wakes, nodes_there_are* nodes_t
     for (std::size_t const i : {first_gone, second_gone})
         nodes.ask(i).command({"SET", "lock", "stranger"});
     nodes.run([&]() -> asio::awaitable<void> {
-        lock_options overtakes = long_lease();
+        lock_options overtakes = without_renewal(); // nor does it listen: who does is the waiter
         overtakes.barging = true;
-        overtakes.renew = false; // nor does it listen: who does is the waiter
         lease waited;
         wait_for(nodes.lock("lock", hears_or_never()), waited);
         co_await until([&] { return waits_on_all(nodes); });

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "net/loop.hpp"
+#include "net/node.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace redlock::test {
+
+struct counting_sink : net::reply_sink, net::node_listener {
+    void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { ++replies; }
+    void on_failure(unsigned, std::uint32_t tag, net::failure const&) override
+    {
+        in_order = in_order && tag == failures;
+        ++failures;
+    }
+    void on_node_changed(unsigned) override {}
+    std::optional<net::failure> objection(unsigned) override { return {}; }
+    std::optional<net::failure> clock_objection(unsigned) override { return {}; }
+    void on_key_changed(unsigned, std::optional<std::string_view>) override {}
+    void on_tracking_refused(unsigned, redis::resp_node const&) override {}
+
+    std::uint32_t replies = 0;
+    std::uint32_t failures = 0;
+    bool in_order = true;
+};
+
+/// A node by itself, under nothing that decides anything. Closed by who has it.
+struct lone_node {
+    lone_node(boost::asio::io_context& context, redis::endpoint where)
+        : loop(running_on(context)), node(*loop, sink, 0, peer_at(std::move(where)), patient())
+    {}
+
+    std::shared_ptr<net::loop> loop;
+    counting_sink sink;
+    net::node node;
+
+private:
+    static net::node_terms patient()
+    {
+        using namespace std::chrono_literals;
+        return {50ms, 5s, 20s, {}};
+    }
+    static core::instant steady()
+    {
+        auto const now = std::chrono::steady_clock::now().time_since_epoch();
+        return {now, now};
+    }
+    static std::shared_ptr<net::loop> running_on(boost::asio::io_context& context)
+    {
+        auto made = std::make_shared<net::loop>(context.get_executor(), &steady);
+        made->owned_by(made);
+        return made;
+    }
+    static std::shared_ptr<net::peer> peer_at(redis::endpoint where)
+    {
+        auto made = std::make_shared<net::peer>();
+        made->where = std::move(where);
+        made->connect_timeout = std::chrono::seconds{20};
+        return made;
+    }
+};
+
+} // namespace redlock::test
