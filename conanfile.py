@@ -28,8 +28,9 @@ class AsioRedlock(ConanFile):
         self.version = ".".join(part.group(1) for part in parts)
 
     def requirements(self):
-        # Public headers include Asio's; OpenSSL stays behind the library. Boost: the oldest and the newest tried.
-        self.requires("boost/[>=1.81.0 <=1.90.0]", transitive_headers=True)
+        # Public headers include Asio's; OpenSSL stays behind the library. Boost: the oldest and the newest tried, and
+        # nothing of it is compiled, unless somebody else in the graph asks for that.
+        self.requires("boost/[>=1.81.0 <=1.90.0]", transitive_headers=True, options={"header_only": True})
         self.requires("openssl/[>=3 <4]")
 
     def validate(self):

@@ -62,7 +62,7 @@ public:
     void on_lease(lease_event const& e) noexcept override
     {
         lost += e.what == lease_event::kind::lost ? 1U : 0U;
-        failed += e.what == lease_event::kind::renewal_failed ? 1U : 0U;
+        failed += e.what == lease_event::kind::renewed || e.what == lease_event::kind::lost ? e.failed : 0U;
         if (e.what != lease_event::kind::renewed && e.what != lease_event::kind::acquired)
             return;
         ++renewed;

@@ -18,7 +18,8 @@ asio::awaitable<void> book(redlock::client& locks)
 int main(int argc, char** argv)
 {
     asio::io_context context;
-    redlock::client locks{context, {.nodes = {argv + 1, argv + argc}}};
+    auto log = redlock::log_to(std::clog); // says at once what is wrong, and why a lock is waited for
+    redlock::client locks{context, {.nodes = {argv + 1, argv + argc}, .observer = log}};
     auto done = asio::co_spawn(context, book(locks), asio::use_future);
     context.run();
     done.get(); // throws what the coroutine threw

@@ -29,8 +29,7 @@ void with_callbacks(std::vector<std::string> const& urls, example::promises& pro
     door.acquire([&](error_code ec, redlock::lease lease) {
         promises.keep(!ec && lease.valid(), "a callback gets the lease");
         auto held = std::make_shared<redlock::lease>(std::move(lease));
-        held->lost(
-            [](error_code reason) { std::cout << "  end of the lease: " << reason.message() << '\n'; });
+        held->lost([held](error_code reason) { std::cout << "  " << held->explain(reason).what() << '\n'; });
         held->release([&, held](error_code failure) { was_released = !failure; });
     });
     context.run();
@@ -51,11 +50,12 @@ void with_futures(std::vector<std::string> const& urls, example::promises& promi
     try {
         door.try_acquire(asio::use_future).get();
         promises.keep(false, "a second one is refused");
-    } catch (boost::system::system_error const& e) {
-        promises.keep(e.code() == redlock::errc::contended,
-                      std::string("a second one is refused: ") + e.what());
+    } catch (boost::system::system_error const& e) { // says no more than "contended"
+        redlock::lock_error const story = door.explain(e.code());
+        std::cout << "  " << story.what() << '\n';
+        promises.keep(story.code() == redlock::errc::contended && story.resource() == "door",
+                      "a second one is refused, and explain() tells the whole story");
     }
-    std::cout << "  " << summary(door.last_attempt()) << '\n'; // what a future's exception cannot carry
     lease.release(asio::use_future).get();
 
     busy.reset();
@@ -76,6 +76,7 @@ asio::awaitable<void> with_deferred(redlock::client& locks, example::promises& p
     error_code ec;
     redlock::lease none = co_await door.acquire_for(20ms, asio::redirect_error(asio::use_awaitable, ec));
     promises.keep(!none && ec == redlock::errc::timed_out, "redirect_error: the same with a variable");
+    std::cout << "  " << door.explain(ec).what() << '\n';
 
     asio::cancellation_signal stop;
     error_code stopped;

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace asio = boost::asio;
 using boost::system::error_code;
@@ -68,9 +67,10 @@ public:
     void on_lease(redlock::lease_event const& e) noexcept override
     {
         log_->log(level_of(e),
-                  "event=lease what={:?} resource={:?} cause={} votes={} nodes={} remaining_ms={} held_ms={}",
+                  "event=lease what={:?} resource={:?} cause={} votes={} nodes={} remaining_ms={} held_ms={} "
+                  "failed={} detail={:?}",
                   to_string(e.what), e.resource, to_string(e.cause), e.votes, e.nodes, in_ms(e.remaining),
-                  in_ms(e.held));
+                  in_ms(e.held), e.failed, e.detail);
     }
 
     void on_release(redlock::release_event const& e) noexcept override
@@ -84,6 +84,12 @@ public:
     {
         log_->warn("event=linger resource={:?} node={:?} remaining_ms={}", e.resource, e.node,
                    in_ms(e.remaining));
+    }
+
+    void on_warning(redlock::warning_event const& e) noexcept override
+    {
+        log_->warn("event=warning what={:?} node={:?} resource={:?} words={:?}", to_string(e.what), e.node,
+                   e.resource, e.words);
     }
 
 private:
@@ -111,22 +117,16 @@ private:
         return usual && e.last_failure != redlock::errc::no_quorum ? level::info : level::warn;
     }
 
-    /// A renewal that fails is repeated, sooner and sooner: only the first in a row is worth a warning.
-    level level_of(redlock::lease_event const& e)
+    static level level_of(redlock::lease_event const& e)
     {
         using enum redlock::lease_event::kind;
-        if (e.what == renewal_failed)
-            return in_danger_.emplace(e.resource).second ? level::warn : level::debug;
-        if (e.what == suspect || e.what == stalled)
+        if (e.what == renewal_failed || e.what == suspect || e.what == stalled)
             return level::warn;
-        if (auto const known = in_danger_.find(e.resource); known != in_danger_.end())
-            in_danger_.erase(known); // it was renewed, or is over
         return e.what == lost ? level::err : level::debug;
     }
 
     std::shared_ptr<spdlog::logger> log_;
     std::map<std::string, redlock::node_state> states_;
-    std::set<std::string, std::less<>> in_danger_;
 };
 
 using memory = std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt>;

@@ -8,6 +8,8 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include <functional>
+#include <string>
+#include <utility>
 
 namespace asio = boost::asio;
 using boost::system::error_code;
@@ -88,6 +90,45 @@ redlock::lock_options only_while_it_gets_on()
     return {.progress_within = 3s}; // the holder calls lease.progress() more often than that
 }
 
+/// "held by 2f0c77a1... on 3 of 3 servers; if its holder is gone, free within 10998 ms"
+asio::awaitable<std::string> who_holds(redlock::mutex lock)
+{
+    error_code ec;
+    redlock::inspection seen = co_await lock.inspect(asio::redirect_error(asio::use_awaitable, ec));
+    if (ec)
+        co_return ec.message() + ": " + summary(seen.nodes); // no_quorum: too few servers answered to tell
+    std::string text(to_string(seen.status));                // held, free or blocked
+    if (seen.held())
+        text += seen.ours ? " by this client" : " by " + seen.owner + "...";
+    text += " on " + std::to_string(seen.held() ? seen.votes : seen.free) + " of " +
+            std::to_string(seen.nodes.size()) + " servers";
+    if (seen.held() && seen.expires_within)
+        text +=
+            "; if its holder is gone, free within " + std::to_string(seen.expires_within->count()) + " ms";
+    co_return text;
+}
+
+/// Goes on with the ttl of another mutex of the same name.
+asio::awaitable<redlock::lease> go_on_as(redlock::mutex other, redlock::lease held)
+{
+    held.detach(); // not valid any more
+    redlock::lease next = other.adopt(held.nonce(), held.fencing_token());
+    co_await next.extend(); // valid again; if no majority confirms, it throws, and the lock is released
+    co_return next;
+}
+
+asio::awaitable<void> look_and_go_on(redlock::client& locks, example::promises& promises)
+{
+    redlock::mutex gate{locks, "gate"};
+    promises.keep((co_await who_holds(gate)).starts_with("free on "), "a lock that nobody holds");
+    redlock::lease held = co_await gate.acquire();
+    promises.keep((co_await who_holds(gate)).starts_with("held by this client on "), "and one of ours");
+    redlock::mutex slow_gate{locks, "gate", {.ttl = 1min}};
+    redlock::lease longer = co_await go_on_as(slow_gate, std::move(held));
+    promises.keep(longer.remaining() > 50s, "the same lease with another ttl");
+    co_await longer.release();
+}
+
 asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
 {
     redlock::mutex door{locks, "door"};
@@ -152,6 +193,7 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
         promises.keep(lease.valid(), "held, with other options");
         co_await lease.release();
     }
+    co_await look_and_go_on(locks, promises);
 }
 
 int main(int argc, char** argv)

@@ -55,6 +55,7 @@ public:
                 node.key_gone.Increment();
             return;
         case redlock::node_result::granted:
+        case redlock::node_result::free: // of inspections alone
         case redlock::node_result::pending: return;
         }
     }
@@ -71,8 +72,11 @@ public:
         using enum redlock::lease_event::kind;
         switch (e.what) {
         case acquired: return held_.Increment();
-        case renewed: extended_.Increment(); return note_spare(in_seconds(e.spare));
-        case renewal_failed: return extension_failed_.Increment();
+        case renewed:
+            note_failures(e);
+            extended_.Increment();
+            return note_spare(in_seconds(e.spare));
+        case renewal_failed: return extension_failed_.Increment(); // the rest of the row is told at its end
         case stalled: return extension_stalled_.Increment();
         case lost: count(losses_, e.cause); return note_end(e);
         case released: released_.Increment(); return note_end(e);
@@ -156,8 +160,15 @@ private:
             smallest_spare_.Set(spare);
     }
 
+    void note_failures(redlock::lease_event const& e)
+    {
+        if (e.failed > 1)
+            extension_failed_.Increment(e.failed - 1);
+    }
+
     void note_end(redlock::lease_event const& e)
     {
+        note_failures(e);
         held_.Decrement();
         hold_seconds_.Observe(in_seconds(e.held));
     }

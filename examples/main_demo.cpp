@@ -52,8 +52,7 @@ public:
         renewals_ += e.what == renewed ? 1U : 0U;
         if (e.what == acquired || e.what == renewed)
             valid_until_ = clock_type::now() + e.remaining;
-        bool const repeated = std::exchange(last_, e.what) == renewal_failed && e.what == renewal_failed;
-        if (!chatty_ || repeated)
+        if (!chatty_)
             return;
         std::string const what = e.what == lost ? "lost (" + std::string(to_string(e.cause)) + ")"
                                                 : std::string(to_string(e.what));
@@ -78,7 +77,6 @@ private:
     std::string who_;
     std::map<std::string, std::string> servers_;
     std::set<std::string> down_;
-    redlock::lease_event::kind last_ = redlock::lease_event::kind::released;
     clock_type::time_point valid_until_;
     unsigned renewals_ = 0;
     bool chatty_ = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/built_with.hpp>
 #include <redlock/completion_handler.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
@@ -50,6 +51,12 @@ struct lock_access;
 /// go on. Mutual exclusion holds, and the client works on when there is memory again (docs/promise.md, "When memory
 /// runs out", which also names what Asio does).
 ///
+/// Fork: a client belongs to the process that made it. In a forked child its leases are lost at once, every operation
+/// fails with `errc::forked`, and its descriptors are closed without a byte: at the first use, when it is destroyed, or in
+/// `execution_context::notify_fork(fork_child)`, after which operations that were pending at the fork end with
+/// `errc::forked`, too. The parent notices nothing. The child makes a client of its own. As Asio demands, it calls
+/// `notify_fork` before it runs the parent's context, or runs only a context of its own (docs/howto/threads.md).
+///
 /// Handlers must not run the context themselves (`run_one`, `poll`): what they start is sent when they have returned.
 ///
 /// A name look-up cannot be interrupted: where getaddrinfo hangs, it keeps `io_context::run()` from returning for as
@@ -65,7 +72,7 @@ public:
     ///         that certainly does not serialise (a bare `thread_pool` executor; an `io_context` run by several
     ///         threads is not noticed).
     /// \throws std::bad_alloc
-    client(executor_type executor, config settings);
+    REDLOCK_NAMED_BY_BUILD client(executor_type executor, config settings);
 
     /// The same with the context's own executor: `client locks(context, settings)`. An `io_context` run by several
     /// threads needs a strand, as above; a `thread_pool` is refused.
@@ -98,8 +105,8 @@ public:
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto shutdown(Token&& token = {});
 
-    /// The state of each node's connection, in the order of `config::nodes`; why it is down or quarantined; which
-    /// right is missing. Any thread.
+    /// The state of each node's connection, in the order of `config::nodes`; why it is down; for which lock it is
+    /// quarantined, why and for how long; what of it cannot be checked; which right is missing. Any thread.
     [[nodiscard]] std::vector<node_status> nodes() const;
 
 private:

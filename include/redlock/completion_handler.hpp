@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/built_with.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/append.hpp>
 #include <boost/asio/associated_allocator.hpp>
@@ -114,7 +116,7 @@ private:
 };
 
 template <class Signature>
-class completion_handler;
+class REDLOCK_NAMED_BY_BUILD completion_handler;
 
 /// A caller's handler of any type, called at most once, on the client's executor. Small ones (every awaiting coroutine)
 /// are kept in place: an operation needs no memory of its own for them (speed is why this is not

@@ -26,6 +26,8 @@ enum class errc {
     misconfigured, ///< a value in the configuration, the options or the name is unusable
     shut_down,     ///< the client was shut down or destroyed
     empty_lease,   ///< the operation was called on an empty lease
+    no_randomness, ///< OpenSSL has no random numbers, and without them an attempt cannot be told from another
+    forked,        ///< the client belongs to the process that made it, and this process is a copy of that one
 };
 
 /// Why a lease was lost: what `errc::lease_lost` does not say.
@@ -35,6 +37,7 @@ enum class loss_cause : std::uint8_t {
     refused,  ///< too many nodes said that the key is not ours: deleted, evicted or somebody else's
     stalled,  ///< not extended, because the holder did not get on (`lock_options::progress_within`)
     max_hold, ///< held for as long as `lock_options::max_hold` allows
+    forked,   ///< it belongs to the process that this one is a copy of
 };
 
 /// Its name, as it is written here.
@@ -49,45 +52,47 @@ enum class loss_cause : std::uint8_t {
     return {static_cast<int>(e), error_category()};
 }
 
-/// Thrown by `co_await lock.acquire()` and its siblings, with no token or `use_awaitable`, and by constructors: a
-/// `system_error` whose `what()` tells what each node said, and which carries the table itself. Other tokens
-/// (`asio::deferred` by name, `use_future`) have an error code in their signature and throw a plain `system_error`;
-/// `mutex::last_attempt()` has the table for them.
+/// An error with its story: which lock, what each node said, and why a lease was lost. A `system_error` whose `what()`
+/// says all of that on one line.
+///
+/// Thrown by constructors, by `with_lock`, and by `co_await lock.acquire()` and its siblings with no token or
+/// `use_awaitable`. Other tokens complete with an error code, or throw a plain `system_error` that has one:
+/// `mutex::explain(ec)` and `lease::explain(ec)` make the `lock_error` of it.
 class REDLOCK_EXPORT lock_error : public boost::system::system_error {
 public:
-    /// The library makes them.
+    /// For internal use.
     lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
-               boost::system::error_code last_failure = {});
+               boost::system::error_code last_failure = {}, std::string resource = {},
+               loss_cause cause = loss_cause::none);
 
-    /// The error and what each node said, on one line.
+    /// The lock, the error and what each node said, on one line: `lock "seat:42": contended: 0 of 3 granted; ...`.
     [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
-    /// What each node said to the last attempt, in the order of `config::nodes`; empty where none was made.
+    /// The lock's name, without `config::key_prefix`. Empty if the error is of no lock.
+    [[nodiscard]] std::string const& resource() const noexcept { return resource_; }
+    /// What each node said to the last attempt, or last said of the lease, in the order of `config::nodes`. Empty if no
+    /// node was asked, or if memory was short.
     [[nodiscard]] std::vector<node_outcome> const& outcomes() const noexcept { return outcomes_; }
     /// How the last attempt failed, as `acquire_event::last_failure` says: whether others had the lock until it
-    /// `timed_out`, or too few nodes answered. Empty where it had no turn, or its only attempt was undecided.
+    /// `timed_out`, or too few nodes answered. Empty if it had no turn, or if its only attempt was undecided.
     [[nodiscard]] boost::system::error_code last_failure() const noexcept { return last_failure_; }
-
-private:
-    std::string message_;
-    std::vector<node_outcome> outcomes_;
-    boost::system::error_code last_failure_;
-};
-
-/// Thrown by `with_lock` when the lease was lost while the body ran: a `system_error` with `errc::lease_lost` that knows
-/// why.
-class REDLOCK_EXPORT lease_lost_error : public boost::system::system_error {
-public:
-    /// The library makes them.
-    explicit lease_lost_error(loss_cause);
-
-    /// The error and its cause: "lease lost (expired)".
-    [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
-    /// Why it was lost.
+    /// Why the lease was lost, of `errc::lease_lost`.
     [[nodiscard]] loss_cause cause() const noexcept { return cause_; }
 
 private:
     std::string message_;
+    std::string resource_;
+    std::vector<node_outcome> outcomes_;
+    boost::system::error_code last_failure_;
     loss_cause cause_;
+};
+
+/// Thrown by `with_lock` when the lease was lost: a `lock_error` with `errc::lease_lost`. Its text names the lock, the
+/// cause, the last confirmation, and what each node last said: `lock "seat:42" lost (expired): last confirmed 9.9 s ago;
+/// redis://b:6379 unreachable (Connection refused) 0.2 s ago; ...`.
+class REDLOCK_EXPORT lease_lost_error : public lock_error {
+public:
+    /// For internal use.
+    explicit lease_lost_error(lock_error) noexcept;
 };
 
 } // namespace redlock

@@ -54,7 +54,8 @@ enum class lease_state : std::uint8_t {
 ///
 /// The destructor never throws and never waits: a lease not yet released stops renewing and is released in the
 /// background; without memory for that, at the latest when it would have been renewed. A lease may outlive its client
-/// (it is then over), but not the client's execution context.
+/// (it is then over), but not the client's execution context. In a child made by fork it is lost: `valid()` is false
+/// there, without a system call for it, and destroying it sends nothing.
 class REDLOCK_EXPORT lease {
 public:
     /// The client's executor.
@@ -110,7 +111,7 @@ public:
     /// `void(boost::system::error_code)`
     /// \par Errors
     /// `errc::no_quorum`: no majority confirmed; the old deadline stands and the call may be repeated.
-    /// `errc::lease_lost`, `errc::released`, `errc::shut_down`: it is over. `errc::empty_lease`.
+    /// `errc::lease_lost`, `errc::released`, `errc::shut_down`: it is over. `errc::empty_lease`. `errc::forked`.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the renewal itself goes on.
     template <class Token = boost::asio::deferred_t>
@@ -125,7 +126,7 @@ public:
     /// \par Errors
     /// `errc::lease_lost`: it was lost before (what is left of the keys is removed all the same).
     /// `errc::no_quorum`: no majority confirmed; the key may linger for the rest of its TTL.
-    /// `errc::released`: it was released before. `errc::shut_down`, `errc::empty_lease`.
+    /// `errc::released`: it was released before. `errc::shut_down`, `errc::empty_lease`, `errc::forked`.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the releases have been sent.
     template <class Token = boost::asio::deferred_t>
@@ -133,7 +134,8 @@ public:
 
     /// Lets go of the lease and leaves its keys where they are: renewal stops, nothing is released, and the keys expire
     /// by themselves, unless another client, here or in another process, goes on with them (`mutex::adopt`). Take
-    /// `nonce()`, `fencing_token()` and `remaining()` with you. Without effect on a lease that is over, or empty.
+    /// `nonce()`, `fencing_token()` and `remaining()` with you. Of a lease that is lost it keeps what is left of the keys
+    /// from being removed. Without effect on one that was released, or is empty.
     ///
     /// Afterwards the lease is `released`; so `lost()` says. Any thread.
     /// \par Errors
@@ -143,19 +145,31 @@ public:
 
     /// Waits for the end of the lease. Any number may wait.
     ///
-    /// Why a lease was lost is not in the code: `cause()` tells. Nodes that are down, or answered an extension with an
-    /// error, stand in `client::nodes()`. Those that said that the key is not ours, and those that were silent for less
-    /// than `health_settings::response_timeout`, do not: `config::observer` is told of each answer (`on_vote`), and of
-    /// each `renewal_failed` as it happens.
+    /// Why a lease was lost is not in the code: `cause()` says it, and `explain(ec)` tells the whole story.
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)` with the reason: `errc::lease_lost`, `errc::released`, `errc::shut_down`;
     /// never success: in `work() || lost()` give it `as_tuple`, or the first success is waited for, and the work goes
-    /// on. `errc::empty_lease` on an empty lease.
+    /// on. `errc::empty_lease` on an empty lease, `errc::forked` in a child made by fork.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting.
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto lost(Token&& token = {});
+
+    /// The story of an error that `extend()`, `release()` or `lost()` completed with, for logs and for throwing. Its text
+    /// names the lock. Of `errc::lease_lost` and `errc::no_quorum` it also says what each node last said of this lease,
+    /// how long ago, and when a majority last confirmed it:
+    /// `lock "seat:42" lost (expired): last confirmed 9.9 s ago; redis://a:6379 confirmed 3.2 s ago; redis://b:6379
+    /// unreachable (Connection refused) 0.2 s ago; redis://c:6379 timed out 0.3 s ago`. Times count back from the loss.
+    ///
+    /// A lease that was lost because the client's thread was blocked, or the process or machine stopped, says so first:
+    /// `lost (expired): this client's thread did not run for 12.4 s; ...`.
+    ///
+    /// Any thread, also after the loss. If memory was short when the lease was lost, the table is missing.
+    /// \throws std::bad_alloc
+    /// \par Source
+    /// docs/errors.md, "One way to the whole story"
+    [[nodiscard]] lock_error explain(boost::system::error_code) const;
 
 private:
     enum class operation : std::uint8_t { extend, release, lost };

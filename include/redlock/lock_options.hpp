@@ -23,7 +23,7 @@ struct retry_policy {
     unsigned max_attempts = 0;
     /// How long `acquire` goes on while no quorum can be reached at all, before it fails with `errc::no_quorum`.
     /// Errors that only an operator can mend (wrong password, missing right) end it at once. Nodes that are
-    /// quarantined count as reachable: `acquire` waits for them (see `admission_settings`).
+    /// quarantined for this lock count as reachable: `acquire` waits for them (see `admission_settings`).
     std::chrono::milliseconds outage_patience{5000};
 
     friend bool operator==(retry_policy const&, retry_policy const&) = default;
@@ -57,11 +57,10 @@ struct lock_options {
     /// What the holder is promised. Longer survives longer pauses of the holder; shorter frees a crashed holder's
     /// lock sooner.
     ///
-    /// A lock whose ttl + slack is longer than that of all locks made before on its client lengthens the quarantine
-    /// (docs/protocol.md, rule N4). The next operation then judges all nodes again: those that
-    /// started more recently than 1.01 times that long ago, and that nothing excuses, do not vote until they are
-    /// older, for any lock of this client. Live leases that need them are not extended, and end. Where one client has
-    /// locks of different length, set `admission_settings::longest_ttl` to the longest ttl + slack from the start.
+    /// A node that may have lost keys does not vote for this lock for 1.01 times the largest ttl + slack of the
+    /// client's locks of its name (docs/protocol.md, rule N4). So a longer lock waits longer for such a node, and other
+    /// names wait no longer than before. If another client locks the same name for longer, set
+    /// `admission_settings::longest_ttl` to the longest ttl + slack of that name.
     std::chrono::milliseconds ttl{10'000};
     /// Added to the key's expiry on the servers: room for their clocks to step, and the delay before anybody else
     /// gets an uncleanly lost lock. Default: max(10 % of `ttl`, 50 ms).

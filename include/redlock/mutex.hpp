@@ -5,6 +5,7 @@
 #include <redlock/completion_handler.hpp>
 #include <redlock/error.hpp>
 #include <redlock/export.hpp>
+#include <redlock/inspection.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 #include <redlock/node_outcome.hpp>
@@ -63,6 +64,25 @@ struct start_acquire {
     std::shared_ptr<lock_state> lock;
     wait_limit limit;
 };
+
+using inspection_signature = void(boost::system::error_code, inspection);
+
+struct start_inspect {
+    using executor_type = boost::asio::any_io_executor;
+
+    executor_type get_executor() const noexcept { return executor(); }
+    REDLOCK_EXPORT executor_type const& executor() const noexcept;
+
+    template <class Handler>
+    void operator()(Handler&& handler)
+    {
+        begin(completion_handler<inspection_signature>(std::forward<Handler>(handler), executor()));
+    }
+
+    REDLOCK_EXPORT void begin(completion_handler<inspection_signature>);
+
+    std::shared_ptr<lock_state> lock;
+};
 } // namespace lock
 
 /// A named lock over a client's nodes. Cheap to make and to copy; no network by itself.
@@ -71,7 +91,7 @@ struct start_acquire {
 /// first of them asks the nodes. A lease that is released goes to the next of them at once, as
 /// `lock_options::handover` says.
 ///
-/// Common to all four operations
+/// Common to the four that acquire
 ///
 /// \par Completion signature
 /// `void(boost::system::error_code, redlock::lease)`. Where the token throws (the default one under `co_await`,
@@ -79,7 +99,8 @@ struct start_acquire {
 /// Completion runs on the token's associated executor, never inside the initiating call.
 /// \par Errors
 /// `errc::contended`, `errc::no_quorum`, `errc::too_slow` (one attempt was asked for, or the retry policy is
-/// exhausted), `errc::timed_out`, `errc::shut_down`. Without memory the initiating function throws `std::bad_alloc`, or
+/// exhausted), `errc::timed_out`, `errc::shut_down`. `errc::no_randomness`: OpenSSL's RAND_bytes failed; nothing was sent.
+/// `errc::forked`: this process is a copy of the one that made the client. Without memory the initiating function throws `std::bad_alloc`, or
 /// the operation completes with `std::errc::not_enough_memory`; where the token throws, with `std::bad_alloc`.
 /// \par Cancellation
 /// terminal, partial, total. Afterwards the caller owns nothing: every vote sent is being released. On a node that
@@ -198,12 +219,39 @@ public:
     /// leave the key again, `detach()` it.
     ///
     /// That nobody else had the lock meanwhile is certain for a lease that is confirmed before its first holder's
-    /// deadline, and for a `fenced_mutex` (docs/protocol.md, rule H9). Two holders of one nonce are not kept from each
+    /// deadline, and for a `fenced_mutex` (docs/protocol.md, rule H9). A fenced lease is confirmed only by nodes whose fence
+    /// is the token: nobody's fence is changed by an adoption. Two holders of one nonce are not kept from each
     /// other: hand it to one only. May be called from any thread.
     /// \param nonce of the lease, as `lease::nonce()` told it
     /// \param fencing_token of the lease; for a `fenced_mutex` only
-    /// \throws lock_error `errc::misconfigured`: not a nonce; no token for a fenced lock, or one for a plain lock
+    /// \throws lock_error `errc::misconfigured`: not a nonce; no token for a fenced lock, one that is too small or not
+    ///         below 2^53, or one for a plain lock
     [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token = 0);
+
+    /// Asks every node who holds the lock there, and for how long still. It takes nothing, changes nothing on the nodes,
+    /// and waits behind nobody; this client may hold the lock or wait for it meanwhile. What it says was so when the
+    /// nodes answered, and promises nothing.
+    ///
+    /// Completes when every node has answered or failed, or after the per-node timeout. If no majority is connected yet,
+    /// that time runs from the moment a majority has answered, at the latest from `reconnect.connect_timeout` on. Nodes
+    /// that are quarantined are asked, those that may not vote at all are not. It needs the right to GET; without the
+    /// right to PTTL the times are not known.
+    /// \par Completion signature
+    /// `void(boost::system::error_code, redlock::inspection)`, on the token's associated executor, never inside the
+    /// initiating call
+    /// \par Errors
+    /// `errc::no_quorum`: too few nodes answered to tell; `inspection::nodes` is complete, `status` is `unknown`. With
+    /// the others the inspection is empty: `errc::shut_down`; without memory as the operations that acquire.
+    /// \par Cancellation
+    /// terminal, partial, total: at once. Nothing is left behind.
+    /// \par Thread safety and lifetime
+    /// May be started from any thread. The client must outlive the operation.
+    template <class Token = boost::asio::deferred_t>
+    [[nodiscard]] auto inspect(Token&& token = {}) const
+    {
+        return boost::asio::async_initiate<Token, lock::inspection_signature>(lock::start_inspect{state_},
+                                                                              token);
+    }
 
     /// The client's executor.
     [[nodiscard]] executor_type get_executor() const noexcept;
@@ -218,6 +266,16 @@ public:
     /// What each node said to the last attempt that was decided, through any lock of this name and client; while
     /// somebody waits also, as far as nodes have told, who holds the key there and for how long still. Any thread.
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
+
+    /// The story of an error that an acquisition of this lock completed with, for logs and for throwing: the one way for
+    /// every token that gives an error code, or throws a `system_error` that has one (callbacks, `as_tuple`,
+    /// `redirect_error`, `use_future`, `deferred` by name, Boost.Cobalt). Its text names the lock; of an error that the
+    /// nodes' answers decide it carries `last_attempt()`. Ask when the operation completes: later attempts of this
+    /// client for the same name replace the table.
+    ///
+    /// Any thread.
+    /// \throws std::bad_alloc
+    [[nodiscard]] lock_error explain(boost::system::error_code) const;
 
     /// \cond
 protected:

@@ -10,15 +10,23 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace redlock {
 
-/// A node's connection changed. The views, here and in the other events, live as long as the call.
+/// A node's connection changed, or a lock has to wait for the node. A quarantine is told once, and again only if another
+/// lock waits longer; at the first vote after its end the node is `ready`. The views, here and in the other events, live
+/// as long as the call.
 struct node_event {
-    std::string_view node;   ///< URL without password
-    node_state state;        ///< what it is now
-    std::string_view detail; ///< why, as in `node_status::detail`, with the time until it votes again
+    std::string_view node;       ///< URL without password
+    node_state state;            ///< what it is now
+    std::string_view detail;     ///< why, as in `node_status::detail`
+    std::string_view resource{}; ///< quarantined: the name of the lock that may not rely on the node yet
+    /// quarantined: until it votes for that lock. Locks whose keys live less long wait less long.
+    std::optional<std::chrono::milliseconds> remaining{};
 };
 
 /// An operation waits in its client's queue: others of this client hold the lock or were there before. Said once, when it
@@ -95,9 +103,8 @@ struct lease_event {
         acquired,       ///< granted, or taken over from another operation of this client
         renewed,        ///< confirmed by a majority; `remaining` is the new validity
         renewal_failed, ///< a round was not confirmed by a majority; the old deadline stands, and it is tried again
-        ///< after an eighth of what is left, at least 10 ms. Told of every round: where a majority
-        ///< is gone for good, some 30 to 50 times, closer and closer together. Only the first
-        ///< since `renewed` is news
+        ///< after an eighth of what is left, at least 10 ms. Told once in a row of such rounds: `failed` of the
+        ///< next event says how many there were
         suspect,     ///< the deadline has passed, and the lock tolerates that for the time of its slack
         lost,        ///< over without having been released
         released,    ///< given up
@@ -113,10 +120,32 @@ struct lease_event {
     std::chrono::nanoseconds spare;     ///< of `renewed`: what was left before; negative after `suspect`
     std::chrono::nanoseconds held;      ///< since `acquired`
     loss_cause cause;                   ///< of `lost`
+    unsigned failed = 0;       ///< rounds in a row that no majority confirmed before this event, 255 at most
+    std::string_view detail{}; ///< of `lost`: the text of the exception, as of `lease::explain`
 };
 
 /// Its name in words: "renewal failed".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_event::kind) noexcept;
+
+/// Something that works, but not as whoever set it up may believe. Reported once for each cause and node, when the nodes
+/// are connected; nothing has to be done about it for the locks to be safe.
+struct warning_event {
+    /// What it is about.
+    enum class kind : std::uint8_t {
+        even_nodes,   ///< an even number of nodes: one node less survives as many failures
+        same_server,  ///< two URLs lead to one server: the second URL does not vote
+        has_replicas, ///< replicas are attached to a node: one that is promoted lacks the latest locks
+        quarantine ///< an operation waits until nodes may vote again; reported again if that ends later than reported
+    };
+    kind what;                 ///< what it is about
+    std::string_view node;     ///< URL without password; empty if all nodes are meant
+    std::string_view resource; ///< `quarantine`: the lock's name; otherwise empty
+    std::string_view words;    ///< a sentence whose subject is the node or the lock, if there is one
+    std::chrono::nanoseconds remaining{}; ///< `quarantine`: until a majority may vote; otherwise zero
+};
+
+/// Its name in words: "even nodes".
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(warning_event::kind) noexcept;
 
 /// Told of what happens inside a client: derive, override what is of interest, put it into `config::observer`.
 ///
@@ -129,7 +158,7 @@ public:
     observer& operator=(observer const&) = delete;
     virtual ~observer();
 
-    /// A connection's state changed.
+    /// A connection's state changed, or a node may not vote yet for a lock that asks it.
     virtual void on_node(node_event const&) noexcept {}
     /// An operation has begun to wait in its client's queue.
     virtual void on_wait(wait_event const&) noexcept {}
@@ -145,6 +174,13 @@ public:
     virtual void on_linger(linger_event const&) noexcept {}
     /// A release has ended.
     virtual void on_release(release_event const&) noexcept {}
+    /// The setup deserves a look, or an operation waits for a quarantine to end.
+    virtual void on_warning(warning_event const&) noexcept {}
 };
+
+/// One observer that passes every event to each of these, in their order: `observers({log_to(std::clog), metrics})`.
+/// Null pointers are skipped. It keeps the others alive.
+/// \throws std::bad_alloc
+[[nodiscard]] REDLOCK_EXPORT std::shared_ptr<observer> observers(std::vector<std::shared_ptr<observer>>);
 
 } // namespace redlock

@@ -5,8 +5,10 @@
 #include <redlock/error.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
+#include <redlock/inspection.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
+#include <redlock/log.hpp>
 #include <redlock/mutex.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/observer.hpp>

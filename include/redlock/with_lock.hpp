@@ -93,16 +93,15 @@ inline bool aborted(std::exception_ptr const& failure)
 
 /// The body's own exception wins; a loss replaces the abortion it caused; then a failed release.
 inline void settle(guarded_run const& run, std::exception_ptr const& failure,
-                   boost::system::error_code release, loss_cause cause)
+                   boost::system::error_code release, lease const& held)
 {
     if (failure && !(run.loss && aborted(failure)))
         std::rethrow_exception(failure);
-    if (run.loss == errc::lease_lost)
-        throw lease_lost_error(cause);
-    if (run.loss) // shut down
-        throw boost::system::system_error(run.loss);
-    if (release)
-        throw boost::system::system_error(release);
+    auto const ended = run.loss ? run.loss : release; // shut down, or lost
+    if (ended == errc::lease_lost)
+        throw lease_lost_error(held.explain(ended));
+    if (ended)
+        throw held.explain(ended);
 }
 
 template <class Lock, class Body>
@@ -137,7 +136,7 @@ boost::asio::awaitable<body_result<Body>> run_guarded(Lock mutex, Body body, std
     co_await asio::this_coro::throw_if_cancelled(false);
     boost::system::error_code released;
     co_await held.release(asio::redirect_error(asio::use_awaitable, released));
-    settle(*run, failure, released, held.cause());
+    settle(*run, failure, released, held);
     if constexpr (!std::is_void_v<result>)
         co_return std::move(*value);
 }
@@ -244,10 +243,10 @@ concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::in
 /// terminal, partial, total: while waiting, as `mutex::acquire`; afterwards the body is cancelled with that type, and
 /// the lock is released when it has unwound.
 /// \par Errors
-/// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then `errc::lease_lost`, as `lease_lost_error`,
-/// which knows the `loss_cause`; as plain `boost::system::system_error` without a table `errc::shut_down` after
-/// `client::shutdown`, and from the release `errc::no_quorum`, or `errc::lease_lost` where too many nodes did not have
-/// the key any more.
+/// Those of `mutex::acquire`, as `lock_error`; whatever the body throws. Then, as `lock_error` too, what
+/// `lease::explain` tells: `errc::lease_lost` as `lease_lost_error`, which knows the `loss_cause`; `errc::shut_down`
+/// after `client::shutdown`; from the release `errc::no_quorum`, or `errc::lease_lost` without a cause if too many nodes
+/// did not have the key any more.
 /// \par Note
 /// g++ before 13 destroys a lambda twice that is made inside an awaited call. Where that matters, because its captures
 /// have destructors, a body that is a temporary, or moved, does not compile there: give the lambda a name, and pass that

@@ -21,7 +21,7 @@ std::string signed_ms(std::optional<std::chrono::microseconds> time)
     return time ? (time->count() < 0 ? "" : "+") + std::to_string(time->count() / 1000) + " ms" : "?";
 }
 
-json to_json(interview const& node)
+json to_json(interview const& node, examination const& terms)
 {
     json row{{"node", node.node}, {"reachable", !node.failed}};
     if (node.failed)
@@ -33,8 +33,17 @@ json to_json(interview const& node)
     if (node.facts.info) {
         row["version"] = node.facts.info->version;
         row["run_id"] = node.facts.info->run_id;
-        row["uptime_s"] = node.facts.info->uptime.count();
+        if (node.facts.info->uptime)
+            row["uptime_s"] = node.facts.info->uptime->count();
         row["durable"] = node.facts.durable;
+    }
+    if (auto const marker = marker_of(node, terms)) {
+        json shown{{"stands", marker->stands},
+                   {"left_now", marker->left_now},
+                   {"wait_ms", std::chrono::ceil<milliseconds>(marker->wait).count()}};
+        if (marker->stands)
+            shown["age_ms"] = marker->age.count();
+        row["marker"] = shown;
     }
     return row;
 }
@@ -81,9 +90,9 @@ std::string to_text(std::vector<interview> const& nodes, std::vector<finding> co
 {
     std::vector<std::vector<std::string>> rows{{"NODE", "VERSION", "UP", "ROUND TRIP", "CLOCK"}};
     for (interview const& node : nodes) {
-        bool const known = !node.failed && node.facts.info;
-        rows.push_back({node.node, known ? node.facts.info->version : "?",
-                        known ? std::to_string(node.facts.info->uptime.count()) + " s" : "?",
+        auto const info = node.facts.info.value_or(redis::server_info{});
+        rows.push_back({node.node, info.version.empty() ? "?" : info.version,
+                        info.uptime ? std::to_string(info.uptime->count()) + " s" : "?",
                         node.failed ? "-" : std::to_string(node.round_trip.count()) + " us",
                         signed_ms(node.ahead)});
     }
@@ -111,14 +120,20 @@ int doctor(options const& o, output const& out)
 {
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));
     examination const terms{o.client, o.name, core::key_ttl(o.lock.ttl, slack), slack, node_timeout(o)};
-    lock::nonce_source nonces;
-    auto const nodes =
-        ask_nodes(o.client, doctor_questions(o.client.key_prefix, o.name, nonces.next().text()));
+    net::process_page page;
+    lock::nonce_source nonces(page);
+    auto const same = doctor_questions(o.client.key_prefix, o.name, nonces.next().text());
+    auto const nodes = ask_nodes(o.client, [&](interview const& node) {
+        questions all = same;
+        if (o.prepare)
+            ask_for_marker(all, o.client.key_prefix, node, nonces.next().text());
+        return all;
+    });
     auto const found = examine(nodes, terms);
     severity const worst = found.empty() ? severity::info : found.front().grade;
     json node_rows = json::array();
     for (interview const& node : nodes)
-        node_rows.push_back(to_json(node));
+        node_rows.push_back(to_json(node, terms));
     json finding_rows = json::array();
     for (finding const& f : found)
         finding_rows.push_back(to_json(f));

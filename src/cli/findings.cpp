@@ -1,11 +1,13 @@
 #include "cli/findings.hpp"
 
 #include "cli/output.hpp"
-#include "core/admission.hpp"
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
+#include "lock/warnings.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
+#include "redis/info.hpp"
+#include "redis/marker.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
 
@@ -34,7 +36,7 @@ bool is_fit_to_vote(interview const& node, examination const& terms)
 {
     if (node.failed || is_strange(node) || node.facts.replica || node.facts.cluster)
         return false;
-    if (node.facts.info && (node.facts.info->loading || node.facts.info->may_evict))
+    if (node.facts.info && (node.facts.info->loading || node.facts.info->may_evict == true))
         return false;
     answer const& vote = said(node, question::vote);
     return !vote.refused() || (terms.lock.empty() && is_about_keys(vote)); // then it was not tried
@@ -75,10 +77,8 @@ void count(std::vector<interview> const& nodes, std::vector<finding>& found)
                          "there is one node: without it there are no locks",
                          "three or five independent servers"});
     else if (all % 2 == 0)
-        found.push_back(
-            {"even", severity::warning, "",
-             std::to_string(all) + " nodes survive no more failures than " + std::to_string(all - 1),
-             "an odd number of nodes"});
+        found.push_back({"even", severity::warning, "", lock::describe_even_nodes(static_cast<unsigned>(all)),
+                         "an odd number of nodes"});
 }
 
 /// One server behind two addresses has two votes of a majority.
@@ -86,7 +86,7 @@ void same_servers(std::vector<interview> const& nodes, std::vector<finding>& fou
 {
     std::map<std::string, std::string> known;
     for (interview const& node : nodes) {
-        if (node.failed || !node.facts.info)
+        if (node.failed || !node.facts.info || node.facts.info->run_id.empty())
             continue;
         auto const [first, fresh] = known.emplace(node.facts.info->run_id, node.node);
         if (!fresh)
@@ -136,13 +136,12 @@ void foreign_key(interview const& node, examination const& terms, std::vector<fi
 /// By the uptime, as the library takes a server that it meets for the first time (rule N4).
 std::chrono::nanoseconds youth_left(interview const& node, examination const& terms)
 {
-    auto const& info = node.facts.info;
-    if (!info || (node.facts.durable && info->replid2.empty()))
+    auto const info = node.facts.info.value_or(redis::server_info{});
+    if (node.called_durable && node.facts.forgetful.empty() && !info.promoted)
         return 0ns;
-    auto const promised = terms.client.admission.longest_ttl;
-    auto const quarantine = core::quarantine_length(promised > 0ns ? promised : terms.key_ttl);
+    std::chrono::nanoseconds const age = info.promoted ? waited_out(node) : info.uptime.value_or(0s) - 1s;
     return std::max<std::chrono::nanoseconds>(
-        quarantine - std::max<std::chrono::nanoseconds>(info->uptime - 1s, 0ns), 0ns);
+        quarantine_of(terms) - std::max<std::chrono::nanoseconds>(age, 0ns), 0ns);
 }
 
 bool is_about_keys(answer const& refusal)
@@ -208,6 +207,7 @@ std::vector<finding> examine(std::vector<interview> const& nodes, examination co
         examine_node(node, terms, found);
         fence(node, terms, found);
         foreign_key(node, terms, found);
+        examine_marker(node, terms, found);
     }
     // The gravest first, in the order found. Not stable_sort: what libstdc++ 12 does in it, Clang 19 warns of.
     for (auto at = found.begin(); at != found.end(); ++at)

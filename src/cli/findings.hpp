@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,8 @@ enum class question : std::uint8_t {
     mget,
     fence,
     holder,
-    lock_left
+    lock_left,
+    mark ///< only to leave the marker
 };
 
 [[nodiscard]] inline answer const& said(interview const& node, question q)
@@ -74,6 +76,27 @@ struct examination {
 
 /// How long a server that was started a short time ago does not vote yet, unless it is taken for new.
 [[nodiscard]] std::chrono::nanoseconds youth_left(interview const&, examination const&);
+
+/// What leaves the marker of fenced locks on a node, as a client does that meets it for the first time; but that none
+/// stands nobody excuses (docs/protocol.md, rule F6). A lineage is one node's: never the same for two.
+void ask_for_marker(questions&, std::string const& key_prefix, interview const&, std::string_view lineage);
+
+/// The marker of fenced locks, as a client finds it that meets the node now.
+struct marker_state {
+    bool stands;
+    bool left_now;                 ///< by this call
+    std::chrono::milliseconds age; ///< of the uncertainty that it tells; where it stands
+    std::chrono::nanoseconds wait; ///< of a fenced lock, until the node votes for it
+};
+
+/// Nothing: it is not known.
+[[nodiscard]] std::optional<marker_state> marker_of(interview const&, examination const&);
+void examine_marker(interview const&, examination const&, std::vector<finding>&);
+
+/// How long a lock waits for a node that may have lost keys.
+[[nodiscard]] std::chrono::nanoseconds quarantine_of(examination const&);
+/// For how long somebody has waited already, of a promoted node, as the marker tells it (rule N5).
+[[nodiscard]] std::chrono::nanoseconds waited_out(interview const&);
 
 /// Of one node.
 void examine_node(interview const&, examination const&, std::vector<finding>&);

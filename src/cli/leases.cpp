@@ -33,7 +33,8 @@ void end_by_signal(session& s)
 [[noreturn]] void fail(options const& o, session const& s, boost::system::error_code ec)
 {
     if (ec == errc::lease_lost)
-        throw failure(exit_status::not_held, "'" + o.name + "' is not held with this token (any more)");
+        throw failure(exit_status::not_held, "'" + o.name + "' is not held with this token" +
+                                                 (o.fence != 0 ? " and fencing token" : "") + " (any more)");
     throw failure(exit_status::no_quorum, "'" + o.name + "': " + ec.message() + "; " + s.troubles());
 }
 

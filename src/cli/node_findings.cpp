@@ -1,6 +1,7 @@
 #include "cli/findings.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
@@ -47,6 +48,7 @@ private:
 
     void reach();
     void read_info();
+    void blind_spots();
     void role();
     void memory();
     void age();
@@ -73,6 +75,7 @@ void node_examination::all()
         return add(severity::error, "no-redis", "does not answer as a Redis server does",
                    "mend address or port: is it a proxy, or another service?");
     read_info();
+    blind_spots();
     role();
     memory();
     age();
@@ -108,7 +111,10 @@ void node_examination::read_info()
     std::string_view text = said(question::info).text;
     if (said(question::info).refused())
         return add(severity::warning, "no-info",
-                   "INFO is not permitted: restarts, eviction and second names go unnoticed", "permit +info");
+                   "INFO is not permitted: each new connection counts as a restart; replicas, eviction and "
+                   "second names "
+                   "go unnoticed",
+                   "permit +info");
     while (!text.empty()) {
         auto const line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -117,6 +123,26 @@ void node_examination::read_info()
             info_.emplace(line.substr(0, colon),
                           redis::printable(line.substr(colon + 1, line.find_last_not_of('\r') - colon)));
     }
+}
+
+/// What the library would read in INFO, and this server does not tell (rule N6).
+void node_examination::blind_spots()
+{
+    if (said(question::info).refused())
+        return;
+    auto const info = node_.facts.info.value_or(redis::server_info{});
+    auto const missing = [this](bool told, std::string const& what, std::string const& without) {
+        if (!told)
+            add(severity::warning, "blind-spot", "INFO does not tell " + what + ": " + without,
+                "a server of its own, without a proxy");
+    };
+    missing(!info.run_id.empty(), "run_id",
+            info.replid.empty() ? "each new connection counts as a restart, and a second name goes unnoticed"
+                                : "restarts that keep the data set, and a second name, go unnoticed");
+    missing(info.uptime.has_value(), "uptime_in_seconds",
+            "each new client waits before the node votes for it");
+    missing(node_.facts.role_known, "role", "replicas go unnoticed");
+    missing(info.may_evict.has_value(), "maxmemory and maxmemory_policy", "eviction goes unnoticed");
 }
 
 void node_examination::role()
@@ -160,22 +186,41 @@ void node_examination::age()
         return add(severity::info, "young",
                    "was started a short time ago, is taken for new (REDLOCK_ASSUME_FRESH), and votes at once",
                    "nothing, unless it was restarted: then without REDLOCK_ASSUME_FRESH");
+    auto const info = node_.facts.info.value_or(redis::server_info{});
+    if (info.promoted)
+        return add(severity::warning, "promoted",
+                   "was promoted, or followed another server: clients that meet it first wait " +
+                       seconds(left),
+                   "wait; the first client that waits spares the others, if they may use the key '" +
+                       redis::name_beside(terms_.client.key_prefix, redis::marker_name) + "'");
     add(severity::warning, "young",
-        "was started a short time ago and may have forgotten locks: votes in " + seconds(left),
+        (info.uptime ? "was started a short time ago" : "does not tell its age") +
+            std::string(" and may have forgotten locks: votes in ") + seconds(left),
         "wait; where it is certainly new: REDLOCK_ASSUME_FRESH=1");
 }
 
 void node_examination::persistence()
 {
-    if (node_.facts.durable)
-        add(severity::info, "durable", "keeps locks through a crash: votes again at once after a restart",
-            "");
-    else if (node_.facts.info)
+    if (node_.called_durable && !node_.facts.forgetful.empty())
+        add(severity::error, "not-durable",
+            "is called durable, but " + std::string(node_.facts.forgetful) +
+                ": after a restart it does not vote for a while all the same",
+            "mend the setting, or take durable=true away");
+    else if (node_.called_durable)
+        add(severity::info, "durable", "is called durable: votes again at once after a restart", "");
+    else if (node_.facts.durable)
+        add(severity::info, "may-be-durable",
+            "keeps locks through a crash as it is set now: after a restart it does not vote for a while",
+            "nothing, or durable=true in its URL, if it was never started otherwise and its volume is its "
+            "own");
+    else
         add(severity::info, "not-durable",
             "may forget locks in a crash" +
                 std::string(setting(question::save).empty() ? "" : " (snapshots alone do not help)") +
                 ": after a restart it does not vote for a while",
-            "nothing, or: appendonly yes, appendfsync always, no-appendfsync-on-rewrite no");
+            "nothing, or: appendonly yes, appendfsync always, no-appendfsync-on-rewrite no, and durable=true "
+            "in "
+            "its URL");
     if (info("rdb_last_bgsave_status") == "err" && setting(question::stop_writes) == "yes")
         add(severity::error, "misconf", "cannot save, and therefore takes no locks",
             "mend the disk, or set stop-writes-on-bgsave-error no");
@@ -188,8 +233,8 @@ void node_examination::replicas()
     if (number("connected_slaves") != 0)
         add(severity::warning, "replicas",
             "has " + info("connected_slaves") +
-                " replica(s): one that is promoted lacks the latest locks, and is not noticed behind the "
-                "same address at once",
+                " replica(s): one that is promoted in its place lacks the latest locks, and does not vote "
+                "for a while",
             "no automatic failover to a replica, or no replicas");
     if (std::string const needed = setting(question::min_replicas); !needed.empty() && needed != "0")
         add(severity::warning, "min-replicas",
@@ -279,7 +324,7 @@ void node_examination::rights()
             "the marker's key or the fence's is not permitted: fenced locks do not work",
             "docs/server-checklist.md, \"Rights\"");
     if (said(question::save).refused())
-        add(severity::info, "no-config", "CONFIG GET is not permitted: it never counts as durable",
+        add(severity::info, "no-config", "CONFIG GET is not permitted: whether it is durable cannot be seen",
             "permit +config|get");
 }
 

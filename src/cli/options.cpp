@@ -62,6 +62,9 @@ void parser::define_nodes(CLI::App& to)
     time(to, "--longest-ttl", c.admission.longest_ttl, "the longest ttl + slack of any lock on these nodes");
     to.add_flag("--json", o_.json, "write JSON");
     to.add_flag("-v,--verbose", o_.verbose, "say more");
+    for (CLI::Option* const shared : to.get_options(
+             [&](CLI::Option const* o) { return o != to.get_help_ptr() && o != to.get_version_ptr(); }))
+        shared->group("Options of all verbs");
 }
 
 void parser::define_name(CLI::App& to, bool required)
@@ -73,7 +76,7 @@ void parser::define_name(CLI::App& to, bool required)
 
 void parser::define_lease(CLI::App& to)
 {
-    time(to, "-t,--ttl", o_.lock.ttl, "how long a lease is valid (30s)");
+    time(to, "-t,--ttl", o_.lock.ttl, "how long a lease is valid (30s)", &o_.ttl_as_typed);
     time(to, "--slack", o_.lock.slack, "how much longer the servers keep the key (10% of the ttl)");
 }
 
@@ -111,7 +114,8 @@ void parser::define_run()
            "stops the command when the lock is being lost (TERM)")
         ->type_name("SIGNAL");
     time(run, "-k,--kill-after", o_.kill_after,
-         "the time between that signal and KILL (5s, or what fits into half of the ttl)");
+         "the time between that signal and KILL (5s, or what fits into half of the ttl)",
+         &o_.kill_after_as_typed);
     run.add_flag("--no-extend", no_extend_, "do not renew: the command has one ttl");
     time(run, "--max-lifetime", o_.lock.max_hold, "do not hold the lock for longer");
     run.add_option_function<std::string>(
@@ -121,8 +125,18 @@ void parser::define_run()
         ->type_name("term|warn")
         ->check(CLI::IsMember({"term", "warn"}));
     run.prefix_command();
-    run.footer("redlock run [OPTIONS] NAME [--] COMMAND [ARGUMENT...]\nredlock run [OPTIONS] "
-               "NAME -c LINE");
+    run.footer("redlock run [OPTIONS] NAME [--] COMMAND [ARGUMENT...]\n"
+               "redlock run [OPTIONS] NAME -c LINE\n"
+               "\n"
+               "Examples:\n"
+               "  redlock run nightly-report -- /usr/local/bin/report\n"
+               "  redlock run -w 10s -t 1m nightly-report -c 'report | mail -s report me'\n"
+               "\n"
+               "Exit status: the command's, or\n"
+               "   64  usage                          77  wrong password, missing right\n"
+               "   69  no majority of the servers     78  wrong configuration\n"
+               "   75  somebody else has the lock    124  the lock was lost, the command stopped\n"
+               "  125  internal error           126, 127  the command cannot be executed, was not found\n");
 }
 
 void parser::define_acquire()
@@ -131,6 +145,8 @@ void parser::define_acquire()
     define_name(acquire, true);
     define_lease(acquire);
     define_waiting(acquire);
+    acquire.footer("Example:\n"
+                   "  lock=$(redlock acquire -t 10m deploy) && eval \"$lock\"\n");
 }
 
 void parser::define_extend()
@@ -142,6 +158,10 @@ void parser::define_extend()
     define_token(extend);
     extend.add_option("--fence", fence_, "the fencing token, as acquire told it (or REDLOCK_FENCE)")
         ->type_name("NUMBER");
+    extend.footer("Example, in the environment that acquire has made:\n"
+                  "  lock=$(redlock extend) && eval \"$lock\"\n"
+                  "\n"
+                  "Exit status: 0 extended, 1 it is lost\n");
 }
 
 void parser::define_release()
@@ -149,11 +169,20 @@ void parser::define_release()
     CLI::App& release = verb("release", "Free a lock that acquire took");
     define_name(release, false);
     define_token(release);
+    release.footer("Example, in the environment that acquire has made:\n"
+                   "  redlock release\n"
+                   "\n"
+                   "Exit status: 0 released, 1 it was lost before\n");
 }
 
 void parser::define_status()
 {
-    define_name(verb("status", "Tell who holds a lock on which node"), true);
+    CLI::App& status = verb("status", "Tell who holds a lock on which node");
+    define_name(status, true);
+    status.footer("Example:\n"
+                  "  redlock status nightly-report\n"
+                  "\n"
+                  "Exit status: 0 held, 1 free, 75 blocked, 69 too few nodes answer to tell\n");
 }
 
 void parser::define_doctor()
@@ -161,6 +190,13 @@ void parser::define_doctor()
     CLI::App& doctor = verb("doctor", "Look for what makes locks on these nodes unsafe or slow");
     define_name(doctor, false);
     define_lease(doctor);
+    doctor.add_flag("--prepare", o_.prepare,
+                    "leave the marker of fenced locks where none stands: the first one need not wait later");
+    doctor.footer("Examples:\n"
+                  "  redlock doctor nightly-report\n"
+                  "  redlock doctor --prepare -t 30s\n"
+                  "\n"
+                  "Exit status: 0, 1 with warnings, 2 with errors\n");
 }
 
 /// Which word is strange, rather than what is missing because of it.

@@ -32,6 +32,10 @@ struct options {
     bool quiet = false;
     bool verbose = false;
     bool json = false;
+    bool prepare = false; ///< doctor: leave the marker of fenced locks
+
+    std::string ttl_as_typed = "30s";
+    std::string kill_after_as_typed;
 
     int stop_signal = SIGTERM;
     std::optional<std::chrono::milliseconds> kill_after; ///< nothing: what fits

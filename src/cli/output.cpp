@@ -154,9 +154,50 @@ std::string shell_quoted(std::string const& text)
 
 std::string seconds(std::chrono::duration<double> time)
 {
+    constexpr double shortest = 0.1; // a tenth of a second is the last that is worth saying in seconds
     char text[32];
-    std::snprintf(text, sizeof text, "%.1f s", time.count());
+    if (time.count() < shortest && time.count() > -shortest)
+        std::snprintf(text, sizeof text, "%.0f ms", time.count() * 1e3);
+    else
+        std::snprintf(text, sizeof text, "%.1f s", time.count());
     return text;
+}
+
+std::string grouped(std::vector<node_words> const& rows)
+{
+    std::vector<node_words> groups;
+    for (node_words const& row : rows) {
+        auto const same = std::ranges::find(groups, row.words, &node_words::words);
+        if (same == groups.end())
+            groups.push_back(row);
+        else
+            same->node += ", " + row.node;
+    }
+    std::string text;
+    for (node_words const& group : groups)
+        text += (text.empty() ? "" : "; ") + group.node + ' ' + group.words;
+    return text;
+}
+
+std::string short_summary(std::vector<node_outcome> const& rows)
+{
+    constexpr std::string_view mark = "; ";
+    unsigned granted = 0;
+    unsigned pending = 0;
+    std::vector<node_words> others;
+    for (node_outcome const& row : rows) {
+        granted += row.result == node_result::granted ? 1U : 0U;
+        pending += row.result == node_result::pending ? 1U : 0U;
+        node_outcome nameless = row;
+        nameless.node.clear();
+        std::string const words = summary({nameless}); // "0 of 1 granted;  refused (NOAUTH ...)"
+        if (auto const at = words.find(mark); row.result != node_result::pending && at != std::string::npos)
+            others.push_back({row.node, words.substr(words.find_first_not_of(" ;", at))});
+    }
+    std::string text = std::to_string(granted) + " of " + std::to_string(rows.size()) + " granted";
+    if (!others.empty())
+        text.append(mark).append(grouped(others));
+    return pending == 0 ? text : text + "; " + std::to_string(pending) + " not waited for";
 }
 
 std::string table(std::vector<std::vector<std::string>> const& rows)

@@ -62,6 +62,15 @@ struct lease_facts {
 [[nodiscard]] std::string shell_quoted(std::string const&);
 [[nodiscard]] std::string seconds(std::chrono::duration<double>);
 
+struct node_words {
+    std::string node;
+    std::string words;
+};
+/// "redis://a, redis://b down (NOAUTH ...); redis://c down (...)": what several nodes have in common is said once.
+[[nodiscard]] std::string grouped(std::vector<node_words> const&);
+/// `summary`, grouped in the same way.
+[[nodiscard]] std::string short_summary(std::vector<node_outcome> const&);
+
 /// Long texts, numbers and words in columns.
 [[nodiscard]] std::string table(std::vector<std::vector<std::string>> const& rows);
 

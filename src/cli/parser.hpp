@@ -26,11 +26,15 @@ private:
         return made;
     }
     template <class Time>
-    void time(CLI::App& to, std::string const& flags, Time& target, std::string const& what)
+    void time(CLI::App& to, std::string const& flags, Time& target, std::string const& what,
+              std::string* as_typed = nullptr)
     {
-        to.add_option_function<std::string>(
-              flags, [&target](std::string const& text) { target = read_duration(text); }, what)
-            ->type_name("DURATION");
+        auto const read = [&target, as_typed](std::string const& text) {
+            target = read_duration(text);
+            if (as_typed)
+                *as_typed = text;
+        };
+        to.add_option_function<std::string>(flags, read, what)->type_name("DURATION");
     }
 
     /// What it names cannot be empty, as the value of a variable is that is not set.

@@ -68,17 +68,20 @@ interview::transport transport_of(net::peer const& peer)
                : interview::transport::plain;
 }
 
+using questioner = std::function<questions(interview const&)>;
+
 /// One node's connection, questions and answers.
 class interviewer final : private net::connect_listener {
 public:
-    interviewer(asio::io_context& context, std::shared_ptr<net::peer const> peer,
-                std::chrono::nanoseconds patience, questions const& asked)
+    interviewer(asio::io_context& context, std::shared_ptr<net::peer const> peer, bool called_durable,
+                std::chrono::nanoseconds patience, questioner const& asked)
         : peer_(std::move(peer)), asked_(asked), patience_(patience), timer_(context),
           connector_(std::make_shared<net::connector>(context.get_executor(), lock::read_clocks, peer_,
                                                       static_cast<net::connect_listener&>(*this)))
     {
         result_.node = peer_->name;
         result_.how = transport_of(*peer_);
+        result_.called_durable = called_durable;
         connector_->start();
     }
 
@@ -110,8 +113,10 @@ private:
         result_.round_trip = std::chrono::duration_cast<std::chrono::microseconds>(took);
         if (good)
             read_clock(clock + std::chrono::duration_cast<std::chrono::microseconds>(took / 2));
-        if (good)
-            good = co_await exchange(asked_);
+        if (good) {
+            questions const asked = asked_(result_);
+            good = co_await exchange(asked);
+        }
         if (!good && !result_.failed)
             result_.failed =
                 net::failure{.result = node_result::timed_out, .detail = "no answer to a question"};
@@ -166,7 +171,7 @@ private:
     }
 
     std::shared_ptr<net::peer const> peer_;
-    questions const& asked_;
+    questioner const& asked_;
     std::chrono::nanoseconds patience_;
     asio::steady_timer timer_;
     std::shared_ptr<net::connector> connector_;
@@ -177,14 +182,14 @@ private:
 
 } // namespace
 
-std::vector<interview> ask_nodes(config const& settings, questions const& what)
+std::vector<interview> ask_nodes(config const& settings, questioner const& asked)
 {
     auto const checked = lock::check(settings);
     asio::io_context context{1};
     std::vector<std::unique_ptr<interviewer>> all;
     for (std::size_t i = 0; i != checked.peers.size(); ++i)
-        all.push_back(std::make_unique<interviewer>(context, checked.peers[i],
-                                                    checked.terms[i].response_timeout, what));
+        all.push_back(std::make_unique<interviewer>(context, checked.peers[i], checked.admission[i].durable,
+                                                    checked.terms[i].response_timeout, asked));
     context.run();
     std::vector<interview> results;
     for (auto const& one : all)

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct interview {
     transport how = transport::local;
     std::optional<net::failure> failed{}; ///< then nothing else is known
     redis::server_facts facts{};
+    bool called_durable = false; ///< by the user; known before the node is
     std::chrono::microseconds round_trip{};
     /// By how much the server's wall clock is ahead of ours, give or take half of the round trip.
     std::optional<std::chrono::microseconds> ahead{};
@@ -55,7 +57,9 @@ struct questions {
 
 /// Asks all nodes at once. What the library may not say, or does not want to know, is asked here: its own connections
 /// are not touched.
+/// \param asked makes one node's questions, from what its handshake told
 /// \throws lock_error `errc::misconfigured`
-[[nodiscard]] std::vector<interview> ask_nodes(config const&, questions const&);
+[[nodiscard]] std::vector<interview> ask_nodes(config const&,
+                                               std::function<questions(interview const&)> const& asked);
 
 } // namespace redlock::cli

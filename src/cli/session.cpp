@@ -101,7 +101,8 @@ lease session::acquire()
     int const status = status_of(result, rows, options_.conflict);
     settle();
     throw failure(status,
-                  "'" + options_.name + "': " + result.message() + (rows.empty() ? "" : ": " + summary(rows)),
+                  "'" + options_.name + "': " + result.message() +
+                      (rows.empty() ? "" : ": " + short_summary(rows)),
                   rows);
 }
 
@@ -133,7 +134,7 @@ std::string session::obstacle() const
         auto const rows = lock_.last_attempt();
         if (std::ranges::count(rows, node_result::held_by_other, &node_outcome::result) != 0)
             return "held by others";
-        return rows.empty() ? "" : summary(rows);
+        return rows.empty() ? "" : short_summary(rows);
     }
     std::vector<std::chrono::milliseconds> quarantines;
     for (node_status const& node : nodes)
@@ -187,12 +188,12 @@ void session::settle()
 
 std::string session::troubles() const
 {
-    std::string text;
+    std::vector<node_words> rows;
     for (node_status const& node : client_.nodes())
         if (node.state != node_state::ready || !node.detail.empty())
-            text += (text.empty() ? "" : "; ") + node.node + ' ' + std::string(to_string(node.state)) +
-                    (node.detail.empty() ? "" : " (" + node.detail + ')');
-    return text;
+            rows.push_back({node.node, std::string(to_string(node.state)) +
+                                           (node.detail.empty() ? "" : " (" + node.detail + ')')});
+    return grouped(rows);
 }
 
 std::chrono::milliseconds unhurried(lock_options const& lock)

@@ -1,14 +1,13 @@
 #include "cli/query.hpp"
 #include "cli/verbs.hpp"
 #include "core/fencing.hpp"
-#include "core/tally.hpp"
+#include "core/sightings.hpp"
 #include "redis/command.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace redlock::cli {
@@ -71,60 +70,35 @@ sighting look(interview const& node)
     return seen;
 }
 
-struct verdict {
-    std::string holder{}; ///< as shown; of a majority
-    unsigned votes = 0;   ///< of whoever has the most
-    unsigned free = 0;
-    enum class kind : std::uint8_t { held, free, blocked, unknown };
-    kind says = kind::unknown; ///< whatever those that cannot be asked would say
-};
-
-std::string_view to_string(verdict::kind says)
+int status_of(lock_status says)
 {
     switch (says) {
-    case verdict::kind::held: return "held";
-    case verdict::kind::free: return "free";
-    case verdict::kind::blocked: return "blocked";
-    case verdict::kind::unknown: break;
-    }
-    return "unknown";
-}
-
-int status_of(verdict::kind says)
-{
-    switch (says) {
-    case verdict::kind::held: return exit_status::success;
-    case verdict::kind::free: return exit_status::not_held;
-    case verdict::kind::blocked: return exit_status::conflict;
-    case verdict::kind::unknown: break;
+    case lock_status::held: return exit_status::success;
+    case lock_status::free: return exit_status::not_held;
+    case lock_status::blocked: return exit_status::conflict;
+    case lock_status::unknown: break;
     }
     return exit_status::no_quorum;
 }
 
-verdict judge(std::vector<sighting> const& nodes)
+core::key_sighting to_key(sighting const& s)
 {
-    verdict v;
-    std::map<std::string, unsigned> holders;
-    unsigned unknown = 0;
-    for (sighting const& s : nodes) {
-        unknown += s.known ? 0U : 1U;
-        v.free += s.known && s.holder.empty() && !s.no_lock ? 1U : 0U;
-        if (!s.known || s.holder.empty())
-            continue;
-        unsigned const votes = ++holders[s.holder];
-        if (votes > v.votes) {
-            v.votes = votes;
-            v.holder = s.shown;
-        }
-    }
-    unsigned const majority = core::majority(static_cast<unsigned>(nodes.size()));
-    if (v.votes >= majority)
-        v.says = verdict::kind::held;
-    else if (v.free >= majority)
-        v.says = verdict::kind::free;
-    else if (v.votes + unknown < majority && v.free + unknown < majority)
-        v.says = verdict::kind::blocked; // nobody holds it, and nobody can get it
-    return v;
+    using kind = core::key_sighting::kind;
+    if (!s.known)
+        return {};
+    if (s.no_lock)
+        return {.what = kind::no_lock};
+    if (s.holder.empty())
+        return core::absent_key;
+    return {.what = kind::owned, .owner = std::hash<std::string>()(s.holder)};
+}
+
+core::lock_verdict judge(std::vector<sighting> const& nodes)
+{
+    std::vector<core::key_sighting> keys;
+    for (sighting const& s : nodes)
+        keys.push_back(to_key(s));
+    return core::judge(keys);
 }
 
 json to_json(sighting const& s)
@@ -164,15 +138,15 @@ std::string to_text(std::string const& headline, std::vector<sighting> const& no
 }
 
 /// "held by 4f1c... on 2 of 3 nodes", "blocked: free on 1 of 3 nodes"
-std::string headline(verdict const& v, std::size_t nodes)
+std::string headline(core::lock_verdict const& v, std::vector<sighting> const& nodes)
 {
-    auto const counted = [nodes](unsigned some) {
-        return " on " + std::to_string(some) + " of " + std::to_string(nodes) + " nodes";
+    auto const counted = [&](unsigned some) {
+        return " on " + std::to_string(some) + " of " + std::to_string(nodes.size()) + " nodes";
     };
-    std::string const said(to_string(v.says));
-    switch (v.says) {
-    case verdict::kind::held: return said + " by " + v.holder + counted(v.votes);
-    case verdict::kind::free: return said + counted(v.free);
+    std::string const said(to_string(v.status));
+    switch (v.status) {
+    case lock_status::held: return said + " by " + nodes[v.witness].shown + counted(v.votes);
+    case lock_status::free: return said + counted(v.free);
     default: return said + ": free" + counted(v.free);
     }
 }
@@ -187,22 +161,21 @@ int status(options const& o, output const& out)
     asked.ask({"GET", key});
     asked.ask({"PTTL", key});
     asked.ask({"GET", fence});
-    auto const interviews = ask_nodes(o.client, asked);
+    auto const interviews = ask_nodes(o.client, [&](interview const&) { return asked; });
 
     std::vector<sighting> nodes;
     for (interview const& node : interviews)
         nodes.push_back(look(node));
-    verdict const v = judge(nodes);
-    bool const held = v.says == verdict::kind::held;
+    core::lock_verdict const v = judge(nodes);
     json rows = json::array();
     for (sighting const& s : nodes)
         rows.push_back(to_json(s));
     json object{
-        {"name", o.name}, {"status", std::string(to_string(v.says))}, {"votes", v.votes}, {"nodes", rows}};
-    if (held)
-        object["holder"] = v.holder;
-    out.result(object, to_text(o.name + ": " + headline(v, nodes.size()), nodes));
-    return status_of(v.says);
+        {"name", o.name}, {"status", std::string(to_string(v.status))}, {"votes", v.votes}, {"nodes", rows}};
+    if (v.status == lock_status::held)
+        object["holder"] = nodes[v.witness].shown;
+    out.result(object, to_text(o.name + ": " + headline(v, nodes), nodes));
+    return status_of(v.status);
 }
 
 } // namespace redlock::cli

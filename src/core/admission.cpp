@@ -5,63 +5,80 @@
 namespace redlock::core {
 namespace {
 
+using event = acquaintance::event;
+
 constexpr duration uptime_resolution = std::chrono::seconds{1};
 
-/// The later on each clock.
-instant later(instant a, instant b)
-{
-    return {std::max(a.boot, b.boot), std::max(a.raw, b.raw)};
-}
-
+/// Without an uptime, not before it was met.
 instant started(node_facts const& facts, instant now)
 {
-    return now - std::max(facts.uptime - uptime_resolution, duration::zero());
+    return facts.uptime ? now - std::max(*facts.uptime - uptime_resolution, duration::zero()) : now;
 }
 
-acquaintance identity(node_facts const& facts, acquaintance::event what)
+/// A server that does not tell its run id is known by its data set.
+std::string const& name_of(node_facts const& facts)
 {
-    return {.run_id = facts.run_id, .replid = facts.replid, .last = what};
+    return facts.run_id.empty() ? facts.replid : facts.run_id;
 }
 
-/// Never seen before: what its uptime says must be believed. When a promoted server was promoted, it does not tell.
+acquaintance identity(node_facts const& facts, event what, std::optional<instant> certain_since = {})
+{
+    return {.met = true,
+            .run_id = name_of(facts),
+            .replid = facts.replid,
+            .last = what,
+            .certain_since = certain_since};
+}
+
+/// When a promoted server was promoted it does not tell, so it counts from now on; of others the uptime is believed.
 acquaintance newcomer(node_facts const& facts, admission_terms const& terms, instant now)
 {
-    acquaintance met = identity(facts, acquaintance::event::started);
-    bool const durable = facts.durable && !facts.promoted;
-    if (!durable && !terms.assume_fresh)
-        met.whole_since = started(facts, now);
-    return met;
-}
-
-/// The same endpoint, another process: a restart, a promoted replica behind one address, or another machine.
-acquaintance successor(node_facts const& facts, acquaintance const& earlier, instant heard, instant now)
-{
-    instant const start = started(facts, now);
-    bool const overlaps =
-        remaining(start, heard) < duration::zero(); // it ran while the earlier one still answered
-    using event = acquaintance::event;
-    acquaintance met = identity(facts, overlaps ? event::replaced : event::restarted);
-    if (facts.promoted)
-        met.whole_since = now;
-    else if (facts.durable &&
-             !overlaps) // it has what the earlier life had, which may have been quarantined itself
-        met.whole_since = earlier.whole_since;
-    else
-        met.whole_since = later(start, heard);
-    return met;
-}
-
-/// Whoever trusts in restarts trusts in what is on the disk, where keys stand with the date at which they expire: a step
-/// of the clock is not undone by one.
-acquaintance trusted(node_facts const& facts, acquaintance const& earlier)
-{
-    using event = acquaintance::event;
-    if (earlier.last != event::set_forward)
+    if (terms.assume_fresh)
         return identity(facts, event::started);
-    acquaintance met = earlier;
-    met.run_id = facts.run_id;
-    met.replid = facts.replid;
-    return met;
+    if (facts.promoted && !terms.trust_promoted && applies(rule::a_promotion_hides_its_moment))
+        return identity(facts, event::met_promoted, now);
+    if (is_durable(facts, terms) || terms.trust_restarted_nodes)
+        return identity(facts, event::started);
+    return identity(facts, facts.uptime ? event::started : event::first_met, started(facts, now));
+}
+
+/// Another life of the same data: what was uncertain in the one before stays so.
+acquaintance continued(node_facts const& facts, acquaintance earlier)
+{
+    earlier.run_id = name_of(facts);
+    earlier.replid = facts.replid;
+    return earlier;
+}
+
+/// Another process, as far as can be told: a restart, a promoted replica behind one address, or another machine.
+acquaintance successor(node_facts const& facts, acquaintance const& earlier, instant heard,
+                       admission_terms const& terms, instant now)
+{
+    if (facts.promoted && !terms.trust_promoted)
+        return identity(facts, event::changed_history, now);
+    bool const anonymous = name_of(facts).empty();
+    instant const start = started(facts, now);
+    // It ran while the earlier one still answered.
+    bool const overlaps = !anonymous && facts.uptime && remaining(start, heard) < duration::zero();
+    // A master with replicas that is restarted looks promoted, too.
+    bool const took_over = facts.promoted && overlaps;
+    if (took_over || terms.trust_restarted_nodes || (is_durable(facts, terms) && !overlaps))
+        return continued(facts, earlier);
+    event const alone = anonymous ? event::maybe_restarted : event::restarted;
+    return identity(facts, overlaps ? event::replaced : alone, later(start, heard));
+}
+
+acquaintance judged(node_facts const& facts, acquaintance const& earlier, instant heard,
+                    admission_terms const& terms, instant now)
+{
+    if (!earlier.met)
+        return newcomer(facts, terms, now);
+    if (name_of(facts).empty() || name_of(facts) != earlier.run_id)
+        return successor(facts, earlier, heard, terms, now);
+    if (facts.replid == earlier.replid || terms.trust_promoted)
+        return continued(facts, earlier);
+    // Its data were another server's meanwhile: writes of ours were thrown away, whatever is on its disk.
+    return identity(facts, event::changed_history, now);
 }
 
 } // namespace
@@ -82,48 +99,40 @@ std::optional<refusal> refuse(node_facts const& facts, admission_terms const& te
 acquaintance meet(node_facts const& facts, acquaintance const& earlier, instant heard,
                   admission_terms const& terms, instant now)
 {
-    if (facts.run_id.empty()) // it told nothing: what was known stays known, until it tells again
-        return earlier;
-    if (terms.trust_restarted_nodes)
-        return trusted(facts, earlier);
-    if (!earlier.met())
-        return newcomer(facts, terms, now);
-    if (facts.run_id != earlier.run_id)
-        return successor(facts, earlier, heard, now);
-    if (facts.replid == earlier.replid)
-        return earlier;
-    // Its data were another server's meanwhile: writes of ours were thrown away, whatever is on its disk.
-    acquaintance changed = identity(facts, acquaintance::event::changed_history);
-    changed.whole_since = now;
-    return changed;
+    acquaintance known = judged(facts, earlier, heard, terms, now);
+    known.word_is_denied = terms.durable && facts.forgetful;
+    return known;
 }
 
 acquaintance set_forward(acquaintance const& known, duration by, instant now)
 {
     acquaintance changed = known;
-    changed.last = acquaintance::event::set_forward;
-    changed.whole_since = now;
+    changed.last = event::set_forward;
+    changed.certain_since = now;
     changed.forward = by;
     return changed;
 }
 
-marker_trust trust_in_marker(node_facts const& facts, acquaintance const& known, admission_terms const& terms)
+acquaintance lost_data(acquaintance const& known, instant now)
 {
-    if (terms.trust_restarted_nodes || !known.whole_since)
-        return marker_trust::any;
-    if (known.last != acquaintance::event::started) // this client has waited until nothing lost could count
-        return marker_trust::any;
-    return facts.promoted ? marker_trust::none : marker_trust::absent;
+    acquaintance changed = known;
+    changed.last = event::lost_data;
+    changed.certain_since = now;
+    return changed;
 }
 
-std::optional<instant> quarantined_until(acquaintance const& known, duration length, instant now)
+std::optional<instant> later(std::optional<instant> a, std::optional<instant> b)
 {
-    if (!known.whole_since)
+    if (!a || !b)
+        return a ? a : b;
+    return instant{std::max(a->boot, b->boot), std::max(a->raw, b->raw)};
+}
+
+std::optional<instant> quarantined_until(std::optional<instant> certain_since, duration length, instant now)
+{
+    if (!certain_since || reached(*certain_since + length, now))
         return {};
-    instant const end = *known.whole_since + length;
-    if (reached(end, now))
-        return {};
-    return end;
+    return *certain_since + length;
 }
 
 } // namespace redlock::core

@@ -9,23 +9,25 @@
 /// May this node vote? (docs/protocol.md, rules N2 to N7)
 namespace redlock::core {
 
-/// What a server tells of itself when a connection begins. Without a run id it told nothing of its history.
+/// What a server tells of itself when a connection begins. Each fact stands alone.
 struct node_facts {
-    std::string run_id{};
-    std::string replid{};
-    duration uptime{};
-    bool promoted = false; ///< its data set was another server's, or another life's, before
+    std::string run_id{};             ///< of the process; empty: not told
+    std::string replid{};             ///< of its data set; empty: not told
+    std::optional<duration> uptime{}; ///< nothing: not told
+    bool promoted = false;            ///< its data set was another server's, or another life's, in this life
     bool replica = false;
     bool loading = false;
     bool cluster = false;
     bool may_evict = false;
-    bool durable = false;
+    bool forgetful = false; ///< its settings tell that an acknowledged write can be lost
 };
 
-/// What the user answers for.
+/// What the user answers for, of one node.
 struct admission_terms {
     bool assume_fresh = false;
+    bool durable = false;
     bool trust_restarted_nodes = false;
+    bool trust_promoted = false;
     bool allow_cluster_node = false;
     bool allow_eviction = false;
     bool trust_server_clocks = false;
@@ -39,19 +41,30 @@ enum class refusal : std::uint8_t { replica, loading, cluster_node, evicting };
 /// What a client knows of the server behind one endpoint.
 struct acquaintance {
     /// What happened last to its data, as far as the client can tell.
-    enum class event : std::uint8_t { started, restarted, replaced, changed_history, set_forward };
+    enum class event : std::uint8_t {
+        started,
+        first_met, ///< and it does not tell its age
+        met_promoted,
+        restarted,
+        maybe_restarted, ///< it does not tell who it is
+        replaced,
+        changed_history,
+        lost_data,
+        set_forward
+    };
 
-    std::string run_id{}; ///< empty: never met
+    bool met = false;
+    std::string
+        run_id{}; ///< of the process, or what stands for it; empty: each connection may lead to another
     std::string replid{};
     event last = event::started;
     /// Keys set before this may be lost, or have expired too early. Nothing: none can be.
-    std::optional<instant> whole_since{};
-    duration forward{}; ///< by how much its clock was set forward, where that was the last event
-
-    [[nodiscard]] bool met() const { return !run_id.empty(); }
+    std::optional<instant> certain_since{};
+    duration forward{};          ///< by how much its clock was set forward, where that was the last event
+    bool word_is_denied = false; ///< the user calls it durable, and its settings say otherwise
 };
 
-/// Meets a server at an endpoint where `earlier` was met before and last heard of at `heard`.
+/// Meets a server at an endpoint where `earlier` was met before and last heard of at `heard`. Once a connection.
 ///
 /// INFO's uptime is wall-clock arithmetic in whole seconds, so it may be a second too much, and anything after a step of
 /// the clock: where the client itself heard of the life before, this one cannot be older than that.
@@ -61,6 +74,9 @@ struct acquaintance {
 /// Its clock was set forward, by more than the keys on it allow for: those that it has now may expire too early.
 [[nodiscard]] acquaintance set_forward(acquaintance const&, duration by, instant now);
 
+/// What this client has seen on it is gone.
+[[nodiscard]] acquaintance lost_data(acquaintance const&, instant now);
+
 /// How long a node that may have lost keys must not vote: longer than any of them could have lived, with the allowance
 /// for clocks that run at different rates.
 constexpr duration quarantine_length(duration longest_key)
@@ -68,13 +84,17 @@ constexpr duration quarantine_length(duration longest_key)
     return longest_key + longest_key / 100;
 }
 
-/// Nothing: the node may vote now.
-[[nodiscard]] std::optional<instant> quarantined_until(acquaintance const&, duration length, instant now);
+/// Nothing: a node whose memory is certain since then may vote now for a lock with this quarantine.
+[[nodiscard]] std::optional<instant> quarantined_until(std::optional<instant> certain_since, duration length,
+                                                       instant now);
 
-/// Whom to believe when a node's marker is not the one of its present life (rule F6): nobody, a node that has none, or any.
-enum class marker_trust : std::uint8_t { none, absent, any };
+/// The later on each clock; nothing is before everything.
+[[nodiscard]] std::optional<instant> later(std::optional<instant>, std::optional<instant>);
 
-/// Of a node that may vote as far as this client can tell.
-[[nodiscard]] marker_trust trust_in_marker(node_facts const&, acquaintance const&, admission_terms const&);
+/// Does the user's word stand that the node never forgets? Its settings may say otherwise.
+[[nodiscard]] inline bool is_durable(node_facts const& facts, admission_terms const& terms)
+{
+    return terms.durable && !facts.forgetful;
+}
 
 } // namespace redlock::core

@@ -112,6 +112,17 @@ std::optional<instant> lease_machine::next_due() const
     return renewal_planned() && !extending_ ? earlier(sent_ + renew_after_, last) : last;
 }
 
+std::optional<instant> lease_machine::renewal_due() const
+{
+    return renewal_planned() ? std::optional(sent_ + renew_after_) : std::nullopt;
+}
+
+instant lease_machine::confirmed_by(unsigned node) const
+{
+    bool const by_last_round = confirmed_.contains(node) && reached(sent_, round_.sent);
+    return by_last_round ? round_.sent : sent_;
+}
+
 /// After the deadline others may have come and gone on that node before our vote was executed there: then its key
 /// proves nothing, however long it is known before a round (rule H5).
 void lease_machine::late_grant(unsigned node, instant now)
@@ -250,8 +261,10 @@ void lease_machine::postpone_renewal(instant now)
 bool lease_machine::release()
 {
     bool const ours = !over();
-    if (ours)
+    if (ours) {
         phase_ = lease_phase::released;
+        holders_ = node_set::first(nodes());
+    }
     return ours;
 }
 

@@ -77,6 +77,21 @@ public:
     [[nodiscard]] instant deadline() const;
     [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
+    /// Of the round relied on: no later than its confirmation.
+    [[nodiscard]] instant confirmed() const { return sent_; }
+    /// Of the last round that this node confirmed, of those that did; a little less is said of votes that came late.
+    [[nodiscard]] instant confirmed_by(unsigned node) const;
+    /// Has the round that is open no answer of it yet?
+    [[nodiscard]] bool awaits(unsigned node) const
+    {
+        return extending_ && !round_.answers.has_answered(node);
+    }
+    /// When it is to be renewed next, if ever.
+    [[nodiscard]] std::optional<instant> renewal_due() const;
+    /// Given up: a release was answered there, or failed.
+    void release_ended(unsigned node) { holders_.erase(node); }
+    /// Given up, and neither of the two yet.
+    [[nodiscard]] bool awaits_release(unsigned node) const { return holders_.contains(node); }
     /// Nodes that were found to hold our key when they were last asked.
     [[nodiscard]] unsigned votes() const { return seen_.size(); }
     [[nodiscard]] bool voted_for_us(unsigned node) const { return seen_.contains(node); }
@@ -108,7 +123,7 @@ private:
     duration hold_left_;   ///< of max_hold, from sent_ on
     duration renew_after_; ///< from sent_ on
     round round_;
-    node_set holders_;
+    node_set holders_;   ///< given up: nodes whose release is awaited
     node_set seen_;      ///< of them, those that confirmed it when last asked
     node_set confirmed_; ///< by the round that is open
     lease_phase phase_ = lease_phase::held;

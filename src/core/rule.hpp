@@ -33,6 +33,7 @@ enum class rule : std::uint8_t {
     a_passed_end_is_no_reason,
     hand_over_keeps_the_deadline,
     others_get_their_turn,
+    a_promotion_hides_its_moment,
 };
 
 #ifdef REDLOCK_SWITCHABLE_RULES

@@ -4,9 +4,11 @@
 #include "lock/contender.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
+#include "lock/in_words.hpp"
 #include "lock/lease_access.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/resource.hpp"
+#include "lock/words.hpp"
 #include "net/random.hpp"
 #include <redlock/observer.hpp>
 
@@ -201,7 +203,7 @@ std::exception_ptr acquisition::failure() const noexcept
             throw std::bad_alloc();
         auto table = has_table_ ? lock_->last_attempt() : std::vector<node_outcome>();
         auto message = story(table);
-        throw lock_error(result_, std::move(message), std::move(table), last_failure());
+        throw lock_error(result_, std::move(message), std::move(table), last_failure(), lock_->name());
     } catch (...) {
         return std::current_exception();
     }
@@ -233,15 +235,6 @@ void acquisition::complete(boost::intrusive_ptr<held_lease> got, std::exception_
                                                                         std::move(granted));
 }
 
-namespace {
-
-std::string count(std::size_t n, std::string const& what)
-{
-    return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
-}
-
-} // namespace
-
 boost::system::error_code acquisition::last_failure() const noexcept
 {
     // After a refusal the lock may have come from another operation.
@@ -249,10 +242,10 @@ boost::system::error_code acquisition::last_failure() const noexcept
     return none ? boost::system::error_code() : make_error_code(last_cause_);
 }
 
-/// "timed out after 512 ms and 7 attempts; last: contended: 0 of 3 granted; ..."
+/// "lock \"seat:42\": timed out after 512 ms and 7 attempts; last: contended: 0 of 3 granted; ..."
 std::string acquisition::story(std::vector<node_outcome> const& table) const
 {
-    std::string text = result_.message();
+    std::string text = title(lock_->name()) + ": " + result_.message();
     if (result_ == errc::timed_out) {
         text += " after " + std::to_string(waited(engine_.loop().now()) / std::chrono::milliseconds{1}) +
                 " ms and " + count(attempts_, "attempt");

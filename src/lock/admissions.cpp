@@ -10,15 +10,16 @@ namespace {
 
 core::node_facts to_core(redis::server_facts const& told)
 {
-    core::node_facts facts{.replica = told.replica, .cluster = told.cluster, .durable = told.durable};
+    core::node_facts facts{
+        .replica = told.replica, .cluster = told.cluster, .forgetful = !told.forgetful.empty()};
     if (!told.info)
         return facts;
     facts.run_id = told.info->run_id;
     facts.replid = told.info->replid;
     facts.uptime = told.info->uptime;
-    facts.promoted = !told.info->replid2.empty();
+    facts.promoted = told.info->promoted;
     facts.loading = told.info->loading;
-    facts.may_evict = told.info->may_evict;
+    facts.may_evict = told.info->may_evict.value_or(false);
     return facts;
 }
 
@@ -37,20 +38,17 @@ net::failure to_failure(core::refusal why)
             "admission_settings::allow_eviction"};
 }
 
-/// "2.1 s"
-std::string seconds(core::duration time)
-{
-    auto const tenths = std::max<core::duration::rep>(time / std::chrono::milliseconds{100}, 0);
-    return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
-}
-
 std::string to_words(core::acquaintance const& known)
 {
     using event = core::acquaintance::event;
     switch (known.last) {
     case event::started: return "started";
+    case event::first_met: return "first met, and does not tell its age,";
+    case event::met_promoted: return "first met, and was promoted or re-synchronised before,";
     case event::restarted: return "restarted";
+    case event::maybe_restarted: return "connected anew, and does not tell whether it restarted,";
     case event::replaced: return "replaced by another server";
+    case event::lost_data: return "lost its data";
     case event::set_forward: // what is certain is a little less than the step
         return "its clock was set forward by " + seconds(known.forward + std::chrono::milliseconds{50});
     case event::changed_history: break;
@@ -64,9 +62,12 @@ constexpr core::duration unknown_slack = core::duration::max();
 } // namespace
 
 admissions::admissions(client_settings const& settings)
-    : terms_(settings.admission), names_(settings.names), longest_(settings.longest_ttl.count()),
-      smallest_slack_(unknown_slack.count()), judged_for_(longest_), records_(settings.names.size())
-{}
+    : names_(settings.names), longest_(settings.longest_ttl.count()), smallest_slack_(unknown_slack.count()),
+      records_(settings.names.size())
+{
+    for (std::size_t i = 0; i != records_.size(); ++i)
+        records_[i].terms = settings.admission[i];
+}
 
 void admissions::expect_keys(core::duration ttl, core::duration slack)
 {
@@ -78,52 +79,25 @@ void admissions::expect_keys(core::duration ttl, core::duration slack)
         ;
 }
 
-bool admissions::outgrown()
-{
-    auto const longest = longest_.load(std::memory_order_relaxed);
-    return std::exchange(judged_for_, longest) != longest;
-}
-
-core::marker_trust admissions::marker_trust(unsigned node, net::node const& told) const
-{
-    return core::trust_in_marker(to_core(told.facts()), records_[node].known, terms_);
-}
-
 std::optional<net::failure> admissions::objection(unsigned node, net::node const& told, core::instant now)
 {
     core::node_facts facts = to_core(told.facts());
     record& its = records_[node];
-    its.known = core::meet(facts, its.known, told.heard(), terms_, now);
+    its.denied_by = told.facts().forgetful;
+    its.known = core::meet(facts, its.known, told.heard(), its.terms, now);
     (void)set_forward(its, told, now);
     auto refused = refusal(node, facts);
     its.votes_as.clear(); // from here on without memory: a name is never lost on the way
-    if (refused)
-        return refused;
-    its.votes_as = std::move(facts.run_id);
-    return quarantine(its, now);
-}
-
-std::optional<net::failure> admissions::clock_objection(unsigned node, net::node const& told,
-                                                        core::instant now)
-{
-    record& its = records_[node];
-    return set_forward(its, told, now) ? quarantine(its, now) : std::nullopt;
-}
-
-std::optional<net::failure> admissions::quarantine(record const& its, core::instant now) const
-{
-    auto const end = core::quarantined_until(its.known, quarantine_length(), now);
-    if (!end)
-        return {};
-    return net::failure{node_result::quarantined, server_error::none, to_words(its.known),
-                        *its.known.whole_since, *end};
+    if (!refused)
+        its.votes_as = std::move(facts.run_id);
+    return refused;
 }
 
 /// Another process may run on another machine, whose clock says nothing of this one's.
 bool admissions::set_forward(record& its, net::node const& told, core::instant now)
 {
     auto const& reading = told.server_time();
-    if (terms_.trust_server_clocks || !reading)
+    if (its.terms.trust_server_clocks || !reading)
         return false;
     std::string const run_id = told.facts().info ? told.facts().info->run_id : std::string();
     if (its.clock_of != run_id)
@@ -133,7 +107,7 @@ bool admissions::set_forward(record& its, net::node const& told, core::instant n
     core::duration const allowed =
         smallest == unknown_slack.count() ? core::default_slack({}) : core::duration{smallest};
     core::duration const forward =
-        its.clock.observe(reading->theirs, reading->sent, reading->received, quarantine_length());
+        its.clock.observe(reading->theirs, reading->sent, reading->received, longest_quarantine());
     if (forward <= allowed)
         return false;
     auto changed = core::set_forward(its.known, forward, now); // before the steps are forgotten
@@ -142,9 +116,16 @@ bool admissions::set_forward(record& its, net::node const& told, core::instant n
     return true;
 }
 
+bool admissions::excuses_absence(unsigned node, net::node const& told) const
+{
+    record const& its = records_[node];
+    bool const fresh = its.terms.assume_fresh && its.known.last == core::acquaintance::event::started;
+    return fresh || core::is_durable(to_core(told.facts()), its.terms);
+}
+
 std::optional<net::failure> admissions::refusal(unsigned node, core::node_facts const& facts) const
 {
-    if (auto const why = core::refuse(facts, terms_))
+    if (auto const why = core::refuse(facts, records_[node].terms))
         return to_failure(*why);
     if (auto const other = same_server(node, facts.run_id))
         return net::failure{node_result::refused, server_error::other,
@@ -164,16 +145,37 @@ std::optional<unsigned> admissions::same_server(unsigned node, std::string const
     return {};
 }
 
-std::string_view admissions::blind_spot(net::node const& node) const
+namespace {
+
+void note(std::string& text, bool missing, std::string_view words)
 {
-    bool const timeless = !node.facts().time && !terms_.trust_server_clocks;
-    if (node.facts().info)
-        return timeless ? "TIME is not permitted: steps of its clock are not noticed" : "";
-    return timeless
-               ? "INFO is not permitted, or tells too little, and TIME is not: restarts, eviction, a second "
-                 "name of one server and steps of its clock are not noticed"
-               : "INFO is not permitted, or tells too little: restarts, eviction and a second name of one "
-                 "server are not noticed";
+    if (missing)
+        text.append(text.empty() ? "" : "; ").append(words);
+}
+
+} // namespace
+
+std::string admissions::blind_spots(unsigned node, net::node const& told) const
+{
+    core::admission_terms const& terms = records_[node].terms;
+    redis::server_facts const& facts = told.facts();
+    redis::server_info const info = facts.info.value_or(redis::server_info{});
+    bool const identified = !info.run_id.empty();
+    std::string text;
+    note(text, !facts.info, "INFO is not permitted");
+    note(text, !identified && info.replid.empty() && !terms.trust_restarted_nodes,
+         "no run_id: each new connection counts as a restart");
+    note(text, !identified && !info.replid.empty(),
+         "no run_id: a restart that keeps the data set is not noticed");
+    note(text, !identified, "no run_id: a second name of one server is not noticed");
+    note(text, !info.uptime && !terms.assume_fresh,
+         "no uptime_in_seconds: its age counts from when it is first met");
+    note(text, !facts.role_known, "no role: a replica is not noticed");
+    note(text, !info.may_evict && !terms.allow_eviction,
+         "no maxmemory or maxmemory_policy: eviction is not noticed");
+    note(text, !facts.time && !terms.trust_server_clocks,
+         "TIME is not permitted: steps of its clock are not noticed");
+    return text;
 }
 
 bool admissions::first_mention(unsigned node)
@@ -181,14 +183,17 @@ bool admissions::first_mention(unsigned node)
     return !std::exchange(records_[node].mentioned, true);
 }
 
-std::string quarantine_story(net::failure const& why, core::instant now)
+std::string seconds(core::duration time)
 {
-    return why.detail + ' ' + seconds(core::elapsed(why.since, now)) + " ago";
+    auto const tenths = std::max<core::duration::rep>(time / std::chrono::milliseconds{100}, 0);
+    return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
 }
 
-std::string quarantine_notice(net::failure const& why, core::instant now)
+std::string admissions::what_happened(unsigned node) const
 {
-    return quarantine_story(why, now) + "; votes again in " + seconds(quarantine_left(why.until, now));
+    record const& its = records_[node];
+    std::string const what = to_words(its.known);
+    return its.known.word_is_denied ? "called durable, but " + its.denied_by + "; " + what : what;
 }
 
 std::chrono::milliseconds quarantine_left(core::instant until, core::instant now)

@@ -14,59 +14,79 @@
 
 namespace redlock::lock {
 
-/// Decides for one client which of its nodes may vote (docs/protocol.md, rules N2 to N7), from what each connection told
-/// and from what the client knew before. Everything but what is marked otherwise is called on the client's executor.
+/// Decides for one client since when it can rely on each node's memory (docs/protocol.md, rules N2 to N7), from what each
+/// connection told and from what the client knew before. How long a lock waits from then on is the lock's. Everything but
+/// what is marked otherwise is called on the client's executor.
 class admissions {
 public:
     explicit admissions(client_settings const&);
 
     /// Any thread. Locks whose keys live this long, slack included, are going to ask the nodes.
     void expect_keys(core::duration ttl, core::duration slack);
-    /// A longer lock was made since this was asked last: every node has to be judged again.
-    [[nodiscard]] bool outgrown();
-
-    /// The node's handshake has just succeeded, or its standing connection is judged again.
-    [[nodiscard]] std::optional<net::failure> objection(unsigned node, net::node const&, core::instant now);
-    /// The node's clock was read again on its standing connection. Nothing: it was not set forward.
-    [[nodiscard]] std::optional<net::failure> clock_objection(unsigned node, net::node const&,
-                                                              core::instant now);
-    [[nodiscard]] core::duration quarantine_length() const
+    /// Of any lock of this client.
+    [[nodiscard]] core::duration longest_quarantine() const
     {
         return core::quarantine_length(core::duration{longest_.load(std::memory_order_relaxed)});
     }
-    /// Of a node that has no objection against it.
-    [[nodiscard]] core::marker_trust marker_trust(unsigned node, net::node const&) const;
 
-    /// Cannot be checked on this node: said to the observer at the first connection of each node.
-    [[nodiscard]] std::string_view blind_spot(net::node const&) const;
+    /// The node's handshake has just succeeded.
+    [[nodiscard]] std::optional<net::failure> objection(unsigned node, net::node const&, core::instant now);
+    /// The node's clock was read again on its standing connection.
+    [[nodiscard]] bool was_set_forward(unsigned node, net::node const& told, core::instant now)
+    {
+        return set_forward(records_[node], told, now);
+    }
+
+    /// Keys set before that may be lost. Nothing: none can be.
+    [[nodiscard]] std::optional<core::instant> certain_since(unsigned node) const
+    {
+        return records_[node].known.certain_since;
+    }
+    /// It was promoted before this client met it, and nobody has said yet when.
+    [[nodiscard]] bool has_unknown_past(unsigned node) const
+    {
+        return records_[node].known.last == core::acquaintance::event::met_promoted;
+    }
+    /// Its data say since when somebody has been waiting for that.
+    void learn_past(unsigned node, core::instant since) { records_[node].known.certain_since = since; }
+    /// What this client has seen there is gone.
+    void has_lost_data(unsigned node, core::instant now)
+    {
+        records_[node].known = core::lost_data(records_[node].known, now);
+    }
+    /// Where no marker stands none was ever lost: the user says so.
+    [[nodiscard]] bool excuses_absence(unsigned node, net::node const&) const;
+
+    /// What happened when its memory began to be certain: "restarted".
+    [[nodiscard]] std::string what_happened(unsigned node) const;
+
+    /// What cannot be checked on this node: said to the observer at the first connection of each node.
+    [[nodiscard]] std::string blind_spots(unsigned node, net::node const&) const;
     [[nodiscard]] bool first_mention(unsigned node);
 
 private:
     struct record {
         core::acquaintance known;
-        std::string votes_as; ///< run id under which it was admitted last
+        core::admission_terms terms;
+        std::string denied_by; ///< the setting that contradicts the user's word
+        std::string votes_as;  ///< run id under which it was admitted last
         core::server_clock clock;
         std::string clock_of; ///< run id; empty where it is not told
         bool mentioned = false;
     };
 
     [[nodiscard]] bool set_forward(record&, net::node const&, core::instant now);
-    [[nodiscard]] std::optional<net::failure> quarantine(record const&, core::instant now) const;
     [[nodiscard]] std::optional<net::failure> refusal(unsigned node, core::node_facts const&) const;
     [[nodiscard]] std::optional<unsigned> same_server(unsigned node, std::string const& run_id) const;
 
-    core::admission_terms const terms_;
     std::vector<std::string> const& names_;
     std::atomic<core::duration::rep> longest_;
     std::atomic<core::duration::rep> smallest_slack_;
-    core::duration::rep judged_for_;
     std::vector<record> records_;
 };
 
-/// "restarted 2.1 s ago"
-[[nodiscard]] std::string quarantine_story(net::failure const&, core::instant now);
-/// "restarted 2.1 s ago; votes again in 9.0 s"
-[[nodiscard]] std::string quarantine_notice(net::failure const&, core::instant now);
+/// "2.1 s"
+[[nodiscard]] std::string seconds(core::duration);
 /// Until the quarantine's end, never less than nothing.
 [[nodiscard]] std::chrono::milliseconds quarantine_left(core::instant until, core::instant now);
 

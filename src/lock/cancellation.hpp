@@ -25,6 +25,8 @@ public:
         auto const owner = owner_.lock();
         if (!owner || type == boost::asio::cancellation_type::none)
             return;
+        if (owner->forked())
+            return owner->let_go();
         if (owner->loop().running_here()) // with memory or without
             return cancel_();
         owner->on_executor([cancel = cancel_](engine&) { cancel(); });
@@ -109,7 +111,7 @@ struct wait_start {
         work(self, waiting);
         cancel.arrived(waiting);
     }
-    void fail() { handler(make_error_code(boost::system::errc::not_enough_memory)); }
+    void fail(boost::system::error_code ec) { handler(ec); }
 
     Work work;
     cancel_path<waiter> cancel;

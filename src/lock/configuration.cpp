@@ -3,6 +3,7 @@
 #include "core/tally.hpp"
 #include "core/validity.hpp"
 #include "lock/lock_plan.hpp"
+#include "lock/words.hpp"
 #include "net/tls.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"
@@ -38,7 +39,8 @@ void require(bool condition, std::string message)
 void require_positive(milliseconds time, std::string const& what)
 {
     require(time > milliseconds::zero() && time <= longest,
-            what + " must be more than zero and at most 24 hours, not " + text(time));
+            what + " must be more than zero and at most 24 hours, not " + text(time) +
+                (time == milliseconds::zero() ? " (a time below 1 ms becomes 0)" : ""));
 }
 
 /// \param which how it is called in messages: what it says may hold a password
@@ -120,6 +122,17 @@ net::node_terms make_terms(redis::endpoint const& where, config const& settings)
         std::min<milliseconds>(check_interval, std::chrono::years{100})}; // more could not be reckoned with
 }
 
+core::admission_terms make_admission_terms(redis::endpoint const& where, config const& settings)
+{
+    return {.assume_fresh = settings.assume_fresh,
+            .durable = where.durable.value_or(settings.admission.durable_nodes),
+            .trust_restarted_nodes = settings.admission.trust_restarted_nodes,
+            .trust_promoted = settings.admission.trust_promoted,
+            .allow_cluster_node = settings.admission.allow_cluster_node,
+            .allow_eviction = settings.admission.allow_eviction,
+            .trust_server_clocks = settings.admission.trust_server_clocks};
+}
+
 void check_times(config const& settings)
 {
     require_positive(settings.reconnect.min_delay, "reconnect.min_delay");
@@ -140,9 +153,10 @@ void check_times(config const& settings)
 
 } // namespace
 
-void misconfigured(std::string message)
+void misconfigured(std::string message, std::string const& lock)
 {
-    throw lock_error(errc::misconfigured, "misconfigured: " + std::move(message), {});
+    std::string const whose = lock.empty() ? "" : title(lock) + ": ";
+    throw lock_error(errc::misconfigured, whose + "misconfigured: " + std::move(message), {}, {}, lock);
 }
 
 namespace {
@@ -175,6 +189,7 @@ client_settings check(config const& settings)
             require(!redis::same_server(earlier->where, where),
                     earlier->name + " and " + redis::display(where) + " are one server, which has one vote");
         checked.terms.push_back(make_terms(where, settings));
+        checked.admission.push_back(make_admission_terms(where, settings));
         checked.peers.push_back(make_peer(std::move(where), settings));
         checked.names.push_back(checked.peers.back()->name);
     }
@@ -182,11 +197,6 @@ client_settings check(config const& settings)
     checked.node_timeout = settings.node_timeout;
     checked.connect_timeout =
         std::ranges::max(checked.peers, {}, &net::peer::connect_timeout)->connect_timeout;
-    checked.admission = {.assume_fresh = settings.assume_fresh,
-                         .trust_restarted_nodes = settings.admission.trust_restarted_nodes,
-                         .allow_cluster_node = settings.admission.allow_cluster_node,
-                         .allow_eviction = settings.admission.allow_eviction,
-                         .trust_server_clocks = settings.admission.trust_server_clocks};
     checked.longest_ttl = settings.admission.longest_ttl;
     checked.key_prefix = settings.key_prefix;
     checked.watcher = settings.observer;
@@ -257,10 +267,12 @@ milliseconds fence_ttl_of(lock_options const& options)
         std::max<milliseconds>(std::chrono::hours{24}, shortest_fence(options)));
 }
 
-void check(std::string const& name, lock_options const& options, lock_kind kind,
-           client_settings const& client)
+namespace {
+
+void check_lock(std::string const& name, lock_options const& options, lock_kind kind,
+                client_settings const& client)
 {
-    for (std::string_view const kept : {redis::fence_suffix, redis::marker_name, redis::quarantine_name})
+    for (std::string_view const kept : {redis::fence_suffix, redis::marker_name})
         require(!name.ends_with(kept),
                 "a name that ends in '" + std::string(kept) + "' is kept for fenced locks");
     require(!name.empty(), "the lock's name is empty");
@@ -290,6 +302,20 @@ void check(std::string const& name, lock_options const& options, lock_kind kind,
                     text(shortest_fence(options)) + ") and a year");
     check_retry(options.retry);
     check_handover(options.handover);
+}
+
+} // namespace
+
+void check(std::string const& name, lock_options const& options, lock_kind kind,
+           client_settings const& client)
+{
+    try {
+        check_lock(name, options, kind, client);
+    } catch (lock_error const& e) {
+        if (name.empty())
+            throw;
+        throw lock_error(e.code(), title(name) + ": " + e.what(), {}, {}, name);
+    }
 }
 
 } // namespace redlock::lock

@@ -20,11 +20,11 @@ enum class lock_kind : std::uint8_t;
 /// A checked configuration, ready for use.
 struct client_settings {
     std::vector<std::shared_ptr<net::peer const>> peers;
-    std::vector<net::node_terms> terms; ///< one for each peer: URLs may differ
-    std::vector<std::string> names;     ///< the peers' URLs without secrets
-    core::duration node_timeout;        ///< zero: reckoned per lock
-    core::duration connect_timeout;     ///< the longest of all nodes
-    core::admission_terms admission;
+    std::vector<net::node_terms> terms;           ///< one for each peer: URLs may differ
+    std::vector<std::string> names;               ///< the peers' URLs without secrets
+    core::duration node_timeout;                  ///< zero: reckoned per lock
+    core::duration connect_timeout;               ///< the longest of all nodes
+    std::vector<core::admission_terms> admission; ///< one for each peer
     core::duration longest_ttl; ///< of any client's keys; zero: not said, this client's own decide
     std::string key_prefix;
     std::shared_ptr<observer> watcher;
@@ -42,6 +42,7 @@ void check(std::string const& name, lock_options const&, lock_kind, client_setti
 [[nodiscard]] std::chrono::milliseconds fence_ttl_of(lock_options const&);
 
 /// Something in the configuration is unusable; the message says what.
-[[noreturn]] void misconfigured(std::string message);
+/// \param lock the name of the lock that cannot be made, or used so
+[[noreturn]] void misconfigured(std::string message, std::string const& lock = {});
 
 } // namespace redlock::lock

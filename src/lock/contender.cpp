@@ -75,7 +75,7 @@ bool contender::lacks_nodes() const
     if (phase_ == phase::voting)
         return hears_too_few();
     return (phase_ == phase::connecting || waits_for_nodes()) &&
-           engine_.ready() < core::majority(engine_.size());
+           engine_.voters(*lock_) < core::majority(engine_.size());
 }
 
 /// Counted as it stands, after more time than nodes take that are well.
@@ -96,7 +96,7 @@ void contender::nodes_changed()
         return connect_or_vote();
     if (phase_ != phase::waiting)
         return;
-    if (cause_ == errc::no_quorum && engine_.ready() >= core::majority(engine_.size()))
+    if (cause_ == errc::no_quorum && engine_.voters(*lock_) >= core::majority(engine_.size()))
         return vote();
     if (cause_ == errc::no_quorum)
         return;
@@ -169,6 +169,8 @@ void contender::lose(errc cause)
     bool const goes_on = anybody_left(cause);
     if (goes_on && cause == errc::contended)
         note_failures();
+    if (goes_on && cause == errc::no_quorum && waits_for_quarantine()) // the rows are given away below
+        engine_.warnings().waits_for_quarantine(whom_->lock()->name(), rows_, now);
     take_back();
     if (!goes_on) {
         wanted_->abandoned(*this);

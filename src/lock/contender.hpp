@@ -82,8 +82,8 @@ private:
     ///@{
     void connect_or_vote();
     void vote();
-    [[nodiscard]] bool provide() noexcept;
-    void starve();
+    [[nodiscard]] boost::system::error_code provide() noexcept;
+    void starve(boost::system::error_code);
     void ask_in_turn(unsigned node);
     void ask_next_in_turn();
     void ask_all();
@@ -114,6 +114,7 @@ private:
     void take_back();
     void tell(errc result);
     void tell_vote(unsigned node, node_report const&);
+    [[nodiscard]] core::attempt::step fail_vote(unsigned node, net::failure const& why);
     ///@}
 
     /// \name Between attempts

@@ -3,32 +3,28 @@
 #include "lock/replies.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 
 // What an attempt for a fenced lock does beside voting.
 namespace redlock::lock {
 
-/// Fenced votes need a node whose data is known, and whole for long enough (rule F6).
+/// Connects where that is needed. Fenced votes need a node whose marker is known (rule F6), all votes one whose memory is
+/// certain for long enough (rule N4): of one that is being connected that is asked again when it stands.
 bool contender::may_be_asked(unsigned node)
 {
-    if (!lock_->plan->fenced)
-        return true;
-    node_report& row = rows_[node];
-    marker& its = engine_.marker_of(node);
-    its.require();
-    if (engine_.at(node).state() != node_state::ready) {
-        row.result = node_result::unreachable;
-        describe(row, [] { return "still connecting"; });
+    net::node& n = engine_.at(node);
+    if (!n.usable())
         return false;
+    if (lock_->plan->fenced) {
+        marker& its = engine_.marker_of(node);
+        its.require();
+        if (n.state() != node_state::ready || its.text().empty()) {
+            its.explain(rows_[node]);
+            return false;
+        }
     }
-    auto const left = core::remaining(its.quarantined_until(), engine_.loop().now());
-    if (left <= core::duration::zero())
-        return true;
-    report_stranger(row);
-    row.remaining = std::chrono::ceil<std::chrono::milliseconds>(left);
-    return false;
+    return n.state() != node_state::ready || engine_.admit(node, *lock_, rows_[node]);
 }
 
 void contender::raise()
@@ -51,7 +47,7 @@ void contender::send_raise(unsigned node, redis::script_form form)
 {
     net::node& n = engine_.at(node);
     lock_->plan->fenced->append_raise(n.output(), {lock_->key(), nonce_.text(), attempt_.token(), form});
-    redis::fenced_commands::append_marker(n.output(), n.incarnation());
+    redis::fenced_commands::append_marker(n.output(), engine_.marker_of(node).text());
     ++outstanding_;
     n.expect(*this, tag(purpose::raise, form));
 }

@@ -6,8 +6,11 @@
 #include "lock/replies.hpp"
 #include "lock/resource.hpp"
 
+#include <boost/system/errc.hpp>
+
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -15,14 +18,16 @@
 namespace redlock::lock {
 
 /// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease. A fenced vote
-/// is not sent ahead of the handshake, which tells whose data it will meet.
+/// is not sent ahead of the node's marker, which tells whose data it will meet.
 void contender::connect_or_vote()
 {
     if (lock_->plan->fenced || engine_.ready() != engine_.size())
         engine_.connect();
-    if (engine_.connecting() == 0)
+    if (lock_->plan->fenced)
+        engine_.require_markers();
+    if (engine_.unsettled() == 0)
         return vote();
-    bool const enough = engine_.ready() >= core::majority(engine_.size());
+    bool const enough = engine_.voters(*lock_) >= core::majority(engine_.size());
     // One refusal would decide against a client that has just begun, and whose other nodes are a moment late.
     bool const early = lock_->plan->fenced && engine_.meets_somebody();
     if (enough && !early)
@@ -32,8 +37,8 @@ void contender::connect_or_vote()
                                   enough ? lock_->plan->node_timeout : engine_.settings().connect_timeout);
 }
 
-/// What the end of an attempt needs, whichever it is: so that what was sent does not fail for want of it.
-bool contender::provide() noexcept
+/// What the attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
+boost::system::error_code contender::provide() noexcept
 {
     try {
         engine_.make_room_for_draft();
@@ -41,19 +46,22 @@ bool contender::provide() noexcept
             undo_ = &engine_.new_compensation();
         if (!block_)
             block_ = engine_.lease_blocks().take();
-        return true;
+        nonce_ = engine_.fresh_nonce();
+        return {};
     } catch (std::bad_alloc const&) {
-        return false;
+        return make_error_code(boost::system::errc::not_enough_memory);
+    } catch (std::runtime_error const&) {
+        return errc::no_randomness;
     }
 }
 
-/// Without memory the one whom it asks for fails. The next one is asked for a little later.
-void contender::starve()
+/// Without it the one whom it asks for fails. The next one is asked for a little later.
+void contender::starve(boost::system::error_code why)
 {
     acquisition& done = *whom_;
     whom_ = wanted_->after(done);
     wanted_->drop(done);
-    done.starve();
+    done.fail(why);
     if (!whom_) {
         wanted_->abandoned(*this);
         return finish();
@@ -71,12 +79,11 @@ void contender::vote()
     if (!engine_.limit().enter(*this))
         return;
     phase_ = phase::voting;
-    if (!provide())
-        return starve();
+    if (auto const missing = provide())
+        return starve(missing);
     yielding_ = false;
     ++number_;
     whom_->attempt_began();
-    nonce_ = engine_.fresh_nonce();
     asked_ = refused_ = outdated_ = {};
     listening_.erase(std::exchange(looking_, {})); // their answers will not be believed: they are asked again
     if (lock_->plan->fenced)
@@ -155,7 +162,7 @@ void contender::append_fenced_vote(std::string& out, redis::script_form form) co
 core::attempt::step contender::ask(unsigned node, std::string const& draft)
 {
     net::node& n = engine_.at(node);
-    if (n.usable() && may_be_asked(node)) {
+    if (may_be_asked(node)) {
         send_vote(node, n.form(net::node::script::fenced_vote), draft);
         return core::attempt::step::pending;
     }
@@ -174,7 +181,7 @@ void contender::send_vote(unsigned node, redis::script_form form, std::string co
     else
         n.output().append(draft);
     if (lock_->plan->fenced)
-        redis::fenced_commands::append_marker(n.output(), n.incarnation());
+        redis::fenced_commands::append_marker(n.output(), engine_.marker_of(node).text());
     asked_.insert(node);
     ++outstanding_;
     n.expect(*this, tag(purpose::vote, form));
@@ -254,10 +261,8 @@ core::attempt::step contender::read_vote(unsigned node, bool may_repeat, redis::
         send_vote(node, redis::script_form::text, {});
         return core::attempt::step::pending;
     }
-    if (answer.stranger) {
+    if (answer.stranger)
         engine_.marker_of(node).missed();
-        engine_.marker_of(node).explain(row);
-    }
     wanted_->highest_fence = std::max(wanted_->highest_fence, answer.counter);
     return attempt_.voted(node, answer.vote, answer.counter);
 }
@@ -271,13 +276,25 @@ void contender::on_failure(unsigned node, std::uint32_t t, net::failure const& w
         if (purpose_of(t) == purpose::raise) {
             follow(attempt_.raised(node, core::vote::failed));
         } else if (purpose_of(t) == purpose::vote) {
-            report_failure(why, rows_[node]);
-            tell_vote(node, rows_[node]);
-            auto const step = attempt_.voted(node, core::vote::failed);
+            auto const step = fail_vote(node, why);
             in_turn_ ? follow_in_turn(node, step) : follow(step);
         }
     }
     retire_if_drained();
+}
+
+/// What waited for a connection that leads to a young node has not been sent: this lock may be content with its age.
+core::attempt::step contender::fail_vote(unsigned node, net::failure const& why)
+{
+    if (why.unsent && may_be_asked(node)) {
+        std::string const vote = draft_vote();
+        send_vote(node, redis::script_form::hash, vote);
+        return core::attempt::step::pending;
+    }
+    if (rows_[node].result == node_result::pending)
+        report_failure(why, rows_[node]);
+    tell_vote(node, rows_[node]);
+    return attempt_.voted(node, core::vote::failed);
 }
 
 /// A refusal at the meeting point is a rival who got there before, and goes on to the others. Not to be in his way is

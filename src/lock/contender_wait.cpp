@@ -76,7 +76,8 @@ void contender::wait_for_nodes(errc cause)
     auto const delay = cause == errc::no_quorum
                            ? core::half_jitter(refusals_, first, policy.max_delay, net::random_bits())
                            : jitter(refusals_, first, policy.max_delay);
-    engine_.loop().schedule_after(*this, delay);
+    auto const at = cause == errc::no_quorum ? engine_.majority_at(*lock_) : std::nullopt;
+    at ? engine_.loop().schedule(*this, *at) : engine_.loop().schedule_after(*this, delay);
 }
 
 void contender::wait_for_others()
@@ -120,10 +121,10 @@ void contender::learn()
     if (!std::exchange(knows_, true))
         meet();
     for (unsigned i = 0; i != engine_.size(); ++i) {
-        bool const usable = engine_.at(i).state() == node_state::ready;
-        if (!usable)
+        bool const ready = engine_.at(i).state() == node_state::ready;
+        if (!ready)
             listening_.erase(i);
-        contention_.usable(i, usable);
+        contention_.usable(i, ready && !engine_.quarantined_until(i, *lock_));
     }
 }
 

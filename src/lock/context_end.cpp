@@ -23,4 +23,14 @@ void context_end::shutdown()
             alive->forsake();
 }
 
+/// The reactor, which is older than this, has a set of its own by then.
+void context_end::notify_fork(boost::asio::execution_context::fork_event event)
+{
+    if (event != boost::asio::execution_context::fork_child)
+        return;
+    for (auto const& known : engines_) // unguarded: only the thread that forked is here
+        if (auto const alive = known.lock(); alive && alive->forked())
+            alive->let_go();
+}
+
 } // namespace redlock::lock

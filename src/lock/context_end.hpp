@@ -10,7 +10,7 @@ namespace redlock::lock {
 
 class engine;
 
-/// Tells engines that their context is being destroyed. What waits in an engine is the user's, and may own what owns the
+/// Tells engines that their context is being destroyed, or is a forked child's (`notify_fork`). What waits in an engine is the user's, and may own what owns the
 /// engine (a coroutine that owns its client): nothing but the context's end can undo such a knot.
 class context_end final : public boost::asio::execution_context::service {
 public:
@@ -23,6 +23,7 @@ public:
 
 private:
     void shutdown() override;
+    void notify_fork(boost::asio::execution_context::fork_event) override;
 
     std::mutex lock_;
     std::vector<std::weak_ptr<engine>> engines_;

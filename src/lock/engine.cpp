@@ -46,13 +46,15 @@ std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const
 engine::engine(net::any_io_executor executor, client_settings settings)
     : settings_(std::move(settings)), loop_(executor, &read_clocks), lease_blocks_(sizeof(held_lease)),
       resources_(settings_.key_prefix), debts_(settings_.peers.size()), admissions_(settings_),
-      table_(settings_.names), states_(settings_.peers.size(), node_state::idle)
+      table_(settings_.names), quarantines_(settings_.peers.size()),
+      states_(settings_.peers.size(), node_state::idle)
 {
     for (unsigned i = 0; i != settings_.peers.size(); ++i) {
         nodes_.push_back(std::make_unique<net::node>(loop_, static_cast<net::node_listener&>(*this), i,
                                                      settings_.peers[i], settings_.terms[i]));
         markers_.push_back(std::make_unique<marker>(*this, i));
     }
+    loop_.made_in(process_, *this);
     loop_.make_room_for(nodes_.size());
     make_room_for_draft();
     redis::prepare_commands();
@@ -66,13 +68,6 @@ void engine::remark(unsigned node, std::string_view script, redis::resp_node con
         table_.remark(node, script, reply.text);
     } catch (std::bad_alloc const&) { // words are a courtesy
     }
-}
-
-void engine::tell_fenced_refusal(unsigned node, core::instant until)
-{
-    table_.refuse_fenced(node, until);
-    if (observer* const o = watcher())
-        o->on_node({settings_.names[node], states_[node], fenced_refusal});
 }
 
 void engine::measured(core::duration sample)
@@ -101,9 +96,6 @@ void engine::stop_hearing()
 
 acquisition& engine::new_acquisition()
 {
-    if (admissions_.outgrown())
-        for (auto const& node : nodes_)
-            node->judge_again();
     return reuse_or_make(free_acquisitions_, acquisitions_, *this);
 }
 
@@ -144,6 +136,16 @@ compensation& engine::new_compensation()
 void engine::retire(compensation& c)
 {
     free_compensations_.push_back(&c);
+}
+
+inspector& engine::new_inspector()
+{
+    return reuse_or_make(free_inspectors_, inspectors_, *this);
+}
+
+void engine::retire(inspector& i)
+{
+    free_inspectors_.push_back(&i);
 }
 
 void engine::begin(acquisition& a)
@@ -191,22 +193,32 @@ void engine::on_node_changed(unsigned node)
     node_state const before = std::exchange(states_[node], now);
     ready_ += (now == node_state::ready ? 1U : 0U) - (before == node_state::ready ? 1U : 0U);
     connecting_ += (now == node_state::connecting ? 1U : 0U) - (before == node_state::connecting ? 1U : 0U);
+    bool const connected = now == node_state::ready;
+    if (!connected) {
+        markers_[node]->forget();
+        quarantines_[node].reset();
+    }
     tell_node(node, now != before);
+    warnings_.node_changed(nodes_, node);
     if (closed_)
         return;
-    bool const connected = now == node_state::ready || now == node_state::quarantined;
     if (connected)
         pay_debts(node);
+    if (connected && (admissions_.has_unknown_past(node) || markers_[node]->is_in_use()))
+        markers_[node]->require();
     if (!connected && now != node_state::down)
         return;
     met_.insert(node);
     tell_contenders();
+    if (now == node_state::ready)
+        for (held_lease& held : held_)
+            held.node_ready(node);
 }
 
 bool engine::meets_somebody() const
 {
     for (unsigned i = 0; i != size(); ++i)
-        if (states_[i] == node_state::connecting && !met_.contains(i))
+        if ((states_[i] == node_state::connecting && !met_.contains(i)) || markers_[i]->awaited())
             return true;
     return false;
 }
@@ -254,28 +266,17 @@ void engine::describe_node(unsigned node, bool news)
 {
     node_state const now = states_[node];
     net::failure why = nodes_[node]->last_failure();
-    bool mention = now != node_state::ready;
-    if (!mention) {
-        why.detail = admissions_.blind_spot(*nodes_[node]);
-        mention = !why.detail.empty() && admissions_.first_mention(node);
-    }
+    bool const ready = now == node_state::ready;
+    if (ready)
+        why.detail = admissions_.blind_spots(node, *nodes_[node]);
     table_.enter(node, now, why);
+    if (ready && !admissions_.has_unknown_past(node) && tell_longest_quarantine(node))
+        return;
+    bool const mention = !ready || (!why.detail.empty() && admissions_.first_mention(node));
     observer* const o = watcher();
     if (!o || !news)
         return;
-    if (now == node_state::quarantined)
-        why.detail = quarantine_notice(why, loop_.now());
     o->on_node({settings_.names[node], now, mention ? std::string_view(why.detail) : std::string_view()});
-}
-
-std::optional<net::failure> engine::objection(unsigned node)
-{
-    return admissions_.objection(node, *nodes_[node], loop_.now());
-}
-
-std::optional<net::failure> engine::clock_objection(unsigned node)
-{
-    return admissions_.clock_objection(node, *nodes_[node], loop_.now());
 }
 
 void engine::compensate(compensation& c, debt what, core::node_set where)

@@ -8,18 +8,23 @@
 #include "lock/configuration.hpp"
 #include "lock/contender.hpp"
 #include "lock/held_lease.hpp"
+#include "lock/inspector.hpp"
 #include "lock/lock_plan.hpp"
 #include "lock/marker.hpp"
 #include "lock/node_table.hpp"
 #include "lock/nonce_source.hpp"
 #include "lock/resource.hpp"
 #include "lock/waiter.hpp"
+#include "lock/warnings.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
+#include "net/process_page.hpp"
 #include <redlock/config.hpp>
+#include <redlock/error.hpp>
 
 #include <boost/asio/post.hpp>
 #include <boost/intrusive/list.hpp>
+#include <boost/system/errc.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -38,6 +43,7 @@ namespace redlock::lock {
 class engine final : public std::enable_shared_from_this<engine>,
                      private net::node_listener,
                      private net::task,
+                     private net::fork_listener,
                      private core::timer {
 public:
     /// \throws lock_error `errc::misconfigured`
@@ -57,10 +63,13 @@ public:
     [[nodiscard]] lock_plans& plans() { return plans_; }
 
     /// Runs `work(engine&)` here if this is the executor, there otherwise. The work itself throws nothing.
+    /// In a forked child it is left out.
     /// \throws std::bad_alloc and has done nothing
     template <class Work>
     void on_executor(Work work)
     {
+        if (forked())
+            return let_go();
         if (loop_.running_here()) {
             loop_.request_turn();
             return work(*this);
@@ -70,10 +79,12 @@ public:
     }
 
     /// The same for what begins an operation: `start(engine&)` throws std::bad_alloc, too, before it has begun anything.
-    /// Where that happens after the hop, `start.fail()` completes the operation.
+    /// Where that happens after the hop, `start.fail(error_code)` completes the operation, as in a forked child.
     template <class Start>
     void initiate(Start start)
     {
+        if (forked())
+            return refuse(std::move(start));
         if (loop_.running_here()) {
             loop_.request_turn();
             return start(*this);
@@ -83,10 +94,16 @@ public:
                 self->loop_.request_turn();
                 start(*self);
             } catch (std::bad_alloc const&) {
-                start.fail();
+                start.fail(make_error_code(boost::system::errc::not_enough_memory));
             }
         });
     }
+
+    /// Is this process a copy of the one that made the client? No system call where pages are wiped on fork.
+    [[nodiscard]] bool forked() const noexcept { return process_.forked(); }
+    /// In a forked child: nothing is sent any more, descriptors are closed without a byte, leases are lost, and what waits
+    /// ends with `errc::forked` (docs/protocol.md, rule A3). Once.
+    void let_go() noexcept;
 
     /// Ends everything without waiting; hops unless nobody runs the executor any more. Without memory for the hop that
     /// is left to the next turn.
@@ -107,15 +124,36 @@ public:
     /// Begins to connect to the nodes that are not connected.
     void connect();
     [[nodiscard]] lock::marker& marker_of(unsigned node) { return *markers_[node]; }
-    [[nodiscard]] core::marker_trust marker_trust(unsigned node) const
-    {
-        return admissions_.marker_trust(node, *nodes_[node]);
-    }
-    [[nodiscard]] core::duration quarantine_length() const { return admissions_.quarantine_length(); }
     [[nodiscard]] unsigned ready() const { return ready_; }
-    [[nodiscard]] unsigned connecting() const { return connecting_; }
-    /// Is any node's first connection of all still being made?
+    /// Nodes that are being connected, or asked for their marker.
+    [[nodiscard]] unsigned unsettled() const { return connecting_ + marking_; }
+    /// Is any node's first connection of all still being made, or was it not asked for its marker yet?
     [[nodiscard]] bool meets_somebody() const;
+
+    /// \name Since when a node's memory is certain (docs/protocol.md, rules N4 to N7 and F6)
+    ///@{
+    [[nodiscard]] std::optional<core::instant> certain_since(unsigned node) const
+    {
+        return admissions_.certain_since(node);
+    }
+    [[nodiscard]] bool excuses_absence(unsigned node) const
+    {
+        return admissions_.excuses_absence(node, *nodes_[node]);
+    }
+    /// Asks every node that is ready for its marker.
+    void require_markers();
+    void marker_asked() { ++marking_; }
+    void marker_settled(unsigned node);
+    void has_lost_data(unsigned node) { admissions_.has_lost_data(node, loop_.now()); }
+    /// Until when this connected node's votes and extensions do not count for this lock. Nothing: they count now.
+    [[nodiscard]] std::optional<core::instant> quarantined_until(unsigned node, lock_state const&) const;
+    /// It is asked for this lock: true where it may be. Otherwise the row says why not, and so does the observer.
+    [[nodiscard]] bool admit(unsigned node, lock_state const&, node_report& row);
+    /// Connected nodes that may vote for this lock now.
+    [[nodiscard]] unsigned voters(lock_state const&) const;
+    /// When the quarantines of connected nodes will have left a majority for this lock. Nothing: not by that alone.
+    [[nodiscard]] std::optional<core::instant> majority_at(lock_state const&) const;
+    ///@}
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
     /// Room for a command that goes to several nodes, to be given back: its memory is kept.
     [[nodiscard]] std::string take_draft() { return std::exchange(draft_, {}); }
@@ -128,10 +166,14 @@ public:
     }
     /// What a node answered to a script instead of doing it, for `nodes()`: no other table has a place for it.
     void remark(unsigned node, std::string_view script, redis::resp_node const& reply);
-    /// Fenced locks may not rely on the node until then.
-    void tell_fenced_refusal(unsigned node, core::instant until);
     [[nodiscard]] attempt_limit& limit() { return limit_; }
-    [[nodiscard]] observer* watcher() { return settings_.watcher.get(); }
+    [[nodiscard]] lock::warnings& warnings() { return warnings_; }
+    /// Nobody in a forked child: the observer is the parent's.
+    [[nodiscard]] observer* watcher()
+    {
+        observer* const told = settings_.watcher.get();
+        return told && !let_go_.load(std::memory_order_relaxed) ? told : nullptr;
+    }
 
     /// Smoothed time from asking to being granted: the unit of back-off.
     [[nodiscard]] core::duration round_trip() const { return round_trip_; }
@@ -153,10 +195,14 @@ public:
     [[nodiscard]] waiter& new_waiter();
     void retire(waiter&);
     [[nodiscard]] compensation& new_compensation();
+    [[nodiscard]] inspector& new_inspector();
+    void retire(inspector&);
     void begin(acquisition&);
     void end(acquisition&);
     void begin(held_lease&);
+    void begin(inspector& i) { inspecting_.push_back(i); }
     void end(held_lease&);
+    void end(inspector& i) { inspecting_.erase(inspecting_.iterator_to(i)); }
     /// A release round began or ended; a shutdown waits for the last.
     void release_began() { ++releasing_; }
     void release_ended(bool confirmed);
@@ -183,7 +229,21 @@ private:
     void on_key_changed(unsigned node, std::optional<std::string_view> key) override;
     void on_tracking_refused(unsigned node, redis::resp_node const& why) override;
     std::optional<net::failure> objection(unsigned node) override;
-    std::optional<net::failure> clock_objection(unsigned node) override;
+    bool is_certain(unsigned node) override;
+    bool was_set_forward(unsigned node) override;
+    [[nodiscard]] quarantine quarantine_of(unsigned node, lock_state const&, core::instant until) const;
+    void tell_quarantine(unsigned node, lock_state const&, core::instant until) noexcept;
+    [[nodiscard]] bool tell_longest_quarantine(unsigned node);
+    void end_quarantine(unsigned node);
+    void on_fork() noexcept override { let_go(); }
+    template <class Start>
+    void refuse(Start start)
+    {
+        let_go();
+        boost::asio::post(executor(), [self = shared_from_this(), start = std::move(start)]() mutable {
+            start.fail(errc::forked);
+        });
+    }
     void tell_node(unsigned node, bool news) noexcept;
     void describe_node(unsigned node, bool news);
     void take_back_abandoned() noexcept;
@@ -197,8 +257,9 @@ private:
     void close();
 
     client_settings const settings_;
+    net::process_page process_;
     net::loop loop_;
-    nonce_source nonces_;
+    nonce_source nonces_{process_};
     std::string draft_;
     block_cache lease_blocks_;
     lock::resources resources_;
@@ -215,13 +276,19 @@ private:
     std::vector<waiter*> free_waiters_;
     std::vector<std::unique_ptr<compensation>> compensations_;
     std::vector<compensation*> free_compensations_;
+    std::vector<std::unique_ptr<inspector>> inspectors_;
+    std::vector<inspector*> free_inspectors_;
     attempt_limit limit_{loop_};
     list_of<acquisition> acquiring_;
     list_of<held_lease> held_;
+    list_of<inspector> inspecting_;
 
     waiter_list shutdown_waiters_;
     admissions admissions_;
     node_table table_;
+    std::vector<std::optional<core::instant>>
+        quarantines_; ///< ends that were told, of nodes that are connected
+    lock::warnings warnings_{settings_};
     std::vector<node_state> states_; ///< as the counters below know them
     core::node_set met_;             ///< nodes that have been connected, or could not be
     core::duration round_trip_{};
@@ -231,8 +298,11 @@ private:
     unsigned undoing_ = 0; ///< compensations
     unsigned ready_ = 0;
     unsigned connecting_ = 0;
+    unsigned marking_ = 0;                      ///< markers that were asked for
     std::atomic<held_lease*> dropped_{nullptr}; ///< their handles are gone
     std::atomic<bool> abandoned_{false};
+    std::atomic<bool> let_go_{false};
+    std::shared_ptr<engine> half_done_; ///< itself, where nothing of it may be touched any more
     bool closing_ = false;
     bool closed_ = false;
     bool forsaken_ = false;

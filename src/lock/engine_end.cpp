@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-// How a client ends: shut down, abandoned, or forsaken by its context.
+// How a client ends: shut down, abandoned, forsaken by its context, or let go by a forked child.
 namespace redlock::lock {
 
 void engine::shut_down(waiter& w)
@@ -29,6 +29,8 @@ void engine::abandon() noexcept
         self.end_everything();
         self.close();
     };
+    if (forked())
+        return let_go();
     if (net::stopped(executor())) // nobody would run what is posted to it
         return end(*this);
     try {
@@ -41,6 +43,12 @@ void engine::abandon() noexcept
 
 void engine::abandon(boost::intrusive_ptr<held_lease> held) noexcept
 {
+    if (forked()) {
+        let_go();
+        if (half_done_)
+            (void)held.detach();
+        return;
+    }
     try {
         on_executor([held](engine&) { held->abandon(); });
     } catch (std::bad_alloc const&) {
@@ -68,8 +76,41 @@ void engine::take_back_abandoned() noexcept
     }
 }
 
+/// The order: nothing that ends here may find a node that it could ask.
+void engine::let_go() noexcept
+{
+    if (let_go_.exchange(true, std::memory_order_acq_rel))
+        return;
+    if (loop_.broken_off()) { // then nothing is sent either: no thread is left that would
+        half_done_ = shared_from_this();
+        return;
+    }
+    closing_ = closed_ = forsaken_ = true;
+    loop_.close();
+    for (auto const& node : nodes_)
+        node->sever();
+    for (auto const& w : waiters_)
+        if (w->link.is_linked())
+            w->finish(errc::forked);
+    while (!held_.empty())
+        held_.front().forsake();
+    for (acquisition& a : acquiring_) // listed until their tasks have run
+        a.abort(errc::forked);
+    for (inspector& i : inspecting_)
+        i.abort(errc::forked);
+    for (auto const& node : nodes_)
+        node->close();
+    for (auto& owed : debts_)
+        owed.clear();
+    take_back_abandoned();
+}
+
 void engine::forsake()
 {
+    if (forked())
+        let_go();
+    if (half_done_)
+        return;
     closing_ = closed_ = forsaken_ = true;
     loop_.close();
     for (auto const& node : nodes_)
@@ -85,6 +126,8 @@ void engine::forsake()
         a->forsake();
     for (auto const& c : contenders_)
         c->forsake();
+    for (auto const& i : inspectors_)
+        i->forsake();
 }
 
 void engine::end_everything()
@@ -94,6 +137,8 @@ void engine::end_everything()
     // Whoever fails now stays listed until its task has run.
     for (acquisition& a : acquiring_)
         a.abort(errc::shut_down);
+    for (inspector& i : inspecting_)
+        i.abort(errc::shut_down);
     while (!held_.empty())
         held_.front().shut_down();
     --releasing_;

@@ -1,4 +1,6 @@
+#include "lock/words.hpp"
 #include <redlock/error.hpp>
+#include <redlock/inspection.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/observer.hpp>
 
@@ -26,25 +28,27 @@ public:
         case errc::misconfigured: return "misconfigured";
         case errc::shut_down: return "client shut down";
         case errc::empty_lease: return "empty lease";
+        case errc::no_randomness: return "no random numbers from OpenSSL";
+        case errc::forked: return "the client belongs to the parent process";
         }
         return "unknown redlock error " + std::to_string(value);
     }
 };
 
-std::string describe(node_outcome const& row)
+/// What it said, without its name.
+std::string words_of(node_outcome const& row)
 {
-    std::string text = row.node + ' ' + std::string(to_string(row.result));
-    if (row.result == node_result::quarantined && row.remaining) {
-        auto const tenths = row.remaining->count() / 100;
-        return text + " (" + row.detail + "; votes again in " + std::to_string(tenths / 10) + '.' +
-               std::to_string(tenths % 10) + " s)";
-    }
+    std::string text(to_string(row.result));
+    if (row.result == node_result::quarantined && row.remaining)
+        return text + " (" + row.detail + "; votes again in " + lock::age(*row.remaining) + ')';
     if (row.remaining)
         text += " for " + std::to_string(row.remaining->count()) + " ms";
     if (!row.owner.empty())
         text += " (" + row.owner + "...)";
     if (!row.detail.empty())
         text += " (" + row.detail + ')';
+    if (row.ago)
+        text += ' ' + lock::age(*row.ago) + " ago";
     return text;
 }
 
@@ -57,15 +61,12 @@ boost::system::error_category const& error_category() noexcept
 }
 
 lock_error::lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
-                       boost::system::error_code last_failure)
-    : system_error(code), message_(std::move(message)), outcomes_(std::move(table)),
-      last_failure_(last_failure)
+                       boost::system::error_code last_failure, std::string resource, loss_cause cause)
+    : system_error(code), message_(std::move(message)), resource_(std::move(resource)),
+      outcomes_(std::move(table)), last_failure_(last_failure), cause_(cause)
 {}
 
-lease_lost_error::lease_lost_error(loss_cause cause)
-    : system_error(errc::lease_lost), message_(code().message() + " (" + std::string(to_string(cause)) + ')'),
-      cause_(cause)
-{}
+lease_lost_error::lease_lost_error(lock_error told) noexcept : lock_error(std::move(told)) {}
 
 std::string summary(std::vector<node_outcome> const& table)
 {
@@ -73,18 +74,20 @@ std::string summary(std::vector<node_outcome> const& table)
         return "no node was asked";
     std::size_t granted = 0;
     std::size_t pending = 0;
-    std::string others;
+    lock::shared_words others;
     for (node_outcome const& row : table) {
         if (row.result == node_result::granted)
             ++granted;
         else if (row.result == node_result::pending)
             ++pending;
         else
-            others += "; " + describe(row);
+            others.add(row.node, words_of(row));
     }
+    std::string text =
+        std::to_string(granted) + " of " + std::to_string(table.size()) + " granted" + others.text();
     if (pending != 0)
-        others += "; " + std::to_string(pending) + " not waited for";
-    return std::to_string(granted) + " of " + std::to_string(table.size()) + " granted" + others;
+        text += "; " + std::to_string(pending) + " not waited for";
+    return text;
 }
 
 std::string_view to_string(node_result result) noexcept
@@ -97,6 +100,18 @@ std::string_view to_string(node_result result) noexcept
     case node_result::unreachable: return "unreachable";
     case node_result::refused: return "refused";
     case node_result::quarantined: return "quarantined";
+    case node_result::free: return "free";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(lock_status status) noexcept
+{
+    switch (status) {
+    case lock_status::unknown: return "unknown";
+    case lock_status::free: return "free";
+    case lock_status::held: return "held";
+    case lock_status::blocked: return "blocked";
     }
     return "unknown";
 }
@@ -133,6 +148,7 @@ std::string_view to_string(loss_cause cause) noexcept
     case loss_cause::refused: return "refused";
     case loss_cause::stalled: return "stalled";
     case loss_cause::max_hold: return "max_hold";
+    case loss_cause::forked: return "forked";
     }
     return "unknown";
 }
@@ -149,6 +165,17 @@ std::string_view to_string(lease_event::kind what) noexcept
     case lease_event::kind::released: return "released";
     case lease_event::kind::handed_over: return "handed over";
     case lease_event::kind::detached: return "detached";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(warning_event::kind what) noexcept
+{
+    switch (what) {
+    case warning_event::kind::even_nodes: return "even nodes";
+    case warning_event::kind::same_server: return "same server";
+    case warning_event::kind::has_replicas: return "has replicas";
+    case warning_event::kind::quarantine: return "quarantine";
     }
     return "unknown";
 }

@@ -44,7 +44,7 @@ boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<loc
                                                 nonce const& n, core::attempt const& won, unsigned attempts,
                                                 core::duration waited)
 {
-    static_assert(sizeof(held_lease) <= 304 + redis::nonce_length);
+    static_assert(sizeof(held_lease) <= 312 + redis::nonce_length);
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
     return made;
@@ -70,7 +70,7 @@ void intrusive_ptr_release(held_lease* held) noexcept
 core::duration held_lease::remaining() const
 {
     auto const s = state_.load(std::memory_order_acquire);
-    if (s != lease_state::held)
+    if (s != lease_state::held || client().forked())
         return core::duration::zero();
     core::instant const deadline{core::duration{deadline_boot_.load(std::memory_order_acquire)},
                                  core::duration{deadline_raw_.load(std::memory_order_acquire)}};
@@ -80,10 +80,18 @@ core::duration held_lease::remaining() const
 lease_state held_lease::state() const
 {
     auto const s = state_.load(std::memory_order_acquire);
+    if ((s == lease_state::held || s == lease_state::suspect) && client().forked())
+        return lease_state::lost;
     bool const overdue = s == lease_state::held && remaining() == core::duration::zero();
     if (!overdue)
         return s;
     return lock_->plan->terms.tolerate_suspect ? lease_state::suspect : lease_state::lost;
+}
+
+loss_cause held_lease::cause() const
+{
+    auto const told = cause_.load(std::memory_order_acquire);
+    return told == loss_cause::none && !released() && client().forked() ? loss_cause::forked : told;
 }
 
 void held_lease::publish(lease_state s)
@@ -169,27 +177,19 @@ bool held_lease::lost_by_now()
     return machine_.phase() == core::lease_phase::lost;
 }
 
-void held_lease::tell(event what, core::duration spare)
+void held_lease::tell(event what, core::duration spare, std::string_view detail)
 {
     if (observer* const watcher = client().watcher())
         watcher->on_lease({what, lock_->name(), machine_.votes(), machine_.nodes(), remaining(), spare,
-                           client().loop().now().boot - began_, cause()});
+                           client().loop().now().boot - began_, cause(), failed_, detail});
 }
 
-void held_lease::tell_unusable(unsigned node)
-{
-    if (!client().watcher())
-        return;
-    node_report row;
-    report_failure(client().at(node).last_failure(), row);
-    tell_answer(node, row);
-}
-
-void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)
+void held_lease::tell_answer(unsigned node, node_report&& row, core::duration round_trip)
 {
     if (observer* const watcher = client().watcher())
         watcher->on_vote({lock_->name(), client().settings().names[node], true, row.result, round_trip,
                           row.error, row.words()});
+    keep(node, std::move(row));
 }
 
 } // namespace redlock::lock

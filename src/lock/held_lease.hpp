@@ -5,6 +5,7 @@
 #include "core/lease_machine.hpp"
 #include "core/timer_wheel.hpp"
 #include "lock/clock.hpp"
+#include "lock/lease_record.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/nonce_source.hpp"
 #include "lock/waiter.hpp"
@@ -22,8 +23,6 @@
 #include <string>
 
 namespace redlock::lock {
-
-struct node_report;
 
 class engine;
 
@@ -50,10 +49,12 @@ public:
         return state_.load(std::memory_order_acquire) == lease_state::released;
     }
     [[nodiscard]] lease_state state() const;
-    [[nodiscard]] loss_cause cause() const { return cause_.load(std::memory_order_acquire); }
+    [[nodiscard]] loss_cause cause() const;
     [[nodiscard]] unsigned votes() const { return votes_.load(std::memory_order_relaxed); }
     [[nodiscard]] lock_state const& lock() const { return *lock_; }
     [[nodiscard]] nonce const& owner() const { return nonce_; }
+    /// An error of an operation on it, with what each node last said where that is its cause.
+    [[nodiscard]] lock_error explain(boost::system::error_code) const;
     [[nodiscard]] unsigned attempts() const { return attempts_; }
     [[nodiscard]] core::duration waited() const { return waited_; }
     [[nodiscard]] std::uint64_t fencing_token() const
@@ -76,6 +77,8 @@ public:
     pass_to(void* block, std::shared_ptr<lock_state> const& next, core::duration waited, unsigned attempts);
     /// A node says that the key is not what it was.
     void key_changed(unsigned node);
+    /// It can be asked, on a connection that may be new.
+    void node_ready(unsigned node);
 
     void extend(waiter&);
     void await_end(waiter&);
@@ -112,6 +115,7 @@ private:
     void start_extension();
     [[nodiscard]] bool extension_awaited() const;
     void finish_extension(boost::system::error_code);
+    [[nodiscard]] bool may_be_extended(unsigned node, node_report&);
     void extend_on(unsigned node);
     void answer_extension(unsigned node, core::extension_answer);
     void time_out_extension();
@@ -123,11 +127,12 @@ private:
     [[nodiscard]] bool draft_release(std::string& out) const noexcept;
     void vacate();
     void start_watching();
+    void watch_on(unsigned node);
     void stop_watching();
     [[nodiscard]] bool wants_watch() const;
     void on_watch(redis::resp_node const&);
     void ask_whose();
-    void answer_release(bool answered, bool ours);
+    void answer_release(unsigned node, bool answered, bool ours);
     void finish_release();
     void take_back();
     core::lease_machine::duty look_at_clock(core::instant now);
@@ -144,9 +149,17 @@ private:
     void publish(lease_state);
     void publish_votes();
     [[nodiscard]] net::node::script extension_script() const;
-    void tell(event, core::duration spare = {});
-    void tell_unusable(unsigned node);
-    void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
+    void tell(event, core::duration spare = {}, std::string_view detail = {});
+    void tell_loss();
+    void tell_answer(unsigned node, node_report&&, core::duration round_trip = {});
+    void keep(unsigned node, node_report&&) noexcept;
+    void keep_failure(unsigned node, net::failure const&) noexcept;
+    void keep_silence(unsigned node) noexcept;
+    void keep_confirmation() noexcept;
+    [[nodiscard]] bool open_record() noexcept;
+    void forget_record() noexcept;
+    void close_record() noexcept;
+    [[nodiscard]] core::duration late_by(core::instant now) const;
     [[nodiscard]] core::instant expires() const;
     /// The lowest bit of a tag; the rest is the round and the purpose.
     static constexpr std::uint32_t as_text = 1;
@@ -166,9 +179,10 @@ private:
     std::atomic<core::duration::rep> deadline_raw_;
     std::atomic<core::duration::rep> progressed_; ///< on CLOCK_BOOTTIME
     core::duration const waited_;
-    core::duration began_{};  ///< on CLOCK_BOOTTIME
-    core::fence const fence_; ///< zero: a plain lock
-    waiter_list waiting_;     ///< for the end, or for an extension, then for the release
+    core::duration began_{};               ///< on CLOCK_BOOTTIME
+    core::fence const fence_;              ///< zero: a plain lock
+    std::unique_ptr<lease_record> record_; ///< null: all nodes confirm
+    waiter_list waiting_;                  ///< for the end, or for an extension, then for the release
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t const attempts_;
     std::uint32_t round_ = 0;
@@ -176,6 +190,7 @@ private:
     std::uint8_t release_answers_ = 0;
     std::uint8_t release_refusals_ = 0;
     std::uint8_t release_missing_ = 0;
+    std::uint8_t failed_ = 0;           ///< rounds in a row, as far as it can count
     std::uint16_t const handovers_ = 0; ///< before this one, since the lock was won
     bool releasing_ = false;
     bool stalled_ = false;

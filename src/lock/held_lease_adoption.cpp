@@ -22,6 +22,7 @@ constexpr core::duration look_again = std::chrono::milliseconds{2};
 void held_lease::detach()
 {
     take_up();
+    taken_back_ = true; // its keys stay, also where it turned out to be lost
     if (machine_.over())
         return;
     if (!lost_by_now())
@@ -70,8 +71,10 @@ bool held_lease::waits_for_nodes()
 {
     engine& owner = client();
     owner.connect();
+    if (lock_->plan->fenced)
+        owner.require_markers();
     core::duration const waited = owner.loop().now().boot - began_;
-    bool const waits = owner.ready() < core::majority(owner.size()) && owner.connecting() != 0 &&
+    bool const waits = owner.voters(*lock_) < core::majority(owner.size()) && owner.unsettled() != 0 &&
                        waited < owner.settings().connect_timeout;
     if (waits)
         owner.loop().schedule_after(*this, look_again);

@@ -39,9 +39,10 @@ loss_cause held_lease::find_cause() const
 
 void held_lease::lose()
 {
+    close_record();
     cause_.store(find_cause(), std::memory_order_release);
     publish(lease_state::lost);
-    tell(event::lost);
+    tell_loss();
     end(errc::lease_lost);
 }
 
@@ -173,6 +174,7 @@ void held_lease::start_release()
     for (unsigned i = 0; i != owner.size(); ++i) {
         net::node& node = owner.at(i);
         if (!node.reachable()) {
+            keep_failure(i, node.last_failure());
             fail_release(i);
             continue;
         }
@@ -191,13 +193,14 @@ void held_lease::start_release()
 void held_lease::fail_release(unsigned node)
 {
     client().owe(node, {lock_, nonce_, expires()});
-    answer_release(false, false);
+    answer_release(node, false, false);
 }
 
-void held_lease::answer_release(bool answered, bool ours)
+void held_lease::answer_release(unsigned node, bool answered, bool ours)
 {
     if (!releasing_)
         return;
+    machine_.release_ended(node);
     --release_missing_;
     release_answers_ = static_cast<std::uint8_t>(release_answers_ + (answered ? 1 : 0));
     release_refusals_ = static_cast<std::uint8_t>(release_refusals_ + (answered && !ours ? 1 : 0));
@@ -215,6 +218,9 @@ void held_lease::finish_release()
     boost::system::error_code const result = was_gone    ? make_error_code(errc::lease_lost)
                                              : confirmed ? boost::system::error_code{}
                                                          : make_error_code(errc::no_quorum);
+    for (unsigned i = 0; i != client().size() && !confirmed; ++i)
+        if (machine_.awaits_release(i))
+            keep_silence(i);
     client().release_ended(confirmed);
     if (observer* const watcher = client().watcher())
         watcher->on_release({lock_->name(), result, release_answers_, machine_.nodes()});

@@ -4,6 +4,7 @@
 #include "lock/resource.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 // How a lease is kept: extensions, and the replies to all that it sends.
@@ -75,26 +76,39 @@ void held_lease::start_extension()
         return;
     ++round_;
     machine_.extension_started(client().loop().now());
+    forget_record();
     publish_votes();
-    for (unsigned i = 0; i != client().size() && machine_.extending() && !machine_.over(); ++i) {
-        net::node& node = client().at(i);
-        if (node.usable())
-            extend_on(i);
-        else {
-            tell_unusable(i);
-            answer_extension(i, core::extension_answer::failed);
-        }
-    }
+    for (unsigned i = 0; i != client().size() && machine_.extending() && !machine_.over(); ++i)
+        extend_on(i);
     if (machine_.extending())
         schedule();
 }
 
+/// As for a vote.
+bool held_lease::may_be_extended(unsigned node, node_report& row)
+{
+    net::node& n = client().at(node);
+    if (!n.usable()) {
+        report_failure(n.last_failure(), row);
+        return false;
+    }
+    if (lock_->plan->fenced) {
+        marker& its = client().marker_of(node);
+        its.require(); // where it was missed, it is asked for again
+        if (n.state() != node_state::ready || its.text().empty()) {
+            its.explain(row);
+            return false;
+        }
+    }
+    return n.state() != node_state::ready || client().admit(node, *lock_, row);
+}
+
 void held_lease::extend_on(unsigned node)
 {
-    if (lock_->plan->fenced)
-        client().marker_of(node).require(); // where it was missed, it is asked for again
-    if (lock_->plan->fenced && client().at(node).state() != node_state::ready)
+    if (node_report row; !may_be_extended(node, row)) {
+        tell_answer(node, std::move(row));
         return answer_extension(node, core::extension_answer::failed);
+    }
     // What adopts is asked once: it is always said as text.
     ask(node, purpose::extension,
         machine_.proven() ? client().at(node).form(extension_script()) : redis::script_form::text);
@@ -120,7 +134,7 @@ void held_lease::append_fenced_extension(net::node& node, redis::script_form for
     redis::fenced_commands::call const call{lock_->key(), nonce_.text(), fence_, form};
     machine_.proven() ? commands.append_extend(node.output(), call)
                       : commands.append_adopt(node.output(), call);
-    redis::fenced_commands::append_marker(node.output(), node.incarnation());
+    redis::fenced_commands::append_marker(node.output(), client().marker_of(node.index()).text());
 }
 
 void held_lease::expect(net::node& node, purpose p, redis::script_form form)
@@ -165,7 +179,8 @@ void held_lease::on_release(unsigned node, std::uint32_t t, redis::resp_node con
         return say_again(node, purpose::release);
     if (answer == script_answer::error)
         client().remark(node, "release", reply);
-    answer_release(answer == script_answer::done || answer == script_answer::not_ours,
+    keep(node, report_of(answer, reply));
+    answer_release(node, answer == script_answer::done || answer == script_answer::not_ours,
                    answer == script_answer::done);
 }
 
@@ -201,12 +216,16 @@ void held_lease::say_again(unsigned node, purpose p)
 void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& why)
 {
     arrival const guard(*this);
+    bool const wanted = current(t, purpose::extension) && !machine_.over();
+    if (wanted && why.unsent) // a young node's connection stands now: it may be old enough for this lock
+        return extend_on(node);
     if (purpose_of(t) == purpose::extension) {
         node_report row;
         report_failure(why, row);
-        tell_answer(node, row);
+        tell_answer(node, std::move(row));
     }
     if (purpose_of(t) == purpose::release) {
+        keep_failure(node, why);
         fail_release(node);
     } else if (current(t, purpose::extension)) {
         answer_extension(node, core::extension_answer::failed);
@@ -226,6 +245,9 @@ void held_lease::answer_extension(unsigned node, core::extension_answer answer)
 
 void held_lease::time_out_extension()
 {
+    for (unsigned i = 0; i != client().size(); ++i)
+        if (machine_.awaits(i))
+            keep_silence(i);
     settle(machine_.time_out(client().loop().read_clock()));
 }
 
@@ -238,7 +260,9 @@ void held_lease::settle(core::lease_machine::outcome outcome)
         core::duration const spare =
             core::duration{deadline_boot_.load(std::memory_order_relaxed)} - client().loop().now().boot;
         publish(lease_state::held);
+        keep_confirmation();
         tell(event::renewed, spare);
+        failed_ = 0;
         finish_extension({});
         if (std::exchange(changed_, false))
             machine_.postpone_renewal(client().loop().now()); // not at a third of the TTL, but soon
@@ -246,7 +270,10 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     }
     case result::failed:
         publish(state_.load(std::memory_order_relaxed));
-        tell(event::renewal_failed);
+        if (failed_ != std::numeric_limits<std::uint8_t>::max())
+            ++failed_;
+        if (failed_ == 1) // the others are told at the row's end
+            tell(event::renewal_failed);
         finish_extension(errc::no_quorum);
         return schedule();
     case result::lost: lose(); return vacate();

@@ -16,14 +16,25 @@ void held_lease::start_watching()
 {
     watching_ = true;
     client().hear();
-    for (unsigned i = 0; i != client().size(); ++i) {
-        net::node& node = client().at(i);
-        if (!node.usable_now())
-            continue;
-        node.track();
-        if (node.tracks())
-            ask(i, purpose::watch, redis::script_form::text);
-    }
+    for (unsigned i = 0; i != client().size(); ++i)
+        watch_on(i);
+}
+
+void held_lease::watch_on(unsigned node)
+{
+    net::node& asked = client().at(node);
+    if (!asked.usable_now())
+        return;
+    asked.track();
+    if (asked.tracks())
+        ask(node, purpose::watch, redis::script_form::text);
+}
+
+/// Who was to be told ends with the connection, and what happened meanwhile nobody has heard.
+void held_lease::node_ready(unsigned node)
+{
+    if (watching_)
+        watch_on(node);
 }
 
 void held_lease::stop_watching()

@@ -78,6 +78,11 @@ loss_cause lease::cause() const noexcept
     return held_ ? held_->cause() : loss_cause::none;
 }
 
+lock_error lease::explain(boost::system::error_code ec) const
+{
+    return held_ ? held_->explain(ec) : lock_error(ec, ec.message(), {});
+}
+
 unsigned lease::votes() const noexcept
 {
     return held_ ? held_->votes() : 0;

@@ -1,7 +1,9 @@
 #include "lock/lock_state.hpp"
 
+#include "core/tally.hpp"
 #include "lock/engine.hpp"
 #include "lock/resource.hpp"
+#include "lock/words.hpp"
 #include "redis/server_words.hpp"
 
 #include <algorithm>
@@ -14,7 +16,9 @@ namespace redlock::lock {
 lock_state::lock_state(std::shared_ptr<engine> const& owner, std::string its_name,
                        lock_options const& options, lock_kind kind)
     : plan(owner->plans().get(owner, options, kind)), wanted(owner->resources().at(std::move(its_name)))
-{}
+{
+    wanted->expect_keys(plan->key_ttl);
+}
 
 std::string const& lock_state::name() const
 {
@@ -29,6 +33,35 @@ redis::lock_key lock_state::key() const
 std::vector<node_outcome> lock_state::last_attempt() const
 {
     return wanted->last_attempt(client().settings().names);
+}
+
+namespace {
+
+bool is_about_nodes(boost::system::error_code ec)
+{
+    return ec == errc::contended || ec == errc::timed_out || ec == errc::no_quorum || ec == errc::too_slow;
+}
+
+/// Then it is not what the error tells of: others of this client had the lock.
+bool was_won(std::vector<node_outcome> const& table)
+{
+    auto const granted = std::ranges::count(table, node_result::granted, &node_outcome::result);
+    return static_cast<std::size_t>(granted) >= core::majority(static_cast<unsigned>(table.size()));
+}
+
+} // namespace
+
+lock_error lock_state::explain(boost::system::error_code ec) const
+{
+    auto table = is_about_nodes(ec) ? last_attempt() : std::vector<node_outcome>();
+    std::string text = title(name()) + ": " + ec.message();
+    if (ec != errc::too_slow && !table.empty() && was_won(table)) {
+        text += "; this client won its last attempt";
+        table.clear();
+    }
+    if (!table.empty())
+        text += ": " + summary(table);
+    return {ec, std::move(text), std::move(table), {}, name()};
 }
 
 bool same_terms(lock_state const& a, lock_state const& b)

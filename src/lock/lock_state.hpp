@@ -2,6 +2,7 @@
 
 #include "lock/lock_plan.hpp"
 #include "redis/command.hpp"
+#include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -29,6 +30,7 @@ struct lock_state {
     [[nodiscard]] std::string const& name() const;
     [[nodiscard]] redis::lock_key key() const;
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
+    [[nodiscard]] lock_error explain(boost::system::error_code) const;
 };
 
 /// Do the keys that one of them sets live as long as those of the other, and carry the same?

@@ -3,6 +3,7 @@
 #include "core/instant.hpp"
 #include "lock/node_report.hpp"
 #include "net/node.hpp"
+#include "redis/marker.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -15,44 +16,45 @@ class engine;
 
 /// One node's marker, which fenced scripts compare before they do anything: so that a node which loses its data on a
 /// standing connection votes no more (docs/protocol.md, rule F6). Nothing is written to a node before the first fenced
-/// lock asks it.
+/// lock asks it, but to one that was promoted (rule N5).
 class marker final : private net::reply_sink {
 public:
     marker(engine& owner, unsigned node) : engine_(owner), node_(node) {}
 
-    /// Before a fenced command: sends for the marker, in the same write, where this life of the node has not been asked.
-    /// Nothing to do where the server does not tell who it is.
+    /// Asks for it, where this connection has not.
     void require();
+    /// This client has fenced locks, or has met the node as a promoted one.
+    [[nodiscard]] bool is_in_use() const { return !seen_.text.empty(); }
+    /// The answer is under way.
+    [[nodiscard]] bool awaited() const { return awaited_; }
+    /// As fenced commands name it; empty: not known.
+    [[nodiscard]] std::string const& text() const { return text_; }
+    /// As the data tell it. Nothing: since ever.
+    [[nodiscard]] std::optional<core::instant> certain_since() const { return certain_since_; }
 
-    /// Fenced votes count from then on; what is past counts already.
-    [[nodiscard]] core::instant quarantined_until() const { return until_; }
+    /// Its connection has ended.
+    void forget();
+    /// A script has found another marker: the server is asked anew who it is, and for its marker. Others may know it under
+    /// a newer name than this connection does.
+    void missed() { stale_ = !text_.empty(); }
 
-    /// A script has found another marker. Unless that is what the quarantine has come from, the server is asked anew who
-    /// it is, and for its marker: others may know it under a newer name than this connection does.
-    void missed() { stale_ = until_ == core::instant{} && !refusal_; }
-
-    /// Why it was missed, where the server did not let it be left.
-    void explain(node_report& row) const
-    {
-        if (!refusal_)
-            return;
-        row.result = refusal_->result;
-        row.error = refusal_->error;
-        if (refusal_->detail)
-            describe(row, [this] { return *refusal_->detail; });
-    }
+    /// Why it is not known. The next attempt asks again: that may be mended under the standing connection.
+    void explain(node_report& row);
 
 private:
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
-    void on_failure(unsigned, std::uint32_t, net::failure const&) override { asked_.clear(); }
+    void on_failure(unsigned, std::uint32_t, net::failure const&) override;
     void ask();
+    void take(redis::marker found);
 
     engine& engine_;
     unsigned node_;
-    std::string asked_; ///< whom: an incarnation
-    std::string stood_; ///< in which incarnation the marker has been found
-    core::instant until_;
+    std::string text_;   ///< on this connection
+    redis::marker seen_; ///< here, on any connection
+    std::optional<core::instant> certain_since_;
     std::optional<node_report> refusal_; ///< what the server said instead of leaving it
+    bool excused_ = false;               ///< this client's user answers for the node's memory
+    bool awaited_ = false;
     bool stale_ = false;
 };
 

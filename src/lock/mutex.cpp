@@ -42,12 +42,14 @@ struct acquire_start {
         cancel.arrived(started);
     }
 
-    void fail()
+    void fail(boost::system::error_code ec)
     {
-        if constexpr (std::is_same_v<Signature, throwing_lease_signature>)
+        if constexpr (!std::is_same_v<Signature, throwing_lease_signature>)
+            handler(ec, lease());
+        else if (ec == boost::system::errc::not_enough_memory)
             handler(std::make_exception_ptr(std::bad_alloc()), lease());
         else
-            handler(make_error_code(boost::system::errc::not_enough_memory), lease());
+            handler(std::make_exception_ptr(lock_error(ec, ec.message(), {})), lease());
     }
 
     std::shared_ptr<lock_state> what;
@@ -66,8 +68,10 @@ void start_acquire<Signature>::begin(completion_handler<Signature> handler)
     client.initiate(acquire_start<Signature>{std::move(lock), limit, std::move(cancel), std::move(handler)});
 }
 
+// The first has a type of Boost among its arguments, which is hidden here and would hide it. The second is visible as its
+// arguments are, and was defined in the header: an attribute would come too late.
 template struct REDLOCK_EXPORT start_acquire<lease_signature>;
-template struct REDLOCK_EXPORT start_acquire<throwing_lease_signature>;
+template struct start_acquire<throwing_lease_signature>;
 
 } // namespace lock
 
@@ -90,15 +94,18 @@ fenced_mutex::fenced_mutex(client& owner, std::string name, lock_options options
 
 lease mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)
 {
+    auto const refuse = [this](std::string why) { lock::misconfigured(std::move(why), name()); };
     std::array<char, redis::nonce_length> text{};
     if (nonce.size() != text.size())
-        lock::misconfigured("a nonce has " + std::to_string(text.size()) + " characters, not " +
-                            std::to_string(nonce.size()));
+        refuse("a nonce has " + std::to_string(text.size()) + " characters, not " +
+               std::to_string(nonce.size()));
     std::ranges::copy(nonce, text.begin());
     if (!state_->plan->fenced && fencing_token != 0)
-        lock::misconfigured("a fencing token is given for a lock without tokens");
+        refuse("a fencing token is given for a lock without tokens");
     if (state_->plan->fenced && fencing_token >> core::hand_off_bits == 0)
-        lock::misconfigured("a fenced lock's lease is adopted with its fencing token");
+        refuse("a fenced lock's lease is adopted with its fencing token");
+    if (fencing_token >> core::hand_off_bits >= redis::fence_end)
+        refuse("a fencing token is below 2^53, not " + std::to_string(fencing_token));
     return lock::lease_access::make(lock::adopt_lease(state_, lock::nonce(text), fencing_token));
 }
 
@@ -125,6 +132,11 @@ std::size_t mutex::waiting() const noexcept
 std::vector<node_outcome> mutex::last_attempt() const
 {
     return state_->last_attempt();
+}
+
+lock_error mutex::explain(boost::system::error_code ec) const
+{
+    return state_->explain(ec);
 }
 
 } // namespace redlock

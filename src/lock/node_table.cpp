@@ -4,6 +4,8 @@
 #include "lock/clock.hpp"
 #include "redis/server_words.hpp"
 
+#include <utility>
+
 namespace redlock::lock {
 
 node_table::node_table(std::vector<std::string> const& names)
@@ -17,8 +19,15 @@ void node_table::enter(unsigned node, node_state state, net::failure const& why)
     std::scoped_lock const guard(lock_);
     row& changed = rows_[node];
     changed.shown.state = state;
+    if (state != node_state::ready)
+        changed.waits.until = {};
     changed.shown.detail = why.detail;
-    changed.why = why;
+}
+
+void node_table::enter(unsigned node, quarantine q)
+{
+    std::scoped_lock const guard(lock_);
+    rows_[node].waits = std::move(q);
 }
 
 void node_table::remark(unsigned node, std::string_view script, std::string_view words)
@@ -27,10 +36,15 @@ void node_table::remark(unsigned node, std::string_view script, std::string_view
     rows_[node].shown.detail.assign(script).append(": ").append(redis::quote(words));
 }
 
-void node_table::refuse_fenced(unsigned node, core::instant until)
+std::string quarantine::story(core::instant now) const
 {
-    std::scoped_lock const guard(lock_);
-    rows_[node].fenced_from = until;
+    return why + ' ' + seconds(core::elapsed(since, now)) + " ago";
+}
+
+std::string quarantine::notice(core::instant now) const
+{
+    return story(now) + "; no votes for '" + redis::quote(lock) + "' for " +
+           seconds(core::remaining(until, now));
 }
 
 std::vector<node_status> node_table::rows() const
@@ -40,14 +54,11 @@ std::vector<node_status> node_table::rows() const
     core::instant const now = read_clocks();
     for (row const& r : rows_) {
         shown.push_back(r.shown);
-        if (r.shown.state == node_state::ready && !core::reached(r.fenced_from, now)) {
-            shown.back().detail = fenced_refusal;
-            shown.back().remaining = quarantine_left(r.fenced_from, now);
-        }
-        if (r.shown.state != node_state::quarantined)
+        if (r.shown.state != node_state::ready || core::reached(r.waits.until, now))
             continue;
-        shown.back().detail = quarantine_story(r.why, now);
-        shown.back().remaining = quarantine_left(r.why.until, now);
+        shown.back().state = node_state::quarantined;
+        shown.back().detail = r.waits.notice(now);
+        shown.back().remaining = quarantine_left(r.waits.until, now);
     }
     return shown;
 }

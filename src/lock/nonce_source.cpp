@@ -1,11 +1,9 @@
 #include "lock/nonce_source.hpp"
 
+#include <openssl/err.h>
 #include <openssl/rand.h>
 
-#include <sys/mman.h>
-
 #include <cstdint>
-#include <new>
 #include <stdexcept>
 
 namespace redlock::lock {
@@ -19,42 +17,35 @@ constexpr char digit(unsigned value)
 
 } // namespace
 
-struct nonce_source::page {
-    static constexpr std::size_t size = 4096;
+/// What the page holds.
+struct nonce_source::stock {
     std::size_t left; ///< nonces not yet handed out; a wiped page has none
-    unsigned char bytes[size - sizeof(std::size_t)];
+    unsigned char bytes[255 * random_bytes];
 };
 
-nonce_source::nonce_source()
+nonce_source::nonce_source(net::process_page& page)
+    : stock_(static_cast<stock*>(static_cast<void*>(page.room().data()))),
+      wiped_on_fork_(page.wiped_on_fork())
 {
-    void* const memory =
-        ::mmap(nullptr, page::size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        throw std::bad_alloc();
-    page_ = static_cast<page*>(memory);
-#ifdef MADV_WIPEONFORK
-    wiped_on_fork_ = ::madvise(page_, page::size, MADV_WIPEONFORK) == 0;
-#endif
-}
-
-nonce_source::~nonce_source()
-{
-    ::munmap(page_, page::size);
+    static_assert(sizeof(stock) <= net::process_page::room_size);
 }
 
 void nonce_source::refill()
 {
-    if (RAND_bytes(page_->bytes, sizeof(page_->bytes)) != 1)
+    ERR_set_mark();
+    bool const drawn = RAND_bytes(stock_->bytes, sizeof(stock_->bytes)) == 1;
+    ERR_pop_to_mark(); // the thread's queue of errors is its user's, too
+    if (!drawn)
         throw std::runtime_error("redlock: no randomness for nonces");
     // Where a fork cannot be noticed nothing is kept.
-    page_->left = wiped_on_fork_ ? sizeof(page_->bytes) / random_bytes : 1;
+    stock_->left = wiped_on_fork_ ? sizeof(stock_->bytes) / random_bytes : 1;
 }
 
 nonce nonce_source::next()
 {
-    if (page_->left == 0)
+    if (stock_->left == 0)
         refill();
-    unsigned char const* const raw = page_->bytes + --page_->left * random_bytes;
+    unsigned char const* const raw = stock_->bytes + --stock_->left * random_bytes;
     std::array<char, redis::nonce_length> text;
     for (std::size_t i = 0; i != random_bytes; ++i) { // without a table: eight bytes or more in one step
         text[2 * i] = digit(raw[i] >> 4U);

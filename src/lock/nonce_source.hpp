@@ -1,5 +1,6 @@
 #pragma once
 
+#include "net/process_page.hpp"
 #include "redis/command.hpp"
 
 #include <array>
@@ -23,22 +24,20 @@ private:
 /// more than a vote. A forked child finds the page empty, so no two processes use one nonce.
 class nonce_source {
 public:
-    nonce_source();
-    nonce_source(nonce_source const&) = delete;
-    nonce_source& operator=(nonce_source const&) = delete;
-    ~nonce_source();
+    /// \param where they are kept; must outlive the source, and keeps nothing else
+    explicit nonce_source(net::process_page& where);
 
-    /// \throws std::runtime_error when there is no randomness to be had
+    /// \throws std::runtime_error when there is no randomness to be had; a later call may succeed
     [[nodiscard]] nonce next();
 
 private:
     static constexpr std::size_t random_bytes = 16;
-    struct page;
+    struct stock;
 
     void refill();
 
-    page* page_;
-    bool wiped_on_fork_ = false;
+    stock* stock_;
+    bool wiped_on_fork_;
 };
 
 } // namespace redlock::lock

@@ -31,9 +31,22 @@ void intrusive_ptr_release(resource* r) noexcept
     delete r;
 }
 
+void resource::expect_keys(std::chrono::milliseconds ttl)
+{
+    auto const longest = static_cast<std::uint32_t>(ttl.count()); // 48 hours at most
+    auto known = longest_key_ms_.load(std::memory_order_relaxed);
+    while (known < longest && !longest_key_ms_.compare_exchange_weak(known, longest))
+        ;
+}
+
 redis::lock_key resource::key() const
 {
     return {registry_.key_prefix(), name_};
+}
+
+bool resource::held_by(std::string_view nonce) const
+{
+    return holder_ && holder_->owner().text() == nonce;
 }
 
 void resource::enqueue(acquisition& a)

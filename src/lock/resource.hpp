@@ -13,6 +13,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -45,6 +46,13 @@ public:
     [[nodiscard]] redis::lock_key key() const;
     /// Operations that have not got the lock yet.
     [[nodiscard]] std::uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+    /// A lock of this name was made whose keys live this long, slack included.
+    void expect_keys(std::chrono::milliseconds ttl);
+    /// Of all such locks (docs/protocol.md, rule N4).
+    [[nodiscard]] core::duration longest_key() const
+    {
+        return std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)};
+    }
     /// What each node said to the last attempt that was decided.
     /// \param nodes their names, in order
     [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
@@ -53,6 +61,8 @@ public:
     /// Held by this client, or asked for.
     [[nodiscard]] bool busy() const { return holder_ || !queue_.empty(); }
     [[nodiscard]] bool held_here() const { return holder_ != nullptr; }
+    /// The same, with this nonce.
+    [[nodiscard]] bool held_by(std::string_view nonce) const;
 
     /// Last in the queue; asks for the lock if nobody else of this client holds it or is about to.
     void enqueue(acquisition&);
@@ -142,6 +152,7 @@ private:
     std::uint32_t owners_ = 0;  ///< guarded by the registry: they come and go with locks, not with leases
     std::uint32_t tickets_ = 0; ///< they go round
     std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
+    std::atomic<std::uint32_t> longest_key_ms_{0};
 };
 
 /// All resources of a client, by name. Any thread.

@@ -46,8 +46,8 @@ void connector::abandon()
         resolver_.cancel();
     } catch (std::bad_alloc const&) { // what it finds, nobody waits for
     }
-    if (stream_)
-        stream_->close();
+    if (stream_) // maybe in a forked child
+        stream_->drop();
 }
 
 void connector::fail(failure why)

@@ -36,11 +36,11 @@ struct peer {
 
 /// Why a node cannot be asked.
 struct failure {
-    node_result result = node_result::unreachable; ///< unreachable, timed_out, refused or quarantined
+    /// unreachable, timed_out or refused; quarantined: it is connected, but what this was meant for may not vote there
+    node_result result = node_result::unreachable;
     server_error error = server_error::none;
     std::string detail{};
-    core::instant since{}; ///< quarantined: keys set before may be lost
-    core::instant until{}; ///< quarantined: may vote from then on
+    bool unsent = false; ///< it has never left this process
 };
 
 /// A server has read its wall clock between two of our own moments.

@@ -91,9 +91,15 @@ void loop::close()
 std::thread::id loop::expect_no_other() const noexcept
 {
     auto const whose = inside_.load(std::memory_order_relaxed);
-    if (whose != std::thread::id() && whose != std::this_thread::get_id())
+    if (whose != std::thread::id() && whose != std::this_thread::get_id() && !forked())
         not_serialising();
     return whose;
+}
+
+bool loop::broken_off() const noexcept
+{
+    auto const whose = inside_.load(std::memory_order_relaxed);
+    return whose != std::thread::id() && whose != std::this_thread::get_id();
 }
 
 void loop::request_turn()
@@ -162,6 +168,7 @@ void loop::run_tasks()
             last_task_ = nullptr;
         t->queued_ = false;
         t->run();
+        notice_fork(); // user code may have forked: the rest of the turn would be done by both
     }
 }
 
@@ -210,6 +217,7 @@ loop::turn::turn(loop& l) : owner_(l.owner_.lock()), loop_(l), outer_(l.expect_n
     loop_.inside_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     loop_.in_turn_ = true;
     loop_.read_clock();
+    loop_.notice_fork();
 }
 
 void loop::turn::finish()

@@ -4,6 +4,7 @@
 #include "core/timer_wheel.hpp"
 #include "net/executor.hpp"
 #include "net/handler_memory.hpp"
+#include "net/process_page.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -42,6 +43,15 @@ protected:
     ~flushable() = default;
 };
 
+/// Told, in a forked child, that what it has was its parent's. May be told more than once.
+class fork_listener {
+public:
+    virtual void on_fork() noexcept = 0;
+
+protected:
+    ~fork_listener() = default;
+};
+
 using clock_reader = core::instant (*)();
 
 /// One client's work on its executor, in turns: whatever the sockets and timers bring is worked off first, then the
@@ -54,12 +64,19 @@ public:
     /// Handlers hold what owns this loop while they run.
     void owned_by(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
+    /// Before anything of a turn is done in a copy of this process, and after each task, the listener is told.
+    void made_in(process_page const& process, fork_listener& told)
+    {
+        process_ = &process;
+        fork_listener_ = &told;
+    }
+
     [[nodiscard]] any_io_executor const& executor() const { return executor_; }
     [[nodiscard]] clock_reader clocks() const { return clock_; }
     [[nodiscard]] bool running_here() const { return running_here_(executor_); }
 
     /// The reading of this turn, never later than the truth; good for the start of something.
-    [[nodiscard]] core::instant now() { return in_turn_ ? now_ : read_clock(); }
+    [[nodiscard]] core::instant now() const { return in_turn_ ? now_ : clock_(); }
     /// A fresh reading, for the end of something.
     core::instant read_clock();
 
@@ -84,6 +101,9 @@ public:
 
     /// No timer and no flush any more; tasks still run, so that every operation completes.
     void close();
+
+    /// In a forked child: did another thread of the parent have its turn then? What it did is half done for ever.
+    [[nodiscard]] bool broken_off() const noexcept;
 
     /// Covers the work of one handler.
     class turn {
@@ -111,6 +131,12 @@ private:
     /// Whose turn it is, if anybody's. Another thread's is a misuse that ends the program.
     std::thread::id expect_no_other() const noexcept;
     void ensure_turn() noexcept;
+    [[nodiscard]] bool forked() const noexcept { return process_ && process_->forked(); }
+    void notice_fork() noexcept
+    {
+        if (forked())
+            fork_listener_->on_fork();
+    }
     void expire_timers();
     void run_tasks();
     void flush_all() noexcept;
@@ -127,6 +153,8 @@ private:
     handler_memory timer_memory_;
     boost::asio::steady_timer timer_;
     std::weak_ptr<void> owner_;
+    process_page const* process_ = nullptr;
+    fork_listener* fork_listener_ = nullptr;
     task* first_task_ = nullptr;
     task* last_task_ = nullptr;
     std::vector<flushable*> to_flush_;

@@ -44,7 +44,7 @@ bool node::make_room() noexcept
 
 bool node::become_usable()
 {
-    if (!become_reachable() || state_ == node_state::quarantined)
+    if (!become_reachable())
         return false;
     if (awaited_.size() < max_queue_size && out_.size() < max_output)
         return true;
@@ -63,7 +63,6 @@ bool node::become_reachable()
 bool node::come_near()
 {
     switch (state_) {
-    case node_state::quarantined:
     case node_state::ready:
         if (went_away())
             connect();
@@ -74,6 +73,7 @@ bool node::come_near()
             return false;
         [[fallthrough]];
     case node_state::idle: connect(); return true;
+    case node_state::quarantined: break; // is no state of a connection
     }
     return false;
 }
@@ -209,6 +209,8 @@ void node::work_off()
         return;
     if (awaited_.empty() && !out_.empty())
         return down({node_result::unreachable, server_error::none, "a reply to what was not sent yet"});
+    if (answerable_ == 0 && worked_off_ != in_used_ && in_[worked_off_] != '>') // half of one; words may come
+        return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
     in_used_ -= worked_off_;
     if (worked_off_ != 0) // not for every byte of an answer that comes byte by byte
         std::memmove(in_.data(), in_.data() + std::exchange(worked_off_, 0), in_used_);

@@ -35,10 +35,13 @@ protected:
 class node_listener {
 public:
     virtual void on_node_changed(unsigned node) = 0;
-    /// What speaks against votes of this node, whose handshake has just succeeded: refused or quarantined, or nothing.
+    /// What speaks against votes of this node, whose handshake has just succeeded: refused, or nothing.
     virtual std::optional<failure> objection(unsigned node) = 0;
-    /// The same of a node whose clock has just been read again on the standing connection: quarantined, or nothing.
-    virtual std::optional<failure> clock_objection(unsigned node) = 0;
+    /// May what waited for its connection go out, whatever it is? Otherwise all of it fails as quarantined, unsent.
+    virtual bool is_certain(unsigned node) = 0;
+    /// Its clock has just been read again on the standing connection. True: it was set forward, so what was sent before
+    /// counts no more.
+    virtual bool was_set_forward(unsigned node) = 0;
     /// The server says that a key has changed, or, naming none, that any may have.
     virtual void on_key_changed(unsigned node, std::optional<std::string_view> key) = 0;
     virtual void on_tracking_refused(unsigned node, redis::resp_node const& why) = 0;
@@ -66,14 +69,14 @@ public:
     ~node();
 
     /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait; those of
-    /// a node that then may not vote fail.
+    /// a node that then may not vote for everybody fail.
     [[nodiscard]] bool usable() { return (state_ == node_state::ready && at_work()) || become_usable(); }
     /// The same of a connection that stands already, and has not gone away unnoticed.
     [[nodiscard]] bool usable_now()
     {
         return state_ == node_state::ready && usable() && state_ == node_state::ready;
     }
-    /// As `usable()` for releases, which a quarantined node may execute: deleting a key is no vote.
+    /// As `usable()` for releases, which find room where votes find none any more.
     [[nodiscard]] bool reachable()
     {
         return (state_ == node_state::ready && at_work()) || become_reachable();
@@ -103,9 +106,6 @@ public:
     /// As far as is known by now.
     [[nodiscard]] bool tracks() const { return tracking_ == tracking::asked; }
 
-    /// Whether it may vote is asked anew: what was enough for shorter locks may not be for longer ones.
-    void judge_again();
-
     /// While something is held or waited for, a lost connection is made again, and a standing one is checked: the server
     /// is asked what time it is.
     void watch(bool watched);
@@ -115,7 +115,10 @@ public:
 
     /// Ends the connection after writing what can be written now; every waiting sink fails. There is no next one.
     void close();
+    /// Closes the descriptor without a byte, and connects no more. What waits fails only in `close()`, which must follow.
+    void sever();
 
+    [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] node_state state() const { return state_; }
     [[nodiscard]] failure const& last_failure() const { return failure_; }
 
@@ -199,9 +202,7 @@ private:
         return awaited_.reserve() >= spare_places && out_.capacity() - out_.size() >= spare_output;
     }
     [[nodiscard]] bool make_room() noexcept;
-    void admit();
-    enum class under_way : std::uint8_t { counts, is_disowned };
-    void quarantine(failure, under_way = under_way::counts);
+    void fail_unsent();
     void disown_all();
     void enter(node_state);
     void down(failure);
@@ -224,10 +225,7 @@ private:
     [[nodiscard]] bool only_words_unread();
     [[nodiscard]] std::size_t count_unread();
     [[nodiscard]] static bool only_words(std::string_view unread);
-    [[nodiscard]] bool connected() const
-    {
-        return state_ == node_state::ready || state_ == node_state::quarantined;
-    }
+    [[nodiscard]] bool connected() const { return state_ == node_state::ready; }
     [[nodiscard]] bool come_near();
     [[nodiscard]] std::optional<core::instant> next_due() const;
 

@@ -18,7 +18,7 @@ void node::close()
         std::exchange(connector_, nullptr)->abandon();
     if (auto const last = std::exchange(stream_, nullptr)) {
         try {
-            last->finish(std::move(out_));
+            awaited_.empty() ? last->close() : last->finish(std::move(out_));
         } catch (std::bad_alloc const&) {
             last->close();
         }
@@ -26,6 +26,17 @@ void node::close()
     out_.clear();
     enter(node_state::idle);
     fail_all({node_result::unreachable, server_error::none, "shut down"});
+}
+
+/// Asio removes nothing from the epoll set that a child shares with its parent: closing would do that by itself, if it
+/// closed the last descriptor of the connection.
+void node::sever()
+{
+    closed_ = true;
+    if (connector_)
+        std::exchange(connector_, nullptr)->abandon();
+    if (stream_)
+        std::exchange(stream_, nullptr)->drop();
 }
 
 void node::enter(node_state next)
@@ -82,40 +93,26 @@ void node::meet(introduction told)
     incarnation_ = redis::incarnation(facts_);
     std::optional<failure> objection = listener_.objection(index_);
     answered_ = heard_ = checked_ = loop_.now();
-    if (objection && objection->result != node_result::quarantined)
+    if (objection)
         return down(std::move(*objection));
     stream_->listen(*this);
     failures_ = 0;
-    if (objection)
-        quarantine(std::move(*objection));
-    else
-        admit();
+    failure_ = {};
+    state_ = node_state::ready;
+    if (!listener_.is_certain(index_))
+        fail_unsent();
+    if (state_ != node_state::ready) // one of them wanted to send something, and found the connection gone
+        return;
+    enter(node_state::ready);
+    set_timer();
     flush_soon();
 }
 
-void node::admit()
+/// Who sent it decides anew: a vote may go out at once, a release is owed, and paid.
+void node::fail_unsent()
 {
-    failure_ = {};
-    enter(node_state::ready);
-    set_timer();
-}
-
-/// What waited for the connection were votes, too: all of it fails, and releases among it are owed, and paid at once.
-void node::quarantine(failure why, under_way what)
-{
-    bool const waited = state_ == node_state::connecting;
-    failure_ = std::move(why);
-    state_ = node_state::quarantined;
-    if (waited) {
-        out_.clear();
-        fail_all(failure_);
-    } else if (what == under_way::is_disowned)
-        disown_all();
-    if (state_ !=
-        node_state::quarantined) // one of them wanted to send something, and found the connection gone
-        return;
-    enter(node_state::quarantined);
-    set_timer();
+    out_.clear();
+    fail_all({.result = node_result::quarantined, .unsent = true});
 }
 
 void node::renew()
@@ -125,19 +122,6 @@ void node::renew()
     down(node_result::unreachable, "asked anew who it is");
     if (state_ == node_state::down)
         connect();
-}
-
-void node::judge_again()
-{
-    if (!connected())
-        return;
-    try {
-        auto objection = listener_.objection(index_);
-        if (objection && objection->result == node_result::quarantined)
-            quarantine(std::move(*objection));
-    } catch (std::bad_alloc const&) {
-        starve();
-    }
 }
 
 void node::on_connect_failed(failure why)
@@ -180,7 +164,7 @@ void node::disown_all()
     std::size_t const count = awaited_.size(); // sinks may send again
     for (std::size_t i = 0; i != count; ++i) {
         awaited const next = std::exchange(awaited_[i], {&drain_, 0});
-        next.sink->on_failure(index_, next.tag, failure_);
+        next.sink->on_failure(index_, next.tag, {node_result::quarantined});
     }
 }
 

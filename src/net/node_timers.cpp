@@ -12,8 +12,6 @@ void node::watch(bool watched)
         return;
     if (watched)
         tried_once_ = false;
-    if (watched && state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
-        admit(); // no timer ran meanwhile
     if (watched && state_ == node_state::idle)
         connect();
     else if (watched && check_due()) // in front of the votes to come
@@ -42,8 +40,6 @@ std::optional<core::instant> node::next_due() const
         no_later_than(answered_ + terms_.response_timeout);
     if (watched_ && checks())
         no_later_than(checked_ + terms_.check_interval);
-    if (watched_ && state_ == node_state::quarantined)
-        no_later_than(failure_.until);
     if (watched_ && state_ == node_state::down)
         no_later_than(retry_at_);
     return due;
@@ -67,8 +63,6 @@ void node::on_timer()
     core::duration const silence = core::elapsed(answered_, loop_.now());
     if (starved_)
         starve();
-    else if (state_ == node_state::quarantined && core::reached(failure_.until, loop_.now()))
-        admit();
     else if (state_ == node_state::down)
         connect();
     else if (!awaited_.empty() && silence >= terms_.response_timeout)
@@ -114,8 +108,8 @@ void node::on_time(std::span<redis::resp_node const> reply)
     if (!theirs)
         return;
     server_time_ = {*theirs, checked_, loop_.now()};
-    if (auto why = listener_.clock_objection(index_))
-        quarantine(std::move(*why), under_way::is_disowned);
+    if (listener_.was_set_forward(index_))
+        disown_all();
 }
 
 } // namespace redlock::net

@@ -1,12 +1,33 @@
 #include "net/random.hpp"
 
+#include <chrono>
+#include <exception>
+#include <functional>
 #include <random>
+#include <thread>
 
 namespace redlock::net {
 
-core::random_fraction random_bits()
+namespace {
+
+/// Where the system has no randomness the time has to do: it only keeps pauses apart.
+std::minstd_rand::result_type first_seed() noexcept
 {
-    thread_local std::minstd_rand generator{std::random_device{}()};
+    try {
+        return std::random_device{}();
+    } catch (std::exception const&) {
+        auto const now = std::chrono::steady_clock::now().time_since_epoch().count();
+        auto const thread = std::hash<std::thread::id>()(std::this_thread::get_id());
+        return static_cast<std::minstd_rand::result_type>(now) ^
+               static_cast<std::minstd_rand::result_type>(thread);
+    }
+}
+
+} // namespace
+
+core::random_fraction random_bits() noexcept
+{
+    thread_local std::minstd_rand generator{first_seed()};
     return static_cast<core::random_fraction>(generator()) << 1;
 }
 

@@ -5,6 +5,6 @@
 namespace redlock::net {
 
 /// For pauses only; nothing that must not be guessed.
-[[nodiscard]] core::random_fraction random_bits();
+[[nodiscard]] core::random_fraction random_bits() noexcept;
 
 } // namespace redlock::net

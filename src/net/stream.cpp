@@ -1,10 +1,13 @@
 #include "net/stream.hpp"
 
+#include "net/parting.hpp"
+
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/write.hpp>
 
 #include <poll.h>
 
+#include <array>
 #include <utility>
 
 namespace redlock::net {
@@ -23,7 +26,30 @@ bool stream::hung_up()
     return ::poll(&descriptor, 1, 0) != 0;
 }
 
+namespace {
+
+/// As much as a socket holds, and not for as long as somebody talks.
+constexpr int most_discarded = 64;
+
+/// With bytes unread, closing resets the connection (RFC 2525, section 2.17), and a server that is about to answer then
+/// never reads what was written last.
+void discard_unread(socket& from)
+{
+    std::array<char, 16384> nowhere{};
+    error_code ec;
+    for (int i = 0; i != most_discarded && from.available(ec) != 0 && !ec; ++i)
+        from.read_some(asio::buffer(nowhere), ec);
+}
+
+} // namespace
+
 void stream::close()
+{
+    discard_unread(transport());
+    drop();
+}
+
+void stream::drop()
 {
     listener_ = nullptr;
     error_code ignored;
@@ -93,10 +119,10 @@ public:
 
     void finish(std::string rest) override
     {
+        listener_ = nullptr;
         error_code ignored;
-        (void)write_now(rest, ignored);
-        socket_.shutdown(socket::shutdown_both, ignored);
-        close();
+        rest.erase(0, write_now(rest, ignored));
+        part(shared_from_this(), std::move(rest));
     }
 
 private:

@@ -62,6 +62,8 @@ public:
 
     /// No listener any more, and no connection.
     void close();
+    /// The same without reading: what a forked child would read is the parent's.
+    void drop();
     /// No listener any more; what can be written of `rest` is, then the connection is closed.
     virtual void finish(std::string rest) = 0;
 

@@ -1,5 +1,7 @@
 #include "net/tls.hpp"
 
+#include "net/parting.hpp"
+
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -84,10 +86,13 @@ public:
     {
         listener_ = nullptr;
         if (rest.empty() && !writing_)
-            return close();
+            return part(shared_from_this(), {});
         last_words_ = std::move(rest);
         limit_ = std::make_unique<asio::steady_timer>(ssl_.get_executor(), farewell);
-        limit_->async_wait([self = shared_from_this()](error_code) { self->close(); });
+        limit_->async_wait([self = shared_from_this()](error_code ec) {
+            if (!ec)
+                self->close();
+        });
         if (!writing_)
             start_write(last_words_);
     }
@@ -114,9 +119,11 @@ private:
         try {
             if (!ec && !last_words_.empty())
                 return start_write(last_words_);
+            limit_->cancel();
+            part(shared_from_this(), {});
         } catch (std::bad_alloc const&) { // then without them
+            close();
         }
-        limit_->cancel();
     }
 
     std::shared_ptr<asio::ssl::context> context_;

@@ -178,20 +178,18 @@ void append_owner(std::string& out, lock_key const& key)
     append_question(out, "*2\r\n$3\r\nGET\r\n$", key);
 }
 
+void append_fence(std::string& out, lock_key const& key)
+{
+    append_all(out, std::string_view("*2\r\n$3\r\nGET\r\n$"),
+               digits(key.prefix.size() + key.name.size() + fence_suffix.size()), crlf, key.prefix, key.name,
+               fence_suffix, crlf);
+}
+
 std::string name_beside(std::string_view before, std::string_view what)
 {
     std::string name;
     name.reserve(before.size() + what.size());
     return name.append(before).append(what);
-}
-
-void append_mark(std::string& out, std::string_view key_prefix, std::string_view incarnation,
-                 std::chrono::nanoseconds quarantine, std::string_view trust)
-{
-    auto const length = std::chrono::ceil<std::chrono::milliseconds>(quarantine);
-    append_command(out, {"EVAL", scripts::mark.text, "2", name_beside(key_prefix, marker_name),
-                         name_beside(key_prefix, quarantine_name), incarnation,
-                         std::to_string(length.count()), trust});
 }
 
 fenced_commands::fenced_commands(std::string_view key_prefix, std::chrono::milliseconds key_ttl,

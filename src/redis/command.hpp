@@ -51,21 +51,17 @@ void append_release(std::string& out, lock_key const&, std::string_view nonce, s
 /// PTTL key, GET key. With client tracking, either makes the server tell when the key changes.
 void append_time_left(std::string& out, lock_key const&);
 void append_owner(std::string& out, lock_key const&);
+/// GET of the fence beside it.
+void append_fence(std::string& out, lock_key const&);
 
 /// Beside a fenced lock's key stands its fence, and on each node one marker for all of them.
 inline constexpr std::string_view fence_suffix = ":redlock-fence";
 /// Fences are below it, as the scripts see to it (docs/protocol.md, rule F1).
 inline constexpr std::uint64_t fence_end = std::uint64_t{1} << 43U;
 inline constexpr std::string_view marker_name = "redlock-marker";
-inline constexpr std::string_view quarantine_name = "redlock-quarantine";
 
 /// The name of something that stands beside locks: `before` is their key, or the prefix of all keys.
 [[nodiscard]] std::string name_beside(std::string_view before, std::string_view what);
-
-/// Asks for a node's marker, or leaves it: milliseconds until fenced votes count there.
-/// \param trust "any", "absent" or "none"
-void append_mark(std::string& out, std::string_view key_prefix, std::string_view incarnation,
-                 std::chrono::nanoseconds quarantine, std::string_view trust);
 
 /// The fenced commands of all locks with the same times. All four name the same keys and take the same arguments.
 class fenced_commands {

@@ -45,7 +45,7 @@ struct rule {
     server_error error;
 };
 
-constexpr std::array words{
+constexpr std::array known_words{
     rule{"NOSCRIPT", server_error::noscript},
     rule{"READONLY", server_error::readonly},
     rule{"MASTERDOWN", server_error::masterdown},
@@ -127,7 +127,7 @@ server_error classify_sentence(std::string_view text) noexcept
 server_error classify_word(std::string_view text) noexcept
 {
     auto const word = text.substr(0, text.find(' '));
-    for (auto const& candidate : words)
+    for (auto const& candidate : known_words)
         if (word == candidate.start)
             return candidate.error;
     return server_error::other;

@@ -140,13 +140,21 @@ handshake::step handshake::on_value(request answered, std::span<resp_node const>
 
 server_facts handshake::facts() const
 {
-    server_facts facts{
-        .protocol = protocol_, .info = info_, .replica = replica_, .cluster = cluster_, .time = time_};
+    server_facts facts{.protocol = protocol_,
+                       .info = info_,
+                       .replica = replica_.value_or(false),
+                       .cluster = cluster_.value_or(false),
+                       .role_known = replica_.has_value(),
+                       .forgetful = forgetful_setting(append_),
+                       .time = time_};
+    bool aof = append_.append_only.value_or(false);
     if (info_) {
-        facts.replica = info_->replica || replica_;
-        facts.cluster = info_->cluster || cluster_;
-        facts.durable = info_->aof && append_.fsync_always && !append_.pauses_on_rewrite;
+        facts.replica = facts.replica || info_->replica.value_or(false);
+        facts.cluster = facts.cluster || info_->cluster.value_or(false);
+        facts.role_known = facts.role_known || info_->replica.has_value();
+        aof = aof || info_->aof;
     }
+    facts.durable = aof && append_.fsync_always && append_.pauses_on_rewrite && facts.forgetful.empty();
     return facts;
 }
 

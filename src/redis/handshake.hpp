@@ -71,8 +71,8 @@ private:
     server_error failure_ = server_error::none;
     std::string failure_text_;
     int protocol_ = 2;
-    bool cluster_ = false;
-    bool replica_ = false;
+    std::optional<bool> cluster_;
+    std::optional<bool> replica_;
     std::optional<server_info> info_;
     append_settings append_;
     std::optional<std::chrono::microseconds> time_;

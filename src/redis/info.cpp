@@ -6,92 +6,88 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace redlock::redis {
 namespace {
 
-/// A server draws 40 hexadecimal digits; forks and services draw other lengths and letters.
-bool read_id(std::string_view value, std::string& id)
+/// A server draws 40 hexadecimal digits; forks and services draw other lengths and letters. Empty: what no server draws.
+std::string read_id(std::string_view value)
 {
     constexpr std::size_t longest_id = 64;
     bool const plain = std::ranges::all_of(value, [](char c) {
         return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
     });
-    if (value.empty() || value.size() > longest_id || !plain)
-        return false;
-    id = value;
-    return true;
+    return value.size() <= longest_id && plain ? std::string(value) : std::string();
 }
 
-/// All zeros say that there was no earlier data set.
-bool read_former_id(std::string_view value, std::string& id)
+/// Zeros, or no offset, say that there was no earlier data set. Anything else says that there was one, or may have been.
+bool is_some_id(std::string_view value)
 {
-    if (!read_id(value, id))
-        return false;
-    if (std::ranges::all_of(id, [](char c) { return c == '0'; }))
-        id.clear();
-    return true;
+    return value.empty() || !std::ranges::all_of(value, [](char c) { return c == '0'; });
 }
 
-bool read_flag(std::string_view value, bool& flag)
+std::optional<bool> read_flag(std::string_view value)
 {
-    flag = value == "1";
-    return value == "0" || value == "1";
+    return value == "0" || value == "1" ? std::optional(value == "1") : std::nullopt;
 }
 
-bool read_uptime(std::string_view value, std::chrono::seconds& uptime)
+std::optional<std::chrono::seconds> read_uptime(std::string_view value)
 {
     constexpr std::uint32_t century =
         3'155'760'000; // what a broken clock claims must not overflow a duration
     std::uint64_t seconds = 0;
     if (!read_number(value, seconds))
-        return false;
-    uptime = std::chrono::seconds{std::min<std::uint64_t>(seconds, century)};
-    return true;
+        return {};
+    return std::chrono::seconds{std::min<std::uint64_t>(seconds, century)};
 }
 
 struct reading {
     server_info info;
-    std::uint64_t memory_limit = 0;
-    bool keeps_everything = true;
-    bool has_run_id = false;
-    bool has_uptime = false;
-    bool has_role = false;
+    std::optional<bool> memory_is_limited;
+    std::optional<bool> keeps_everything;
 
-    /// False where a line that we read is malformed.
-    bool line(std::string_view name, std::string_view value)
+    void line(std::string_view name, std::string_view value)
     {
         if (name == "run_id")
-            return has_run_id = read_id(value, info.run_id);
-        if (name == "uptime_in_seconds")
-            return has_uptime = read_uptime(value, info.uptime);
-        if (name == "role") {
+            info.run_id = read_id(value);
+        else if (name == "uptime_in_seconds")
+            info.uptime = read_uptime(value);
+        else if (name == "role" && !value.empty())
             info.replica = value != "master"; // "slave", and whatever else is no master
-            return has_role = !value.empty();
-        }
-        if (name == "loading")
-            return read_flag(value, info.loading);
-        if (name == "cluster_enabled")
-            return read_flag(value, info.cluster);
-        if (name == "aof_enabled")
-            return read_flag(value, info.aof);
-        if (name == "master_replid")
-            return read_id(value, info.replid);
-        if (name == "master_replid2")
-            return read_former_id(value, info.replid2);
-        if (name == "maxmemory")
-            return read_number(value, memory_limit);
-        if (name == "maxmemory_policy")
+        else if (name == "loading")
+            info.loading = value == "1";
+        else if (name == "cluster_enabled")
+            info.cluster = read_flag(value);
+        else if (name == "aof_enabled")
+            info.aof = value == "1";
+        else if (name == "master_replid")
+            info.replid = read_id(value);
+        else if (name == "master_replid2")
+            info.promoted = info.promoted || is_some_id(value);
+        else if (name == "second_repl_offset")
+            info.promoted = info.promoted || !value.starts_with('-');
+        else if (std::uint64_t limit = 0; name == "maxmemory" && read_number(value, limit))
+            memory_is_limited = limit != 0;
+        else if (name == "maxmemory_policy")
             keeps_everything = value == "noeviction";
+        else if (name == "connected_slaves")
+            (void)read_number(value, info.replicas); // decides nothing, so it refuses nobody either
         else if (name == "redis_version")
             info.version = quote(value);
-        return true;
+    }
+
+    [[nodiscard]] std::optional<bool> may_evict() const
+    {
+        if (memory_is_limited == false || keeps_everything == true)
+            return false;
+        return memory_is_limited && keeps_everything ? std::optional(true) : std::nullopt;
     }
 };
 
 } // namespace
 
-std::optional<server_info> parse_info(std::string_view text)
+server_info parse_info(std::string_view text)
 {
     if (text.size() > longest_info)
         return {};
@@ -103,27 +99,34 @@ std::optional<server_info> parse_info(std::string_view text)
         if (line.ends_with('\r'))
             line.remove_suffix(1);
         auto const colon = line.find(':');
-        if (line.starts_with('#') || colon == std::string_view::npos)
-            continue;
-        if (!read.line(line.substr(0, colon), line.substr(colon + 1)))
-            return {};
+        if (!line.starts_with('#') && colon != std::string_view::npos)
+            read.line(line.substr(0, colon), line.substr(colon + 1));
     }
-    if (!read.has_run_id || !read.has_uptime || !read.has_role)
-        return {};
-    read.info.may_evict = read.memory_limit != 0 && !read.keeps_everything;
-    return read.info;
+    read.info.may_evict = read.may_evict();
+    return std::move(read.info);
 }
 
 append_settings read_append_settings(std::span<resp_node const> reply)
 {
     append_settings settings;
     for_each_pair(reply, [&](resp_node const& name, resp_node const& told) {
-        if (name.text == "appendfsync")
+        if (name.text == "appendonly")
+            settings.append_only = told.text == "yes";
+        else if (name.text == "appendfsync")
             settings.fsync_always = told.text == "always";
         else if (name.text == "no-appendfsync-on-rewrite")
             settings.pauses_on_rewrite = told.text != "no";
     });
     return settings;
+}
+
+std::string_view forgetful_setting(append_settings const& told)
+{
+    if (told.append_only == false)
+        return "appendonly is no";
+    if (told.fsync_always == false)
+        return "appendfsync is not always";
+    return told.pauses_on_rewrite == true ? "no-appendfsync-on-rewrite is yes" : "";
 }
 
 std::optional<std::chrono::microseconds> read_time(std::span<resp_node const> reply)
@@ -142,7 +145,7 @@ std::optional<std::chrono::microseconds> read_time(std::span<resp_node const> re
 std::string incarnation(server_facts const& facts)
 {
     constexpr std::size_t enough = 16; // hexadecimal digits: it goes along with every fenced command
-    if (!facts.info)
+    if (!facts.info || (facts.info->run_id.empty() && facts.info->replid.empty()))
         return {};
     return facts.info->run_id.substr(0, enough) + ':' + facts.info->replid.substr(0, enough);
 }

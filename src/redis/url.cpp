@@ -29,6 +29,9 @@ std::optional<in6_addr> ipv6(std::string_view address)
     return bytes;
 }
 
+constexpr std::string_view one_node =
+    "one URL names one node: give each its own string, instead of commas between them";
+
 void read_scheme(endpoint& node, std::string_view scheme)
 {
     if (scheme == "redis" || scheme == "valkey")
@@ -37,6 +40,8 @@ void read_scheme(endpoint& node, std::string_view scheme)
         node.transport = kind::tls;
     else if (scheme == "unix")
         node.transport = kind::unix_socket;
+    else if (scheme.find(',') != std::string_view::npos)
+        fail(std::string(one_node));
     else
         fail("the scheme must be redis, rediss, valkey, valkeys or unix, in lower case, followed by ://");
 }
@@ -67,6 +72,8 @@ void read_ipv6(endpoint& node, std::string_view literal)
 
 void read_host(endpoint& node, std::string_view authority)
 {
+    if (authority.find(',') != std::string_view::npos)
+        fail(std::string(one_node));
     if (authority.starts_with('[')) {
         auto const close = authority.find(']');
         if (close == std::string_view::npos)
@@ -78,9 +85,12 @@ void read_host(endpoint& node, std::string_view authority)
     } else {
         auto const name = authority.substr(0, authority.find(':'));
         authority.remove_prefix(name.size());
+        if (std::ranges::count(authority, ':') > 1)
+            fail("the port must be a number from 1 to 65535; an IPv6 address stands in brackets, as in "
+                 "redis://[::1]:6379");
         auto const host = decode_without_zero(name, "the host");
         if (!host.empty() && !is_name(host))
-            fail("the host may hold letters, digits, '-', '.' and '_' only; one URL names one node");
+            fail("the host may hold letters, digits, '-', '.' and '_' only");
         if (!host.empty())
             node.host = lower(host);
     }
@@ -97,8 +107,19 @@ void read_socket_path(endpoint& node, std::string_view authority, std::string_vi
         fail("the socket's path is longer than 107 bytes");
 }
 
+/// A second scheme behind a comma.
+bool is_list(std::string_view url)
+{
+    auto const first = url.find("://");
+    auto const second = first == std::string_view::npos ? first : url.find("://", first + 3);
+    return second != std::string_view::npos &&
+           url.substr(first, second - first).find(',') != std::string_view::npos;
+}
+
 void check_characters(std::string_view url)
 {
+    if (is_list(url))
+        fail(std::string(one_node));
     if (url.size() > longest_url)
         fail("longer than 4096 bytes");
     if (!std::all_of(url.begin(), url.end(), is_visible))

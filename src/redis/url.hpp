@@ -27,6 +27,7 @@ struct endpoint {
     std::optional<std::chrono::milliseconds> command_timeout;
     std::optional<std::chrono::milliseconds> health_check_interval; ///< zero: never
     std::optional<bool> keepalive;
+    std::optional<bool> durable;
     std::optional<std::string> tls_ca;
     std::optional<std::string> tls_ca_dir;
     std::optional<std::string> tls_cert;

@@ -37,6 +37,7 @@ constexpr std::array duration_options{
     option<std::chrono::milliseconds>{"health_check_interval", &endpoint::health_check_interval},
 };
 constexpr std::array bool_options{
+    option<bool>{"durable", &endpoint::durable},
     option<bool>{"keepalive", &endpoint::keepalive},
     option<bool>{"tls_verify", &endpoint::tls_verify},
 };

@@ -1,4 +1,5 @@
 #include "curt_server.hpp"
+#include "examined.hpp"
 #include "servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -8,38 +9,6 @@
 
 using namespace redlock::test;
 using nlohmann::json;
-
-namespace {
-
-std::vector<std::string> const durably{"--appendonly", "yes", "--appendfsync", "always"};
-
-struct examined {
-    explicit examined(std::string const& urls, std::vector<std::string> const& more = {}, bool fresh = true)
-    {
-        std::vector<std::string> arguments{"doctor", "--json"};
-        arguments.insert(arguments.end(), more.begin(), more.end());
-        environment variables{{"REDLOCK_NODES", urls}};
-        if (fresh)
-            variables["REDLOCK_ASSUME_FRESH"] = "1";
-        finished const run(arguments, variables);
-        status = run.status;
-        told = json::parse(run.out);
-    }
-
-    /// The severity of what was found; empty where it was not.
-    [[nodiscard]] std::string found(std::string const& id, std::string const& node = "") const
-    {
-        for (json const& one : told.at("findings"))
-            if (one.at("id") == id && (node.empty() || one.at("node") == node))
-                return one.at("severity");
-        return "";
-    }
-
-    int status;
-    json told;
-};
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(status_test)
 
@@ -168,12 +137,12 @@ BOOST_FIXTURE_TEST_CASE(what_is_found_at_several_nodes_is_said_once, servers)
     BOOST_TEST(times("[not-durable]") == 1U);
 }
 
-/// Servers of which a restart takes nothing vote at once, and the others are young.
+/// Servers that are called durable, and are, vote at once, and the others are young.
 BOOST_AUTO_TEST_CASE(young_servers_are_a_warning_while_a_majority_votes)
 {
     servers const old({.arguments = durably}, 2);
     redis_server const young;
-    examined const report(old.nodes + young.url(), {}, false);
+    examined const report(called_durable(old) + young.url(), {}, false);
     BOOST_TEST(report.status == 1);
     BOOST_TEST(report.found("young", young.url()) == "warning");
     BOOST_TEST(report.found("no-quorum") == "");
@@ -183,7 +152,7 @@ BOOST_AUTO_TEST_CASE(young_servers_without_which_nobody_gets_a_lock_are_an_error
 {
     servers const old({.arguments = durably}, 2);
     servers const young;
-    environment variables{{"REDLOCK_NODES", old.nodes + young.nodes}};
+    environment variables{{"REDLOCK_NODES", called_durable(old) + young.nodes}};
     finished const waiting({"doctor"}, variables);
     BOOST_TEST(waiting.status == 2);
     BOOST_TEST(contains(waiting.out, "error: 2 of 5 nodes can vote; a majority again in "), waiting.out);
@@ -312,6 +281,8 @@ BOOST_AUTO_TEST_CASE(one_server_under_two_names_is_an_error)
     BOOST_TEST(report.status == 2);
     BOOST_TEST(report.found("same-server", second) == "error");
     BOOST_TEST(report.found("even") == "warning");
+    finished const text({"doctor"}, {{"REDLOCK_NODES", server.url() + ' ' + second}});
+    BOOST_TEST(contains(text.out, "2 nodes survive no failure: both are needed"), text.out);
 }
 
 BOOST_AUTO_TEST_CASE(missing_rights_are_told_one_by_one)
@@ -321,8 +292,9 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_told_one_by_one)
                  "user few on >pw ~seat* resetchannels -@all +set +get +del +pexpire +eval +evalsha",
                  "user fewer on >pw ~seat* resetchannels -@all +set +get +eval",
                  "user none on >pw ~seat* resetchannels -@all +get",
-                 "user enough on >pw ~seat* ~redlock-marker resetchannels -@all +set +get +del +pexpire "
-                 "+eval +evalsha +info +config|get +time +client|tracking +pttl +mget"}});
+                 "user enough on >pw ~seat* ~redlock-marker resetchannels -@all +set +get "
+                 "+del +pexpire +eval +evalsha +info +config|get +time +pttl +mget +select "
+                 "+client|tracking +client|setname"}}); // docs/server-checklist.md, "Rights"
     std::string const place = "@127.0.0.1:" + std::to_string(server.port());
     examined const few("redis://few:pw" + place, {"seat"});
     BOOST_TEST(few.status == 1);
@@ -331,7 +303,9 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_told_one_by_one)
     BOOST_TEST(few.found("no-config") == "info");
     BOOST_TEST(few.found("rights") == "warning");
     BOOST_TEST(examined("redis://fewer:pw" + place, {"seat"}).found("rights") == "error");
-    BOOST_TEST(examined("redis://enough:pw" + place, {"seat"}).found("rights") == "");
+    examined const enough("redis://enough:pw" + place, {"seat"});
+    for (std::string const id : {"rights", "unchecked", "no-info", "no-time", "no-config", "no-vote"})
+        BOOST_TEST(enough.found(id) == "", id);
     BOOST_TEST(examined("redis://enough:pw" + place, {"other"}).found("rights") == "error");
     BOOST_TEST(examined("redis://enough:no" + place).found("refused") == "error");
     examined const unnamed("redis://enough:pw" + place); // of its keys none is tried
@@ -348,7 +322,7 @@ BOOST_AUTO_TEST_CASE(what_may_go_wrong_is_a_warning)
                                        "yes", "--appendfsync", "always"},
                          .own_clock = true});
     server.set_clock_ahead(std::chrono::minutes{1});
-    examined const report(server.url());
+    examined const report(server.url() + "?durable=true");
     BOOST_TEST(report.status == 2); // memory is so short that it takes no locks
     BOOST_TEST(report.found("no-vote") == "error");
     BOOST_TEST(report.found("one-node") == "warning");

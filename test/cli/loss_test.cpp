@@ -15,13 +15,10 @@ using namespace redlock::test;
 
 namespace {
 
-std::vector<std::string> const short_lease{"-t", "1s", "-k", "200ms"};
-
-std::vector<std::string> with(std::vector<std::string> options, std::vector<std::string> const& more)
-{
-    options.insert(options.end(), more.begin(), more.end());
-    return options;
-}
+/// It ends when a test takes it away, and not before, however slow the machine is.
+std::vector<std::string> const long_lease{"-t", "10m"};
+/// For commands that do not listen to the signal.
+std::vector<std::string> const then_killed_soon{"-t", "10m", "-k", "200ms"};
 
 /// Nobody reads it.
 struct mute_pipe {
@@ -53,6 +50,13 @@ struct losing : servers {
         group[0].pause();
         group[1].pause();
     }
+    /// Which is heard of at once.
+    void take_away()
+    {
+        wait_until([&] { return probes[0].command_calls("client|tracking") > 0; });
+        for (probe& p : probes)
+            p.command({"DEL", "seat"});
+    }
     void started(tool& run)
     {
         wait_until([&] { return !run.read("pid").empty(); });
@@ -65,7 +69,7 @@ BOOST_FIXTURE_TEST_SUITE(loss_test, losing)
 
 BOOST_AUTO_TEST_CASE(the_command_is_told_to_stop_when_the_majority_is_gone)
 {
-    tool run(run_shell(short_lease, "trap 'echo bye; exit 0' TERM; " + wait_for_go), env());
+    tool run(run_shell({"-t", "4s", "-k", "1900ms"}, "trap 'echo bye; exit 0' TERM; " + wait_for_go), env());
     started(run);
     lose_majority();
     BOOST_TEST(run.wait() == 124);
@@ -77,12 +81,12 @@ BOOST_AUTO_TEST_CASE(the_command_is_told_to_stop_when_the_majority_is_gone)
 BOOST_AUTO_TEST_CASE(who_does_not_listen_is_killed_with_all_it_started)
 {
     tool run(
-        run_shell(short_lease,
+        run_shell(then_killed_soon,
                   "trap '' TERM; (echo $(exec sh -c 'echo $PPID') > second; sleep 1000) & " + wait_for_go),
         env());
     started(run);
     wait_until([&] { return !run.read("second").empty(); });
-    lose_majority();
+    take_away();
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(!is_running(run.read("pid")));
     BOOST_TEST(!is_running(run.read("second")));
@@ -90,30 +94,30 @@ BOOST_AUTO_TEST_CASE(who_does_not_listen_is_killed_with_all_it_started)
 
 BOOST_AUTO_TEST_CASE(what_the_command_has_left_behind_is_waited_for)
 {
-    tool run(run_shell(short_lease,
+    tool run(run_shell(long_lease,
                        "(trap 'echo cleaned; exit' TERM; echo > second; while :; do sleep 0.02; done) & " +
                            wait_for_go),
              env());
     started(run);
     wait_until([&] { return !run.read("second").empty(); });
-    lose_majority();
+    take_away();
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(run.out() == "cleaned\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_command_is_stopped_too)
 {
-    tool run(run_shell(short_lease, wait_for_go), env());
+    tool run(run_shell(long_lease, wait_for_go), env());
     started(run);
     ::kill(static_cast<pid_t>(std::stol(run.read("pid"))), SIGSTOP);
-    lose_majority();
+    take_away();
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(!is_running(run.read("pid")));
 }
 
 BOOST_AUTO_TEST_CASE(who_was_stopped_beyond_the_lease_does_not_go_on)
 {
-    tool run(run_shell(short_lease, "trap '' TERM; " + wait_for_go), env());
+    tool run(run_shell({"-t", "3s", "-k", "200ms"}, "trap '' TERM; " + wait_for_go), env());
     started(run);
     std::string const pid = run.read("pid");
     auto const command = static_cast<pid_t>(std::stol(pid));
@@ -146,10 +150,9 @@ BOOST_DATA_TEST_CASE(why_it_is_lost_is_told_also_to_who_was_stopped,
 
 BOOST_AUTO_TEST_CASE(another_signal_may_stop_it)
 {
-    tool run(run_shell(with(short_lease, {"-s", "USR2"}), "trap 'echo bye; exit 0' USR2; " + wait_for_go),
-             env());
+    tool run(run_shell({"-t", "10m", "-s", "USR2"}, "trap 'echo bye; exit 0' USR2; " + wait_for_go), env());
     started(run);
-    lose_majority();
+    take_away();
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(run.out() == "bye\n");
 }
@@ -195,11 +198,10 @@ BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_reads_why)
 {
     mute_pipe errors;
     errors.fill();
-    tool run(run_shell(with(short_lease, {"-v"}),
-                       "exec 2>/dev/null; trap 'echo bye; exit 0' TERM; " + wait_for_go),
+    tool run(run_shell({"-t", "10m", "-v"}, "exec 2>/dev/null; trap 'echo bye; exit 0' TERM; " + wait_for_go),
              env(), {.errors = errors.ends[1]});
     started(run);
-    lose_majority();
+    take_away();
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(run.out() == "bye\n");
 }
@@ -207,11 +209,11 @@ BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_reads_why)
 BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_can_be_told)
 {
     mute_pipe errors;
-    tool run(run_shell(short_lease, "trap '' TERM; (sleep 1000 & echo $! > second); " + wait_for_go), env(),
-             {.errors = errors.ends[1]});
+    tool run(run_shell(then_killed_soon, "trap '' TERM; (sleep 1000 & echo $! > second); " + wait_for_go),
+             env(), {.errors = errors.ends[1]});
     started(run);
     errors.lose_reader();
-    lose_majority();
+    take_away();
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(!is_running(run.read("pid")));
     BOOST_TEST(!is_running(run.read("second")));
@@ -219,9 +221,9 @@ BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_can_be_told)
 
 BOOST_AUTO_TEST_CASE(the_loss_is_only_told_on_request)
 {
-    tool run(run_shell({"-t", "1s", "--on-lost", "warn"}, wait_for_go + "exit 4"), env());
+    tool run(run_shell({"-t", "10m", "--on-lost", "warn"}, wait_for_go + "exit 4"), env());
     started(run);
-    lose_majority();
+    take_away();
     wait_until([&] {
         return contains(run.err(), "'seat' is lost") && contains(run.err(), ", and the command runs on");
     });

@@ -49,11 +49,13 @@ BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
     refused({"run", "-t", "-1s", "seat", "true"}, 64, "not a time: '-1s'");
     refused({"run", "-w", "", "seat", "true"}, 64, "not a time: ''"); // of a variable that is not set
     refused({"run", "-s", "GO", "seat", "true"}, 64, "not a signal: 'GO'");
-    refused({"run", "-k", "20s", "seat", "true"}, 64, "do not fit into half of --ttl 30.0 s");
+    refused({"run", "-k", "20s", "seat", "true"}, 64,
+            "--kill-after 20s and a margin of 0.6 s do not fit into half of --ttl 30s");
     refused({"run", "-t", "1s", "-k", "451ms", "seat", "true"}, 64, "--kill-after may be 450 ms at most");
     refused({"run", "-t", "5s", "-k", "5s", "seat", "true"}, 64, "--kill-after may be 2400 ms at most");
-    refused({"run", "-t", "100ms", "seat", "true"}, 64, "--ttl 0.1 s is too short to stop a command in time");
-    refused({"run", "-t", "0", "seat", "true"}, 64, "--ttl 0.0 s is too short to stop a command in time");
+    refused({"run", "-t", "100ms", "seat", "true"}, 64, "--ttl 100ms is too short to stop a command in time");
+    refused({"run", "-t", "0.05", "seat", "true"}, 64, "--ttl 0.05 is too short to stop a command in time");
+    refused({"run", "-t", "0", "seat", "true"}, 64, "--ttl 0 is too short to stop a command in time");
     refused({"run", "-n", "-w", "3", "seat", "true"}, 64, "-n");
     refused({"run", "-E", "300", "seat", "true"}, 64, "300");
     refused({"run", "--on-lost", "cry", "seat", "true"}, 64, "cry");
@@ -128,8 +130,16 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
     BOOST_TEST(contains(help.out, "redlock run [OPTIONS] NAME"));
     std::string const pointer = "redlock run --help";
     BOOST_TEST(contains(finished({"--help"}).out, pointer));
-    for (std::string const verb : {"run", "acquire", "extend", "release", "status", "doctor"})
-        BOOST_TEST(!contains(finished({verb, "--help"}).out, pointer), verb);
+    for (std::string const verb : {"run", "acquire", "extend", "release", "status", "doctor"}) {
+        std::string const text = finished({verb, "--help"}).out;
+        BOOST_TEST(!contains(text, pointer), verb);
+        BOOST_TEST(contains(text, "Example"), verb);
+        auto const shared = text.find("Options of all verbs:");
+        BOOST_TEST_REQUIRE(shared != std::string::npos, verb);
+        BOOST_TEST(text.find("--node") > shared, verb); // a verb's own come first
+    }
+    BOOST_TEST(help.out.find("--kill-after") < help.out.find("Options of all verbs:"));
+    BOOST_TEST(contains(help.out, "124  the lock was lost"));
     finished const version({"--version"});
     BOOST_TEST(version.status == 0);
     BOOST_TEST(version.out.starts_with("redlock "));
@@ -168,6 +178,21 @@ BOOST_AUTO_TEST_CASE(a_missing_right_is_told_apart)
     refused({"run", "-n", "seat", "true"}, 77, "NOPERM", nodes("redis://locker:s3cret@" + place));
     refused({"run", "-n", "seat", "true"}, 77, "WRONGPASS", nodes("redis://locker:wr0ng@" + place));
     refused({"acquire", "-w", "5s", "seat"}, 77, "NOAUTH", nodes("redis://" + place));
+}
+
+/// Three servers refuse with the same words.
+BOOST_AUTO_TEST_CASE(what_several_nodes_say_is_said_once)
+{
+    servers const three({.password = "s3cret"});
+    finished const run({"run", "-n", "seat", "true"}, three.env());
+    std::string const words = "NOAUTH";
+    auto const first = run.err.find(words);
+    BOOST_TEST_REQUIRE(first != std::string::npos, run.err);
+    BOOST_TEST(run.err.find(words, first + 1) == std::string::npos, run.err);
+    BOOST_TEST(contains(run.err, three.group.urls()[0] + ", " + three.group.urls()[1]), run.err);
+    finished const release({"release", "seat", "--token", std::string(32, 'a')}, three.env());
+    BOOST_TEST(release.err.find(words) == release.err.rfind(words), release.err);
+    BOOST_TEST(contains(release.err, words), release.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_fit_is_a_configuration_error)

@@ -4,6 +4,7 @@
 #include "support/redis_server.hpp"
 #include "tool.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -31,6 +32,16 @@ struct servers {
         for (probe& p : probes)
             sum += p.get(name) == token ? 1 : 0;
         return sum;
+    }
+    /// For how many milliseconds a majority has it at least; below zero where it has not. Whom the vote of a process that
+    /// has ended did not reach, has nothing.
+    [[nodiscard]] long long pttl(std::string const& name)
+    {
+        std::vector<long long> times;
+        for (probe& p : probes)
+            times.push_back(p.pttl(name));
+        std::ranges::sort(times);
+        return times[(times.size() - 1) / 2];
     }
     [[nodiscard]] std::size_t keys()
     {

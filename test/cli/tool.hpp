@@ -69,11 +69,11 @@ struct finished {
     std::string err;
 };
 
-/// For what happens in other processes.
+/// For what happens in other processes. The limit is one that no machine reaches.
 template <class Condition>
 void wait_until(Condition holds, std::source_location where = std::source_location::current())
 {
-    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{60};
     while (!holds()) {
         if (std::chrono::steady_clock::now() > end)
             throw std::runtime_error("waited in vain at line " + std::to_string(where.line()));

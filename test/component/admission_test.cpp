@@ -18,16 +18,27 @@ using changes = std::vector<std::pair<std::string, std::string>>;
 constexpr lock_options ten_seconds{.ttl = 10s, .node_timeout = 5s};
 constexpr lock_options one_minute{.ttl = 60s, .node_timeout = 5s};
 
+struct listener final : observer {
+    void on_node(node_event const& e) noexcept override
+    {
+        if (e.state == node_state::quarantined)
+            quarantines.emplace_back(e.resource, e.remaining.value_or(0ms));
+    }
+    std::vector<std::pair<std::string, std::chrono::milliseconds>> quarantines;
+};
+
 /// One scripted server for whose age nobody vouches.
 struct stranger {
     asio::io_context context;
     scripted_node node{context};
+    std::shared_ptr<listener> told = std::make_shared<listener>();
     std::optional<client> locks;
 
     stranger()
     {
         config settings = settings_for({node.url()});
         settings.assume_fresh = false;
+        settings.observer = told;
         settings.reconnect.min_delay = 1ms;
         settings.reconnect.max_delay = 1ms;
         locks.emplace(context.get_executor(), settings);
@@ -35,10 +46,11 @@ struct stranger {
 
     void says(changes const& lines) { node.expect("INFO", reply(info_reply(lines))); }
 
-    std::shared_ptr<outcome> try_acquire(lock_options options)
+    std::shared_ptr<outcome> try_acquire(lock_options options) { return try_acquire("lock", options); }
+    std::shared_ptr<outcome> try_acquire(std::string const& name, lock_options options)
     {
         auto result = std::make_shared<outcome>();
-        mutex lock(*locks, "lock", options);
+        mutex lock(*locks, name, options);
         lock.try_acquire(keeps_outcome{result});
         run_until(context, [&] { return result->done(); });
         table = lock.last_attempt();
@@ -65,16 +77,55 @@ BOOST_AUTO_TEST_CASE(a_quarantined_node_is_sent_no_vote_and_so_no_release)
     BOOST_TEST(node.count("EVAL") == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(who_was_old_enough_for_one_lock_may_be_too_young_for_a_longer_one)
+BOOST_AUTO_TEST_CASE(who_is_old_enough_for_one_lock_may_be_too_young_for_a_longer_one)
 {
     says({{"uptime_in_seconds", "30"}});
-    BOOST_TEST(!try_acquire(ten_seconds)->ec);
-    BOOST_TEST(try_acquire(one_minute)->ec == errc::no_quorum);
+    auto const held = try_acquire("short", ten_seconds);
+    BOOST_TEST(!held->ec);
+    BOOST_TEST(try_acquire("long", one_minute)->ec == errc::no_quorum);
     BOOST_TEST((table.at(0).result == node_result::quarantined));
     BOOST_TEST((table[0].remaining > 1s && table[0].remaining <= 38s));
-    // Nobody is asked about one lock whom another may not ask: the key that was lost may be either's.
-    BOOST_TEST(try_acquire(ten_seconds)->ec == errc::no_quorum);
+    // Nothing happens to anybody else.
+    auto const extended = std::make_shared<outcome>();
+    held->granted.extend(keeps_outcome{extended});
+    run_until(context, [&] { return extended->done(); });
+    BOOST_TEST(!extended->ec);
+    BOOST_TEST(!try_acquire("other", ten_seconds)->ec);
     BOOST_TEST(node.accepted() == 1U);
+}
+
+/// The key that was lost may be the longer one's.
+BOOST_AUTO_TEST_CASE(the_longest_lock_of_a_name_counts_for_all_of_it)
+{
+    says({{"uptime_in_seconds", "30"}});
+    mutex const longer(*locks, "lock", one_minute);
+    BOOST_TEST(try_acquire("lock", ten_seconds)->ec == errc::no_quorum);
+    BOOST_TEST((table.at(0).result == node_result::quarantined));
+    BOOST_TEST(!try_acquire("other", ten_seconds)->ec);
+}
+
+/// Q is 1.01 times the key's whole time, slack included.
+BOOST_AUTO_TEST_CASE(a_quarantine_outlasts_ttl_and_slack)
+{
+    says({{"uptime_in_seconds", "31"}});
+    lock_options const long_slack{.ttl = 10s, .slack = 20s, .node_timeout = 5s};
+    BOOST_TEST(try_acquire("lock", long_slack)->ec == errc::no_quorum);
+    BOOST_TEST((table.at(0).result == node_result::quarantined));
+}
+
+/// Who waits for one lock, and until when, is told with its name.
+BOOST_AUTO_TEST_CASE(what_a_node_is_quarantined_for_is_told)
+{
+    says({{"uptime_in_seconds", "30"}});
+    BOOST_TEST(!try_acquire("short", ten_seconds)->ec);
+    BOOST_TEST(try_acquire("long", one_minute)->ec == errc::no_quorum);
+    auto const shown = locks->nodes().at(0);
+    BOOST_TEST((shown.state == node_state::quarantined));
+    BOOST_TEST(shown.detail.find("no votes for 'long' for ") != std::string::npos, shown.detail);
+    BOOST_TEST((shown.remaining > 1s && shown.remaining <= 38s));
+    BOOST_TEST_REQUIRE(told->quarantines.size() == 1U);
+    BOOST_TEST(told->quarantines[0].first == "long");
+    BOOST_TEST((told->quarantines[0].second > 1s && told->quarantines[0].second <= 38s));
 }
 
 BOOST_AUTO_TEST_CASE(other_clients_longest_lock_counts)

@@ -4,7 +4,7 @@
 
 namespace redlock::test {
 
-/// As long as it lives, the clocks that the library reckons on stand still, and go on when told to. One at a time.
+/// As long as it lives, the clocks that count from the machine's start stand still, and go on when told to. One at a time.
 ///
 /// Asio's timers run as ever: one that fires early finds that nothing is due, and is armed again. So a pause ends when
 /// the test has said that its time is over, and a moment later; and not before.
@@ -16,6 +16,10 @@ public:
     held_clock& operator=(held_clock const&) = delete;
 
     void advance(std::chrono::nanoseconds);
+    /// The machine sleeps: CLOCK_BOOTTIME alone goes on (clock_gettime(2)).
+    void suspend(std::chrono::nanoseconds);
+    /// Time synchronisation holds back what it can: CLOCK_MONOTONIC_RAW alone goes on.
+    void advance_while_others_are_slewed(std::chrono::nanoseconds);
 };
 
 } // namespace redlock::test

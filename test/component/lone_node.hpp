@@ -23,7 +23,8 @@ struct counting_sink : net::reply_sink, net::node_listener {
     }
     void on_node_changed(unsigned) override {}
     std::optional<net::failure> objection(unsigned) override { return {}; }
-    std::optional<net::failure> clock_objection(unsigned) override { return {}; }
+    bool is_certain(unsigned) override { return true; }
+    bool was_set_forward(unsigned) override { return false; }
     void on_key_changed(unsigned, std::optional<std::string_view>) override {}
     void on_tracking_refused(unsigned, redis::resp_node const&) override {}
 

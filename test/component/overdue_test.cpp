@@ -111,6 +111,49 @@ BOOST_AUTO_TEST_CASE(is_not_extended_again_where_its_script_was_not_known)
     BOOST_TEST(extensions() == 6U);
 }
 
+/// Its end is no clean release, and its keys are taken back all the same.
+BOOST_AUTO_TEST_CASE(is_lost_when_it_is_released)
+{
+    acquire();
+    clock.advance(terms.ttl);
+    BOOST_TEST(release(held) == errc::lease_lost);
+    BOOST_TEST((held.cause() == loss_cause::expired));
+    run_until_heard(2);
+    for (auto const& node : nodes)
+        BOOST_TEST(node->heard().back()[0] == "EVAL");
+}
+
+BOOST_AUTO_TEST_CASE(is_lost_when_its_handle_goes)
+{
+    acquire();
+    auto const told = std::make_shared<outcome>();
+    held.lost(keeps_outcome{told});
+    settle();
+    clock.advance(terms.ttl);
+    held = {};
+    run_until(context, [&] { return told->done(); });
+    BOOST_TEST(told->ec == errc::lease_lost);
+    run_until(context, [&] { return extensions() == 3; }); // compare-and-delete
+}
+
+/// Others may have come and gone on that node before the vote was executed.
+BOOST_AUTO_TEST_CASE(is_not_proven_by_a_node_whose_vote_is_heard_of_only_now)
+{
+    auto tolerant = terms;
+    tolerant.tolerate_suspect = true;
+    nodes[2]->expect("SET", late(canned::ok));
+    held = std::move(try_acquire(lock("resource", tolerant))->granted);
+    run_until_heard(1);
+    clock.advance(terms.ttl);
+    nodes[2]->deliver_late();
+    settle();
+    nodes[0]->expect("EVAL", reply(canned::one));
+    nodes[1]->expect("EVAL", reply(canned::loading));
+    nodes[2]->expect("EVAL", reply(canned::one));
+    BOOST_TEST(extend(held) == errc::no_quorum);
+    BOOST_TEST(held.state() == lease_state::suspect);
+}
+
 /// It was adopted by a client that is not connected, and waits for that.
 BOOST_AUTO_TEST_CASE(is_not_extended_when_nodes_are_connected_at_last)
 {

@@ -31,10 +31,16 @@ inline constexpr std::string_view info =
     "run_id:0000000000000000000000000000000000000001\r\nuptime_in_seconds:86400\r\n"
     "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
     "# Persistence\r\nloading:0\r\naof_enabled:0\r\n"
-    "# Replication\r\nrole:master\r\nmaster_replid:000000000000000000000000000000000000000a\r\n"
+    "# "
+    "Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_replid:"
+    "000000000000000000000000000000000000000a\r\n"
     "master_replid2:0000000000000000000000000000000000000000\r\n# Cluster\r\ncluster_enabled:0\r\n";
 inline constexpr std::string_view append_settings =
-    "%2\r\n$25\r\nno-appendfsync-on-rewrite\r\n$2\r\nno\r\n$11\r\nappendfsync\r\n$8\r\neverysec\r\n";
+    "%5\r\n$14\r\nappendfilename\r\n$14\r\nappendonly.aof\r\n$11\r\nappendfsync\r\n$8\r\neverysec\r\n"
+    "$25\r\nno-appendfsync-on-rewrite\r\n$2\r\nno\r\n$10\r\nappendonly\r\n$2\r\nno\r\n"
+    "$13\r\nappenddirname\r\n$13\r\nappendonlydir\r\n";
+/// On a node whose memory is certain.
+inline constexpr std::string_view marker = "+1700000000000 run:data/0a1b2c3d/0/0\r\n";
 /// A clock that stands still is none that was set forward.
 inline constexpr std::string_view time = "*2\r\n$10\r\n1700000000\r\n$6\r\n000042\r\n";
 inline constexpr std::string_view noscript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";

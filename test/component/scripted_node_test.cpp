@@ -112,10 +112,9 @@ BOOST_AUTO_TEST_CASE(info)
         BOOST_TEST((at != std::string::npos), name);
     }
     auto const parsed = redis::parse_info(std::string_view(said).substr(said.find("txt:") + 4));
-    BOOST_TEST_REQUIRE(parsed.has_value());
-    BOOST_TEST(parsed->run_id.size() == 40U);
-    BOOST_TEST(parsed->replid.size() == 40U);
-    BOOST_TEST(redis::parse_info(canned::info).has_value());
+    BOOST_TEST(parsed.run_id.size() == 40U);
+    BOOST_TEST(parsed.replid.size() == 40U);
+    BOOST_TEST(!redis::parse_info(canned::info).run_id.empty());
 }
 
 BOOST_AUTO_TEST_CASE(vote)

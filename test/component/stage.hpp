@@ -142,6 +142,7 @@ struct outcome {
     unsigned completions = 0;
     error_code ec{};
     lease granted{};
+    inspection seen{};
 
     [[nodiscard]] bool done() const { return completions != 0; }
 };
@@ -159,6 +160,11 @@ struct keeps_outcome {
     {
         (*this)(ec);
         into->granted = std::move(granted);
+    }
+    void operator()(error_code ec, inspection seen) const
+    {
+        (*this)(ec);
+        into->seen = std::move(seen);
     }
     void operator()(std::exception_ptr failure) const
     {

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(replies_belong_to_commands_in_order)
 
 BOOST_AUTO_TEST_CASE(an_answer_after_the_node_timeout_does_not_shift_the_next)
 {
-    lock_options options = long_lived;
+    lock_options options = unwatched;
     options.node_timeout = 20ms;
     scripted_cluster three;
     three.warm_up();

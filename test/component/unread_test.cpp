@@ -152,4 +152,19 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_no_grant_behind_the_word_t
     BOOST_TEST(node.accepted() == 2U); // the grant came on another connection
 }
 
+/// Nobody has asked for the first half, either: with the rest it would be a grant that never was.
+BOOST_FIXTURE_TEST_CASE(nor_is_half_a_reply_that_nobody_asked_for, apart)
+{
+    node.expect("SET", reply(std::string(canned::ok) + "+O")).expect("SET", reply("K\r\n_\r\n"));
+    auto const first = std::make_shared<outcome>();
+    auto const second = std::make_shared<outcome>();
+    mutex(locks, "one", long_lived).try_acquire(keeps_outcome{first});
+    run_both([&] { return first->done(); });
+    mutex(locks, "other", long_lived).try_acquire(keeps_outcome{second});
+    run_both([&] { return second->done(); });
+    BOOST_TEST(first->ec == error_code());
+    BOOST_TEST(second->ec);
+    run_both([&] { return node.open() == 0; });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

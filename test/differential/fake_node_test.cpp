@@ -252,4 +252,30 @@ BOOST_AUTO_TEST_CASE(every_script_names_a_fence_that_is_no_number)
         }
 }
 
+/// Rule H9: it relies on no token that the node does not have, and leaves none.
+BOOST_AUTO_TEST_CASE(an_adoption_changes_nothing_but_the_expiries)
+{
+    redis_server const server;
+    probe node(server.port());
+    std::string const owner = text_of(1);
+    auto const adopt = [&](std::string const& token) {
+        return node.command({"EVAL", std::string(redis::scripts::fenced_adopt.text), "3", "lock", "fence",
+                             "marker", "3600000", "7200000", owner, token, ""});
+    };
+    node.command({"SET", "lock", owner, "PX", "1000000"});
+    node.command({"SET", "fence", "7", "PX", "1000000"});
+    for (std::string const token : {"6", "8", "8796093022207"}) {
+        BOOST_TEST(adopt(token) == "0");
+        BOOST_TEST((node.get("fence") == "7"));
+        BOOST_TEST(node.pttl("lock") <= 1'000'000);
+        BOOST_TEST(node.pttl("fence") <= 1'000'000);
+    }
+    BOOST_TEST(adopt("7") == "1");
+    BOOST_TEST(node.pttl("lock") > 1'000'000);
+    BOOST_TEST(node.pttl("fence") > 3'600'000);
+    node.command({"DEL", "fence"});
+    BOOST_TEST(adopt("7") == "0");
+    BOOST_TEST(!node.exists("fence"));
+}
+
 } // namespace redlock::test

@@ -11,7 +11,9 @@ complain() { failed=1; echo "$1"; }
 enumerators()
 {
     awk -v scope="${3:-$2}" -v start="enum class $2( |$)" '
-        $0 ~ start { inside = 1; next }
+        BEGIN { split(scope, part, "::"); outer = part[2] ? "struct " part[1] " " : "." }
+        $0 ~ outer { within = 1 }
+        within && $0 ~ start { inside = 1; next }
         inside && /}/ { exit }
         inside { sub(/\/\/.*/, ""); while (match($0, /[a-z][a-z_]*/)) {
             print scope "::" substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) } }' "include/redlock/$1"
@@ -23,8 +25,10 @@ values=$(
     enumerators node_outcome.hpp node_result
     enumerators node_outcome.hpp node_state
     enumerators server_error.hpp server_error
+    enumerators inspection.hpp lock_status
     enumerators lease.hpp lease_state
     enumerators observer.hpp kind lease_event::kind
+    enumerators observer.hpp kind warning_event::kind
 )
 for value in $values; do
     grep -qE "^(### |\| )\`$value\`( \||$)" "$catalogue" || complain "$value does not stand in $catalogue"
@@ -37,7 +41,8 @@ done < <(grep -oE '^(### |\| )`[a-z_:]+::[a-z_]+`' "$catalogue" | grep -oE '[a-z
 reasons=$(
     sed -nE '/^net::failure to_failure/,/^}/p; /^std::string to_words/,/^}/p; /admissions::refusal/,/^}/p' src/lock/admissions.cpp
     sed -nE '/^void report_stranger/,/^}/p' src/lock/replies.cpp
-    sed -nE '/admissions::blind_spot/,/^}/p' src/lock/admissions.cpp
+    sed -nE '/admissions::blind_spots/,/^}/p' src/lock/admissions.cpp
+    sed -nE '/engine::quarantine_of/,/^}/p' src/lock/engine_quarantine.cpp
 )
 # Literals that the compiler joins are joined here, too; a sentence's beginning, up to a colon or "see", is enough.
 while read -r reason; do

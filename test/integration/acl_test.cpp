@@ -22,6 +22,20 @@ constexpr char const* needed[] = {"+set",     "+get",  "+del",        "+pexpire"
 constexpr char const* needed_when_fenced[] = {"+set",  "+get",  "+del",     "+pexpire", "+mget",      "+pttl",
                                               "+time", "+eval", "+evalsha", "+info",    "+config|get"};
 
+constexpr char const* full[] = {
+    "+set",        "+get",  "+del",  "+pexpire", "+eval",   "+evalsha",         "+info",
+    "+config|get", "+time", "+pttl", "+mget",    "+select", "+client|tracking", "+client|setname"};
+
+/// Of the documented line, less one.
+std::string full_rights_without(std::string const& missing)
+{
+    std::string list = "~lock:* resetchannels -@all";
+    for (std::string const right : full)
+        if (right != missing)
+            list += ' ' + right;
+    return list;
+}
+
 /// The documented minimum, less one.
 std::string rights_without(std::string const& missing)
 {
@@ -127,6 +141,37 @@ constexpr missing_right rows[] = {
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(access_rules)
+
+/// A fenced lock is taken and renewed, another client waits for it, and gets it: what `nodes()` says of that.
+std::string complaints(redlock::config const& settings)
+{
+    asio::io_context context;
+    redlock::client first(context.get_executor(), settings);
+    redlock::client second(context.get_executor(), settings);
+    run(context, [&]() -> asio::awaitable<void> {
+        redlock::lease held = co_await redlock::fenced_mutex(first, "seat", unhurried_lock()).acquire();
+        co_await held.extend();
+        redlock::fenced_mutex wanted(second, "seat", unhurried_lock());
+        boost::system::error_code refused;
+        redlock::lease none = co_await wanted.acquire_for(std::chrono::milliseconds{200},
+                                                          asio::redirect_error(asio::use_awaitable, refused));
+        BOOST_TEST(refused == make_error_code(redlock::errc::timed_out));
+        co_await held.release();
+        redlock::lease got = co_await wanted.acquire();
+        co_await got.release();
+    });
+    return first.nodes().at(0).detail + second.nodes().at(0).detail;
+}
+
+BOOST_AUTO_TEST_CASE(the_documented_line_leaves_nothing_to_complain_of)
+{
+    guarded_server const guarded(full_rights_without("nothing"));
+    BOOST_TEST(complaints(guarded.settings()) == "");
+    auto const log = guarded.eye().command({"ACL", "LOG"});
+    BOOST_TEST(occurrences(log, "reason, ") == occurrences(log, "object, client|setinfo"), log);
+    guarded_server const lacking(full_rights_without("+client|tracking"));
+    BOOST_TEST(complaints(lacking.settings()).find("CLIENT TRACKING") != std::string::npos);
+}
 
 BOOST_AUTO_TEST_CASE(the_documented_minimum_of_fenced_locks_is_enough)
 {

@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(the_exception_tells_the_whole_story)
             code = e.code();
         }
         BOOST_TEST(code == errc::contended);
-        BOOST_TEST(said == "contended: 0 of 1 granted; " + nodes.proxy(0).url() + " held by another");
+        BOOST_TEST(said ==
+                   "lock \"lock\": contended: 0 of 1 granted; " + nodes.proxy(0).url() + " held by another");
         BOOST_REQUIRE(table.size() == 1U);
         check_row(table[0], nodes.proxy(0).url(), node_result::held_by_other);
     });
@@ -156,9 +157,23 @@ BOOST_AUTO_TEST_CASE(the_summary_leaves_no_node_out)
     BOOST_TEST(summary({row("a", granted), row("b", granted), row("c", pending)}) ==
                "2 of 3 granted; 1 not waited for");
     BOOST_TEST(summary({row("a", unreachable), row("b", unreachable), row("c", pending)}) ==
-               "0 of 3 granted; a unreachable; b unreachable; 1 not waited for");
+               "0 of 3 granted; a, b unreachable; 1 not waited for");
     BOOST_TEST(summary({row("a", pending), row("b", held_by_other), row("c", pending)}) ==
                "0 of 3 granted; b held by another; 2 not waited for");
+}
+
+BOOST_AUTO_TEST_CASE(the_summary_says_the_same_words_once_and_names_every_node)
+{
+    auto const refused = [](std::string name, std::string words) {
+        return node_outcome{.node = std::move(name),
+                            .result = node_result::refused,
+                            .error = server_error::noauth,
+                            .detail = std::move(words),
+                            .remaining = {},
+                            .round_trip = {}};
+    };
+    BOOST_TEST(summary({refused("a", "NOAUTH no"), refused("b", "NOPERM no"), refused("c", "NOAUTH no")}) ==
+               "0 of 3 granted; a, c refused (NOAUTH no); b refused (NOPERM no)");
 }
 
 BOOST_AUTO_TEST_CASE(acquire_for_gives_up_with_attempts_and_results_in_its_message)
@@ -179,7 +194,7 @@ BOOST_AUTO_TEST_CASE(acquire_for_gives_up_with_attempts_and_results_in_its_messa
             code = e.code();
         }
         BOOST_TEST(code == errc::timed_out);
-        BOOST_TEST(said.starts_with("timed out after "), said);
+        BOOST_TEST(said.starts_with("lock \"lock\": timed out after "), said);
         BOOST_TEST(contains(said, " attempt"), said);
         BOOST_TEST(contains(said, "last: contended: 0 of 3 granted; "), said);
         BOOST_TEST(contains(said, " held by another"), said);

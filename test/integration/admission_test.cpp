@@ -103,31 +103,56 @@ public:
     std::vector<std::string> said;
 };
 
-BOOST_AUTO_TEST_CASE(a_node_that_tells_nothing_votes_and_that_is_said_once)
-{
-    redis_server_options options;
-    options.acl = {"user default on nopass ~* &* +@all -info -config"};
-    redis_server server(options);
-    fault_proxy proxy(server.port());
-    auto const ear = std::make_shared<listener>();
+/// A server that does not say who it is, and a client of it.
+struct silent_node {
+    redis_server server{[] {
+        redis_server_options options;
+        options.acl = {"user default on nopass ~* &* +@all -info -config"};
+        return options;
+    }()};
+    fault_proxy proxy{server.port()};
+    std::shared_ptr<listener> ear = std::make_shared<listener>();
     asio::io_context context;
-    config settings = patient({proxy.url()});
-    settings.assume_fresh = false;
-    settings.observer = ear;
-    client locks(context.get_executor(), settings);
-    for (int connections = 1; connections != 3; ++connections) {
-        run(context, [&]() -> asio::awaitable<void> {
-            BOOST_TEST(!co_await attempt_once(mutex(locks, "lock", long_lease())));
-        });
+
+    client make(bool trusted)
+    {
+        config settings = patient({proxy.url()});
+        settings.assume_fresh = false;
+        settings.admission.trust_restarted_nodes = trusted;
+        settings.observer = ear;
+        return {context.get_executor(), settings};
+    }
+    error_code attempt(client& locks)
+    {
+        return run(context, [&] { return attempt_once(mutex(locks, "lock", long_lease())); });
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_and_is_trusted_votes_and_that_is_said_once, silent_node)
+{
+    client locks = make(true);
+    for (std::size_t connections = 1; connections != 3; ++connections) {
+        BOOST_TEST(!attempt(locks));
         auto const detail = locks.nodes().at(0).detail;
         BOOST_TEST(contains(detail, "INFO is not permitted"), detail);
         BOOST_TEST(run_dry(context));
-        BOOST_TEST(ear->said.size() == static_cast<std::size_t>(connections));
+        BOOST_TEST_REQUIRE(ear->said.size() == connections);
         proxy.close_all();
         proxy.wait_connections(0);
     }
     BOOST_TEST(contains(ear->said[0], "INFO is not permitted"));
+    BOOST_TEST(contains(ear->said[0], "no role: a replica is not noticed") == false); // HELLO tells it
     BOOST_TEST(ear->said[1] == "");
+}
+
+/// It may have restarted a moment ago.
+BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_waits, silent_node)
+{
+    client locks = make(false);
+    BOOST_TEST(attempt(locks) == errc::no_quorum);
+    auto const shown = locks.nodes().at(0);
+    BOOST_TEST((shown.state == node_state::quarantined));
+    BOOST_TEST(contains(shown.detail, "does not tell its age"), shown.detail);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

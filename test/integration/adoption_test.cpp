@@ -29,7 +29,7 @@ struct fixture {
         held.detach();
         co_return left_behind{std::string(held.nonce()), held.fencing_token()};
     }
-    /// A loss is certain when enough nodes are connected to say so.
+    /// Neither a loss nor a confirmation is certain before enough nodes are connected.
     static asio::awaitable<error_code> decided(lease& held)
     {
         error_code said = errc::no_quorum;
@@ -94,6 +94,35 @@ BOOST_AUTO_TEST_CASE(sets_the_full_expiry_of_its_own_lock)
         held.detach();
         BOOST_TEST(nodes.ask(0).pttl("lock") > 20 * 60 * 1000);
     });
+}
+
+/// A lease is extended to another length by a lock of that length, in the same client, too.
+BOOST_AUTO_TEST_CASE(goes_on_with_another_length_beside_a_waiter)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await nodes.lock().acquire();
+        co_await until([&] { return held.votes() == nodes.size(); });
+        mutex longer = nodes.lock("lock", {.ttl = 50min});
+        mutex shorter = nodes.lock("lock", {.ttl = 1min});
+        bool another_has_it = false;
+        shorter.acquire([&](error_code ec, lease) { another_has_it = !ec; });
+        for (mutex* other : {&longer, &shorter}) {
+            held.detach();
+            lease next = other->adopt(held.nonce());
+            co_await next.extend();
+            BOOST_TEST(next.valid());
+            BOOST_TEST(!another_has_it);
+            auto const ttl = other->options().ttl;
+            BOOST_TEST((next.remaining() <= ttl && next.remaining() > ttl / 2));
+            co_await until([&] { return next.votes() == nodes.size(); });
+            auto const pttl = std::chrono::milliseconds{nodes.ask(0).pttl("lock")};
+            BOOST_TEST((pttl > ttl && pttl < 2 * ttl));
+            held = std::move(next);
+        }
+        co_await held.release();
+        co_await until([&] { return another_has_it; });
+    });
+    nodes.run_until([&] { return nodes.no_keys(); });
 }
 
 BOOST_AUTO_TEST_CASE(is_released_without_being_proven)
@@ -205,6 +234,43 @@ BOOST_AUTO_TEST_CASE(who_was_overtaken_is_lost)
     });
 }
 
+/// It would stop all votes until it expired.
+BOOST_AUTO_TEST_CASE(a_token_that_is_too_large_is_not_left_behind)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        fenced_mutex first(*nodes.locks, "lock", long_lease());
+        left_behind const left = co_await leave(first);
+        std::string const fence = nodes.ask(0).get("lock:redlock-fence").value_or("");
+        fenced_mutex lock(second, "lock", long_lease());
+        lease wrong = lock.adopt(left.nonce, left.token + (std::uint64_t{1} << 40U));
+        BOOST_TEST(co_await decided(wrong) == errc::lease_lost);
+        wrong.detach();
+        wrong = {};
+        for (std::size_t i = 0; i != nodes.size(); ++i)
+            BOOST_TEST(nodes.ask(i).get("lock:redlock-fence").value_or("") == fence);
+        BOOST_TEST(holders(left.nonce) == 3U); // what was detached stays, also where the token was wrong
+        lease right = lock.adopt(left.nonce, left.token);
+        co_await right.extend();
+        co_await right.release();
+        co_await lock.acquire();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_behind_the_token_does_not_confirm_it)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        left_behind const left = co_await leave(fenced_mutex(*nodes.locks, "lock", long_lease()));
+        nodes.ask(0).command({"SET", "lock:redlock-fence", "1"});
+        fenced_mutex lock(second, "lock", long_lease());
+        lease held = lock.adopt(left.nonce, left.token);
+        BOOST_TEST(!(co_await decided(held))); // by the two others
+        BOOST_TEST(held.valid());
+        co_await held.extend(); // what is held sets it again (rule F4)
+        co_await until([&] { return held.votes() == 3; });
+        BOOST_TEST(nodes.ask(0).get("lock:redlock-fence").value_or("") == std::to_string(left.token >> 10U));
+    });
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_a_lease_is_refused)
 {
     auto const refuses = [](auto lock, std::string const& nonce, std::uint64_t token,
@@ -217,6 +283,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_lease_is_refused)
     refuses(nodes.lock(), "short", 0, "32 characters, not 5");
     refuses(nodes.lock(), nonce, 1024, "without tokens");
     refuses(fenced_mutex(*nodes.locks, "lock"), nonce, 0, "with its fencing token");
+    refuses(fenced_mutex(*nodes.locks, "lock"), nonce, 1023, "with its fencing token");
+    refuses(fenced_mutex(*nodes.locks, "lock"), nonce, std::uint64_t{1} << 53U, "2^53");
+    refuses(fenced_mutex(*nodes.locks, "lock"), nonce, ~std::uint64_t{0}, "2^53");
 }
 
 BOOST_AUTO_TEST_CASE(after_a_shutdown_nothing_is_adopted)

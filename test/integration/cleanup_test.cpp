@@ -220,6 +220,23 @@ BOOST_AUTO_TEST_CASE(after_a_client_that_counts_as_work_is_destroyed_outside_of_
     BOOST_TEST(!held[0].valid());
 }
 
+/// A server reads no more of a connection that was closed, once it has tried to answer.
+BOOST_AUTO_TEST_CASE(after_a_client_with_very_many_leases_is_destroyed)
+{
+    constexpr std::size_t many = 2000;
+    config past = nodes.settings; // straight to the servers
+    past.nodes = nodes.servers.urls();
+    nodes.locks = std::make_unique<client>(nodes.context.get_executor(), past);
+    std::vector<lease> held;
+    for (std::size_t i = 0; i != many; ++i)
+        nodes.lock("lock " + std::to_string(i), without_renewal()).acquire([&](error_code, lease one) {
+            held.push_back(std::move(one));
+        });
+    nodes.run_until([&] { return held.size() == many && nodes.keys_left() == 3 * many; });
+    nodes.locks.reset();
+    must_be_clean();
+}
+
 BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_with_votes_under_way)
 {
     nodes.warm_up();

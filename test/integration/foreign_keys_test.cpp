@@ -1,4 +1,5 @@
 #include "admission.hpp"
+#include "watched_waiter.hpp"
 
 #include <boost/test/data/test_case.hpp>
 
@@ -126,7 +127,9 @@ BOOST_DATA_TEST_CASE(a_key_that_lives_for_centuries_is_asked_for_once, (std::arr
     options.retry.max_delay = 10min;
     nodes.run([&]() -> asio::awaitable<void> {
         mutex waiting = fenced ? fenced_mutex(*nodes.locks, "lock", options) : nodes.lock("lock", options);
-        BOOST_TEST(co_await error_of(waiting.acquire_for(300ms)) == errc::timed_out);
+        watched_waiter waiter(waiting);
+        co_await until([&] { return !nodes.told->attempts.empty(); });
+        BOOST_TEST(co_await waiter.watched_for(300ms) == asio::error::operation_aborted);
         BOOST_TEST(nodes.told->attempts.size() == 1U);
     });
 }

@@ -6,7 +6,6 @@ using namespace redlock::test;
 namespace {
 
 std::string const marker_key = "redlock-marker";
-std::string const quarantine_key = "redlock-quarantine";
 
 /// A quarantine for leases like these is over in a second.
 lock_options short_lease()
@@ -37,12 +36,6 @@ struct marked_node : cluster {
         co_await (co_await short_lock.acquire()).release();
         ask(0).command({"FLUSHALL"});
     }
-    /// The first vote finds no marker, the next one leaves it.
-    asio::awaitable<void> notice(fenced_mutex lock)
-    {
-        while (!ask(0).exists(marker_key))
-            BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
-    }
 };
 
 } // namespace
@@ -72,26 +65,20 @@ BOOST_AUTO_TEST_CASE(both_hold_the_lock_after_a_restart)
     });
 }
 
-/// The node keeps one quarantine for all: the one of the client that notices first.
-BOOST_FIXTURE_TEST_CASE(the_first_who_notices_decides_how_long_fenced_votes_wait, marked_node)
+/// The node keeps the moment of the loss. How long a lock waits from then on is its own.
+BOOST_FIXTURE_TEST_CASE(each_waits_for_as_long_as_its_own_keys_may_live, marked_node)
 {
     run([&]() -> asio::awaitable<void> {
         co_await meet_and_flush();
-        co_await notice(short_lock);
-        lease held = co_await long_lock.acquire(); // although ten minutes have not passed
-        BOOST_TEST(held.valid());
-    });
-}
-
-BOOST_FIXTURE_TEST_CASE(a_long_quarantine_is_not_shortened_by_those_who_come_later, marked_node)
-{
-    run([&]() -> asio::awaitable<void> {
-        co_await meet_and_flush();
-        co_await notice(long_lock);
-        for (int i = 0; i != 2; ++i) {
+        for (int i = 0; i != 2; ++i) // the first vote finds no marker, the second leaves it
             BOOST_TEST(co_await attempt_once(short_lock) == errc::no_quorum);
-            BOOST_TEST(ask(0).pttl(quarantine_key) > 60'000);
-        }
+        auto const marker = ask(0).get(marker_key);
+        BOOST_TEST(marker.has_value());
+        lease held = co_await short_lock.acquire();
+        BOOST_TEST(held.valid());
+        for (int i = 0; i != 3; ++i)
+            BOOST_TEST(co_await attempt_once(long_lock) == errc::no_quorum);
+        BOOST_TEST((ask(0).get(marker_key) == marker));
     });
 }
 

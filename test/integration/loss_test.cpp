@@ -207,11 +207,13 @@ BOOST_AUTO_TEST_CASE(an_extension_that_comes_too_late_prolongs_nothing)
     cluster nodes(3, [](config& c) { c.reconnect.min_delay = c.reconnect.max_delay = 20s; });
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock("lock", {.ttl = 600ms, .slack = 40s, .renew = false, .node_timeout = 500ms});
-        lease held = co_await lock.acquire();
-        co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
+        mutex before = nodes.lock("before");
+        lease warm = co_await before.acquire();
         nodes.kill(0);
-        static_cast<void>(co_await error_of(held.extend(asio::use_awaitable))); // finds it down
+        static_cast<void>(co_await error_of(warm.extend(asio::use_awaitable))); // finds it down
         co_await until([&] { return nodes.locks->nodes()[0].state == node_state::down; });
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() == 2U);
         while (held.valid()) // no timer runs meanwhile
             ;
         auto const left = std::array{nodes.ask(1).pttl("lock"), nodes.ask(2).pttl("lock")};
@@ -257,9 +259,11 @@ BOOST_AUTO_TEST_CASE(a_tolerant_lease_returns_from_suspicion)
         nodes.servers[1].pause();
         bool over = false;
         held.lost([&](error_code) { over = true; });
-        co_await until([&] { return nodes.told->count(lease_event::kind::suspect) > 0; });
+        // Told alone is not enough: on a slow machine it may have been suspect before, and renewed.
+        co_await until([&] {
+            return held.state() == lease_state::suspect && nodes.told->count(lease_event::kind::suspect) > 0;
+        });
         BOOST_TEST(!held.valid());
-        BOOST_TEST(to_string(held.state()) == "suspect");
         BOOST_TEST(!over);
         auto const renewed = nodes.told->count(lease_event::kind::renewed);
         nodes.servers[0].resume();

@@ -133,7 +133,8 @@ BOOST_AUTO_TEST_CASE(without_a_majority_the_table_tells_why)
         }
         BOOST_TEST(code == errc::no_quorum);
         std::string const url = nodes.proxy(1).url();
-        BOOST_TEST(contains(said, url + " unreachable (Connection refused)"), said);
+        BOOST_TEST(contains(said, url + ", " + nodes.proxy(2).url() + " unreachable (Connection refused)"),
+                   said);
         auto const table = lock.last_attempt();
         BOOST_REQUIRE(table.size() == 3U);
         BOOST_TEST(contains(said, "; 1 not waited for") == (table[0].result == node_result::pending), said);

@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <set>
-#include <stdexcept>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -172,63 +170,6 @@ BOOST_AUTO_TEST_CASE(get_the_lock_of_a_holder_that_was_killed)
         BOOST_TEST(held.nonce() != dead);
         co_await held.release();
     });
-}
-
-BOOST_AUTO_TEST_CASE(that_are_copies_of_a_process_have_other_nonces)
-{
-    redis_server server;
-    std::vector<std::string> const urls{server.url()};
-    journal log;
-    asio::io_context context;
-    client locks(context.get_executor(), patient(urls));
-    auto const note_nonces = [&] {
-        test::run(context, [&]() -> asio::awaitable<void> {
-            for (int i = 0; i != 20; ++i) {
-                mutex lock(locks, std::to_string(::getpid()), long_lease());
-                lease held = co_await lock.acquire();
-                log.append(std::string(held.nonce()));
-                co_await held.release();
-            }
-        });
-    };
-    note_nonces(); // the client has random bytes in stock now
-    // The copies must not share a connection: the server ends it, so each makes its own.
-    probe(server.port()).command({"CLIENT", "KILL", "TYPE", "normal"});
-    context.notify_fork(asio::io_context::fork_prepare);
-    auto const copy = [&] {
-        context.notify_fork(asio::io_context::fork_child);
-        note_nonces();
-    };
-    std::vector<child> copies;
-    for (int i = 0; i != 2; ++i)
-        copies.emplace_back(copy);
-    context.notify_fork(asio::io_context::fork_parent);
-    for (child& one : copies)
-        BOOST_TEST(one.join());
-    note_nonces();
-    auto const all = log.lines();
-    std::set<std::string> const distinct(all.begin(), all.end());
-    BOOST_TEST(all.size() == 80U);
-    BOOST_TEST(distinct.size() == all.size());
-}
-
-/// Why a machine is not to be copied with its memory (condition C4): what is held is in both copies, and nothing that
-/// happens in one of them reaches the other.
-BOOST_AUTO_TEST_CASE(that_are_copies_of_a_holder_both_believe_to_hold)
-{
-    redis_server server;
-    asio::io_context context;
-    client locks(context.get_executor(), patient({server.url()}));
-    lease held = test::run(context, [&]() -> asio::awaitable<lease> {
-        mutex lock(locks, "lock", long_lease());
-        co_return co_await lock.acquire();
-    });
-    child copy([&] {
-        if (!held.valid())
-            throw std::runtime_error("the copy does not believe to hold");
-    });
-    BOOST_TEST(copy.join());
-    BOOST_TEST(held.valid());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -198,16 +198,15 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_a_replica_meanwhile_is_quarantined)
     });
 }
 
+/// A server that is called durable, or not, whatever its settings are.
 struct durable_server {
     redis_server server;
     asio::io_context context;
     client locks;
 
-    explicit durable_server(std::string const& on_rewrite)
-        : server({.arguments = {"--appendonly", "yes", "--appendfsync", "always",
-                                "--no-appendfsync-on-rewrite", on_rewrite}}),
-          locks(context.get_executor(), [this] {
-              config settings = patient({server.url()});
+    explicit durable_server(std::vector<std::string> arguments, std::string const& word = "?durable=true")
+        : server({.arguments = std::move(arguments)}), locks(context.get_executor(), [this, &word] {
+              config settings = patient({server.url() + word});
               settings.assume_fresh = false;
               return settings;
           }())
@@ -219,9 +218,12 @@ struct durable_server {
     }
 };
 
+std::vector<std::string> const never_forgets{
+    "--appendonly", "yes", "--appendfsync", "always", "--no-appendfsync-on-rewrite", "no"};
+
 BOOST_AUTO_TEST_CASE(a_durable_node_votes_at_once_and_after_a_restart)
 {
-    durable_server node("no");
+    durable_server node(never_forgets);
     BOOST_TEST(!node.attempt_on("lock"));
     BOOST_TEST(run_dry(node.context));
     probe(node.server.port()).command({"SET", "taken", "by somebody", "PX", "600000"});
@@ -231,11 +233,46 @@ BOOST_AUTO_TEST_CASE(a_durable_node_votes_at_once_and_after_a_restart)
     BOOST_TEST(!node.attempt_on("lock"));
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_does_not_sync_while_rewriting_is_not_durable)
+/// They may be new, and the data that it had before gone.
+BOOST_AUTO_TEST_CASE(settings_by_themselves_excuse_nothing)
 {
-    durable_server node("yes");
+    durable_server node(never_forgets, "");
     BOOST_TEST(node.attempt_on("lock") == errc::no_quorum);
     BOOST_TEST((status(node.locks, 0).state == node_state::quarantined));
+}
+
+BOOST_AUTO_TEST_CASE(a_word_that_the_settings_contradict_is_not_believed_and_that_is_said)
+{
+    struct row {
+        std::vector<std::string> arguments;
+        std::string why;
+    };
+    for (auto const& [arguments, why] :
+         {row{{}, "appendonly is no"}, row{{"--appendonly", "yes"}, "appendfsync is not always"},
+          row{{"--appendonly", "yes", "--appendfsync", "always", "--no-appendfsync-on-rewrite", "yes"},
+              "no-appendfsync-on-rewrite is yes"}}) {
+        durable_server node(arguments);
+        BOOST_TEST(node.attempt_on("lock") == errc::no_quorum);
+        auto const detail = status(node.locks, 0).detail;
+        BOOST_TEST(detail.starts_with("called durable, but " + why + "; started "), detail);
+    }
+}
+
+/// The word is about the whole volume: it came back without what was on it.
+BOOST_AUTO_TEST_CASE(a_durable_node_without_the_marker_that_was_seen_waits)
+{
+    durable_server node(never_forgets);
+    fenced_mutex lock(node.locks, "lock", long_lease());
+    auto const attempt = [&] { return run(node.context, [&] { return attempt_once(lock); }); };
+    BOOST_TEST(!attempt());
+    BOOST_TEST(run_dry(node.context));
+    probe(node.server.port()).command({"FLUSHALL"}); // as if there were another volume
+    node.server.kill();
+    node.server.restart();
+    BOOST_TEST(attempt() == errc::no_quorum);
+    BOOST_TEST((lock.last_attempt().at(0).result == node_result::quarantined));
+    BOOST_TEST(node.attempt_on("plain") == errc::no_quorum);
+    BOOST_TEST(status(node.locks, 0).detail.starts_with("lost its data "), status(node.locks, 0).detail);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

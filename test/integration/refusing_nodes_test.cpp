@@ -1,4 +1,4 @@
-#include "cluster.hpp"
+#include "watched_waiter.hpp"
 
 #include <boost/test/data/test_case.hpp>
 
@@ -40,8 +40,9 @@ BOOST_DATA_TEST_CASE(are_not_taken_for_free, nodes_there_are* nodes_there_are, r
     cluster nodes(3);
     trouble(nodes, refusing, left_over);
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock("lock", hears_or_never());
-        BOOST_TEST(co_await error_of(lock.acquire_for(300ms)) == errc::timed_out);
+        watched_waiter waiter(nodes.lock("lock", hears_or_never()));
+        co_await until([&] { return !nodes.told->attempts.empty(); });
+        BOOST_TEST(co_await waiter.watched_for(300ms) == asio::error::operation_aborted);
     });
     BOOST_TEST(nodes.told->attempts.size() < 10U);
 }
@@ -66,9 +67,7 @@ BOOST_DATA_TEST_CASE(do_not_let_a_renewal_look_like_a_release,
         nodes.ask(lame).command({"CONFIG", "SET", "maxmemory", "1"});
     std::size_t before = 0;
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock("lock", hears_or_never());
-        std::optional<error_code> result;
-        lock.acquire_for(800ms, [&](error_code ec, lease) { result = ec; });
+        watched_waiter waiter(nodes.lock("lock", hears_or_never()));
         co_await until([&] {
             bool heard = true;
             others([&](probe& p) {
@@ -81,8 +80,7 @@ BOOST_DATA_TEST_CASE(do_not_let_a_renewal_look_like_a_release,
             nodes.servers[lame].pause();
         before = nodes.told->attempts.size();
         others(renew);
-        co_await until([&] { return result.has_value(); });
-        BOOST_TEST(*result == errc::timed_out);
+        BOOST_TEST(co_await waiter.watched_for(500ms) == asio::error::operation_aborted);
     });
     BOOST_TEST(nodes.told->attempts.size() - before < 20U);
 }

@@ -88,6 +88,7 @@ BOOST_FIXTURE_TEST_CASE(lives_over_tls, three_servers)
         redlock::lease held = co_await lock.acquire();
         co_await watcher->next();
         BOOST_TEST(held.valid());
+        co_await until([&] { return held.votes() == 3; });
         co_await held.extend();
         for (auto const& server : servers)
             BOOST_TEST(probe(server->port()).get("resource").value_or("") == std::string(held.nonce()));

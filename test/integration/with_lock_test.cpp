@@ -140,9 +140,63 @@ BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
             BOOST_TEST((e.cause() == loss_cause::max_hold));
             told = e.what();
         }
-        BOOST_TEST(told == "lease lost (max_hold)");
+        BOOST_TEST(told.starts_with("lock \"lock\" lost (max_hold): last confirmed "), told);
     });
     nodes.run_until([&] { return nodes.no_keys(); });
+}
+
+/// The text of an outage would send whoever is on call to the servers.
+BOOST_AUTO_TEST_CASE(a_body_that_blocks_its_thread_is_told_so)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease& held) -> asio::awaitable<void> {
+            while (held.valid())
+                ;
+            co_return;
+        };
+        std::optional<lease_lost_error> told;
+        try {
+            co_await with_lock(nodes.lock("lock", {.ttl = 2s, .node_timeout = 1500ms}), body);
+        } catch (lease_lost_error const& e) {
+            told = e;
+        }
+        BOOST_TEST_REQUIRE(told.has_value());
+        BOOST_TEST((told->cause() == loss_cause::expired));
+        BOOST_TEST(told->resource() == "lock");
+        BOOST_TEST(
+            contains(told->what(), "lock \"lock\" lost (expired): this client's thread did not run for "),
+            told->what());
+    });
+    nodes.run_until([&] { return nodes.no_keys(); });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_thrown_of_an_outage_is_a_lock_error_with_the_table)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease& held) -> asio::awaitable<void> {
+            co_await until([&] { return held.votes() == 3; });
+            nodes.kill(0);
+            nodes.kill(2);
+            co_await sleep_for_ever();
+        };
+        std::optional<lock_error> told;
+        try {
+            co_await with_lock(nodes.lock("lock", {.ttl = 2s, .node_timeout = 1500ms}), body);
+        } catch (lock_error const& e) {
+            told = e;
+        }
+        BOOST_TEST_REQUIRE(told.has_value());
+        BOOST_TEST(told->code() == errc::lease_lost);
+        BOOST_TEST((told->cause() == loss_cause::expired));
+        BOOST_TEST_REQUIRE(told->outcomes().size() == 3U);
+        for (std::size_t i : {0U, 2U}) {
+            BOOST_TEST(to_string(told->outcomes()[i].result) == "unreachable");
+            BOOST_TEST(told->outcomes()[i].ago.has_value());
+            BOOST_TEST(contains(told->what(), nodes.proxy(i).url()), told->what());
+        }
+        BOOST_TEST(contains(told->what(), "; last confirmed ") != contains(told->what(), ": last confirmed "),
+                   told->what());
+    });
 }
 
 BOOST_AUTO_TEST_CASE(a_shutdown_cancels_the_body_and_is_no_loss_without_a_cause)
@@ -153,16 +207,17 @@ BOOST_AUTO_TEST_CASE(a_shutdown_cancels_the_body_and_is_no_loss_without_a_cause)
             nodes.locks->shutdown(asio::detached);
             co_await sleep_for_ever();
         };
-        std::optional<boost::system::system_error> told;
+        std::optional<lock_error> told;
         try {
             co_await with_lock(calm, body);
         } catch (lease_lost_error const& e) {
             BOOST_ERROR(e.what());
-        } catch (boost::system::system_error const& e) {
+        } catch (lock_error const& e) {
             told = e;
         }
         BOOST_TEST_REQUIRE(told.has_value());
         BOOST_TEST(told->code() == errc::shut_down);
+        BOOST_TEST(told->resource() == calm.name());
     });
 }
 

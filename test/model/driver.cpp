@@ -24,7 +24,8 @@ void schedule::begin_attempt(unsigned c)
     if (applies(rule::fresh_nonce) || me.owner == 0)
         me.owner = ++nonces_;
     me.floor = largest_;
-    auto const kind = terrain_.fenced ? core::attempt::kind::fenced : core::attempt::kind::plain;
+    ask_markers(c);
+    auto const kind = me.wants.fenced ? core::attempt::kind::fenced : core::attempt::kind::plain;
     me.attempt = core::attempt(kind, terrain_.nodes, clock(c));
     std::chrono::milliseconds const wall_clock{
         terrain_.wall_clocks ? 1'000'000'000 + now_ / one_milli + me.time.wall_offset : 0};
@@ -80,7 +81,7 @@ void schedule::won(unsigned c)
 {
     client& me = clients_[c];
     core::instant const sent = applies(rule::clock_before_the_first_byte) ? me.attempt.sent() : clock(c);
-    if (core::reached(core::deadline(sent, terrain_.terms.ttl), clock(c)) &&
+    if (core::reached(core::deadline(sent, me.wants.lease.ttl), clock(c)) &&
         applies(rule::checked_when_handed_out))
         return lose_attempt(c, true);
     hold(c, sent);
@@ -148,7 +149,7 @@ void schedule::hold(unsigned c, core::instant sent)
     me.token = me.attempt.token();
     if (!applies(rule::token_is_what_was_granted))
         me.token = servers_[0].data.counter.value;
-    me.lease = core::lease_machine(terrain_.terms, terrain_.nodes, sent, me.attempt.holders());
+    me.lease = core::lease_machine(me.wants.lease, terrain_.nodes, sent, me.attempt.holders());
     me.body_ends = now_ + length_of_body();
     watch_grant(c);
     me.served = seen_enough();

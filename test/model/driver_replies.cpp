@@ -58,7 +58,7 @@ void schedule::read_extension(unsigned c, message const& m)
                                                           : said::not_mine;
     if (answer == said::not_mine && me.lease.extending())
         me.denied = static_cast<std::uint8_t>(me.denied | 1U << m.node);
-    if (core::reached(me.lease.deadline(), clock(c)) && !terrain_.terms.tolerate_suspect)
+    if (core::reached(me.lease.deadline(), clock(c)) && !me.wants.lease.tolerate_suspect)
         me.end_seen = true;
     settle(c, me.lease.answer(m.node, answer, clock(c)));
 }

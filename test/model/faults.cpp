@@ -46,7 +46,9 @@ char const* name(fault f)
                                                          "other timer late",
                                                          "word lost",
                                                          "word delayed",
-                                                         "tracking table full"};
+                                                         "tracking table full",
+                                                         "a newcomer",
+                                                         "a false word"};
     return names[static_cast<std::size_t>(f)];
 }
 

@@ -52,10 +52,14 @@ enum class fault : std::uint8_t {
     word_lost,
     word_delayed,
     tracking_table_full,
+    // where newcomers are
+    newcomer,
+    false_word,
     last,
 };
 
 inline constexpr auto first_waiting_fault = static_cast<std::size_t>(fault::word_lost);
+inline constexpr auto first_newcomers_fault = static_cast<std::size_t>(fault::newcomer);
 inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::last);
 using fault_counts = std::array<std::uint64_t, fault_kinds>;
 

@@ -1,8 +1,6 @@
 #include "model/rules.hpp"
 #include "model/schedule.hpp"
 
-#include <string>
-
 // Connections, and the servers at their far ends.
 
 namespace redlock::model {
@@ -104,21 +102,21 @@ reply schedule::execute(server& s, message const& m)
     constexpr reply error{.what = reply::kind::error};
     constexpr reply no_script{.what = reply::kind::error, .number = 1};
     touch(s);
-    bool const script = terrain_.fenced || m.what == ask::extend || m.what == ask::release;
+    lock_terms const& its = clients_[m.client].wants;
+    bool const script = its.fenced || m.what == ask::extend || m.what == ask::release;
     if (script && m.by_hash && !s.knows_scripts)
         return no_script;
     s.knows_scripts = s.knows_scripts || script;
     if (s.read_only_until > now_ && m.what != ask::look)
         return error;
     if (s.full_until > now_ && m.what != ask::release && m.what != ask::look &&
-        (terrain_.fenced || m.what == ask::vote))
+        (its.fenced || m.what == ask::vote))
         return error;
-    fenced_call const call{terrain_.px, terrain_.fence_px, m.owner, m.number, m.expected};
+    fenced_call const call{its.px, its.fence_px, m.owner, m.number, m.expected};
     switch (m.what) {
-    case ask::vote: return terrain_.fenced ? s.data.fenced_vote(call) : s.data.vote(m.owner, terrain_.px);
+    case ask::vote: return its.fenced ? s.data.fenced_vote(call) : s.data.vote(m.owner, its.px);
     case ask::raise: return s.data.fenced_raise(call);
-    case ask::extend:
-        return terrain_.fenced ? s.data.fenced_extend(call) : s.data.extend(m.owner, terrain_.px);
+    case ask::extend: return its.fenced ? s.data.fenced_extend(call) : s.data.extend(m.owner, its.px);
     case ask::release: return s.data.release(m.owner);
     case ask::look: return s.data.look();
     case ask::word: break;
@@ -212,41 +210,6 @@ void schedule::connect(unsigned c, unsigned n)
     if (!applies(rule::vote_is_never_resent) && me.now == client::doing::voting)
         send(c, n, ask::vote, me.owner, core::proposal(me.highest_seen, {}), true);
     nodes_changed(c);
-}
-
-void schedule::meet(unsigned c, unsigned n)
-{
-    link& line = links_[c][n];
-    server& s = servers_[n];
-    core::node_facts facts;
-    facts.run_id = "run " + std::to_string(s.run);
-    facts.replid = "id " + std::to_string(s.history);
-    facts.uptime = std::chrono::seconds{(wall(s) - s.started) / 1000};
-    facts.promoted = s.promoted;
-    core::instant const now = clock(c);
-    line.known = core::meet(facts, line.known, line.heard, {.assume_fresh = true}, now);
-    line.heard = now;
-    if (s.data.mark == 0)
-        s.data.mark = ++marks_;
-    if (line.mark != 0 && line.mark != s.data.mark)
-        line.known.whole_since = now;
-    line.mark = s.data.mark;
-    if (auto const until = quarantine(c, n); until && terrain_.waiting)
-        push(true_time(c, *until) + one_milli, happening::ready, c, n);
-}
-
-std::optional<core::instant> schedule::quarantine(unsigned c, unsigned n) const
-{
-    if (!applies(rule::quarantine_after_a_restart))
-        return std::nullopt;
-    core::duration const longest = std::chrono::milliseconds{
-        applies(rule::quarantine_covers_the_longest_key) ? terrain_.px : terrain_.px / 4};
-    return core::quarantined_until(links_[c][n].known, core::quarantine_length(longest), clock(c));
-}
-
-bool schedule::usable(unsigned c, unsigned n) const
-{
-    return links_[c][n].up && !quarantine(c, n);
 }
 
 } // namespace redlock::model

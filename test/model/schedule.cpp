@@ -13,10 +13,11 @@ constexpr micros patience = 60'000'000; ///< after which a waiter has starved
 
 } // namespace
 
-schedule::schedule(std::uint64_t seed, fault_counts& counts, bool waiting, std::string* log)
+schedule::schedule(std::uint64_t seed, fault_counts& counts, theme about, std::string* log)
     : dice_(seed), counts_(counts), log_(log)
 {
-    terrain_.waiting = waiting;
+    terrain_.waiting = about == theme::waiting;
+    terrain_.newcomers = about == theme::newcomers;
     prepare();
     if (log_)
         *log_ += std::to_string(terrain_.nodes) + " nodes, " + std::to_string(terrain_.clients) +
@@ -103,15 +104,16 @@ void schedule::prepare_nodes()
 {
     for (unsigned n = 0; n != terrain_.nodes; ++n) {
         server& s = servers_[n];
+        s.run = s.history = ++names_;
         s.room = terrain_.slack;
         s.steps = dice_.between(-5, 5);
-        s.data.mark = ++marks_;
         if (dice_.one_in(4) && terrain_.slack > 1) { // half of what the slack allows, in the time of a key
             s.clock_rate += terrain_.slack * 500'000 / terrain_.px;
             s.room = terrain_.slack / 2 - 1;
             count(fault::node_clock_slewed);
         }
         s.started = wall(s) - 3'600'000;
+        prepare_marker(n);
     }
 }
 
@@ -121,8 +123,10 @@ void schedule::prepare_clients()
     if (together)
         count(fault::clients_start_together);
     clients_.reserve(terrain_.clients);
+    std::vector<lock_terms> locks;
+    prepare_locks(locks);
     for (unsigned c = 0; c != terrain_.clients; ++c) {
-        clients_.emplace_back(terrain_);
+        clients_.emplace_back(terrain_, locks[c]);
         clocks& k = clients_[c].time;
         k.boot = static_cast<std::int64_t>(dice_.below(1'000'000'000)) * 1000;
         k.raw = static_cast<std::int64_t>(dice_.below(1'000'000'000));

@@ -7,6 +7,7 @@
 #include "model/dice.hpp"
 #include "model/fake_node.hpp"
 #include "model/faults.hpp"
+#include "model/marker_text.hpp"
 #include "model/terrain.hpp"
 #include "model/waiter.hpp"
 
@@ -22,10 +23,12 @@ namespace redlock::model {
 /// One random schedule: the production core in every client, a virtual network and virtual clocks around it.
 class schedule {
 public:
-    schedule(std::uint64_t seed, fault_counts&, bool waiting = false, std::string* log = nullptr);
+    schedule(std::uint64_t seed, fault_counts&, theme = theme::faults, std::string* log = nullptr);
     outcome run();
 
 private:
+    static constexpr micros for_long = 3'600'000'000;
+
     // Times and clocks
     struct clocks {
         micros since = 0;
@@ -80,7 +83,10 @@ private:
         bool up = true;
         bool tracks = false; ///< its server tells of changes
         std::uint16_t connection = 0;
-        marker mark = 0;
+        marker mark = 0; ///< on this connection; zero: not asked for
+        marker_sight seen{};
+        std::optional<core::instant> marked_since{};
+        core::admission_terms terms{};
         micros last_request = 0;
         micros last_answer = 0;
         micros requests_blocked = 0;
@@ -93,7 +99,8 @@ private:
 
     struct client {
         enum class doing : std::uint8_t { resting, voting, pausing, holding };
-        explicit client(terrain const& t) : lease(t.terms, t.nodes, {}, {}) {}
+        client(terrain const& t, lock_terms const& its) : wants(its), lease(its.lease, t.nodes, {}, {}) {}
+        lock_terms wants;
         core::attempt attempt{core::attempt::kind::plain, 1, {}};
         core::lease_machine lease;
         clocks time;
@@ -142,9 +149,13 @@ private:
         millis steps = 0;
         millis room = 0; ///< for further steps forward
         millis started = 0;
-        std::uint16_t run = 1;
-        std::uint16_t history = 1;
+        std::uint16_t run = 0;
+        std::uint16_t history = 0;
         bool promoted = false;
+        bool durable = false;       ///< it never forgets, and the user knows
+        bool seems_durable = false; ///< its settings say so, and nobody else
+        bool hides_uptime = false;
+        micros lost_at = -for_long;
         micros stalled_until = 0;
         micros full_until = 0;
         micros read_only_until = 0;
@@ -178,10 +189,25 @@ private:
     void answer(std::uint16_t index);
     void reset(unsigned c, unsigned n, bool executes_later);
     void connect(unsigned c, unsigned n);
+
+    // memory.cpp
+    void prepare_marker(unsigned n);
+    void prepare_locks(std::vector<lock_terms>&);
     void meet(unsigned c, unsigned n);
-    void fail_pending(unsigned c, unsigned n);
+    void ask_marker(unsigned c, unsigned n);
+    void ask_markers(unsigned c);
+    void leave_marker(unsigned n, mark_call const&);
+    [[nodiscard]] mark_call call_of(unsigned c, unsigned n);
+    [[nodiscard]] std::uint32_t life(unsigned n) const;
+    [[nodiscard]] core::admission_terms words_of(unsigned c, unsigned n);
+    [[nodiscard]] bool relies_on_absence(unsigned c, unsigned n) const;
+    [[nodiscard]] bool seems_fresh(unsigned c, unsigned n) const;
     [[nodiscard]] bool usable(unsigned c, unsigned n) const;
     [[nodiscard]] std::optional<core::instant> quarantine(unsigned c, unsigned n) const;
+    void await_the_end_of_quarantine(unsigned c, unsigned n);
+    void come_anew(unsigned c);
+    void somebody_comes();
+    void pass_by(unsigned n);
     void owe(unsigned c, unsigned n, nonce);
     void pay(unsigned c, unsigned n);
 
@@ -244,9 +270,13 @@ private:
 
     // trouble.cpp
     void some_fault();
+    void one_fault(unsigned n);
     void client_fault(fault, unsigned c);
     void node_fault(fault, unsigned n);
     void restart(unsigned n, bool with_data);
+    void flush(unsigned n);
+    void belie_words(unsigned n);
+    [[nodiscard]] bool would_hide_a_promotion(server const&) const;
     void trouble_with_request(message&, micros& at);
     void trouble_with_answer(message&, micros& at);
     bool trouble_with_word(message&, micros& at);
@@ -281,7 +311,9 @@ private:
     micros now_ = 0;
     std::uint32_t order_ = 0;
     nonce nonces_ = 0;
-    marker marks_ = 0;
+    std::uint16_t names_ = 0;          ///< of runs and histories, of all nodes
+    std::vector<marker_text> markers_; ///< which a node's number stands for, from one on
+    std::vector<micros> lineages_{0};  ///< when each was placed as uncertain; otherwise long ago
     core::fence largest_ = 0;
     std::array<core::fence, 16> recent_{};
     unsigned recent_at_ = 0;

@@ -2,12 +2,12 @@
 
 namespace redlock::model {
 
-campaign run_schedules(std::uint64_t first_seed, std::uint64_t count, bool waiting)
+campaign run_schedules(std::uint64_t first_seed, std::uint64_t count, theme about)
 {
     campaign all;
     auto const began = std::chrono::steady_clock::now();
     for (std::uint64_t seed = first_seed; seed != first_seed + count; ++seed) {
-        outcome const found = schedule(seed, all.faults, waiting).run();
+        outcome const found = schedule(seed, all.faults, about).run();
         ++all.schedules;
         all.events += found.events;
         all.grants += found.grants;
@@ -24,7 +24,7 @@ campaign run_schedules(std::uint64_t first_seed, std::uint64_t count, bool waiti
         all.virtual_days += static_cast<double>(found.spanned) / 86'400e6;
         if (seed % 100 == 0) {
             fault_counts ignored{};
-            all.same_twice = all.same_twice && schedule(seed, ignored, waiting).run().trace == found.trace;
+            all.same_twice = all.same_twice && schedule(seed, ignored, about).run().trace == found.trace;
             ++all.replayed;
         }
         if (found.flaw != breach::none) {
@@ -38,11 +38,11 @@ campaign run_schedules(std::uint64_t first_seed, std::uint64_t count, bool waiti
     return all;
 }
 
-std::string story(std::uint64_t seed, bool waiting)
+std::string story(std::uint64_t seed, theme about)
 {
     fault_counts ignored{};
     std::string text;
-    outcome const found = schedule(seed, ignored, waiting, &text).run();
+    outcome const found = schedule(seed, ignored, about, &text).run();
     return text + "=> " + name(found.flaw) + '\n';
 }
 

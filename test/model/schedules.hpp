@@ -32,8 +32,8 @@ struct campaign {
 };
 
 /// From this seed on, until so many have run or one has found a flaw. Every hundredth runs twice.
-campaign run_schedules(std::uint64_t first_seed, std::uint64_t count, bool waiting = false);
+campaign run_schedules(std::uint64_t first_seed, std::uint64_t count, theme = theme::faults);
 /// What happened in one of them.
-std::string story(std::uint64_t seed, bool waiting = false);
+std::string story(std::uint64_t seed, theme = theme::faults);
 
 } // namespace redlock::model

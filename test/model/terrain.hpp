@@ -15,6 +15,13 @@ namespace redlock::model {
 using micros = std::int64_t;
 inline constexpr micros one_milli = 1000;
 
+/// What a schedule is about, beside everything that may go wrong in any.
+enum class theme : std::uint8_t {
+    faults,
+    waiting,  ///< clients wait for word; otherwise they pause and ask again
+    newcomers ///< clients come that know nothing, with locks and words of their own
+};
+
 inline constexpr unsigned most_nodes = 5;
 inline constexpr unsigned most_clients = 5;
 
@@ -41,6 +48,15 @@ enum class breach : std::uint8_t {
 };
 char const* name(breach);
 
+/// What one client asks for.
+struct lock_terms {
+    bool fenced = false;
+    core::lease_terms lease{.ttl = {}, .slack = {}};
+    millis px = 0;
+    millis fence_px = 0;
+    millis longest = 0; ///< px with which it reckons
+};
+
 /// What is random once for a whole schedule.
 struct terrain {
     unsigned nodes = 3;
@@ -57,7 +73,9 @@ struct terrain {
     core::duration node_timeout{};
     millis px = 0;
     millis fence_px = 0;
-    bool waiting = false; ///< clients wait for word; otherwise they pause and ask again
+    bool waiting = false;
+    bool newcomers = false;
+    bool all_fenced = false;
     waiting_terms wait;
     core::tenure::terms tenure{.batch = 64, .period = {}};
     micros expiry_seen = 0; ///< by a server, at most so long after the expiry

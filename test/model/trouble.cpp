@@ -22,6 +22,12 @@ constexpr std::array node_faults{fault::node_clock_forward,  fault::node_clock_b
                                  fault::out_of_memory,       fault::read_only,
                                  fault::node_stalled,        fault::tracking_table_full};
 
+/// Where there are newcomers, most faults are of those that a node forgets by, or tells more than it knows.
+constexpr std::array forgetting{fault::node_restarts_empty, fault::node_restarts_with_old_data,
+                                fault::promoted_replica,    fault::flush_all,
+                                fault::flush_all,           fault::false_word,
+                                fault::node_clock_forward};
+
 } // namespace
 
 void schedule::count(fault f)
@@ -36,15 +42,23 @@ void schedule::some_fault()
     unsigned const n = static_cast<unsigned>(dice_.below(terrain_.nodes));
     if (dice_.one_in(3))
         servers_[dice_.below(terrain_.nodes)].backup = servers_[n].data;
+    one_fault(n);
+    somebody_comes();
+    micros const next = now_ + dice_.between(1, 2 * terrain_.between_faults);
+    if (next < terrain_.faults_until)
+        push(next, happening::fault, 0, 0);
+}
+
+void schedule::one_fault(unsigned n)
+{
+    if (terrain_.newcomers && !dice_.one_in(4))
+        return node_fault(forgetting[dice_.below(forgetting.size())], n);
     std::size_t const those_of_waiting = terrain_.waiting ? 0 : 1; // the last one
     std::size_t const kind = dice_.below(client_faults.size() + node_faults.size() - those_of_waiting);
     if (kind < client_faults.size())
         client_fault(client_faults[kind], static_cast<unsigned>(dice_.below(terrain_.clients)));
     else
         node_fault(node_faults[kind - client_faults.size()], n);
-    micros const next = now_ + dice_.between(1, 2 * terrain_.between_faults);
-    if (next < terrain_.faults_until)
-        push(next, happening::fault, 0, 0);
 }
 
 void schedule::client_fault(fault f, unsigned c)
@@ -121,23 +135,31 @@ void schedule::node_fault(fault f, unsigned n)
         s.steps -= dice_.between(1, terrain_.px);
         clocks_apart_ = clocks_apart_ || s.steps < -terrain_.px / 8;
         break;
-    case fault::node_restarts_empty: restart(n, false); break;
-    case fault::node_restarts_with_old_data: restart(n, true); break;
+    case fault::node_restarts_empty:
+    case fault::node_restarts_with_old_data:
+        if (would_hide_a_promotion(s))
+            return;
+        restart(n, f == fault::node_restarts_with_old_data);
+        break;
     case fault::promoted_replica:
         restart(n, true);
-        ++s.history;
+        s.data.restore(s.backup);
+        s.lost_at = now_;
+        counters_lost_ = true;
+        s.history = ++names_;
         s.promoted = true;
         s.started = wall(s) - 3'600'000;
         break;
     case fault::flush_all:
-        s.data.forget();
-        ++changes_;
-        if (terrain_.waiting)
-            tell(n, most_clients);
-        time_counts_ = false; // condition C5
-        counters_lost_ = true;
+        if (s.durable)
+            return;
+        flush(n);
         break;
-    case fault::marker_lost: s.data.mark = 0; break;
+    case fault::false_word: pass_by(n); break;
+    case fault::marker_lost:
+        s.data.mark = 0;
+        belie_words(n);
+        break;
     case fault::script_flush: s.knows_scripts = false; break;
     case fault::out_of_memory: s.full_until = until; break;
     case fault::read_only: s.read_only_until = until; break;
@@ -148,18 +170,51 @@ void schedule::node_fault(fault f, unsigned n)
     count(f);
 }
 
+/// What a user has said of the absence of a marker is not true any more.
+void schedule::belie_words(unsigned n)
+{
+    for (unsigned c = 0; c != terrain_.clients; ++c)
+        if (relies_on_absence(c, n))
+            time_counts_ = !(clocks_apart_ = true);
+}
+
+/// Fenced locks notice it (rule F6). To plain ones it is against condition C5.
+void schedule::flush(unsigned n)
+{
+    server& s = servers_[n];
+    s.data.forget();
+    s.lost_at = now_;
+    ++changes_;
+    if (terrain_.waiting)
+        tell(n, most_clients);
+    for (client const& any : clients_)
+        time_counts_ = time_counts_ && any.wants.fenced;
+    counters_lost_ = true;
+    belie_words(n);
+}
+
+/// From those who believe that nothing is ever lost there.
+bool schedule::would_hide_a_promotion(server const& s) const
+{
+    return s.durable && s.promoted && now_ - s.lost_at < 2 * terrain_.px * one_milli;
+}
+
 void schedule::restart(unsigned n, bool with_data)
 {
     server& s = servers_[n];
     for (event const& e : events_)
         if (e.what == happening::arrive && e.node == n && !messages_[e.index].duplicate)
             messages_[e.index].dead = true;
-    if (with_data)
-        s.data.restore(s.backup);
-    else
-        s.data.forget();
-    counters_lost_ = true;
-    ++s.run;
+    if (!s.durable) {
+        if (with_data)
+            s.data.restore(s.backup);
+        else
+            s.data.forget();
+        s.lost_at = now_;
+        counters_lost_ = true;
+    }
+    s.run = ++names_;
+    s.promoted = false;
     s.started = wall(s);
     s.knows_scripts = false;
     s.stalled_until = 0;

@@ -211,7 +211,7 @@ bool schedule::hand_over(unsigned c)
     core::instant const now = clock(c);
     if (me.queue == 0 || !me.tenure.may_go_on(terrain_.tenure, core::tenure::next::waiting, now) ||
         me.lease.phase() != core::lease_phase::held ||
-        core::remaining(me.lease.deadline(), now) < terrain_.terms.ttl / 2)
+        core::remaining(me.lease.deadline(), now) < me.wants.lease.ttl / 2)
         return false;
     write_register(c);
     --me.queue;
@@ -221,7 +221,7 @@ bool schedule::hand_over(unsigned c)
     me.denied = 0;
     me.tenure.granted(now);
     watch_row(c);
-    me.lease = me.lease.handed_over(terrain_.terms, now);
+    me.lease = me.lease.handed_over(me.wants.lease, now);
     me.first_sent = now;
     me.read = register_;
     me.served = me.served || seen_enough();

@@ -73,7 +73,7 @@ void schedule::watch_grant(unsigned c)
     if (core::reached(me.lease.deadline(), clock(c)))
         break_off(breach::granted_without_time_left);
     watch_exclusion();
-    if (terrain_.fenced) {
+    if (me.wants.fenced) {
         core::fence const floor = time_counts_ ? largest_ : me.floor;
         bool const twice = std::find(recent_.begin(), recent_.end(), me.token) != recent_.end();
         if (order_counts() && (me.token <= floor || twice))
@@ -101,10 +101,10 @@ void schedule::watch_round(unsigned c, core::lease_machine::outcome outcome)
         break_off(breach::came_back);
     if (core::reached(me.lease.deadline(), clock(c)))
         break_off(breach::extended_without_time_left);
-    if (terrain_.fenced && order_counts() && me.round_floor > me.token)
+    if (me.wants.fenced && order_counts() && me.round_floor > me.token)
         break_off(breach::extended_under_a_larger_token);
-    if (terrain_.terms.max_hold != core::duration::max() &&
-        core::elapsed(me.first_sent, me.lease.deadline()) > terrain_.terms.max_hold &&
+    if (me.wants.lease.max_hold != core::duration::max() &&
+        core::elapsed(me.first_sent, me.lease.deadline()) > me.wants.lease.max_hold &&
         (time_counts_ || !terrain_.waiting)) // with no clock that is right, two spans do not make up one
         break_off(breach::held_too_long);
     watch_exclusion();
@@ -115,7 +115,7 @@ void schedule::watch_end(unsigned c)
 {
     client& me = clients_[c];
     bool const told = me.lease.phase() == core::lease_phase::lost;
-    if (told && !me.late_timer && !terrain_.terms.tolerate_suspect &&
+    if (told && !me.late_timer && !me.wants.lease.tolerate_suspect &&
         core::reached(me.lease.deadline(), clock(c)))
         break_off(breach::loss_told_late);
     me.end_seen = true;
@@ -127,7 +127,7 @@ void schedule::watch_end(unsigned c)
 void schedule::write_register(unsigned c)
 {
     client const& me = clients_[c];
-    if (!terrain_.fenced || (applies(rule::fencing) && me.token < register_token_))
+    if (!me.wants.fenced || (applies(rule::fencing) && me.token < register_token_))
         return;
     if (register_ != me.read && order_counts())
         break_off(breach::update_lost);

@@ -46,6 +46,22 @@ node_facts but(node_facts facts, Change change)
     return facts;
 }
 
+void is_promoted(node_facts& f)
+{
+    f.promoted = true;
+}
+
+void forgets(node_facts& f)
+{
+    f.forgetful = true;
+}
+
+/// A service that does not tell which process it is.
+void has_no_run_id(node_facts& f)
+{
+    f.run_id.clear();
+}
+
 acquaintance newcomer(node_facts const& facts, admission_terms const& terms = {})
 {
     return meet(facts, {}, {}, terms, at(0s));
@@ -61,7 +77,7 @@ acquaintance again(node_facts const& first, node_facts const& then, duration now
 // How long it must still wait at `now`.
 std::optional<duration> waits(acquaintance const& known, duration now, duration length = q)
 {
-    auto const end = quarantined_until(known, length, at(now));
+    auto const end = quarantined_until(known.certain_since, length, at(now));
     return end ? std::optional(remaining(*end, at(now))) : std::nullopt;
 }
 
@@ -98,7 +114,13 @@ BOOST_AUTO_TEST_CASE(each_permission_permits_its_own)
     auto const evicting = but(old_server(), [](auto& f) { f.may_evict = true; });
     admission_terms const allow_cluster{.allow_cluster_node = true};
     admission_terms const allow_eviction{.allow_eviction = true};
-    admission_terms const all{true, true, true, true};
+    admission_terms const all{.assume_fresh = true,
+                              .durable = true,
+                              .trust_restarted_nodes = true,
+                              .trust_promoted = true,
+                              .allow_cluster_node = true,
+                              .allow_eviction = true,
+                              .trust_server_clocks = true};
     BOOST_TEST(!refuse(cluster, allow_cluster).has_value());
     BOOST_TEST(!refuse(evicting, allow_eviction).has_value());
     BOOST_TEST((refuse(cluster, allow_eviction) == refusal::cluster_node));
@@ -137,28 +159,43 @@ BOOST_AUTO_TEST_CASE(a_longer_lock_lengthens_it)
     BOOST_TEST(!waits(newcomer(young(0s)), 0s, 0s).has_value()); // no lock yet
 }
 
-BOOST_AUTO_TEST_CASE(who_cannot_have_lost_anything_votes)
+BOOST_AUTO_TEST_CASE(whom_the_user_answers_for_votes)
 {
-    votes(newcomer(but(young(0s), [](auto& f) { f.durable = true; })));
     votes(newcomer(young(0s), {.assume_fresh = true}));
+    votes(newcomer(young(0s), {.durable = true}));
     votes(newcomer(young(0s), {.trust_restarted_nodes = true}));
 }
 
-// When it was promoted cannot be told: only its age can be judged, and its disk proves nothing.
-BOOST_AUTO_TEST_CASE(a_promoted_server_is_judged_by_its_age)
+/// Its settings excuse nothing by themselves: they may be new, or the volume empty.
+BOOST_AUTO_TEST_CASE(a_word_that_the_settings_contradict_does_not_count)
 {
-    auto const promoted = [](auto& f) {
-        f.promoted = true;
-        f.durable = true;
-    };
-    votes(newcomer(but(old_server(), promoted)));
-    waits_for(newcomer(but(young(4s), promoted)), 0s, 7s);
+    auto const denied = newcomer(but(young(0s), forgets), {.durable = true});
+    waits_for(denied, 0s, q);
+    BOOST_TEST(denied.word_is_denied);
+    BOOST_TEST(!newcomer(but(young(0s), forgets)).word_is_denied); // nobody gave it
 }
 
-BOOST_AUTO_TEST_CASE(who_tells_nothing_is_not_guarded)
+BOOST_AUTO_TEST_CASE(a_promoted_server_waits_from_the_meeting_on)
 {
-    votes(newcomer({}));
-    BOOST_TEST(!newcomer({}).met());
+    for (admission_terms const terms :
+         {admission_terms{}, {.durable = true}, {.trust_restarted_nodes = true}}) {
+        auto const met = newcomer(but(old_server(), is_promoted), terms);
+        waits_for(met, 0s, q);
+        BOOST_TEST((met.last == event::met_promoted));
+    }
+    votes(newcomer(but(old_server(), is_promoted), {.trust_promoted = true}));
+    waits_for(newcomer(but(young(4s), is_promoted), {.trust_promoted = true}), 0s, 7s); // by its age
+    votes(newcomer(but(young(0s), is_promoted), {.assume_fresh = true}));
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_tell_its_age_is_as_old_as_the_meeting)
+{
+    auto const ageless = [](auto& f) { f.uptime.reset(); };
+    waits_for(newcomer(but(old_server(), ageless)), 0s, q);
+    BOOST_TEST((newcomer(but(old_server(), ageless)).last == event::first_met));
+    waits_for(newcomer({}), 0s, q);
+    votes(newcomer({}, {.assume_fresh = true}));
+    votes(newcomer({}, {.trust_restarted_nodes = true}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -194,73 +231,92 @@ BOOST_AUTO_TEST_CASE(a_witnessed_restart_is_not_assumed_to_be_fresh)
 
 BOOST_AUTO_TEST_CASE(a_durable_node_votes_again_at_once)
 {
-    auto const durable = [](auto& f) { f.durable = true; };
-    votes(again(old_server(), but(another(0s), durable), 2s), 2s);
-    votes(again(old_server(), but(another(2s), durable), 2s), 2s);
+    admission_terms const durable{.durable = true};
+    votes(again(old_server(), another(0s), 2s, durable), 2s);
+    votes(again(old_server(), another(2s), 2s, durable), 2s);
+    waits_for(again(old_server(), but(another(0s), forgets), 2s, durable), 2s, q);
     // It kept what the life before had, which was not everything.
-    waits_for(again(young(0s), but(another(0s), durable), 2s), 2s, 8s);
+    auto const emptied = lost_data(newcomer(young(0s), durable), at(1s));
+    waits_for(meet(another(0s), emptied, at(1s), durable, at(2s)), 2s, 9s);
 }
 
 BOOST_AUTO_TEST_CASE(another_machine_has_nothing_of_ours_however_durable)
 {
-    auto const durable = [](auto& f) { f.durable = true; };
-    auto const met = again(old_server(), but(another(1h), durable), 2s);
+    auto const met = again(old_server(), another(1h), 2s, {.durable = true});
     waits_for(met, 2s, 8s);
     BOOST_TEST((met.last == event::replaced));
 }
 
 BOOST_AUTO_TEST_CASE(a_promoted_successor_waits_from_now_on)
 {
-    for (bool const durable : {false, true})
-        waits_for(again(old_server(),
-                        but(another(1h),
-                            [&](auto& f) {
-                                f.promoted = true;
-                                f.durable = durable;
-                            }),
-                        30s),
-                  30s, q);
+    for (admission_terms const terms :
+         {admission_terms{}, {.durable = true}, {.assume_fresh = true}, {.trust_restarted_nodes = true}})
+        waits_for(again(old_server(), but(another(1h), is_promoted), 30s, terms), 30s, q);
+    votes(again(old_server(), but(another(1h), is_promoted), 30s, {.trust_promoted = true}), 30s);
+    // A restarted master that has had replicas looks promoted, too, and has forgotten all the same.
+    waits_for(again(old_server(), but(another(3s), is_promoted), 20s, {.trust_promoted = true}), 20s, 8s);
 }
 
 BOOST_AUTO_TEST_CASE(a_changed_history_waits_from_now_on)
 {
-    for (admission_terms const terms : {admission_terms{}, {.assume_fresh = true}})
-        for (bool const durable : {false, true}) {
-            auto const flipped = but(old_server(), [&](auto& f) {
-                f.replid = "other data";
-                f.durable = durable;
-            });
-            auto const met = again(old_server(), flipped, 30s, terms);
-            waits_for(met, 30s, q);
-            BOOST_TEST((met.last == event::changed_history));
-        }
-    votes(again(old_server(), but(old_server(), [](auto& f) { f.replid = "other"; }), 30s,
-                {.trust_restarted_nodes = true}),
-          30s);
+    auto const flipped = but(old_server(), [](auto& f) { f.replid = "other data"; });
+    for (admission_terms const terms :
+         {admission_terms{}, {.durable = true}, {.assume_fresh = true}, {.trust_restarted_nodes = true}}) {
+        auto const met = again(old_server(), flipped, 30s, terms);
+        waits_for(met, 30s, q);
+        BOOST_TEST((met.last == event::changed_history));
+    }
+    votes(again(old_server(), flipped, 30s, {.trust_promoted = true}), 30s);
 }
 
 BOOST_AUTO_TEST_CASE(a_clock_that_was_set_forward_waits_from_now_on)
 {
-    auto const durable = [](auto& f) { f.durable = true; };
     auto const stepped = set_forward(newcomer(old_server()), 20s, at(5s));
     BOOST_TEST((stepped.last == event::set_forward));
     BOOST_TEST((stepped.forward == 20s));
     waits_for(stepped, 5s, q);
     // Neither a new connection nor a restart lifts it: keys come back from the disk as they were.
-    for (auto const& facts : {old_server(), but(another(0s), durable)})
-        for (bool const trusted : {false, true})
-            waits_for(meet(facts, stepped, at(6s), {.trust_restarted_nodes = trusted}, at(7s)), 7s, q - 2s);
+    for (auto const& facts : {old_server(), another(0s)})
+        for (admission_terms const terms :
+             {admission_terms{.durable = true}, {.trust_restarted_nodes = true}})
+            waits_for(meet(facts, stepped, at(6s), terms, at(7s)), 7s, q - 2s);
     auto const trusted = meet(another(0s), stepped, at(6s), {.trust_restarted_nodes = true}, at(7s));
     BOOST_TEST(trusted.run_id == "another run");
     BOOST_TEST(trusted.replid == "other data");
 }
 
-BOOST_AUTO_TEST_CASE(a_connection_that_told_nothing_changes_nothing)
+/// No word of the user's excuses what this client has seen itself.
+BOOST_AUTO_TEST_CASE(data_that_were_seen_are_gone_for_good)
 {
-    auto const silent = again(young(0s), {}, 2s);
-    waits_for(silent, 2s, 8s);
-    auto const then = meet(another(0s), silent, at(1s), {.assume_fresh = true}, at(3s));
-    waits_for(then, 3s, q);
+    for (admission_terms const terms : {admission_terms{.assume_fresh = true},
+                                        {.durable = true},
+                                        {.trust_restarted_nodes = true},
+                                        {.trust_promoted = true}}) {
+        auto const emptied = lost_data(newcomer(old_server(), terms), at(5s));
+        BOOST_TEST((emptied.last == event::lost_data));
+        waits_for(meet(old_server(), emptied, at(6s), terms, at(7s)), 7s, q - 2s);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_run_id_it_is_known_by_its_data_set)
+{
+    auto const first = but(old_server(), has_no_run_id);
+    votes(again(first, first, 30s), 30s);
+    auto const other = again(first, but(another(3s), has_no_run_id), 30s);
+    waits_for(other, 30s, 8s);
+    BOOST_TEST((other.last == event::restarted));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_name_each_connection_is_a_new_life)
+{
+    auto const nameless = but(but(old_server(), has_no_run_id), [](auto& f) { f.replid.clear(); });
+    auto const met = again(nameless, nameless, 3s);
+    waits_for(met, 3s, 7s); // it may have restarted as soon as it was heard of last
+    BOOST_TEST((met.last == event::maybe_restarted));
+    waits_for(again({}, {}, 3s), 3s, q); // nor its age
+    waits_for(again(nameless, nameless, 3s, {.assume_fresh = true}), 3s, 7s);
+    votes(again(nameless, nameless, 3s, {.trust_restarted_nodes = true}), 3s);
+    votes(again({}, {}, 3s, {.durable = true}), 3s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -269,6 +325,15 @@ BOOST_AUTO_TEST_CASE(a_quarantine_outlasts_every_key)
 {
     BOOST_TEST((quarantine_length(11s) == 11110ms));
     BOOST_TEST((quarantine_length(0s) == 0s));
+}
+
+BOOST_AUTO_TEST_CASE(the_later_of_two_moments_counts_on_each_clock)
+{
+    BOOST_TEST((later(at(1s), at(2s)) == at(2s)));
+    BOOST_TEST((later(instant{1s, 5s}, instant{2s, 3s}) == instant{2s, 5s}));
+    BOOST_TEST((later(at(1s), std::nullopt) == at(1s)));
+    BOOST_TEST((later(std::nullopt, at(1s)) == at(1s)));
+    BOOST_TEST(!later(std::nullopt, std::nullopt).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

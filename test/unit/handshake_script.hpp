@@ -65,7 +65,7 @@ struct conversation {
         BOOST_TEST(sent[sent.size() - 5] == "CLIENT SETINFO LIB-NAME asio-redlock");
         BOOST_TEST(sent[sent.size() - 4].starts_with("CLIENT SETINFO LIB-VER "));
         BOOST_TEST(sent[sent.size() - 3] == "INFO");
-        BOOST_TEST(sent[sent.size() - 2] == "CONFIG GET *appendfsync*");
+        BOOST_TEST(sent[sent.size() - 2] == "CONFIG GET *append*");
         BOOST_TEST(sent.back() == "TIME");
         sent.resize(expected.size());
         BOOST_TEST(sent == expected, boost::test_tools::per_element());

@@ -25,7 +25,7 @@ constexpr std::string_view real =
 
 constexpr std::string_view least = "run_id:a\r\nuptime_in_seconds:1\r\nrole:master\r\n";
 
-std::optional<server_info> with(std::string const& line)
+server_info with(std::string const& line)
 {
     return parse_info(std::string(least) + line + "\r\n");
 }
@@ -44,44 +44,56 @@ BOOST_AUTO_TEST_SUITE(info_)
 BOOST_AUTO_TEST_CASE(reads_what_a_server_says)
 {
     auto const info = parse_info(real);
-    BOOST_TEST_REQUIRE(info.has_value());
-    BOOST_TEST(info->version == "7.0.15");
-    BOOST_TEST(info->run_id == "42015200fd5d002af72003038bd15cbfcf4e8bf2");
-    BOOST_TEST((info->uptime == 81s));
-    BOOST_TEST(info->replid == "10108217a8393ee207d2829b086ca580423918c8");
-    BOOST_TEST(info->replid2.empty());
-    BOOST_TEST(!info->replica);
-    BOOST_TEST(!info->loading);
-    BOOST_TEST(!info->cluster);
-    BOOST_TEST(!info->may_evict);
-    BOOST_TEST(!info->aof);
+    BOOST_TEST(info.version == "7.0.15");
+    BOOST_TEST(info.run_id == "42015200fd5d002af72003038bd15cbfcf4e8bf2");
+    BOOST_TEST((info.uptime == 81s));
+    BOOST_TEST(info.replid == "10108217a8393ee207d2829b086ca580423918c8");
+    BOOST_TEST(!info.promoted);
+    BOOST_TEST((info.replica == false));
+    BOOST_TEST(!info.loading);
+    BOOST_TEST((info.cluster == false));
+    BOOST_TEST((info.may_evict == false));
+    BOOST_TEST(!info.aof);
+    BOOST_TEST(info.replicas == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(reads_every_fact)
 {
-    BOOST_TEST(with("loading:1")->loading);
-    BOOST_TEST(with("cluster_enabled:1")->cluster);
-    BOOST_TEST(with("aof_enabled:1")->aof);
-    BOOST_TEST(with("master_replid2:8a")->replid2 == "8a");
+    BOOST_TEST(with("loading:1").loading);
+    BOOST_TEST((with("cluster_enabled:1").cluster == true));
+    BOOST_TEST(with("aof_enabled:1").aof);
+    BOOST_TEST(with("connected_slaves:2").replicas == 2U);
+    BOOST_TEST(with("connected_slaves:many").replicas == 0U);
     for (std::string const role : {"slave", "replica", "active-replica", "sentinel"})
-        BOOST_TEST(parse_info("run_id:a\nuptime_in_seconds:1\nrole:" + role)->replica, role);
-    BOOST_TEST(!parse_info(least)->replica);
-    BOOST_TEST(parse_info(least)->replid.empty());
+        BOOST_TEST((parse_info("role:" + role).replica == true), role);
+    BOOST_TEST((parse_info(least).replica == false));
+    BOOST_TEST(parse_info(least).replid.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_data_set_before_this_one_is_told_by_either_line)
+{
+    for (std::string const line :
+         {"master_replid2:8a", "master_replid2:", "second_repl_offset:0", "second_repl_offset:17"})
+        BOOST_TEST(with(line).promoted, line);
+    for (std::string const line :
+         {"master_replid2:0000", "second_repl_offset:-1", "master_replid2:00\r\nsecond_repl_offset:-1"})
+        BOOST_TEST(!with(line).promoted, line);
 }
 
 BOOST_AUTO_TEST_CASE(eviction_needs_a_limit_and_a_policy)
 {
     struct row {
-        std::string_view memory;
-        std::string_view policy;
-        bool may_evict;
+        std::string_view lines;
+        std::optional<bool> may_evict;
     };
-    for (auto const& [memory, policy, may_evict] :
-         {row{"0", "allkeys-lru", false}, row{"1", "noeviction", false}, row{"1", "allkeys-lru", true},
-          row{"9", "volatile-ttl", true}}) {
-        auto const lines = "maxmemory:" + std::string(memory) + "\r\nmaxmemory_policy:" + std::string(policy);
-        BOOST_TEST(with(lines)->may_evict == may_evict, lines);
-    }
+    for (auto const& [lines, may_evict] :
+         {row{"maxmemory:0\r\nmaxmemory_policy:allkeys-lru", false},
+          row{"maxmemory:1\r\nmaxmemory_policy:noeviction", false},
+          row{"maxmemory:1\r\nmaxmemory_policy:allkeys-lru", true},
+          row{"maxmemory:9\r\nmaxmemory_policy:volatile-ttl", true}, row{"maxmemory:0", false},
+          row{"maxmemory_policy:noeviction", false}, row{"maxmemory:1", {}},
+          row{"maxmemory_policy:allkeys-lru", {}}, row{"", {}}})
+        BOOST_TEST((with(std::string(lines)).may_evict == may_evict), lines);
 }
 
 BOOST_AUTO_TEST_CASE(tolerates_forks_and_lines_it_does_not_know)
@@ -91,62 +103,76 @@ BOOST_AUTO_TEST_CASE(tolerates_forks_and_lines_it_does_not_know)
          {"server_name:valkey", "valkey_version:8.0.1", "# Keydb", "variant:pro", "no colon", ":",
           "run_id_of:x y", "ROLE:slave", "", "\r", "loading_start_time:x"}) {
         auto const info = with(line);
-        BOOST_TEST_REQUIRE(info.has_value(), line);
-        BOOST_TEST(!info->replica);
-        BOOST_TEST(info->run_id == "a");
+        BOOST_TEST((info.replica == false), line);
+        BOOST_TEST(info.run_id == "a");
     }
-    BOOST_TEST(
-        parse_info("run_id:a\nuptime_in_seconds:1\nrole:master").has_value()); // no CR, no last line end
-    BOOST_TEST(with("redis_version:6\x1b[31m" + std::string(500, '.'))->version.size() <= 200U);
+    BOOST_TEST(parse_info("run_id:a\nuptime_in_seconds:1\nrole:master").run_id ==
+               "a"); // no CR, no last line end
+    BOOST_TEST(with("redis_version:6\x1b[31m" + std::string(500, '.')).version.size() <= 200U);
 }
 
-BOOST_AUTO_TEST_CASE(half_of_the_facts_are_none)
+BOOST_AUTO_TEST_CASE(each_fact_stands_alone)
 {
-    BOOST_TEST(!parse_info("").has_value());
-    BOOST_TEST(!parse_info("uptime_in_seconds:1\r\nrole:master\r\n").has_value());
-    BOOST_TEST(!parse_info("run_id:a\r\nrole:master\r\n").has_value());
-    BOOST_TEST(!parse_info("run_id:a\r\nuptime_in_seconds:1\r\n").has_value());
-    BOOST_TEST(!parse_info(std::string(least) + std::string(longest_info, 'x')).has_value());
+    auto const nothing = parse_info("");
+    BOOST_TEST(nothing.run_id.empty());
+    BOOST_TEST(!nothing.uptime.has_value());
+    BOOST_TEST(!nothing.replica.has_value());
+    BOOST_TEST(!nothing.may_evict.has_value());
+    auto const anonymous =
+        parse_info("uptime_in_seconds:7\r\nrole:slave\r\nmaxmemory:1\r\nmaxmemory_policy:x\r\n");
+    BOOST_TEST(anonymous.run_id.empty());
+    BOOST_TEST((anonymous.uptime == 7s));
+    BOOST_TEST((anonymous.replica == true));
+    BOOST_TEST((anonymous.may_evict == true));
+    BOOST_TEST(parse_info(std::string(least) + std::string(longest_info, 'x')).run_id.empty());
 }
 
-BOOST_AUTO_TEST_CASE(refuses_lines_that_no_server_writes)
+BOOST_AUTO_TEST_CASE(what_no_server_writes_is_not_known)
 {
-    for (std::string const line :
-         {"run_id:", "run_id:a b", "run_id:a:b", "run_id:\x01", "uptime_in_seconds:", "uptime_in_seconds:-1",
-          "uptime_in_seconds: 1", "uptime_in_seconds:1s", "uptime_in_seconds:99999999999999999999",
-          "role:", "loading:", "loading:2", "cluster_enabled:yes", "aof_enabled:on",
-          "master_replid:", "master_replid2:?", "maxmemory:1gb", "maxmemory:-1"})
-        BOOST_TEST(!with(line).has_value(), line);
-    BOOST_TEST(!with("run_id:" + std::string(65, 'a')).has_value());
-    BOOST_TEST(with("run_id:" + std::string(64, 'a')).has_value());
+    for (std::string const line : {"run_id:", "run_id:a b", "run_id:a:b", "run_id:a/b", "run_id:\x01"})
+        BOOST_TEST(with(line).run_id.empty(), line);
+    for (std::string const line : {"uptime_in_seconds:", "uptime_in_seconds:-1", "uptime_in_seconds: 1",
+                                   "uptime_in_seconds:1s", "uptime_in_seconds:99999999999999999999"})
+        BOOST_TEST(!with(line).uptime.has_value(), line);
+    BOOST_TEST(!parse_info("role:").replica.has_value());
+    BOOST_TEST(!with("cluster_enabled:yes").cluster.has_value());
+    BOOST_TEST(!with("aof_enabled:on").aof);
+    BOOST_TEST(!with("maxmemory:1gb\r\nmaxmemory_policy:x").may_evict.has_value());
+    BOOST_TEST(with("run_id:" + std::string(65, 'a')).run_id.empty());
+    BOOST_TEST(!with("run_id:" + std::string(64, 'a')).run_id.empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_absurd_uptime_does_not_overflow)
 {
     for (std::string const seconds : {"9223372036854775807", "18446744073709551615"}) {
-        auto const uptime = with("uptime_in_seconds:" + seconds)->uptime;
+        auto const uptime = with("uptime_in_seconds:" + seconds).uptime;
         BOOST_TEST((uptime > 99 * 365 * 24h && uptime < 101 * 366 * 24h));
     }
 }
 
 BOOST_AUTO_TEST_CASE(reads_append_settings_from_maps_and_arrays)
 {
-    BOOST_TEST(settings("%1\r\n+appendfsync\r\n+always\r\n").fsync_always);
-    BOOST_TEST(settings("*2\r\n+appendfsync\r\n+always\r\n").fsync_always);
-    BOOST_TEST(!settings("*2\r\n+appendfsync\r\n+everysec\r\n").fsync_always);
-    BOOST_TEST(!settings("*2\r\n+no-appendfsync-on-rewrite\r\n+no\r\n").pauses_on_rewrite);
-    BOOST_TEST(settings("*2\r\n+no-appendfsync-on-rewrite\r\n+yes\r\n").pauses_on_rewrite);
-    BOOST_TEST(!settings("|1\r\n+a\r\n+b\r\n%2\r\n:1\r\n_\r\n+no-appendfsync-on-rewrite\r\n+no\r\n")
-                    .pauses_on_rewrite);
+    BOOST_TEST((settings("%1\r\n+appendfsync\r\n+always\r\n").fsync_always == true));
+    BOOST_TEST((settings("*2\r\n+appendfsync\r\n+always\r\n").fsync_always == true));
+    BOOST_TEST((settings("*2\r\n+appendfsync\r\n+everysec\r\n").fsync_always == false));
+    BOOST_TEST((settings("*2\r\n+appendonly\r\n+yes\r\n").append_only == true));
+    BOOST_TEST((settings("*2\r\n+no-appendfsync-on-rewrite\r\n+no\r\n").pauses_on_rewrite == false));
+    BOOST_TEST((settings("*2\r\n+no-appendfsync-on-rewrite\r\n+yes\r\n").pauses_on_rewrite == true));
+    BOOST_TEST((settings("|1\r\n+a\r\n+b\r\n%2\r\n:1\r\n_\r\n+no-appendfsync-on-rewrite\r\n+no\r\n")
+                    .pauses_on_rewrite == false));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_told_is_not_durable)
+BOOST_AUTO_TEST_CASE(settings_that_are_not_told_contradict_nothing)
 {
     for (std::string_view const wire : {"*0\r\n", "+OK\r\n", "_\r\n", "*1\r\n+appendfsync\r\n",
                                         "*1\r\n*2\r\n+appendfsync\r\n+always\r\n"}) {
-        BOOST_TEST(!settings(wire).fsync_always);
-        BOOST_TEST(settings(wire).pauses_on_rewrite);
+        BOOST_TEST(!settings(wire).fsync_always.has_value());
+        BOOST_TEST(forgetful_setting(settings(wire)) == "");
     }
+    BOOST_TEST(forgetful_setting({true, true, false}) == "");
+    BOOST_TEST(forgetful_setting({false, true, false}) == "appendonly is no");
+    BOOST_TEST(forgetful_setting({true, false, {}}) == "appendfsync is not always");
+    BOOST_TEST(forgetful_setting({{}, {}, true}) == "no-appendfsync-on-rewrite is yes");
 }
 
 BOOST_AUTO_TEST_CASE(reads_the_time_or_nothing)
@@ -172,6 +198,10 @@ BOOST_AUTO_TEST_CASE(an_incarnation_is_process_and_history)
     BOOST_TEST(incarnation(facts).empty());
     facts.info = parse_info(real);
     BOOST_TEST(incarnation(facts) == "42015200fd5d002a:10108217a8393ee2");
+    facts.info->run_id.clear();
+    BOOST_TEST(incarnation(facts) == ":10108217a8393ee2");
+    facts.info->replid.clear();
+    BOOST_TEST(incarnation(facts).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -98,16 +98,21 @@ RC_BOOST_PROP(what_is_displayed_leads_to_the_same_server, ())
     RC_ASSERT(display(std::get<endpoint>(again)) == shown);
 }
 
+/// The marks are too long to be drawn by chance into what may be shown.
 RC_BOOST_PROP(a_broken_url_with_credentials_never_shows_them, (std::string const& noise))
 {
-    auto const url = "redis://QQUSER:QQ" + noise + "PASS@" + almost_a_url();
+    std::string const user = "Xyzzy-of-the-user";
+    std::string const begin = "Plugh-of-the-password";
+    std::string const end = "Plover-of-the-password";
+    auto const shows_them = [&](std::string const& text) {
+        return text.find(user) != text.npos || text.find(begin) != text.npos || text.find(end) != text.npos;
+    };
+    auto const url = "redis://" + user + ":" + begin + noise + end + "@" + almost_a_url();
     auto const parsed = parse_url(url);
-    if (auto const* const error = std::get_if<url_error>(&parsed)) {
-        RC_ASSERT(error->message.find("QQ") == std::string::npos);
-        RC_ASSERT(error->message.find("PASS") == std::string::npos);
-    } else {
-        RC_ASSERT(display(std::get<endpoint>(parsed)).find("QQ") == std::string::npos);
-    }
+    if (auto const* const error = std::get_if<url_error>(&parsed))
+        RC_ASSERT(!shows_them(error->message));
+    else
+        RC_ASSERT(!shows_them(display(std::get<endpoint>(parsed))));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

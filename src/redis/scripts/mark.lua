@@ -1,22 +1,40 @@
--- Leaves, or finds, this node's marker: which life of which data set fenced locks deal with (docs/protocol.md, rule F6).
--- KEYS: the marker, the quarantine. ARGV: this life's marker, milliseconds of a quarantine, whom to believe:
--- "any" (nothing that counts can have been lost), "absent" (where no marker stands, none ever stood), "none".
--- Milliseconds until fenced votes count here; 0: now.
+-- Asks for this node's marker, or leaves it (docs/protocol.md, rule F6): "<life>/<lineage>/<since>/<placed>". Life: process
+-- and data set. Lineage: drawn when the marker was placed where none stood. Since and placed: milliseconds on the node's
+-- clock before which keys may be lost, the second for those who do not answer for the node themselves.
+-- KEYS: the marker. ARGV: this life, or nothing where it is not told; a lineage to use; for how many milliseconds this
+-- client has been certain of the node's memory, or nothing where its user answers for it; "1": so too where no marker
+-- stands; the marker that this client has seen here, and when.
+-- "<milliseconds now> <marker>"
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local marker = redis.call('get', KEYS[1])
-if marker == ARGV[1] then
-    return 0
+local life, lineage, since, placed
+if marker then
+    life, lineage, since, placed = marker:match('^([^/]*)/([^/]+)/(%d+)/(%d+)$')
 end
-local waiting = ARGV[1] .. '?'
-local believed = ARGV[3] == 'any' or (ARGV[3] == 'absent' and not marker)
-if not believed then
-    if marker ~= waiting then
-        redis.call('set', KEYS[1], waiting)
-        redis.call('set', KEYS[2], '', 'px', ARGV[2])
+local seen = ARGV[5]:match('^[^/]*/([^/]+)/%d+/%d+$')
+local known = life ~= nil
+since, placed = tonumber(since), tonumber(placed)
+if not known or (seen and seen ~= lineage and since < tonumber(ARGV[6])) then
+    -- Absence proves nothing. Nor does a marker that came after what this client has seen was lost, and does not say so.
+    lineage, placed = ARGV[2], now
+    since = (not known and not seen and ARGV[4] == '1') and 0 or now
+    known = false
+elseif ARGV[1] ~= '' and life ~= ARGV[1] then
+    -- What was uncertain in the life before stays so.
+    if ARGV[3] == '' then
+        placed = now
+    else
+        since = math.max(since, now - ARGV[3])
+        placed = math.max(placed, since)
     end
-    local left = redis.call('pttl', KEYS[2])
-    if left > 0 then
-        return left
-    end
+    known = false
+elseif placed > now or since > now then -- the clock was set back
+    since, placed = math.min(since, now), math.min(placed, now)
+    known = false
 end
-redis.call('set', KEYS[1], ARGV[1])
-return 0
+if not known then
+    marker = string.format('%s/%s/%.0f/%.0f', ARGV[1], lineage, since, placed)
+    redis.call('set', KEYS[1], marker)
+end
+return string.format('%.0f ', now) .. marker

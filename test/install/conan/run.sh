@@ -45,6 +45,20 @@ for row in "${rows[@]}"; do
     fi
 done
 
+# A consumer's graph, with nothing said about Boost: its headers alone, and no binary of it.
+echo "-- conan, what a consumer gets of Boost"
+version=$(sed -n 's/^    asio-redlock\///p' "$root/README.md")
+conan graph info --requires="asio-redlock/$version" -s compiler.cppstd=20 --format=json 2>"$CONAN_HOME/log" >"$CONAN_HOME/graph.json" \
+    || { cat "$CONAN_HOME/log"; exit 1; }
+python3 - "$CONAN_HOME/graph.json" <<'PYTHON'
+import json, sys
+
+nodes = json.load(open(sys.argv[1]))["graph"]["nodes"].values()
+[boost] = [node for node in nodes if node["name"] == "boost"]
+print("header_only:", boost["options"]["header_only"], "- package_type:", boost["package_type"])
+sys.exit((boost["options"]["header_only"], boost["package_type"]) != ("True", "header-library"))
+PYTHON
+
 # What the profile that Conan detects leaves at gnu17 is refused, in words.
 if conan create "$root" --test-folder= --build=missing -s compiler.cppstd=17 >"$CONAN_HOME/log" 2>&1; then
     echo "passes with C++17"

@@ -1,0 +1,123 @@
+#pragma once
+
+/// \file
+/// What has to be the same in a program and in the library's binary, in names that the linker compares.
+///
+/// Types of Boost are shared by both. Their layouts, and inline functions of which a program keeps one copy for both,
+/// depend on Boost's version and on these settings. So they are part of the names of what a program cannot do without:
+/// a program that was compiled otherwise does not link, and the linker's line shows what the program was compiled with,
+/// as in `redlock::client::client[abi:asio_no_threads][abi:boost_1_81]` (docs/howto/install.md, "What the linker says").
+/// Settings that are as usual are not named.
+
+#include <redlock/export.hpp>
+
+#include <boost/asio/detail/config.hpp>
+#include <boost/version.hpp>
+
+/// Defined before, this is taken instead: what the binary says that it was built with, for those who know that it fits
+/// nonetheless.
+#ifndef REDLOCK_BUILT_WITH
+
+#ifdef REDLOCK_LIBRARY_BOOST_VERSION
+static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
+              "asio-redlock was built with Boost " REDLOCK_LIBRARY_BOOST
+              ", and this program is compiled with Boost " BOOST_LIB_VERSION
+              ": compile it with the former, or build asio-redlock with the latter");
+#endif
+
+// Its operations have a further member.
+#if defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
+#define REDLOCK_WITH_TRACKING , "asio_custom_handler_tracking"
+#elif defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING)
+#define REDLOCK_WITH_TRACKING , "asio_handler_tracking"
+#else
+#define REDLOCK_WITH_TRACKING
+#endif
+
+// Its mutexes are empty, and know nothing of a thread: also where the compiler was not told of threads.
+#if defined(BOOST_ASIO_HAS_THREADS)
+#define REDLOCK_WITH_THREADS
+#else
+#define REDLOCK_WITH_THREADS , "asio_no_threads"
+#endif
+
+// Where each thread keeps what it runs. Two places: then nobody is ever inside an executor.
+#if defined(BOOST_ASIO_DISABLE_THREAD_KEYWORD_EXTENSION)
+#define REDLOCK_WITH_THREAD_KEYWORD , "asio_no_thread_keyword"
+#else
+#define REDLOCK_WITH_THREAD_KEYWORD
+#endif
+
+// What waits for the sockets of an io_context, and is woken.
+#if defined(BOOST_ASIO_HAS_IO_URING_AS_DEFAULT)
+#define REDLOCK_WITH_IO_URING , "asio_io_uring_as_default"
+#elif defined(BOOST_ASIO_HAS_IO_URING)
+#define REDLOCK_WITH_IO_URING , "asio_io_uring"
+#else
+#define REDLOCK_WITH_IO_URING
+#endif
+#if defined(BOOST_ASIO_HAS_EPOLL)
+#define REDLOCK_WITH_EPOLL
+#else
+#define REDLOCK_WITH_EPOLL , "asio_no_epoll"
+#endif
+#if defined(BOOST_ASIO_HAS_EVENTFD)
+#define REDLOCK_WITH_EVENTFD
+#else
+#define REDLOCK_WITH_EVENTFD , "asio_no_eventfd"
+#endif
+
+// What a thread keeps: an exception, and memory, which one side takes and the other gives back.
+#if defined(BOOST_ASIO_NO_EXCEPTIONS)
+#define REDLOCK_WITH_EXCEPTIONS , "asio_no_exceptions"
+#else
+#define REDLOCK_WITH_EXCEPTIONS
+#endif
+#if defined(BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
+#define REDLOCK_WITH_RECYCLING , "asio_no_small_block_recycling"
+#elif defined(BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE) && BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE != 2
+#define REDLOCK_WITH_TEXT_OF(number) #number
+#define REDLOCK_WITH_TEXT(number) REDLOCK_WITH_TEXT_OF(number)
+#define REDLOCK_WITH_RECYCLING                                                                               \
+    , "asio_cache_size_" REDLOCK_WITH_TEXT(BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE)
+#else
+#define REDLOCK_WITH_RECYCLING
+#endif
+
+// How a context knows its services, and an executor its target; what an any_io_executor is.
+#if defined(BOOST_ASIO_NO_TYPEID)
+#define REDLOCK_WITH_TYPEID , "asio_no_typeid"
+#else
+#define REDLOCK_WITH_TYPEID
+#endif
+#if defined(BOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT)
+#define REDLOCK_WITH_EXECUTOR , "asio_ts_executor_as_default"
+#else
+#define REDLOCK_WITH_EXECUTOR
+#endif
+
+// Buffers that check; containers and strings of another layout. The first is part of the second.
+#if defined(_GLIBCXX_DEBUG)
+#define REDLOCK_WITH_DEBUGGING , "glibcxx_debug"
+#elif defined(BOOST_ASIO_ENABLE_BUFFER_DEBUGGING)
+#define REDLOCK_WITH_DEBUGGING , "asio_buffer_debugging"
+#else
+#define REDLOCK_WITH_DEBUGGING
+#endif
+#if defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+#define REDLOCK_WITH_STRINGS , "glibcxx_old_strings"
+#else
+#define REDLOCK_WITH_STRINGS
+#endif
+
+#define REDLOCK_BUILT_WITH                                                                                   \
+    "boost_" BOOST_LIB_VERSION REDLOCK_WITH_TRACKING REDLOCK_WITH_THREADS REDLOCK_WITH_THREAD_KEYWORD        \
+        REDLOCK_WITH_IO_URING REDLOCK_WITH_EPOLL REDLOCK_WITH_EVENTFD REDLOCK_WITH_EXCEPTIONS                \
+            REDLOCK_WITH_RECYCLING REDLOCK_WITH_TYPEID REDLOCK_WITH_EXECUTOR REDLOCK_WITH_DEBUGGING          \
+                REDLOCK_WITH_STRINGS
+
+#endif
+
+/// On the constructor of `client`, which every program calls, and on a type in the signature of every operation. A name
+/// costs nothing when it runs, and no option of a linker drops it.
+#define REDLOCK_NAMED_BY_BUILD __attribute__((abi_tag(REDLOCK_BUILT_WITH)))

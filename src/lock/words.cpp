@@ -1,0 +1,40 @@
+#include "lock/words.hpp"
+
+#include "redis/server_words.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace redlock::lock {
+
+std::string title(std::string_view name)
+{
+    return "lock \"" + redis::quote(name) + '"';
+}
+
+std::string age(core::duration time)
+{
+    auto const ms = std::max<std::chrono::milliseconds::rep>(time / std::chrono::milliseconds{1}, 0);
+    if (ms < 1000)
+        return std::to_string(ms) + " ms";
+    return std::to_string(ms / 1000) + '.' + std::to_string(ms % 1000 / 100) + " s";
+}
+
+void shared_words::add(std::string_view name, std::string words)
+{
+    auto const same = std::ranges::find(groups_, words, &std::pair<std::string, std::string>::first);
+    if (same == groups_.end())
+        groups_.emplace_back(std::move(words), name);
+    else
+        same->second.append(", ").append(name);
+}
+
+std::string shared_words::text() const
+{
+    std::string all;
+    for (auto const& [words, names] : groups_)
+        all.append("; ").append(names).append(" ").append(words);
+    return all;
+}
+
+} // namespace redlock::lock

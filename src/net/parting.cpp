@@ -1,0 +1,66 @@
+#include "net/parting.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace redlock::net {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::chrono::milliseconds longest_parting{500};
+
+class parting : public std::enable_shared_from_this<parting> {
+public:
+    parting(std::shared_ptr<stream> last, std::string rest)
+        : last_(std::move(last)), rest_(std::move(rest)), limit_(peer().get_executor(), longest_parting)
+    {}
+
+    void start()
+    {
+        error_code ignored;
+        peer().cancel(ignored); // what the listener was waiting for
+        limit_.async_wait([self = shared_from_this()](error_code) { self->last_->close(); });
+        asio::async_write(peer(), asio::buffer(rest_), [self = shared_from_this()](error_code, std::size_t) {
+            error_code gone;
+            self->peer().shutdown(socket::shutdown_send, gone);
+        });
+        read();
+    }
+
+private:
+    socket& peer() { return last_->transport(); }
+
+    void read()
+    {
+        peer().async_read_some(
+            asio::buffer(nowhere_), [self = shared_from_this()](error_code ec, std::size_t) {
+                try {
+                    if (!ec)
+                        return self->read();
+                } catch (std::bad_alloc const&) { // then the rest of the answers is not waited for
+                }
+                self->limit_.cancel();
+            });
+    }
+
+    std::shared_ptr<stream> last_;
+    std::string rest_;
+    asio::steady_timer limit_;
+    std::array<char, 4096> nowhere_{};
+};
+
+} // namespace
+
+void part(std::shared_ptr<stream> last, std::string rest)
+{
+    std::make_shared<parting>(std::move(last), std::move(rest))->start();
+}
+
+} // namespace redlock::net

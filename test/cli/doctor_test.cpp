@@ -1,0 +1,202 @@
+#include "curt_server.hpp"
+#include "examined.hpp"
+#include "servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+using namespace redlock::test;
+using nlohmann::json;
+
+namespace {
+
+std::string const marker = "redlock-marker";
+
+std::string bulk(std::string const& text)
+{
+    return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+/// Greets as Redis does, says this when INFO is asked, and takes every lock.
+std::vector<std::string> friendly(std::string const& info, std::string const& config = "-NOPERM no\r\n")
+{
+    std::string const none = "_\r\n";
+    return {"%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + bulk(info) + config + "-NOPERM no\r\n",
+            "-NOPERM no\r\n",
+            bulk(info) + config + config + config + "+OK\r\n+OK\r\n:1\r\n" + none + ":1\r\n:1\r\n" +
+                "*3\r\n_\r\n_\r\n_\r\n" + none + none + ":-2\r\n"};
+}
+
+} // namespace
+
+/// What doctor says of the memory of these servers (docs/protocol.md, rules N4 to N6 and F6).
+BOOST_AUTO_TEST_SUITE(doctor_on_memory)
+
+BOOST_FIXTURE_TEST_CASE(nothing_stays_on_the_servers_unless_it_is_asked_for, servers)
+{
+    examined const report(nodes, {}, false);
+    BOOST_TEST(report.found("no-marker") == "info");
+    BOOST_TEST(report.words("no-marker") ==
+               "has no marker of fenced locks: the first fenced lock waits 33.3 s");
+    BOOST_TEST(report.told.at("nodes")[0].at("marker").at("stands") == false);
+    BOOST_TEST(keys() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_takes_the_servers_for_new_waits_for_no_marker, servers)
+{
+    BOOST_TEST(examined(nodes).found("no-marker") == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_marker_is_left_where_none_stands_and_stays, servers)
+{
+    examined const report(nodes, {"--prepare"});
+    BOOST_TEST(report.found("marker") == "info");
+    BOOST_TEST(report.words("marker") == "the marker of fenced locks was left now: fenced locks wait 33.3 s");
+    std::vector<std::string> left;
+    for (probe& p : probes)
+        left.push_back(p.get(marker).value_or(""));
+    BOOST_TEST(keys() == 3U);
+    BOOST_TEST((left[0] != "" && left[0] != left[1]));
+    json const shown = report.told.at("nodes")[0].at("marker");
+    BOOST_TEST(shown.at("left_now") == true);
+    BOOST_TEST(shown.at("age_ms") == 0);
+    BOOST_TEST(shown.at("wait_ms") == 33330);
+
+    examined const again(nodes, {"--prepare"});
+    BOOST_TEST(contains(again.words("marker"), "the marker of fenced locks has stood for "), again.told);
+    BOOST_TEST(again.told.at("nodes")[0].at("marker").at("left_now") == false);
+    BOOST_TEST(examined(nodes).found("young-marker") == "warning");
+    BOOST_TEST(examined(nodes).found("no-marker") == "");
+    for (std::size_t i = 0; i != left.size(); ++i)
+        BOOST_TEST(probes[i].get(marker).value_or("") == left[i]);
+}
+
+/// It is for this that a marker is left early.
+BOOST_AUTO_TEST_CASE(fenced_locks_do_not_wait_for_a_marker_that_is_old_enough)
+{
+    servers some({.own_clock = true});
+    auto const let_pass = [&](std::chrono::seconds time) {
+        for (auto const& server : some.group)
+            server->set_clock_ahead(time);
+    };
+    environment const strangers{{"REDLOCK_NODES", some.nodes}};
+    std::vector<std::string> const acquire{"acquire",       "-n", "--fenced", "-t", "3s",
+                                           "--longest-ttl", "5s", "seat"};
+    let_pass(std::chrono::seconds{20});
+    BOOST_TEST(examined(some.nodes, {"--prepare", "--longest-ttl", "5s"}, false).found("marker") == "info");
+    BOOST_TEST(finished(acquire, strangers).status == 69); // no majority may vote yet
+    let_pass(std::chrono::seconds{40});
+    examined const later(some.nodes, {"--longest-ttl", "5s"}, false);
+    BOOST_TEST(later.found("young-marker") == "");
+    BOOST_TEST(contains(examined(some.nodes, {"--prepare", "--longest-ttl", "5s"}, false).words("marker"),
+                        "fenced locks wait for nothing"));
+    finished const granted(acquire, strangers);
+    BOOST_TEST(granted.status == 0, granted.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_marker_that_cannot_be_left_is_an_error)
+{
+    servers some({}, 1);
+    some.probes[0].command({"LPUSH", marker, "1"});
+    examined const report(some.nodes, {"--prepare"});
+    BOOST_TEST(report.status == 2);
+    BOOST_TEST(report.found("no-marker") == "error");
+    BOOST_TEST(contains(report.words("no-marker"), "cannot be left: WRONGTYPE"), report.told);
+}
+
+/// A marker of an earlier life keeps nobody waiting whose user answers for the node.
+BOOST_AUTO_TEST_CASE(preparing_does_not_take_back_that_a_node_is_durable)
+{
+    servers some({.arguments = durably}, 1);
+    std::string const nodes = called_durable(some);
+    environment const sure{{"REDLOCK_NODES", nodes}};
+    BOOST_TEST(finished({"acquire", "-n", "--fenced", "one"}, sure).status == 0);
+    some.group[0].restart();
+    BOOST_TEST(
+        contains(examined(nodes, {"--prepare"}, false).words("marker"), "fenced locks wait for nothing"));
+    BOOST_TEST(finished({"acquire", "-n", "--fenced", "two"}, sure).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(durability_is_a_word_and_settings_only_contradict_it)
+{
+    redis_server const safe({.arguments = durably});
+    examined const silent(safe.url(), {}, false);
+    BOOST_TEST(silent.found("may-be-durable") == "info");
+    BOOST_TEST(silent.found("young") == "warning");
+    examined const called(safe.url() + "?durable=true", {}, false);
+    BOOST_TEST(called.found("durable") == "info");
+    BOOST_TEST(called.found("young") == "");
+
+    redis_server const forgets;
+    BOOST_TEST(examined(forgets.url()).found("not-durable") == "info");
+    examined const wrong(forgets.url() + "?durable=true", {}, false);
+    BOOST_TEST(wrong.status == 2);
+    BOOST_TEST(wrong.found("not-durable") == "error");
+    BOOST_TEST(contains(wrong.words("not-durable"), "is called durable, but appendonly is no"), wrong.told);
+    BOOST_TEST(wrong.found("durable") == "");
+    BOOST_TEST(wrong.found("young") == "warning"); // the word excuses nothing then
+}
+
+BOOST_AUTO_TEST_CASE(who_followed_another_server_waits_until_somebody_has_waited)
+{
+    redis_server master({.arguments = {"--repl-diskless-sync-delay", "0"}});
+    redis_server const replica({.arguments = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
+    probe eye(replica.port());
+    wait_until([&] { return contains(eye.info("replication"), "master_link_status:up"); });
+    eye.command({"REPLICAOF", "NO", "ONE"});
+    examined const report(replica.url() + "?durable=true", {}, false);
+    BOOST_TEST(report.found("promoted") == "warning");
+    BOOST_TEST(contains(report.words("promoted"), "clients that meet it first wait 33.3 s"), report.told);
+    BOOST_TEST(report.found("replica") == "");
+}
+
+BOOST_AUTO_TEST_CASE(replicas_are_told_with_what_becomes_of_them)
+{
+    redis_server master({.arguments = {"--repl-diskless-sync-delay", "0"}});
+    redis_server const replica({.arguments = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
+    wait_until([&] { return contains(probe(replica.port()).info("replication"), "master_link_status:up"); });
+    BOOST_TEST(
+        examined(master.url()).words("replicas") ==
+        "has 1 replica(s): one that is promoted in its place lacks the latest locks, and does not vote for a "
+        "while");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_server_does_not_tell_is_told_line_by_line)
+{
+    curt_server const mute(friendly("# Clients\r\nconnected_clients:1\r\n"));
+    examined const report("redis" + mute.place(), {}, false);
+    std::string said;
+    for (json const& one : report.told.at("findings"))
+        if (one.at("id") == "blind-spot")
+            said += one.at("what").get<std::string>() + '\n';
+    BOOST_TEST(contains(said, "run_id: each new connection counts as a restart"), said);
+    BOOST_TEST(contains(said, "uptime_in_seconds: each new client waits"), said);
+    BOOST_TEST(contains(said, "role: replicas go unnoticed"), said);
+    BOOST_TEST(contains(said, "maxmemory and maxmemory_policy: eviction goes unnoticed"), said);
+    BOOST_TEST(report.found("no-config") == "info");
+    BOOST_TEST(report.found("no-info") == "");
+    BOOST_TEST(contains(report.words("young"), "does not tell its age"), report.told);
+
+    curt_server const anonymous(friendly("role:master\r\nmaster_replid:0a\r\nuptime_in_seconds:86400\r\n"
+                                         "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n"));
+    examined const named("redis" + anonymous.place(), {}, false);
+    BOOST_TEST(named.words("blind-spot") ==
+               "INFO does not tell run_id: restarts that keep the data set, and a second "
+               "name, go unnoticed");
+    BOOST_TEST(named.found("young") == "");
+}
+
+/// Who may not ask CONFIG gets no contradiction, and so the word stands.
+BOOST_AUTO_TEST_CASE(a_word_that_nothing_contradicts_stands)
+{
+    curt_server const service(friendly("run_id:1\r\nuptime_in_seconds:1\r\nrole:master\r\n"));
+    examined const report("redis" + service.place() + "?durable=true", {}, false);
+    BOOST_TEST(report.found("durable") == "info");
+    BOOST_TEST(report.found("no-config") == "info");
+    BOOST_TEST(report.found("young") == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "servers.hpp"
+#include "tool.hpp"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+/// What `redlock doctor` says of these servers.
+struct examined {
+    explicit examined(std::string const& urls, std::vector<std::string> const& more = {}, bool fresh = true)
+    {
+        std::vector<std::string> arguments{"doctor", "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        environment variables{{"REDLOCK_NODES", urls}};
+        if (fresh)
+            variables["REDLOCK_ASSUME_FRESH"] = "1";
+        finished const run(arguments, variables);
+        status = run.status;
+        told = nlohmann::json::parse(run.out);
+    }
+
+    /// The severity of what was found; empty where it was not.
+    [[nodiscard]] std::string found(std::string const& id, std::string const& node = "") const
+    {
+        auto const* const one = find(id, node);
+        return one ? one->at("severity").get<std::string>() : "";
+    }
+    /// What is said of it.
+    [[nodiscard]] std::string words(std::string const& id, std::string const& node = "") const
+    {
+        auto const* const one = find(id, node);
+        return one ? one->at("what").get<std::string>() : "";
+    }
+
+    int status;
+    nlohmann::json told;
+
+private:
+    [[nodiscard]] nlohmann::json const* find(std::string const& id, std::string const& node) const
+    {
+        for (nlohmann::json const& one : told.at("findings"))
+            if (one.at("id") == id && (node.empty() || one.at("node") == node))
+                return &one;
+        return nullptr;
+    }
+};
+
+inline std::vector<std::string> const durably{"--appendonly", "yes", "--appendfsync", "always"};
+
+/// Their URLs, with the word of who answers for them.
+inline std::string called_durable(servers const& some)
+{
+    std::string nodes;
+    for (auto const& server : some.group)
+        nodes += server->url() + "?durable=true ";
+    return nodes;
+}
+
+} // namespace redlock::test

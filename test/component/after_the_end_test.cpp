@@ -1,0 +1,105 @@
+#include "component/apart.hpp"
+#include "component/held_clock.hpp"
+#include "component/scripted_cluster.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct its_clock {
+    held_clock clock;
+};
+
+struct on_held_clocks : its_clock, scripted_cluster {};
+
+struct lease_events final : observer {
+    void on_lease(lease_event const& e) noexcept override { told.push_back(e.what); }
+    std::vector<lease_event::kind> told;
+};
+
+struct watched : scripted_cluster {
+    std::shared_ptr<lease_events> const watcher = std::make_shared<lease_events>();
+
+    watched()
+    {
+        std::vector<std::string> urls;
+        for (auto const& node : nodes)
+            urls.push_back(node->url());
+        config with = settings_for(urls);
+        with.observer = watcher;
+        locks.emplace(context.get_executor(), with);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(after_the_end)
+
+/// Of an extension that was under way nothing more is told.
+BOOST_FIXTURE_TEST_CASE(a_connection_that_breaks_changes_nothing, watched)
+{
+    auto const got = try_acquire(lock());
+    run_until(context, [&] { return got->granted.votes() == 3; });
+    expect_everywhere("EVAL", late(canned::one));
+    auto const extended = std::make_shared<outcome>();
+    auto const released = std::make_shared<outcome>();
+    got->granted.extend(keeps_outcome{extended});
+    run_until_heard(2);
+    got->granted.release(keeps_outcome{released});
+    run_until_heard(3);
+    nodes[2]->close_all();
+    run_until(context, [&] { return nodes[2]->accepted() == 2; });
+    nodes[0]->deliver_late();
+    nodes[1]->deliver_late();
+    run_until(context, [&] { return released->done(); });
+    BOOST_TEST(extended->ec == errc::released);
+    BOOST_TEST(released->ec == error_code());
+    BOOST_TEST((watcher->told.back() == lease_event::kind::released));
+}
+
+/// What was said of the vote before says nothing of this one.
+BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_where_the_one_before_was_refused, apart)
+{
+    refuse();
+    auto const result = std::make_shared<outcome>();
+    asio::cancellation_signal cancel;
+    mutex(locks, "resource", long_lived)
+        .acquire(asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{result}));
+    run_both([&] { return node.done(); });
+    node.expect("SET", late(canned::ok));
+    node.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+    run_both([&] { return node.count("SET") == 2; });
+    std::string const vote = node.heard().back().at(2);
+    cancel.emit(asio::cancellation_type::terminal);
+    run_both([&] { return node.count("EVAL") == 1; });
+    BOOST_TEST(node.heard().back().at(4) == vote);
+    node.deliver_late();
+}
+
+/// The vote has waited for its connection, and its key lives from then on.
+BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_also_where_it_was_executed_late, on_held_clocks)
+{
+    constexpr lock_options brief{.ttl = 1s, .slack = 100ms, .node_timeout = 500ms};
+    nodes[0]->expect("SET", reply(canned::nil));
+    nodes[1]->expect("SET", reply(canned::nil));
+    nodes[2]->expect("HELLO", late(canned::hello)).expect("SET", hang_up());
+    BOOST_TEST(try_acquire(lock("resource", brief))->ec == errc::contended);
+    clock.advance(1200ms);
+    nodes[2]->deliver_late();
+    run_until(context, [&] { return nodes[2]->count("EVAL") == 1; });
+    auto const& all = nodes[2]->heard();
+    auto const vote = std::ranges::find(all, std::string("SET"), [](auto const& w) { return w[0]; });
+    BOOST_TEST(all.back().at(4) == vote->at(2));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

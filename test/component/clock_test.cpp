@@ -1,0 +1,167 @@
+#include "component/held_clock.hpp"
+#include "component/scripted_cluster.hpp"
+#include "core/validity.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr lock_options terms{.ttl = 10min, .node_timeout = 20s};
+constexpr auto nearly_all = terms.ttl * 98 / 100; ///< of the time that a holder may rely on
+constexpr auto too_much = terms.ttl;
+
+struct its_clock {
+    held_clock clock;
+};
+
+struct on_held_clocks : its_clock, scripted_cluster {
+    lease held;
+
+    void acquire() { held = std::move(try_acquire(lock("resource", terms))->granted); }
+    void expect_the_end()
+    {
+        BOOST_TEST(!held.valid());
+        BOOST_TEST((held.remaining() == 0ns));
+        BOOST_TEST(held.state() == lease_state::lost);
+        BOOST_TEST(extend(held) == errc::lease_lost);
+    }
+};
+
+/// Is told of each answer, and takes its time over the last of a majority.
+struct slow_observer final : observer {
+    explicit slow_observer(held_clock& c) : clock(c) {}
+    void on_vote(vote_event const& v) noexcept override
+    {
+        if (v.extension == slow_in_extensions && v.result == node_result::granted && ++grants == 2)
+            clock.advance(too_much);
+    }
+    held_clock& clock;
+    bool slow_in_extensions = false;
+    unsigned grants = 0;
+};
+
+struct slow_between_count_and_delivery : on_held_clocks {
+    std::shared_ptr<slow_observer> const watcher = std::make_shared<slow_observer>(clock);
+
+    slow_between_count_and_delivery()
+    {
+        std::vector<std::string> urls;
+        for (auto const& node : nodes)
+            urls.push_back(node->url());
+        config with = settings_for(urls);
+        with.observer = watcher;
+        locks.emplace(context.get_executor(), with);
+    }
+    [[nodiscard]] static std::size_t deletions(scripted_node const& node)
+    {
+        auto const& all = node.heard();
+        auto const vote = std::ranges::find(all, std::string("SET"), [](auto const& w) { return w[0]; });
+        return static_cast<std::size_t>(std::ranges::count_if(
+            all, [&](auto const& w) { return w[0] == "EVAL" && w[3] == "resource" && w[4] == vote->at(2); }));
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(clocks, on_held_clocks)
+
+BOOST_AUTO_TEST_CASE(a_lease_is_over_after_a_suspension)
+{
+    acquire();
+    clock.suspend(nearly_all);
+    BOOST_TEST(held.valid());
+    clock.suspend(too_much - nearly_all);
+    expect_the_end();
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_is_over_in_time_though_clocks_are_slewed)
+{
+    acquire();
+    clock.advance_while_others_are_slewed(nearly_all);
+    BOOST_TEST(held.valid());
+    clock.advance_while_others_are_slewed(too_much - nearly_all);
+    expect_the_end();
+}
+
+/// What the two ran further is not added up.
+BOOST_AUTO_TEST_CASE(a_lease_lasts_until_one_clock_has_reached_its_deadline)
+{
+    acquire();
+    clock.suspend(nearly_all);
+    clock.advance_while_others_are_slewed(nearly_all);
+    BOOST_TEST(held.valid());
+}
+
+BOOST_AUTO_TEST_CASE(votes_of_before_a_suspension_are_too_old)
+{
+    expect_everywhere("SET", late(canned::ok));
+    auto const result = std::make_shared<outcome>();
+    lock("resource", terms).try_acquire(keeps_outcome{result});
+    run_until_heard(1);
+    clock.suspend(too_much);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::too_slow);
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_counts_from_before_its_votes)
+{
+    expect_everywhere("SET", late(canned::ok));
+    auto const result = std::make_shared<outcome>();
+    lock("resource", terms).try_acquire(keeps_outcome{result});
+    run_until_heard(1);
+    clock.advance(1min);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl) - 1min));
+}
+
+BOOST_AUTO_TEST_CASE(an_extended_lease_counts_from_before_the_extension)
+{
+    acquire();
+    clock.advance(1min);
+    expect_everywhere("EVAL", late(canned::one));
+    auto const result = std::make_shared<outcome>();
+    held.extend(keeps_outcome{result});
+    run_until_heard(2);
+    clock.advance(2min);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == error_code());
+    BOOST_TEST((held.remaining() == core::validity(terms.ttl) - 2min));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_extension_whose_deadline_passes_before_it_is_counted_does_not_count,
+                        slow_between_count_and_delivery)
+{
+    watcher->slow_in_extensions = true;
+    acquire();
+    BOOST_TEST(extend(held) == errc::lease_lost);
+    BOOST_TEST(watcher->grants >= 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_grant_whose_time_passes_before_it_is_handed_out_is_taken_back,
+                        slow_between_count_and_delivery)
+{
+    auto const got = try_acquire(lock("resource", terms));
+    BOOST_TEST(watcher->grants >= 2U);
+    BOOST_TEST(got->ec == errc::too_slow);
+    BOOST_TEST(!got->granted);
+    run_until_heard(2);
+    for (auto const& node : nodes)
+        BOOST_TEST(deletions(*node) == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

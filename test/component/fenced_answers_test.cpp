@@ -1,0 +1,232 @@
+#include "component/held_clock.hpp"
+#include "component/scripted_cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr lock_options tolerant{.ttl = 10min, .slack = 10min, .tolerate_suspect = true, .node_timeout = 20s};
+constexpr std::string_view set_again = ":2\r\n";
+constexpr std::string_view at_the_token = ":7\r\n";
+constexpr std::string_view behind = ":5\r\n";
+
+struct its_clock {
+    held_clock clock;
+};
+
+/// Two nodes grant, and what the third says comes after that was enough.
+struct third_is_late : scripted_cluster {
+    template <class Lock>
+    lease acquire(Lock lock)
+    {
+        auto const result = std::make_shared<outcome>();
+        lock.try_acquire(keeps_outcome{result});
+        run_until(context, [&] { return result->done(); });
+        return std::move(result->granted);
+    }
+    lease acquire_fenced(std::string_view third)
+    {
+        expect_everywhere("EVAL", reply(canned::marker));
+        nodes[0]->expect("EVAL", reply(at_the_token));
+        nodes[1]->expect("EVAL", reply(at_the_token));
+        nodes[2]->expect("EVAL", late(third));
+        return acquire(fenced_mutex(*locks, "resource", long_lived));
+    }
+    lease acquire_plain(std::string_view third)
+    {
+        nodes[2]->expect("SET", late(third));
+        return acquire(lock());
+    }
+    /// A later reply on the same connection has been read, too.
+    void read_the_third()
+    {
+        auto const later = try_acquire(lock("another"));
+        nodes[2]->deliver_late();
+        run_until(context, [&] { return later->granted.votes() == 3; });
+    }
+};
+
+/// The counters of two nodes have to be raised to that of the third.
+struct apart_counters : scripted_cluster {
+    outcome_ptr acquire(std::string_view answer_to_the_raise)
+    {
+        expect_everywhere("EVAL", reply(canned::marker));
+        nodes[0]->expect("EVAL", reply(at_the_token));
+        for (std::size_t i = 1; i != 3; ++i)
+            nodes[i]->expect("EVAL", reply(behind)).expect("EVAL", reply(answer_to_the_raise));
+        auto const result = std::make_shared<outcome>();
+        fenced_mutex(*locks, "resource", long_lived).try_acquire(keeps_outcome{result});
+        run_until(context, [&] { return result->done(); });
+        return result;
+    }
+};
+
+struct fenced_and_overdue : its_clock, scripted_cluster {
+    lease held;
+
+    fenced_and_overdue()
+    {
+        expect_everywhere("EVAL", reply(canned::marker));
+        expect_everywhere("EVAL", reply(at_the_token));
+        auto const got = std::make_shared<outcome>();
+        fenced_mutex(*locks, "resource", tolerant).try_acquire(keeps_outcome{got});
+        run_until(context, [&] { return got->granted.votes() == 3; });
+        held = std::move(got->granted);
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(late_votes, third_is_late)
+
+BOOST_AUTO_TEST_CASE(of_a_node_behind_the_token_are_not_relied_on)
+{
+    lease const held = acquire_fenced(behind);
+    read_the_third();
+    BOOST_TEST(held.votes() == 2U);
+    BOOST_TEST(!surprised());
+}
+
+BOOST_AUTO_TEST_CASE(of_a_node_at_the_token_are_relied_on)
+{
+    lease const held = acquire_fenced(at_the_token);
+    read_the_third();
+    BOOST_TEST(held.votes() == 3U);
+}
+
+/// The lease is held, or gone: nobody counts on that key.
+BOOST_AUTO_TEST_CASE(whose_script_was_not_known_are_not_said_again)
+{
+    lease held = acquire_fenced(at_the_token);
+    read_the_third();
+    release(held);
+    run_until_heard(5); // the marker, the vote, the other lock's, and both releases
+    nodes[0]->expect("EVALSHA", reply(at_the_token));
+    nodes[1]->expect("EVALSHA", reply(at_the_token));
+    nodes[2]->expect("EVALSHA", late(canned::noscript));
+    held = acquire(fenced_mutex(*locks, "resource", long_lived));
+    read_the_third();
+    read_the_third(); // behind whatever was said then
+    BOOST_TEST(std::ranges::count_if(nodes[2]->heard(), [&](auto const& words) {
+                   return std::ranges::count(words, std::string(held.nonce())) != 0;
+               }) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(that_grant_are_relied_on)
+{
+    lease const held = acquire_plain(canned::ok);
+    read_the_third();
+    BOOST_TEST(held.votes() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(that_refuse_are_not_relied_on)
+{
+    lease const held = acquire_plain(canned::nil);
+    read_the_third();
+    BOOST_TEST(held.votes() == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(counters_that_are_apart, apart_counters)
+
+BOOST_AUTO_TEST_CASE(are_no_token_where_nodes_refuse_to_be_raised)
+{
+    auto const got = acquire(canned::zero);
+    BOOST_TEST(got->ec == errc::contended);
+    BOOST_TEST(!got->granted);
+}
+
+BOOST_AUTO_TEST_CASE(are_no_token_where_the_script_stays_unknown)
+{
+    BOOST_TEST(acquire(canned::noscript)->ec == errc::no_quorum);
+}
+
+/// All that is said of fences is about the data that the node had when it was connected.
+BOOST_AUTO_TEST_CASE(are_raised_in_the_life_in_which_they_were_counted)
+{
+    auto const got = acquire(canned::one);
+    BOOST_TEST((got->granted.fencing_token() >> 10U) == 7U);
+    BOOST_TEST(extend(got->granted) == error_code());
+    auto words = nodes[1]->heard();
+    std::erase_if(words, [](auto const& w) { return w[0] != "EVAL"; });
+    BOOST_REQUIRE(words.size() == 4U);
+    for (std::size_t i = 1; i != 4; ++i)                        // vote, raise, extension
+        BOOST_TEST(words[i].back() == "run:data/0a1b2c3d/0/0"); // as the script has told it
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_node_that_is_connecting_again, scripted_cluster)
+
+/// Whose data it is will be told by the handshake.
+BOOST_AUTO_TEST_CASE(gets_no_fenced_vote_and_no_fenced_extension)
+{
+    auto const before = try_acquire(lock("before"));
+    run_until(context, [&] { return before->granted.votes() == 3; });
+    nodes[2]->expect("HELLO", late(canned::hello));
+    nodes[2]->close_all();
+    run_until(context, [&] { return nodes[2]->accepted() == 2 && nodes[2]->done(); });
+    for (std::size_t i = 0; i != 2; ++i)
+        nodes[i]->expect("EVAL", reply(canned::marker));
+    auto const result = std::make_shared<outcome>();
+    fenced_mutex(*locks, "resource", long_lived).try_acquire(keeps_outcome{result});
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == error_code());
+    BOOST_TEST(extend(result->granted) == error_code());
+    nodes[2]->deliver_late();
+    auto const after = try_acquire(lock("after"));
+    run_until(context, [&] { return after->granted.votes() == 3; });
+    for (auto const& words : nodes[2]->heard())
+        BOOST_TEST(std::ranges::count(words, std::string("resource")) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_fenced_suspect, fenced_and_overdue)
+
+BOOST_AUTO_TEST_CASE(is_not_proven_by_keys_that_were_set_again)
+{
+    clock.advance(tolerant.ttl);
+    expect_everywhere("EVAL", reply(set_again));
+    BOOST_TEST(extend(held) == errc::no_quorum);
+    BOOST_TEST(held.state() == lease_state::suspect);
+    BOOST_TEST(!surprised());
+}
+
+BOOST_AUTO_TEST_CASE(is_not_proven_by_one_key_that_was_set_again_among_two)
+{
+    clock.advance(tolerant.ttl);
+    nodes[0]->expect("EVAL", reply(canned::loading));
+    nodes[1]->expect("EVAL", reply(canned::one));
+    nodes[2]->expect("EVAL", reply(set_again));
+    BOOST_TEST(extend(held) == errc::no_quorum);
+    BOOST_TEST(held.state() == lease_state::suspect);
+}
+
+BOOST_AUTO_TEST_CASE(is_proven_by_keys_that_were_there)
+{
+    clock.advance(tolerant.ttl);
+    expect_everywhere("EVAL", reply(canned::one));
+    BOOST_TEST(extend(held) == error_code());
+    BOOST_TEST(held.valid());
+}
+
+BOOST_AUTO_TEST_CASE(is_held_by_keys_that_were_set_again_before_its_deadline)
+{
+    clock.advance(tolerant.ttl / 2);
+    expect_everywhere("EVAL", reply(set_again));
+    BOOST_TEST(extend(held) == error_code());
+    clock.advance(tolerant.ttl * 3 / 4);
+    BOOST_TEST(held.valid());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,345 @@
+#include "component/scripted_cluster.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::string_view nonce = "0123456789abcdef0123456789abcdef";
+constexpr std::string_view denied = "-NOPERM this user has no permissions to run the 'get' command\r\n";
+
+std::string bulk(std::string_view text)
+{
+    return '$' + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
+}
+
+std::string number(long long n)
+{
+    return ':' + std::to_string(n) + "\r\n";
+}
+
+struct asking : scripted_cluster {
+    static constexpr lock_options short_patience{.ttl = 10min, .node_timeout = 50ms};
+
+    void says(std::size_t node, std::string_view owner, std::string_view left)
+    {
+        nodes[node]->expect("GET", reply(owner)).expect("PTTL", reply(left));
+    }
+    void has_key(std::size_t node, std::string_view owner, long long left = 9000)
+    {
+        says(node, bulk(owner), number(left));
+    }
+    void has_none(std::size_t node) { says(node, canned::nil, ":-2\r\n"); }
+
+    outcome_ptr begin(mutex const& lock)
+    {
+        auto result = std::make_shared<outcome>();
+        lock.inspect(keeps_outcome{result});
+        return result;
+    }
+    outcome_ptr inspect(mutex const& lock)
+    {
+        auto result = begin(lock);
+        run_until(context, [&] { return result->done(); });
+        BOOST_TEST(result->completions == 1U);
+        return result;
+    }
+    outcome_ptr inspect() { return inspect(lock()); }
+    inspection seen(error_code expected = {})
+    {
+        auto const result = inspect();
+        BOOST_TEST(result->ec == expected, result->ec.message());
+        return result->seen;
+    }
+    /// The connections stand, and the next vote gets the answer that belongs to it.
+    void check_usable()
+    {
+        auto const got = try_acquire(lock("after"));
+        BOOST_TEST(!got->ec, got->ec.message());
+        BOOST_TEST(!surprised());
+    }
+};
+
+std::string_view text(lock_status s)
+{
+    return to_string(s);
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(inspections, asking)
+
+BOOST_AUTO_TEST_CASE(name_whom_a_majority_names_and_keep_the_rest_of_the_nonce)
+{
+    has_key(0, nonce, 9000);
+    has_key(1, nonce, 8000);
+    has_none(2);
+    inspection const told = seen();
+    BOOST_TEST(told.held());
+    BOOST_TEST(told.owner == nonce.substr(0, 8));
+    BOOST_TEST(!told.ours);
+    BOOST_TEST(told.votes == 2U);
+    BOOST_TEST(told.free == 1U);
+    BOOST_TEST((told.expires_within <= 8001ms));
+    BOOST_TEST((told.expires_after <= *told.expires_within));
+    BOOST_TEST(told.nodes.at(0).result == node_result::held_by_other);
+    BOOST_TEST(told.nodes[0].owner == nonce.substr(0, 8));
+    BOOST_TEST((told.nodes[0].remaining == 9000ms));
+    BOOST_TEST(told.nodes[0].round_trip.has_value());
+    BOOST_TEST(told.nodes.at(2).result == node_result::free);
+    BOOST_TEST(told.last_token == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(send_no_other_commands)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        has_none(i);
+    BOOST_TEST(text(seen().status) == "free");
+    for (auto const& node : nodes)
+        BOOST_TEST(node->count("SET") + node->count("EVAL") + node->count("EVALSHA") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(tell_owners_apart_whose_nonces_begin_alike)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        has_key(i, "the-same-host:" + std::to_string(i));
+    inspection const told = seen();
+    BOOST_TEST(text(told.status) == "blocked");
+    BOOST_TEST(told.votes == 1U);
+    BOOST_TEST(told.owner.empty());
+    BOOST_TEST(told.nodes.at(0).owner == "the-same");
+}
+
+BOOST_AUTO_TEST_CASE(believe_the_later_of_the_two_answers)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        says(i, bulk(nonce), ":-2\r\n");
+    inspection const told = seen();
+    BOOST_TEST(text(told.status) == "free");
+    BOOST_TEST(told.nodes.at(0).result == node_result::free);
+    BOOST_TEST(told.nodes[0].owner.empty());
+    BOOST_TEST((told.expires_within == 0ms));
+}
+
+BOOST_AUTO_TEST_CASE(tell_keys_that_are_no_locks)
+{
+    says(0, canned::wrongtype, ":-1\r\n");
+    says(1, canned::wrongtype, ":5000\r\n");
+    has_none(2);
+    inspection const told = seen();
+    BOOST_TEST(text(told.status) == "blocked");
+    BOOST_TEST(told.nodes.at(0).detail.starts_with("its key is no lock"));
+    BOOST_TEST(told.nodes.at(1).detail == "its key is no lock");
+    BOOST_TEST((told.expires_within > 4000ms));
+}
+
+BOOST_AUTO_TEST_CASE(tell_a_holder_that_never_expires)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        says(i, bulk("somebody"), ":-1\r\n");
+    inspection const told = seen();
+    BOOST_TEST(told.held());
+    BOOST_TEST((told.expires_after == std::chrono::milliseconds::max()));
+    BOOST_TEST(!told.expires_within);
+    BOOST_TEST(told.nodes.at(0).detail == "its key is no lock: it has no expiry");
+}
+
+BOOST_AUTO_TEST_CASE(do_without_the_right_to_ask_the_time)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        says(i, bulk(nonce), canned::noperm);
+    inspection const told = seen();
+    BOOST_TEST(told.held());
+    BOOST_TEST((told.expires_after == 0ms));
+    BOOST_TEST(!told.expires_within);
+}
+
+BOOST_AUTO_TEST_CASE(need_the_right_to_ask_whose_it_is)
+{
+    has_key(0, nonce);
+    says(1, denied, ":9000\r\n");
+    says(2, denied, ":9000\r\n");
+    inspection const told = seen(make_error_code(errc::no_quorum));
+    BOOST_TEST(text(told.status) == "unknown");
+    BOOST_TEST(told.votes == 1U);
+    BOOST_TEST(told.nodes.at(1).result == node_result::refused);
+    BOOST_TEST(told.nodes[1].error == server_error::noperm);
+}
+
+BOOST_AUTO_TEST_CASE(count_no_answer_that_no_server_gives)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        says(i, ":1\r\n", ":9000\r\n");
+    inspection const told = seen(make_error_code(errc::no_quorum));
+    BOOST_TEST(told.nodes.at(2).result == node_result::refused);
+    check_usable();
+}
+
+BOOST_AUTO_TEST_CASE(wait_for_a_silent_node_no_longer_than_votes_do)
+{
+    has_key(0, nonce);
+    has_key(1, nonce);
+    nodes[2]->expect("GET", late(bulk(nonce))).expect("PTTL", reply(":9000\r\n"));
+    auto const result = inspect(lock("resource", short_patience));
+    BOOST_TEST(!result->ec);
+    BOOST_TEST(result->seen.votes == 2U);
+    BOOST_TEST(result->seen.nodes.at(2).result == node_result::timed_out);
+    nodes[2]->deliver_late();
+    check_usable();
+}
+
+BOOST_AUTO_TEST_CASE(tell_what_is_known_where_it_is_too_little)
+{
+    warm_up();
+    has_key(0, nonce);
+    for (std::size_t i : {1U, 2U})
+        nodes[i]->expect("GET", late(bulk(nonce))).expect("PTTL", reply(":9000\r\n"));
+    auto const result = inspect(lock("resource", short_patience));
+    BOOST_TEST(result->ec == errc::no_quorum);
+    BOOST_TEST(text(result->seen.status) == "unknown");
+    BOOST_TEST(result->seen.votes == 1U);
+    BOOST_TEST(result->seen.nodes.at(0).result == node_result::held_by_other);
+    BOOST_TEST(result->seen.nodes.at(1).result == node_result::timed_out);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    check_usable();
+    for (auto const& node : nodes)
+        BOOST_TEST(node->accepted() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(take_what_a_connection_said_before_it_broke)
+{
+    warm_up();
+    nodes[0]->expect("GET", reply(bulk(nonce))).expect("PTTL", hang_up());
+    nodes[1]->expect("GET", reset());
+    has_key(2, nonce);
+    inspection const told = seen();
+    BOOST_TEST(told.held());
+    BOOST_TEST(told.nodes.at(0).result == node_result::held_by_other);
+    BOOST_TEST(!told.nodes[0].remaining);
+    BOOST_TEST(told.nodes.at(1).result == node_result::unreachable);
+}
+
+BOOST_AUTO_TEST_CASE(read_the_fences_of_a_fenced_lock)
+{
+    has_key(0, nonce);
+    nodes[0]->expect("GET", reply(bulk("1700000000000")));
+    has_none(1);
+    nodes[1]->expect("GET", reply(bulk("1700000000009")));
+    has_key(2, nonce);
+    nodes[2]->expect("GET", reply(bulk("no number")));
+    auto const result = inspect(fenced_mutex(*locks, "resource", long_lived));
+    BOOST_TEST(result->seen.held());
+    BOOST_TEST(result->seen.last_token == 1700000000009U << 10U);
+    BOOST_TEST(nodes[0]->heard().back().back() == "resource:redlock-fence");
+    check_usable();
+}
+
+BOOST_AUTO_TEST_CASE(do_not_complete_inside_the_initiating_call)
+{
+    locks.emplace(context.get_executor(), nobody_there());
+    BOOST_TEST(inspect()->ec == errc::no_quorum);
+    bool inside = true;
+    outcome_ptr later;
+    asio::post(context, [&] { // where every node is known to be away, and nothing is to be waited for
+        auto const result = begin(lock());
+        inside = result->done();
+        later = result;
+    });
+    run_until(context, [&] { return later && later->done(); });
+    BOOST_TEST(later->seen.nodes.at(0).result == node_result::unreachable);
+    BOOST_TEST(!inside);
+}
+
+BOOST_AUTO_TEST_CASE(end_with_their_client)
+{
+    warm_up();
+    expect_everywhere("GET", silence());
+    auto const result = begin(lock());
+    run_until(context, [&] { return nodes[0]->done() && nodes[1]->done() && nodes[2]->done(); });
+    BOOST_TEST(!result->done());
+    auto const ended = std::make_shared<outcome>();
+    locks->shutdown(keeps_outcome{ended});
+    run_until(context, [&] { return result->done() && ended->done(); });
+    BOOST_TEST(result->ec == errc::shut_down);
+    BOOST_TEST(result->seen.nodes.empty());
+    BOOST_TEST(inspect()->ec == errc::shut_down);
+}
+
+BOOST_AUTO_TEST_CASE(give_connections_time_and_the_last_one_no_more_than_a_node_has)
+{
+    config settings = settings_for({nodes[0]->url(), nodes[1]->url(), nodes[2]->url()});
+    settings.reconnect.connect_timeout = 10min;
+    locks.emplace(context.get_executor(), settings);
+    for (auto const& node : nodes)
+        node->expect("HELLO", late(canned::hello));
+    auto const result = begin(lock("resource", {.ttl = 10min, .node_timeout = 20ms}));
+    run_until(context, [&] { return nodes[0]->done() && nodes[1]->done() && nodes[2]->done(); });
+    be_idle(); // for longer than a node may take to answer
+    BOOST_TEST(!result->done());
+    has_key(0, nonce);
+    has_key(1, nonce);
+    nodes[0]->deliver_late();
+    nodes[1]->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(!result->ec);
+    BOOST_TEST(result->seen.nodes.at(2).result == node_result::timed_out);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// Servers that are too young to vote.
+struct young : asking {
+    young()
+    {
+        config settings = settings_for({nodes[0]->url(), nodes[1]->url(), nodes[2]->url()});
+        settings.assume_fresh = false;
+        locks.emplace(context.get_executor(), settings);
+        for (auto const& node : nodes)
+            node->expect("INFO",
+                         reply(info_reply({{"uptime_in_seconds", "3"},
+                                           {"run_id", node->url().substr(node->url().rfind(':') + 1)}})));
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(inspections_of)
+
+BOOST_FIXTURE_TEST_CASE(quarantined_nodes_are_answered, young)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        has_key(i, nonce);
+    BOOST_TEST(inspect()->seen.votes == 3U); // asked before it is known that they are
+    BOOST_TEST(try_acquire(lock())->ec == errc::no_quorum);
+    for (auto const& row : locks->nodes())
+        BOOST_TEST((row.state == node_state::quarantined));
+    for (std::size_t i = 0; i != 3; ++i)
+        has_none(i);
+    BOOST_TEST(inspect()->seen.free == 3U);
+    for (auto const& node : nodes)
+        BOOST_TEST(node->accepted() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(nodes_that_may_not_vote_at_all_are_not_made, asking)
+{
+    nodes[0]->expect("INFO", reply(info_reply({{"role", "slave"}})));
+    has_key(1, nonce);
+    has_key(2, nonce);
+    auto const result = inspect();
+    BOOST_TEST(!result->ec);
+    BOOST_TEST(result->seen.nodes.at(0).result == node_result::refused);
+    BOOST_TEST(result->seen.nodes[0].error == server_error::readonly);
+    BOOST_TEST(nodes[0]->count("GET") == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

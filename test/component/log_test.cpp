@@ -1,0 +1,270 @@
+#include "component/held_clock.hpp"
+#include "component/stage.hpp"
+#include <redlock/log.hpp>
+
+#include <boost/asio/error.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <ios>
+#include <memory>
+#include <ostream>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct still_clock {
+    held_clock clock;
+};
+
+/// Lines as a logger of one's own would get them, each behind its level.
+struct written : still_clock {
+    std::vector<std::string> lines;
+
+    std::shared_ptr<observer> log(log_level most)
+    {
+        return log_to(
+            [this](log_level level, std::string_view line) {
+                lines.push_back(std::string(to_string(level)) + ": " + std::string(line));
+            },
+            most);
+    }
+    std::shared_ptr<observer> const usual = log(log_level::info);
+    std::shared_ptr<observer> const all = log(log_level::debug);
+
+    [[nodiscard]] std::string last() const { return lines.empty() ? "" : lines.back(); }
+    [[nodiscard]] std::size_t count(std::string const& beginning) const
+    {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            lines, [&](std::string const& line) { return line.starts_with(beginning); }));
+    }
+};
+
+lease_event of_lease(lease_event::kind what, std::string_view name = "seat")
+{
+    return {what, name, 1,  3,
+            6s,   0s,   4s, what == lease_event::kind::lost ? loss_cause::expired : loss_cause::none};
+}
+
+constexpr std::string_view a = "redis://a:6379";
+
+/// What a disk does that is full, and a pipe that nobody reads.
+struct refusing_buffer final : std::streambuf {
+    int overflow(int) override { throw std::runtime_error("disk full"); }
+    std::streamsize xsputn(char const*, std::streamsize) override { throw std::runtime_error("disk full"); }
+    int sync() override { throw std::runtime_error("disk full"); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(logs, written)
+
+BOOST_AUTO_TEST_CASE(a_lost_lease_is_an_error_with_its_cause)
+{
+    usual->on_lease(of_lease(lease_event::kind::lost));
+    BOOST_TEST(last().starts_with("error: 'seat' lost (expired): held for 4.0 s, confirmed by 1 of 3 nodes"),
+               last());
+}
+
+BOOST_AUTO_TEST_CASE(only_the_first_of_several_failed_renewals_is_a_warning)
+{
+    for (int i = 0; i != 29; ++i)
+        usual->on_lease(of_lease(lease_event::kind::renewal_failed));
+    BOOST_TEST(lines.size() == 1U);
+    BOOST_TEST(last().starts_with("warning: 'seat' renewal failed"), last());
+    usual->on_lease(of_lease(lease_event::kind::renewed));
+    BOOST_TEST(last().starts_with("info: 'seat' renewed"), last());
+    usual->on_lease(of_lease(lease_event::kind::renewed));
+    BOOST_TEST(lines.size() == 2U);
+    usual->on_lease(of_lease(lease_event::kind::renewal_failed));
+    BOOST_TEST(lines.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_s_trouble_is_told_once_and_again_when_it_is_another)
+{
+    using enum node_state;
+    usual->on_node({a, connecting, ""});
+    BOOST_TEST(lines.empty());
+    usual->on_node({a, ready, ""});
+    BOOST_TEST(last() == "info: redis://a:6379 ready");
+    for (int i = 0; i != 3; ++i) {
+        usual->on_node({a, down, "Connection refused"});
+        usual->on_node({a, connecting, ""});
+    }
+    BOOST_TEST(lines.size() == 2U);
+    BOOST_TEST(last() == "warning: redis://a:6379 down: Connection refused");
+    usual->on_node({a, down, "NOAUTH Authentication required."});
+    usual->on_node({a, quarantined, "started 2.1 s ago; votes again in 9.0 s"});
+    usual->on_node({a, quarantined, "started 3.1 s ago; votes again in 8.0 s"});
+    BOOST_TEST(lines.size() == 4U);
+    BOOST_TEST(last() == "warning: redis://a:6379 quarantined: started 2.1 s ago; votes again in 9.0 s");
+    usual->on_node({a, ready, ""});
+    BOOST_TEST(last() == "info: redis://a:6379 ready");
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_refuses_and_a_key_that_is_gone_are_warnings)
+{
+    usual->on_vote({"seat", a, false, node_result::granted, 1ms});
+    usual->on_vote({"seat", a, false, node_result::held_by_other, 1ms});
+    usual->on_vote({"seat", a, false, node_result::unreachable, 0ms});
+    usual->on_vote({"seat", a, false, node_result::refused, 0ms, server_error::readonly, "a replica"});
+    BOOST_TEST(lines.empty());
+    usual->on_vote({"seat", a, true, node_result::held_by_other, 1ms});
+    BOOST_TEST(last() == "warning: redis://a:6379 renewing 'seat': held by another in 1.0 ms");
+    clock.advance(1s);
+    usual->on_vote({"seat", a, false, node_result::refused, 1ms, server_error::oom, "OOM no memory"});
+    BOOST_TEST(last() == "warning: redis://a:6379 voting for 'seat': refused in 1.0 ms: OOM no memory");
+}
+
+BOOST_AUTO_TEST_CASE(missing_nodes_are_a_warning_and_other_owners_are_none)
+{
+    usual->on_acquire({"seat", {}, 1, 1ms});
+    usual->on_acquire({"seat", errc::contended, 1, 1ms, errc::contended});
+    usual->on_acquire({"seat", errc::timed_out, 1, 1ms, errc::contended});
+    usual->on_acquire({"seat", asio::error::operation_aborted, 1, 1ms, {}});
+    BOOST_TEST(lines.empty());
+    usual->on_acquire({"seat", errc::timed_out, 2, 512ms, errc::no_quorum});
+    BOOST_TEST(last() ==
+               "warning: 'seat' not acquired: timed out after 512 ms and 2 attempts; last: no quorum");
+}
+
+BOOST_AUTO_TEST_CASE(keys_left_behind_and_unconfirmed_releases_are_told)
+{
+    usual->on_linger({"seat", a, 11s});
+    BOOST_TEST(last().starts_with("warning: redis://a:6379 may keep the key of 'seat' for 11.0 s"), last());
+    usual->on_release({"seat", {}, 2, 3});
+    BOOST_TEST(lines.size() == 1U);
+    usual->on_release({"seat", errc::no_quorum, 1, 3});
+    BOOST_TEST(last() == "info: release of 'seat' failed: no quorum (1 of 3 nodes answered)");
+}
+
+BOOST_AUTO_TEST_CASE(a_warning_names_its_node_or_its_lock)
+{
+    usual->on_warning({warning_event::kind::has_replicas, a, "", "has 1 replica"});
+    BOOST_TEST(last() == "warning: redis://a:6379 has 1 replica");
+    usual->on_warning({warning_event::kind::quarantine, "", "seat", "waits: ...", 9s});
+    BOOST_TEST(last() == "warning: 'seat' waits: ...");
+    usual->on_warning({warning_event::kind::even_nodes, "", "", "4 nodes ..."});
+    BOOST_TEST(last() == "warning: 4 nodes ...");
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_others_is_told_at_once_and_the_masses_once_a_second)
+{
+    for (int i = 0; i != 1000; ++i)
+        usual->on_attempt({"seat", errc::contended, 0, 3, 1, 1ms, 0ms});
+    BOOST_TEST(lines.size() == 1U);
+    BOOST_TEST(last() == "info: 'seat' is held by others (attempt 1, granted by 0 of 3 nodes)");
+    usual->on_attempt({"seat", errc::contended, 0, 3, 2, 1ms, 0ms}); // the same one waits on
+    usual->on_attempt({"seat", errc::no_quorum, 0, 3, 1, 1ms, 0ms}); // of which the nodes' own lines tell
+    usual->on_linger({"seat", a, 11s});                              // another kind
+    BOOST_TEST(lines.size() == 2U);
+    clock.advance(1s);
+    usual->on_wait({"seat", 2, true});
+    BOOST_TEST(
+        last() ==
+        "info: 'seat' is held by this client; 2 operations before this one; 999 more like this before");
+}
+
+BOOST_AUTO_TEST_CASE(debug_has_a_line_for_every_event)
+{
+    all->on_node({a, node_state::connecting, ""});
+    all->on_wait({"seat", 1, false});
+    all->on_vote({"seat", a, false, node_result::granted, 1ms});
+    all->on_attempt({"seat", {}, 3, 3, 1, 1ms, 9s});
+    all->on_acquire({"seat", {}, 1, 1ms});
+    for (auto const what : {lease_event::kind::acquired, lease_event::kind::renewed,
+                            lease_event::kind::released, lease_event::kind::handed_over})
+        all->on_lease(of_lease(what));
+    all->on_release({"seat", {}, 2, 3});
+    BOOST_TEST(lines.size() == 10U);
+    BOOST_TEST(count("debug: ") == 9U);
+    usual->on_lease(of_lease(lease_event::kind::renewed));
+    BOOST_TEST(lines.size() == 10U);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_s_words_can_write_a_line)
+{
+    std::string const forged = "x'\n2026-01-31T12:00:00.000Z redlock error: \x1b[31m\\ \xff";
+    usual->on_lease(of_lease(lease_event::kind::lost, forged));
+    BOOST_TEST(last().find("'x\\'\\x0a2026-01-31T12:00:00.000Z redlock error: \\x1b[31m\\\\ \\xff'") !=
+                   std::string::npos,
+               last());
+    usual->on_node({a, node_state::down, "ERR \r\n\x7f"});
+    BOOST_TEST(last() == "warning: redis://a:6379 down: ERR \\x0d\\x0a\\x7f");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_is_bounded)
+{
+    std::string const long_words(100'000, '\n');
+    usual->on_linger({long_words, a, 11s});
+    BOOST_TEST(last().find("...' for 11.0 s") != std::string::npos, last());
+    usual->on_node({a, node_state::down, long_words});
+    BOOST_TEST(last().size() == 1024 + std::string("warning: ").size());
+    BOOST_TEST(last().ends_with("..."));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_has_one_line_with_the_time_for_each_event)
+{
+    std::ostringstream out;
+    log_to(out)->on_lease(of_lease(lease_event::kind::lost));
+    std::regex const line(
+        R"(\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{3}Z redlock error: 'seat' lost .*\n)");
+    BOOST_TEST(std::regex_match(out.str(), line), out.str());
+    out.str("");
+    log_to(out, {.level = log_level::error, .timestamps = false})
+        ->on_lease(of_lease(lease_event::kind::lost));
+    BOOST_TEST(out.str().starts_with("redlock error: 'seat' lost"), out.str());
+    out.str("");
+    log_to(out, {.level = log_level::error})->on_lease(of_lease(lease_event::kind::suspect));
+    BOOST_TEST(out.str() == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_sink_or_a_stream_throws_reaches_nobody)
+{
+    unsigned called = 0;
+    auto const thrower = log_to([&](log_level, std::string_view) {
+        ++called;
+        throw std::runtime_error("no");
+    });
+    thrower->on_lease(of_lease(lease_event::kind::lost));
+    thrower->on_linger({"seat", a, 11s});
+    BOOST_TEST(called == 2U);
+
+    refusing_buffer buffer;
+    std::ostream out(&buffer);
+    out.exceptions(std::ios::badbit | std::ios::failbit);
+    auto const log = log_to(out);
+    log->on_lease(of_lease(lease_event::kind::lost));
+    log->on_lease(of_lease(lease_event::kind::lost)); // into a stream that has failed
+    BOOST_TEST(out.bad());
+    log_to(log_sink())->on_lease(of_lease(lease_event::kind::lost));
+}
+
+BOOST_AUTO_TEST_CASE(several_observers_hear_every_event_in_their_order)
+{
+    auto const first = log(log_level::debug);
+    auto const both = observers({first, nullptr, all});
+    both->on_node({a, node_state::connecting, ""});
+    both->on_wait({"seat", 1, false});
+    both->on_vote({"seat", a, false, node_result::granted, 1ms});
+    both->on_attempt({"seat", {}, 3, 3, 1, 1ms, 9s});
+    both->on_acquire({"seat", {}, 1, 1ms});
+    both->on_lease(of_lease(lease_event::kind::renewed));
+    both->on_linger({"seat", a, 11s});
+    both->on_release({"seat", {}, 2, 3});
+    both->on_warning({warning_event::kind::even_nodes, "", "", "4 nodes ..."});
+    BOOST_TEST(lines.size() == 18U);
+    for (std::size_t i = 0; i + 1 < lines.size(); i += 2)
+        BOOST_TEST(lines[i] == lines[i + 1]);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,84 @@
+#include "lock/nonce_source.hpp"
+#include "net/process_page.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <set>
+#include <string>
+
+using namespace redlock;
+
+namespace {
+
+constexpr std::size_t many = 300; // more than a page has
+
+std::set<std::string> draw(lock::nonce_source& from)
+{
+    std::set<std::string> drawn;
+    for (std::size_t i = 0; i != many; ++i)
+        drawn.emplace(from.next().text());
+    return drawn;
+}
+
+/// What a copy of this process writes.
+template <class Work>
+std::string said_by_copy(Work work)
+{
+    std::array<int, 2> ends{};
+    BOOST_REQUIRE(::pipe(ends.data()) == 0);
+    pid_t const copy = ::fork();
+    if (copy == 0) {
+        std::string const text = work();
+        ::_exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
+    }
+    ::close(ends[1]);
+    std::string text;
+    std::array<char, 4096> some{};
+    for (ssize_t n = 0; (n = ::read(ends[0], some.data(), some.size())) > 0;)
+        text.append(some.data(), static_cast<std::size_t>(n));
+    ::close(ends[0]);
+    int status = -1;
+    ::waitpid(copy, &status, 0);
+    BOOST_TEST(status == 0);
+    return text;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(nonce_source_test)
+
+BOOST_AUTO_TEST_CASE(a_copy_of_a_process_draws_other_nonces)
+{
+    net::process_page page;
+    lock::nonce_source source(page);
+    static_cast<void>(source.next()); // there are nonces in stock now
+    std::string const theirs = said_by_copy([&] {
+        std::string all;
+        for (std::string const& each : draw(source))
+            all += each;
+        return all;
+    });
+    std::set<std::string> all = draw(source);
+    for (std::size_t i = 0; i != theirs.size(); i += redis::nonce_length)
+        all.insert(theirs.substr(i, redis::nonce_length));
+    BOOST_TEST(theirs.size() == many * redis::nonce_length);
+    BOOST_TEST(all.size() == 2 * many);
+}
+
+BOOST_AUTO_TEST_CASE(a_page_knows_the_copy_and_what_the_copy_makes)
+{
+    net::process_page const page;
+    BOOST_TEST(!page.forked());
+    std::string const copy = said_by_copy([&] {
+        net::process_page const own;
+        return std::string(page.forked() ? "copy" : "maker") + (own.forked() ? " copy" : " maker");
+    });
+    BOOST_TEST(copy == "copy maker");
+    BOOST_TEST(!page.forked());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,119 @@
+#include "component/apart.hpp"
+#include "component/scripted_cluster.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Two locks are won in one turn, and who is told first cancels the other, which has its grant and does not know yet.
+struct won_and_cancelled : apart {
+    asio::cancellation_signal cancel;
+    lease other;
+    outcome_ptr wanted = std::make_shared<outcome>();
+    outcome_ptr next = std::make_shared<outcome>();
+    mutex lock{locks, "resource", long_lived};
+
+    void begin()
+    {
+        node.expect("SET", late(canned::ok)).expect("SET", late(canned::ok));
+        mutex(locks, "other", long_lived).acquire([this](error_code, lease got) {
+            other = std::move(got);
+            cancel.emit(asio::cancellation_type::terminal);
+        });
+        run_both([&] { return node.count("SET") == 1; });
+        lock.acquire(asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{wanted}));
+        run_both([&] { return node.count("SET") == 2; });
+    }
+    void win_both()
+    {
+        node.deliver_late();
+        run_both([&] { return wanted->done(); });
+        BOOST_TEST(wanted->ec == asio::error::operation_aborted);
+    }
+    [[nodiscard]] std::string vote(std::size_t number) const
+    {
+        auto words = node.heard();
+        std::erase_if(words, [](auto const& w) { return w[0] != "SET" || w[1] != "resource"; });
+        return words.at(number).at(2);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(stale_answers)
+
+/// The grant is of another nonce, and is being taken back.
+BOOST_FIXTURE_TEST_CASE(to_the_attempt_before_are_no_votes, scripted_cluster)
+{
+    auto twice = long_lived;
+    twice.retry.max_attempts = 2;
+    std::string_view const first[] = {canned::loading, canned::loading, canned::ok};
+    std::string_view const then[] = {canned::ok, canned::nil, canned::nil};
+    for (std::size_t i = 0; i != 3; ++i)
+        nodes[i]
+            ->expect("SET", i == 2 ? late(first[i]) : reply(first[i]))
+            .expect("EVAL", reply(canned::one))
+            .expect("SET", reply(then[i]));
+    auto const result = std::make_shared<outcome>();
+    lock("resource", twice).acquire(keeps_outcome{result});
+    run_until_heard(3);
+    nodes[2]->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::contended);
+    BOOST_TEST(!result->granted);
+}
+
+BOOST_FIXTURE_TEST_CASE(to_the_extension_before_confirm_nothing, scripted_cluster)
+{
+    auto const got = try_acquire(lock());
+    run_until(context, [&] { return got->granted.votes() == 3; });
+    nodes[0]->expect("EVAL", reply(canned::loading)).expect("EVAL", reply(canned::one));
+    nodes[1]->expect("EVAL", reply(canned::loading)).expect("EVAL", reply(canned::loading));
+    nodes[2]->expect("EVAL", late(canned::one)).expect("EVAL", reply(canned::zero));
+    BOOST_TEST(extend(got->granted) == errc::no_quorum);
+    auto const result = std::make_shared<outcome>();
+    got->granted.extend(keeps_outcome{result});
+    run_until_heard(3);
+    nodes[2]->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::no_quorum);
+}
+
+BOOST_FIXTURE_TEST_CASE(that_nobody_wants_any_more_are_taken_back, won_and_cancelled)
+{
+    begin();
+    win_both();
+    run_both([&] { return node.count("EVAL") == 1; });
+    BOOST_TEST(node.heard().back().at(4) == vote(0));
+}
+
+BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_not_for_the_next_with_other_terms, won_and_cancelled)
+{
+    begin();
+    mutex(locks, "resource", lock_options{.ttl = 60min, .node_timeout = 20s}).acquire(keeps_outcome{next});
+    win_both();
+    run_both([&] { return next->done(); });
+    BOOST_TEST(node.count("SET") == 3U);
+    BOOST_TEST(next->granted.nonce() == vote(1));
+}
+
+BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_for_the_next_with_the_same_terms, won_and_cancelled)
+{
+    begin();
+    lock.acquire(keeps_outcome{next});
+    win_both();
+    run_both([&] { return next->done(); });
+    BOOST_TEST(node.count("SET") == 2U);
+    BOOST_TEST(next->granted.nonce() == vote(0));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

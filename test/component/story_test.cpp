@@ -1,0 +1,288 @@
+#include "component/held_clock.hpp"
+#include "component/scripted_cluster.hpp"
+
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct its_clock {
+    held_clock clock;
+};
+
+struct kept_events final : observer {
+    std::vector<lease_event::kind> kinds;
+    std::vector<unsigned> failed;
+    std::string last_words;
+
+    unsigned confirmations = 0;
+
+    void on_vote(vote_event const& e) noexcept override
+    {
+        confirmations += e.extension && e.result == node_result::granted ? 1U : 0U;
+    }
+    void on_lease(lease_event const& e) noexcept override
+    {
+        kinds.push_back(e.what);
+        failed.push_back(e.failed);
+        last_words = e.detail;
+    }
+    [[nodiscard]] std::ptrdiff_t count(lease_event::kind what) const
+    {
+        return std::ranges::count(kinds, what);
+    }
+};
+
+/// A lease on three servers that answer what the test says, while time passes when the test says so.
+struct told_lease : its_clock, scripted_cluster {
+    static constexpr lock_options terms{.ttl = 10min, .slack = 10min, .node_timeout = 20s};
+
+    std::shared_ptr<kept_events> const seen = std::make_shared<kept_events>();
+    lease held;
+
+    told_lease()
+    {
+        config settings = settings_for({nodes[0]->url(), nodes[1]->url(), nodes[2]->url()});
+        settings.observer = seen;
+        locks.emplace(context.get_executor(), settings);
+    }
+
+    void acquire(lock_options const& options = terms)
+    {
+        auto const got = try_acquire(lock("seat:42", options));
+        run_until(context, [&] { return got->granted.votes() == 3; });
+        held = std::move(got->granted);
+    }
+    /// The first confirms, the others do not.
+    void extend_in_vain()
+    {
+        auto const confirmed = seen->confirmations + 1;
+        for (std::size_t i : {1U, 2U})
+            nodes[i]->expect("EVAL", reply("-ERR not now\r\n"));
+        BOOST_TEST(extend(held) == errc::no_quorum);
+        run_until(context, [&] { return seen->confirmations == confirmed; });
+    }
+    [[nodiscard]] std::string others() const
+    {
+        return nodes[1]->url() + ", " + nodes[2]->url() + " refused (ERR not now)";
+    }
+    [[nodiscard]] std::string story(errc ec) const { return held.explain(ec).what(); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(the_story_of_a_lease, told_lease)
+
+BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_run)
+{
+    acquire();
+    clock.advance(terms.ttl); // it should have been renewed after a third
+    BOOST_TEST(extend(held) == errc::lease_lost);
+    BOOST_TEST(story(errc::lease_lost) ==
+               "lock \"seat:42\" lost (expired): this client's thread did not run for "
+               "400.0 s; last confirmed 600.0 s ago");
+    BOOST_TEST(seen->last_words == story(errc::lease_lost));
+    BOOST_TEST(seen->count(lease_event::kind::renewal_failed) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_read_the_answers_either)
+{
+    acquire();
+    expect_everywhere("EVAL", silence());
+    auto const result = std::make_shared<outcome>();
+    held.extend(keeps_outcome{result});
+    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    clock.advance(terms.ttl);
+    BOOST_TEST(release(held) == errc::lease_lost);
+    BOOST_TEST(story(errc::lease_lost) ==
+               "lock \"seat:42\" lost (expired): this client's thread did not run for "
+               "580.0 s; last confirmed 600.0 s ago");
+}
+
+BOOST_AUTO_TEST_CASE(says_what_each_node_last_said_and_when)
+{
+    auto by_hand = terms;
+    by_hand.renew = false;
+    acquire(by_hand);
+    clock.advance(100s);
+    extend_in_vain();
+    BOOST_TEST(story(errc::no_quorum) == "lock \"seat:42\": no quorum: last confirmed 100.0 s ago; " +
+                                             nodes[0]->url() + " confirmed 0 ms ago; " + others() +
+                                             " 0 ms ago");
+    clock.advance(500s);
+    BOOST_TEST(extend(held) == errc::lease_lost);
+    auto const lost = held.explain(errc::lease_lost);
+    std::string const text = "lock \"seat:42\" lost (expired): last confirmed 600.0 s ago; " +
+                             nodes[0]->url() + " confirmed 500.0 s ago; " + others() + " 500.0 s ago";
+    BOOST_TEST(lost.what() == text);
+    BOOST_TEST(lost.resource() == "seat:42");
+    BOOST_TEST((lost.cause() == loss_cause::expired));
+    BOOST_TEST_REQUIRE(lost.outcomes().size() == 3U);
+    BOOST_TEST(lost.outcomes()[1].result == node_result::refused);
+    BOOST_TEST(lost.outcomes()[1].detail == "ERR not now");
+    BOOST_TEST((lost.outcomes()[1].ago == 500s));
+    clock.advance(10s); // it does not age
+    BOOST_TEST(story(errc::lease_lost) == text);
+}
+
+BOOST_AUTO_TEST_CASE(says_which_nodes_are_silent)
+{
+    auto by_hand = terms;
+    by_hand.renew = false;
+    by_hand.node_timeout = 9min;
+    acquire(by_hand);
+    clock.advance(400s);
+    for (std::size_t i : {1U, 2U})
+        nodes[i]->expect("EVAL", silence());
+    auto const result = std::make_shared<outcome>();
+    held.extend(keeps_outcome{result});
+    run_until(context, [&] { return seen->confirmations == 1 && nodes[1]->done() && nodes[2]->done(); });
+    clock.advance(200s);
+    BOOST_TEST(release(held) == errc::lease_lost);
+    auto const told = story(errc::lease_lost);
+    BOOST_TEST(told.ends_with("; " + nodes[1]->url() + ", " + nodes[2]->url() + " silent for 200.0 s"), told);
+}
+
+BOOST_AUTO_TEST_CASE(says_who_does_not_hold_the_key)
+{
+    acquire();
+    for (std::size_t i : {0U, 2U})
+        nodes[i]->expect("EVAL", reply(":0\r\n"));
+    BOOST_TEST(extend(held) == errc::lease_lost);
+    auto const told = story(errc::lease_lost);
+    BOOST_TEST(told.starts_with("lock \"seat:42\" lost (refused): last confirmed 0 ms ago; "), told);
+    BOOST_TEST(told.find(nodes[0]->url() + ", " + nodes[2]->url() + " does not hold its key 0 ms ago") !=
+                   told.npos,
+               told);
+}
+
+/// A row of failed rounds, each in time, is an outage, and one event at each end.
+BOOST_AUTO_TEST_CASE(of_an_outage_does_not_blame_the_thread_and_counts_the_rounds)
+{
+    acquire();
+    expect_everywhere("GET", reply("-ERR not now\r\n")); // it asks for its keys once
+    clock.advance(100ms);
+    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    unsigned rounds = 0;
+    for (; held.remaining() > 100ms; ++rounds) {
+        extend_in_vain();
+        clock.advance(held.remaining() / 9); // just before the next would be due
+    }
+    clock.advance(held.remaining());
+    BOOST_TEST(extend(held) == errc::lease_lost);
+    auto const told = story(errc::lease_lost);
+    BOOST_TEST(told.starts_with("lock \"seat:42\" lost (expired): last confirmed "), told);
+    BOOST_TEST(told.find(others()) != told.npos, told);
+    std::vector const kinds{lease_event::kind::acquired, lease_event::kind::renewal_failed,
+                            lease_event::kind::lost};
+    BOOST_TEST((seen->kinds == kinds));
+    std::vector<unsigned> const counts{0, 1, rounds};
+    BOOST_TEST(seen->failed == counts, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(begins_anew_when_all_nodes_confirm_again)
+{
+    acquire();
+    extend_in_vain();
+    extend_in_vain();
+    for (int i = 0; i != 2; ++i) {
+        BOOST_TEST(extend(held) == error_code());
+        run_until(context, [&] { return held.votes() == 3; });
+    }
+    clock.advance(terms.ttl);
+    BOOST_TEST(extend(held) == errc::lease_lost);
+    auto const told = story(errc::lease_lost);
+    BOOST_TEST(told.ends_with("did not run for 400.0 s; last confirmed 600.0 s ago"), told);
+    std::vector const kinds{lease_event::kind::acquired, lease_event::kind::renewal_failed,
+                            lease_event::kind::renewed, lease_event::kind::renewed, lease_event::kind::lost};
+    BOOST_TEST((seen->kinds == kinds));
+    std::vector<unsigned> const counts{0, 1, 2, 0, 0};
+    BOOST_TEST(seen->failed == counts, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(names_the_nodes_that_did_not_confirm_its_release)
+{
+    auto impatient = terms; // sooner than the connection is given up
+    impatient.node_timeout = 10s;
+    acquire(impatient);
+    nodes[0]->expect("EVAL", reply("-ERR not now\r\n"));
+    nodes[1]->expect("EVAL", silence());
+    auto const result = std::make_shared<outcome>();
+    held.release(keeps_outcome{result});
+    auto const refused = nodes[0]->url() + " refused (ERR not now)";
+    run_until(context, [&] { return story(errc::no_quorum).find(refused) != std::string::npos; });
+    clock.advance(10s);
+    try_acquire(lock("other")); // a turn
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::no_quorum);
+    auto const told = story(errc::no_quorum);
+    BOOST_TEST(told.starts_with("lock \"seat:42\": no quorum: "), told);
+    BOOST_TEST(told.find(refused + " 10.0 s ago") != told.npos, told);
+    BOOST_TEST(told.find(nodes[1]->url() + " timed out 0 ms ago") != told.npos, told);
+}
+
+BOOST_AUTO_TEST_CASE(of_an_empty_lease_is_the_error)
+{
+    BOOST_TEST(lease().explain(errc::empty_lease).what() == std::string("empty lease"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(the_story_of_an_acquisition, scripted_cluster)
+
+BOOST_AUTO_TEST_CASE(is_told_of_an_error_code)
+{
+    mutex seat = lock("seat:42");
+    expect_everywhere("SET", reply(canned::nil));
+    BOOST_TEST(try_acquire(seat)->ec == errc::contended);
+    auto const told = seat.explain(errc::contended);
+    BOOST_TEST(std::string(told.what()).starts_with("lock \"seat:42\": contended: 0 of 3 granted; "),
+               told.what());
+    BOOST_TEST(told.resource() == "seat:42");
+    BOOST_TEST(told.code() == errc::contended);
+    BOOST_TEST(told.outcomes().size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(has_no_table_of_an_attempt_that_was_won)
+{
+    mutex seat = lock("seat:42");
+    auto const first = try_acquire(seat);
+    BOOST_TEST(try_acquire(seat)->ec == errc::contended);
+    auto const told = seat.explain(errc::contended);
+    BOOST_TEST(told.what() == std::string("lock \"seat:42\": contended; this client won its last attempt"));
+    BOOST_TEST(told.outcomes().empty());
+}
+
+BOOST_AUTO_TEST_CASE(has_no_table_of_a_cancellation)
+{
+    mutex seat = lock("seat:42");
+    expect_everywhere("SET", reply(canned::nil));
+    try_acquire(seat);
+    BOOST_TEST(seat.explain(asio::error::operation_aborted).outcomes().empty());
+}
+
+BOOST_AUTO_TEST_CASE(names_a_lock_that_cannot_be_made)
+{
+    auto const unusable = [&] { (void)lock("seat:42", {.ttl = 0ms}); };
+    BOOST_CHECK_EXCEPTION(unusable(), lock_error, [](lock_error const& e) {
+        return e.resource() == "seat:42" &&
+               std::string(e.what()) == "lock \"seat:42\": misconfigured: ttl must be more than zero and at "
+                                        "most 24 hours, not 0 ms (a time below 1 ms becomes 0)";
+    });
+}
+
+/// A name may hold anything, and a log is read line by line.
+BOOST_AUTO_TEST_CASE(does_not_let_a_name_forge_a_line)
+{
+    mutex const seat = lock("a\nb");
+    BOOST_TEST(seat.explain(errc::shut_down).what() == std::string("lock \"ab\": client shut down"));
+    BOOST_TEST(seat.explain(errc::shut_down).resource() == "a\nb");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

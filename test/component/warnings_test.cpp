@@ -1,0 +1,193 @@
+#include "component/scripted_node.hpp"
+#include "component/stage.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct warned final : observer {
+    struct row {
+        warning_event::kind what;
+        std::string node;
+        std::string resource;
+        std::string words;
+        std::chrono::nanoseconds remaining;
+    };
+    std::vector<row> rows;
+    unsigned failed_attempts = 0;
+
+    void on_warning(warning_event const& e) noexcept override
+    {
+        rows.push_back(
+            {e.what, std::string(e.node), std::string(e.resource), std::string(e.words), e.remaining});
+    }
+    void on_attempt(attempt_event const& e) noexcept override { failed_attempts += e.result ? 1U : 0U; }
+};
+
+/// Some scripted servers, and what a client says of them.
+struct setup {
+    asio::io_context context;
+    std::vector<std::unique_ptr<scripted_node>> nodes;
+    std::shared_ptr<warned> told = std::make_shared<warned>();
+    std::optional<client> locks;
+    std::vector<outcome_ptr> held{};
+
+    explicit setup(std::size_t count)
+    {
+        for (std::size_t i = 0; i != count; ++i)
+            nodes.push_back(std::make_unique<scripted_node>(context));
+    }
+
+    void says(std::size_t node, std::vector<std::pair<std::string, std::string>> const& lines)
+    {
+        nodes[node]->expect("INFO", reply(info_reply(lines)));
+    }
+    void are_young()
+    {
+        for (std::size_t i = 0; i != nodes.size(); ++i)
+            says(i, {{"run_id", std::to_string(i)}, {"uptime_in_seconds", "60"}});
+        connect(false);
+    }
+
+    void connect(bool fresh = true)
+    {
+        std::vector<std::string> urls;
+        for (auto const& node : nodes)
+            urls.push_back(node->url());
+        config settings = settings_for(urls);
+        settings.assume_fresh = fresh;
+        settings.reconnect.min_delay = settings.reconnect.max_delay = 1ms;
+        settings.observer = told;
+        locks.emplace(context.get_executor(), settings);
+    }
+
+    outcome_ptr acquire(std::string const& name)
+    {
+        held.push_back(std::make_shared<outcome>());
+        mutex(*locks, name, long_lived).acquire(keeps_outcome{held.back()});
+        return held.back();
+    }
+
+    void hold(std::string const& name = "lock")
+    {
+        auto const got = acquire(name);
+        run_until(context, [&] { return got->done(); });
+        BOOST_TEST(!got->ec);
+    }
+
+    /// All connections stand that ever will.
+    void settle()
+    {
+        run_until(context, [&] {
+            return std::ranges::none_of(locks->nodes(), [](node_status const& row) {
+                return row.state == node_state::idle || row.state == node_state::connecting;
+            });
+        });
+    }
+};
+
+struct two : setup {
+    two() : setup(2) { connect(); }
+};
+struct three : setup {
+    three() : setup(3) {}
+};
+struct four : setup {
+    four() : setup(4) { connect(); }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(warnings)
+
+BOOST_FIXTURE_TEST_CASE(an_even_number_of_nodes_is_told_once, four)
+{
+    hold("one");
+    hold("other");
+    settle();
+    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
+    BOOST_TEST((told->rows[0].what == warning_event::kind::even_nodes));
+    BOOST_TEST(told->rows[0].words == "4 nodes survive the failure of 1 node, as 3 nodes do");
+    BOOST_TEST(told->rows[0].node == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(two_nodes_survive_nothing, two)
+{
+    hold();
+    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
+    BOOST_TEST(told->rows[0].words == "2 nodes survive no failure: both are needed for a majority");
+}
+
+BOOST_FIXTURE_TEST_CASE(three_good_nodes_deserve_no_word, three)
+{
+    connect();
+    hold();
+    settle();
+    BOOST_TEST(told->rows.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(two_names_of_one_server_are_told_once_with_both, three)
+{
+    std::string const url = nodes[0]->url();
+    nodes[1]->expect("HELLO", late(canned::hello)); // the other one is first
+    for (int i = 0; i != 10; ++i)
+        says(1, {{"run_id", url.substr(url.rfind(':') + 1)}}); // as every scripted node names itself
+    connect();
+    hold();
+    nodes[1]->deliver_late();
+    run_until(context, [&] { return nodes[1]->accepted() >= 5; }); // who is refused is tried again
+    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
+    auto const& row = told->rows[0];
+    BOOST_TEST((row.what == warning_event::kind::same_server));
+    BOOST_TEST(row.node == nodes[1]->url());
+    BOOST_TEST(row.words == "is the same server as " + url + ", and has no vote of its own");
+}
+
+BOOST_FIXTURE_TEST_CASE(replicas_of_a_node_are_told, three)
+{
+    says(1, {{"connected_slaves", "2"}});
+    connect();
+    hold();
+    settle();
+    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
+    BOOST_TEST((told->rows[0].what == warning_event::kind::has_replicas));
+    BOOST_TEST(told->rows[0].node == nodes[1]->url());
+    BOOST_TEST(told->rows[0].words == "has 2 replicas: one that is promoted lacks the latest locks");
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_for_young_nodes_is_told_at_once_until_when, three)
+{
+    are_young();
+    auto const waits = acquire("seat");
+    run_until(context, [&] { return told->failed_attempts == 1; });
+    settle();
+    BOOST_TEST(!waits->done());
+    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
+    auto const& row = told->rows[0];
+    BOOST_TEST((row.what == warning_event::kind::quarantine));
+    BOOST_TEST(row.resource == "seat");
+    BOOST_TEST(row.words.starts_with("waits: 3 of 3 nodes quarantined, a majority may vote in "), row.words);
+    BOOST_TEST((row.remaining > 8min && row.remaining < 11min)); // of 1.01 times eleven, less the age
+}
+
+BOOST_FIXTURE_TEST_CASE(an_attempt_that_does_not_wait_is_no_wait, three)
+{
+    are_young();
+    auto const result = std::make_shared<outcome>();
+    mutex(*locks, "seat", long_lived).try_acquire(keeps_outcome{result});
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::no_quorum);
+    BOOST_TEST(told->rows.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,336 @@
+#include "processes.hpp"
+#include "support/certificates.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <future>
+#include <latch>
+#include <sstream>
+#include <thread>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// In a child, where the test framework does not count.
+void require(bool holds, char const* what)
+{
+    if (!holds)
+        throw std::runtime_error(what);
+}
+
+/// A holder with live connections, somebody who waits behind it, and somebody who waits for others.
+struct holder {
+    explicit holder(bool tls = false)
+    {
+        config settings = patient({});
+        if (tls)
+            settings.tls.ca_file = papers.authority.file();
+        for (auto const& server : servers) {
+            settings.nodes.push_back(tls ? server->tls_url() : server->url());
+            probes.emplace_back(server->port());
+            probes.back().command({"SET", "taken", "by a stranger"});
+        }
+        own = settings;
+        own.client_name = "child";
+        context.emplace();
+        locks.emplace(context->get_executor(), settings);
+        lock.emplace(*locks, "lock", long_lease());
+        taken.emplace(*locks, "taken", long_lease());
+    }
+
+    void hold()
+    {
+        lock->acquire([this](error_code, lease granted) { held = std::move(granted); });
+        run_until(*context, [&] { return held.votes() == 3; });
+        lock->acquire([this](error_code ec, lease granted) {
+            behind = ec;
+            next = std::move(granted);
+        });
+        taken->acquire([this](error_code ec, lease) { waited = ec; });
+        held.lost([this](error_code ec) { lost = ec; });
+        run_until(*context, [&] { return lock->waiting() == 1 && hears(); });
+        before = connections();
+    }
+    bool hears()
+    {
+        return std::ranges::all_of(probes, [](probe& p) {
+            auto const info = p.command({"INFO", "stats"});
+            return info.find("tracking_total_keys:0") == info.npos;
+        });
+    }
+
+    /// Ids of the client's connections, on all servers.
+    std::vector<std::string> connections()
+    {
+        std::vector<std::string> ids;
+        for (probe& p : probes) {
+            std::istringstream list(p.command({"CLIENT", "LIST"}));
+            for (std::string line; std::getline(list, line);)
+                if (contains(line, " name=redlock "))
+                    ids.push_back(line.substr(0, line.find(' ')));
+        }
+        return ids;
+    }
+
+    /// What the parent has is as it was, and works; with the context run here.
+    void check_unharmed()
+    {
+        BOOST_TEST(held.valid());
+        for (probe& p : probes)
+            BOOST_TEST((p.get("lock") == std::string(held.nonce())));
+        BOOST_TEST((connections() == before));
+        std::optional<error_code> extended;
+        held.extend([&](error_code ec) { extended = ec; });
+        run_until(*context, [&] { return extended.has_value(); });
+        BOOST_TEST(*extended == error_code());
+        BOOST_TEST(held.votes() >= 2U);
+        BOOST_TEST(!behind.has_value());
+        BOOST_TEST(!waited.has_value());
+        BOOST_TEST(!lost.has_value());
+        held.release([](error_code) {});
+        for (probe& p : probes)
+            p.command({"DEL", "taken"});
+        run_until(*context, [&] { return behind && waited && lost; });
+        BOOST_TEST(*behind == error_code());
+        BOOST_TEST(*waited == error_code());
+        BOOST_TEST(*lost == errc::released);
+        BOOST_TEST((connections() == before));
+    }
+
+    /// In a child: a lease that looks valid there is the worst that can happen.
+    void require_lost() const
+    {
+        require(!held.valid(), "valid");
+        require(held.remaining() == 0ns, "time remains");
+        require(held.state() == lease_state::lost, "not lost");
+        require(held.cause() == loss_cause::forked, "another cause");
+    }
+    void require_new_client_works(asio::io_context& in) const
+    {
+        client mine(in.get_executor(), own);
+        mutex lone(mine, "mine", long_lease());
+        std::optional<lease> got;
+        lone.acquire([&](error_code, lease granted) { got = std::move(granted); });
+        run_until(in, [&] { return got.has_value(); });
+        require(got->valid(), "a new client gets no lock");
+        std::optional<error_code> released;
+        got->release([&](error_code ec) { released = ec; });
+        run_until(in, [&] { return released.has_value(); });
+        require(*released == error_code(), "a new client cannot release");
+    }
+    void destroy()
+    {
+        held = {};
+        next = {};
+        lock.reset();
+        taken.reset();
+        locks.reset();
+        context.reset();
+    }
+
+    certificates papers;
+    server_group servers{3, {.tls = papers.server}};
+    std::vector<probe> probes;
+    config own; ///< for a child's client
+    std::optional<asio::io_context> context;
+    std::optional<client> locks;
+    std::optional<mutex> lock;
+    std::optional<mutex> taken;
+    lease held;
+    lease next;
+    std::optional<error_code> behind;
+    std::optional<error_code> waited;
+    std::optional<error_code> lost;
+    std::vector<std::string> before;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(fork_test)
+
+BOOST_AUTO_TEST_CASE(a_child_that_leaves_its_scope_takes_nothing_with_it)
+{
+    for (bool const tls : {false, true})
+        BOOST_TEST_CONTEXT((tls ? "TLS" : "plain"))
+        {
+            holder parent(tls);
+            parent.hold();
+            child copy([&] {
+                parent.require_lost();
+                parent.destroy();
+            });
+            BOOST_TEST(copy.join());
+            parent.check_unharmed();
+        }
+}
+
+BOOST_AUTO_TEST_CASE(in_a_child_that_goes_on_every_operation_ends)
+{
+    for (bool const tls : {false, true})
+        BOOST_TEST_CONTEXT((tls ? "TLS" : "plain"))
+        {
+            holder parent(tls);
+            parent.hold();
+            parent.context->notify_fork(asio::io_context::fork_prepare);
+            child copy([&] {
+                parent.context->notify_fork(asio::io_context::fork_child);
+                parent.require_lost();
+                require(parent.locks->nodes()[0].state == node_state::idle, "a connection may still be read");
+                run_until(*parent.context, [&] { return parent.behind && parent.waited && parent.lost; });
+                for (auto const& ended : {parent.behind, parent.waited, parent.lost})
+                    require(*ended == errc::forked, "what waited at the time of the fork");
+                std::vector<error_code> said;
+                auto const note = [&](error_code ec, auto&&...) { said.push_back(ec); };
+                parent.lock->acquire(note);
+                parent.lock->try_acquire(note);
+                parent.held.extend(note);
+                parent.held.lost(note);
+                parent.held.release(note);
+                parent.locks->shutdown(note);
+                run_until(*parent.context, [&] { return said.size() == 6; });
+                require(std::ranges::count(said, error_code(errc::forked)) == 6, "an operation");
+                parent.require_new_client_works(*parent.context);
+                parent.require_lost();
+            });
+            parent.context->notify_fork(asio::io_context::fork_parent);
+            BOOST_TEST(copy.join());
+            parent.check_unharmed();
+        }
+}
+
+/// Asio's rules forbid to run that context then, but not to use others.
+BOOST_AUTO_TEST_CASE(a_child_with_a_context_of_its_own_needs_no_notice)
+{
+    holder parent;
+    parent.hold();
+    child copy([&] {
+        asio::io_context own;
+        parent.require_new_client_works(own);
+        parent.held.release([](error_code) {});
+        parent.held.detach();
+        parent.require_lost();
+        parent.destroy();
+        parent.require_new_client_works(own);
+    });
+    BOOST_TEST(copy.join());
+    parent.check_unharmed();
+}
+
+/// Both come back into the same turn of the client; what stands in its buffers is written once.
+BOOST_AUTO_TEST_CASE(a_handler_that_forks_leaves_its_turn_to_the_parent)
+{
+    holder parent;
+    parent.hold();
+    pid_t copy = -1;
+    std::optional<error_code> extended;
+    mutex another(*parent.locks, "another", long_lease());
+    lease kept; // the child does nothing with the client before the turn goes on
+    another.acquire([&](error_code, lease granted) {
+        kept = std::move(granted);
+        parent.held.extend([&](error_code ec) { extended = ec; }); // said at the end of this turn
+        copy = ::fork();
+        if (copy == 0)
+            parent.context->stop();
+    });
+    while (copy == -1)
+        parent.context->run_one();
+    if (copy == 0) {
+        bool const let_go = parent.locks->nodes()[0].state == node_state::idle;
+        kept = {};
+        parent.destroy();
+        if (!let_go)
+            ::_exit(2);
+        ::_exit(extended ? 1 : 0);
+    }
+    int status = -1;
+    ::waitpid(copy, &status, 0);
+    BOOST_TEST(status == 0);
+    run_until(*parent.context, [&] { return extended.has_value(); });
+    BOOST_TEST(*extended == error_code());
+    parent.check_unharmed();
+}
+
+BOOST_AUTO_TEST_CASE(the_context_may_run_in_another_thread)
+{
+    holder parent;
+    parent.hold();
+    {
+        auto const stays = asio::make_work_guard(*parent.context);
+        std::thread runs([&] { parent.context->run(); });
+        BOOST_TEST((parent.held.extend(asio::use_future).wait_for(patience) == std::future_status::ready));
+        child copy([&] {
+            parent.require_lost();
+            asio::io_context own;
+            parent.require_new_client_works(own);
+            parent.held = {};
+            parent.lock.reset();
+            parent.locks.reset();
+        });
+        BOOST_TEST(copy.join());
+        BOOST_TEST(parent.held.valid());
+        parent.context->stop();
+        runs.join();
+        parent.context->restart();
+    }
+    parent.check_unharmed();
+}
+
+/// That thread is not there in the child: what it was doing is half done for ever, and must not be touched.
+BOOST_AUTO_TEST_CASE(another_thread_may_be_amid_its_turn)
+{
+    holder parent;
+    parent.hold();
+    {
+        std::latch inside(1);
+        std::latch forked(1);
+        mutex another(*parent.locks, "another", long_lease());
+        another.acquire([&](error_code, lease) {
+            inside.count_down();
+            forked.wait();
+        });
+        auto const stays = asio::make_work_guard(*parent.context);
+        std::thread runs([&] { parent.context->run(); });
+        inside.wait();
+        child copy([&] {
+            parent.require_lost();
+            asio::io_context own;
+            parent.require_new_client_works(own);
+            parent.held = {};
+            require(parent.locks->nodes()[0].state == node_state::ready, "what is half done was touched");
+            parent.lock.reset();
+            parent.locks.reset();
+        });
+        BOOST_TEST(copy.join());
+        forked.count_down();
+        parent.context->stop();
+        runs.join();
+        parent.context->restart();
+    }
+    parent.check_unharmed();
+}
+
+BOOST_AUTO_TEST_CASE(with_lock_ends_in_a_child_with_that_error)
+{
+    holder parent;
+    parent.context->notify_fork(asio::io_context::fork_prepare);
+    child copy([&] {
+        parent.context->notify_fork(asio::io_context::fork_child);
+        test::run(*parent.context, [&]() -> asio::awaitable<void> {
+            auto const body = [](lease&) -> asio::awaitable<void> { co_return; };
+            require(co_await error_of(with_lock(*parent.lock, body)) == errc::forked, "with_lock");
+            try {
+                co_await parent.lock->acquire();
+                require(false, "acquired");
+            } catch (lock_error const& e) {
+                require(e.code() == errc::forked, "another error");
+            }
+        });
+    });
+    parent.context->notify_fork(asio::io_context::fork_parent);
+    BOOST_TEST(copy.join());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

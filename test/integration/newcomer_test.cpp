@@ -1,0 +1,229 @@
+#include "admission.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+#include <functional>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::string const marker_key = "redlock-marker";
+bool const either[] = {false, true};
+
+/// Whose quarantine is over in a second.
+lock_options short_lease()
+{
+    return {.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms};
+}
+
+/// Three servers that one client has known since before, and others meet now.
+struct meeting : cluster {
+    meeting() : cluster(3) {}
+
+    client newcomer(std::function<void(config&)> const& adapt = {})
+    {
+        config others = settings;
+        others.nodes = servers.urls();
+        others.assume_fresh = false;
+        others.observer = nullptr;
+        if (adapt)
+            adapt(others);
+        return {context.get_executor(), others};
+    }
+    std::string marker(std::size_t node) { return ask(node).get(marker_key).value_or(""); }
+    /// As if all servers had run for long: none is too young for anybody.
+    static void is_old(config& c) { c.admission.trust_restarted_nodes = true; }
+
+    /// A lease on two nodes, whose markers stand everywhere.
+    asio::awaitable<lease> hold_on_two(std::string name)
+    {
+        fenced_mutex warm(*locks, "warm", long_lease());
+        lease known = co_await warm.acquire();
+        while (known.votes() != 3)
+            co_await known.extend();
+        co_await known.release();
+        proxy(2).refuse();
+        proxy(2).reset_all();
+        fenced_mutex lock(*locks, std::move(name), long_lease());
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.votes() == 2U);
+        co_return held;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(newcomers, meeting)
+
+/// Nobody has seen a marker on these servers, which may just have lost one.
+BOOST_AUTO_TEST_CASE(believe_in_no_absence_of_a_marker)
+{
+    run([&]() -> asio::awaitable<void> {
+        client fresh = newcomer(is_old);
+        fenced_mutex lock(fresh, "lock", long_lease());
+        BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
+        for (node_outcome const& row : lock.last_attempt())
+            BOOST_TEST((row.result == node_result::quarantined));
+        mutex plain(fresh, "plain", long_lease());
+        BOOST_TEST(!co_await attempt_once(plain));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(wait_out_an_absence_once_and_for_all)
+{
+    run([&]() -> asio::awaitable<void> {
+        client first = newcomer(is_old);
+        fenced_mutex lock(first, "lock", short_lease());
+        co_await (co_await lock.acquire()).release();
+        client second = newcomer([](config& c) { c.admission.trust_restarted_nodes = true; });
+        BOOST_TEST(!co_await attempt_once(fenced_mutex(second, "other", short_lease())));
+    });
+}
+
+/// Rule F6: it cannot be lifted by who finds no marker after a FLUSHALL, nor hidden from who has seen one.
+BOOST_DATA_TEST_CASE(are_not_granted_beside_a_lease_whose_keys_were_flushed, either, assuming_fresh)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await hold_on_two("lock");
+        ask(0).command({"FLUSHALL"});
+        ask(1).command({"FLUSHALL"});
+        // Who notices leaves the marker that tells everybody.
+        while (marker(0).empty() || marker(1).empty())
+            (void)co_await error_of(held.extend());
+        BOOST_TEST(held.valid());
+        client other = newcomer([&](config& c) {
+            c.assume_fresh = assuming_fresh;
+            c.admission.trust_restarted_nodes = true;
+        });
+        fenced_mutex same(other, "lock", long_lease());
+        BOOST_TEST(co_await attempt_once(same) == errc::no_quorum);
+        BOOST_TEST((same.last_attempt().at(0).result == node_result::quarantined));
+        BOOST_TEST((same.last_attempt().at(1).result == node_result::quarantined));
+    });
+}
+
+/// It leaves a marker on a node that was flushed: whoever saw the former one notices all the same.
+BOOST_AUTO_TEST_CASE(hide_no_loss_from_those_who_were_there_before)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await hold_on_two("lock");
+        ask(0).command({"FLUSHALL"});
+        client fresh = newcomer([](config& c) { c.assume_fresh = true; });
+        fenced_mutex elsewhere(fresh, "elsewhere", long_lease());
+        while (marker(0).empty()) // it may be a moment late
+            (void)co_await attempt_once(elsewhere);
+        std::string const hidden = marker(0);
+        while (marker(0) == hidden)
+            BOOST_TEST(co_await error_of(held.extend()) == errc::no_quorum);
+        BOOST_TEST(!ask(0).exists("lock")); // and set again on no node that is not certain
+        // Now the newcomer hears of it, too.
+        while (!in_state(fresh, 0, node_state::quarantined))
+            (void)co_await attempt_once(elsewhere);
+    });
+}
+
+/// A client that has waited out one loss knows nothing of the next.
+BOOST_AUTO_TEST_CASE(a_loss_that_was_waited_out_excuses_no_later_one)
+{
+    cluster one(1);
+    one.run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock(*one.locks, "lock", short_lease());
+        for (int i = 0; i != 2; ++i) {
+            co_await (co_await lock.acquire()).release();
+            one.ask(0).command({"FLUSHALL"});
+            BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
+            BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
+            BOOST_TEST((lock.last_attempt().at(0).result == node_result::quarantined));
+        }
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// A server that was promoted an hour ago, as far as its age tells, and lacks the last votes.
+struct promoted_node {
+    promoted_node()
+    {
+        probe(master.port()).command({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
+        probe(server.port()).command({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
+        run_until(context, [&] {
+            return contains(probe(server.port()).info("replication"), "master_link_status:up");
+        });
+        probe(server.port()).command({"REPLICAOF", "NO", "ONE"});
+        server.set_clock_ahead(1h);
+    }
+
+    error_code attempt(lock_options options, std::function<void(config&)> const& change = {})
+    {
+        config settings = patient({server.url()});
+        settings.assume_fresh = false;
+        settings.admission.trust_server_clocks = true;
+        if (change)
+            change(settings);
+        client locks(context.get_executor(), settings);
+        auto const result = run(context, [&] { return attempt_once(mutex(locks, "lock", options)); });
+        shown = locks.nodes().at(0);
+        return result;
+    }
+
+    redis_server master;
+    redis_server server{{.own_clock = true}};
+    asio::io_context context;
+    node_status shown;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(a_promoted_server, promoted_node)
+
+BOOST_AUTO_TEST_CASE(is_quarantined_when_it_is_first_met)
+{
+    BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
+    BOOST_TEST((shown.state == node_state::quarantined));
+    BOOST_TEST(contains(shown.detail, "was promoted"), shown.detail);
+    BOOST_TEST(!probe(server.port()).exists("lock"));
+}
+
+BOOST_AUTO_TEST_CASE(is_not_excused_by_durability_nor_by_trust_in_restarts)
+{
+    BOOST_TEST(attempt(long_lease(), [](config& c) {
+                   c.admission.durable_nodes = true;
+                   c.admission.trust_restarted_nodes = true;
+               }) == errc::no_quorum);
+}
+
+BOOST_AUTO_TEST_CASE(may_be_trusted)
+{
+    BOOST_TEST(!attempt(long_lease(), [](config& c) { c.admission.trust_promoted = true; }));
+    BOOST_TEST(!probe(server.port()).exists(marker_key));
+}
+
+/// Whoever met it first has left a marker, from which the others reckon: each new client, as of the command line.
+BOOST_AUTO_TEST_CASE(is_waited_for_once)
+{
+    BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
+    BOOST_TEST(probe(server.port()).exists(marker_key));
+    run_until(context, [&] { return !attempt(short_lease()); });
+    BOOST_TEST(attempt(long_lease()) == errc::no_quorum); // a longer lock waits longer
+    probe(server.port()).command({"DEL", marker_key});
+    BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
+}
+
+BOOST_AUTO_TEST_CASE(makes_everybody_wait_who_may_not_leave_a_marker)
+{
+    probe(server.port()).command({"ACL", "SETUSER", "locker", "on", "nopass", "~lock*", "&*", "+@all"});
+    auto const as_locker = [](config& c) {
+        c.username = "locker";
+        c.password = "any";
+    };
+    BOOST_TEST(attempt(short_lease(), as_locker) == errc::no_quorum);
+    BOOST_TEST(attempt(short_lease(), as_locker) == errc::no_quorum);
+    BOOST_TEST(!probe(server.port()).exists(marker_key));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,95 @@
+#include "cluster.hpp"
+
+#include <openssl/rand.h>
+
+using namespace redlock;
+using namespace redlock::test;
+
+// The one way to replace the generator that is the same in OpenSSL 1.1 and 3.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+namespace {
+
+/// OpenSSL has no random numbers as long as this lives.
+class no_randomness_here {
+public:
+    no_randomness_here() { RAND_set_rand_method(&failing()); }
+    no_randomness_here(no_randomness_here const&) = delete;
+    no_randomness_here& operator=(no_randomness_here const&) = delete;
+    ~no_randomness_here() { RAND_set_rand_method(before_); }
+
+private:
+    static RAND_METHOD& failing()
+    {
+        static RAND_METHOD method{
+            nullptr, [](unsigned char*, int) { return 0; }, nullptr, nullptr, nullptr, [] { return 0; }};
+        return method;
+    }
+
+    RAND_METHOD const* before_ = RAND_get_rand_method();
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(randomness_test)
+
+BOOST_AUTO_TEST_CASE(without_it_every_operation_fails_and_with_it_the_lock_works_again)
+{
+    cluster nodes(3);
+    std::vector<error_code> failed;
+    {
+        no_randomness_here const away;
+        for (int i = 0; i != 3; ++i)
+            nodes.lock().acquire([&](error_code ec, lease) { failed.push_back(ec); });
+        nodes.lock().try_acquire([&](error_code ec, lease) { failed.push_back(ec); });
+        nodes.lock("lock", {.ttl = 10min, .barging = true}).try_acquire([&](error_code ec, lease) {
+            failed.push_back(ec);
+        });
+        nodes.run_until([&] { return failed.size() == 5; });
+        BOOST_TEST(std::ranges::count(failed, error_code(errc::no_randomness)) == 4);
+        BOOST_TEST(std::ranges::count(failed, error_code(errc::contended)) == 1); // the try behind the queue
+        BOOST_TEST(nodes.no_keys());
+    }
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await nodes.lock().acquire();
+        BOOST_TEST(held.valid());
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(whoever_waits_when_it_is_back_gets_the_lock)
+{
+    cluster nodes(1); // the next attempt comes after the first has been told
+    std::vector<error_code> ended;
+    nodes.run([&]() -> asio::awaitable<void> {
+        auto away = std::make_optional<no_randomness_here>();
+        for (int i = 0; i != 3; ++i)
+            nodes.lock().acquire([&](error_code ec, lease) {
+                ended.push_back(ec);
+                away.reset(); // the first brings it back
+            });
+        co_await until([&] { return ended.size() == 3; });
+    });
+    BOOST_TEST(ended[0] == errc::no_randomness);
+    BOOST_TEST(ended[1] == error_code());
+    BOOST_TEST(ended[2] == error_code());
+    nodes.run_until([&] { return nodes.no_keys(); });
+}
+
+BOOST_AUTO_TEST_CASE(the_exception_names_it)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        no_randomness_here const away;
+        mutex lock = nodes.lock();
+        try {
+            co_await lock.acquire();
+            BOOST_ERROR("acquired without randomness");
+        } catch (lock_error const& e) {
+            BOOST_TEST(e.code() == errc::no_randomness);
+            BOOST_TEST(contains(e.what(), "random"));
+        }
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,108 @@
+#include "cluster.hpp"
+
+#include <algorithm>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Renewals are minutes away: what a holder hears, it hears because it watches its keys.
+struct watched : cluster {
+    watched() : cluster(3) {}
+
+    asio::awaitable<lease> held_everywhere()
+    {
+        lease held = co_await lock().acquire();
+        co_await until([&] { return held.votes() == size(); });
+        co_return held;
+    }
+    bool watches(std::size_t node) { return contains(ask(node).command({"CLIENT", "LIST"}), "flags=t"); }
+    asio::awaitable<void> until_watched()
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            co_await until([&] { return watches(i); });
+    }
+    std::ptrdiff_t ready() const
+    {
+        auto const rows = locks->nodes();
+        return std::ranges::count(rows, node_state::ready, &node_status::state);
+    }
+    std::ptrdiff_t went_down() const { return std::ranges::count(told->nodes, node_state::down); }
+    void delete_everywhere()
+    {
+        for (std::size_t i = 0; i != size(); ++i)
+            ask(i).command({"DEL", "lock"});
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(watching_test, watched)
+
+BOOST_AUTO_TEST_CASE(a_deletion_is_heard_on_each_new_connection)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere();
+        co_await until_watched();
+        for (auto const& each : proxies)
+            each->close_all();
+        co_await until([&] { return went_down() >= 3 && ready() == 3; });
+        delete_everywhere();
+        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+        BOOST_TEST((held.cause() == loss_cause::refused));
+    });
+}
+
+/// The server's word cannot reach anybody then: the question on the new connection finds it.
+BOOST_AUTO_TEST_CASE(a_deletion_between_two_connections_is_found)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere();
+        co_await until_watched();
+        for (auto const& each : proxies)
+            each->refuse();
+        for (auto const& each : proxies)
+            each->close_all();
+        co_await until([&] { return went_down() >= 3; });
+        delete_everywhere();
+        for (auto const& each : proxies)
+            each->accept();
+        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_ready_later_is_asked_too)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere();
+        for (std::size_t i : {0U, 1U}) {
+            proxy(i).refuse();
+            proxy(i).close_all();
+        }
+        co_await until([&] { return watches(2) && went_down() >= 2; });
+        for (std::size_t i : {0U, 1U})
+            proxy(i).accept();
+        co_await until([&] { return ready() == 3; });
+        delete_everywhere();
+        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+    });
+}
+
+/// A node that never had the key says so once on each connection, and that is looked into once.
+BOOST_AUTO_TEST_CASE(a_new_connection_is_no_reason_to_extend)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_everywhere();
+        co_await until_watched();
+        auto const before = told->count(lease_event::kind::renewed);
+        proxy(0).close_all();
+        co_await until([&] { return went_down() >= 1 && ready() == 3 && watches(0); });
+        lease other = co_await lock("behind").acquire(); // its answers come after those about the key
+        co_await until([&] { return other.votes() == size(); });
+        BOOST_TEST(told->count(lease_event::kind::renewed) == before);
+        BOOST_TEST(held.votes() == 3U);
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,59 @@
+#include "connected.hpp"
+
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct inspecting : connected {
+    using connected::connected;
+    void prepare() override
+    {
+        connected::prepare();
+        take(*locks, held);
+        watch(held);
+    }
+    void act() override
+    {
+        asked.begin([&](auto handler) {
+            lock().inspect([this, handler](error_code ec, inspection told) mutable {
+                seen = std::move(told);
+                handler(ec);
+            });
+        });
+    }
+    bool done() const override { return asked.settled(); }
+    bool succeeded() const override { return !asked.result && seen.ours && held.valid(); }
+    void retire() override
+    {
+        BOOST_TEST(asked.completions == (asked.refused ? 0U : 1U));
+        held = {};
+    }
+    lease held;
+    outcome asked;
+    inspection seen;
+};
+
+struct first_of_all : inspecting {
+    using inspecting::inspecting;
+    void prepare() override { locks.emplace(context.get_executor(), servers.settings()); }
+    bool succeeded() const override { return !asked.result && !seen.held(); }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(without_memory)
+
+BOOST_AUTO_TEST_CASE(inspecting_a_lock)
+{
+    sweep<inspecting>();
+}
+
+BOOST_AUTO_TEST_CASE(inspecting_a_lock_first_of_all)
+{
+    sweep<first_of_all>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

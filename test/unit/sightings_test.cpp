@@ -1,0 +1,123 @@
+#include "core/sightings.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A letter for each node: an owner, '-' no key, '!' no lock, '?' no answer.
+std::vector<key_sighting> nodes(std::string_view said)
+{
+    std::vector<key_sighting> all;
+    for (char const c : said) {
+        key_sighting one;
+        if (c == '-')
+            one = absent_key;
+        else if (c == '!')
+            one.what = key_sighting::kind::no_lock;
+        else if (c != '?')
+            one = {.what = key_sighting::kind::owned,
+                   .owner = static_cast<unsigned char>(c),
+                   .lives_at_most = {}};
+        all.push_back(one);
+    }
+    return all;
+}
+
+key_sighting living(duration at_least, std::optional<duration> at_most)
+{
+    return {key_sighting::kind::owned, 1, at_least, at_most};
+}
+
+constexpr auto forever = duration::max();
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(sightings)
+
+BOOST_AUTO_TEST_CASE(a_majority_of_all_nodes_decides)
+{
+    struct row {
+        std::string_view said;
+        lock_status status;
+        unsigned votes;
+        unsigned free;
+    };
+    using enum lock_status;
+    for (auto const& [said, status, votes, free] : std::vector<row>{{"a", held, 1, 0},
+                                                                    {"-", lock_status::free, 0, 1},
+                                                                    {"?", unknown, 0, 0},
+                                                                    {"!", blocked, 0, 0},
+                                                                    {"aaa", held, 3, 0},
+                                                                    {"aa-", held, 2, 1},
+                                                                    {"aa?", held, 2, 0},
+                                                                    {"aa!", held, 2, 0},
+                                                                    {"aab", held, 2, 0},
+                                                                    {"a--", lock_status::free, 1, 2},
+                                                                    {"!--", lock_status::free, 0, 2},
+                                                                    {"--?", lock_status::free, 0, 2},
+                                                                    {"a-?", unknown, 1, 1},
+                                                                    {"a??", unknown, 1, 0},
+                                                                    {"-??", unknown, 0, 1},
+                                                                    {"ab?", unknown, 1, 0},
+                                                                    {"abc", blocked, 1, 0},
+                                                                    {"ab-", blocked, 1, 1},
+                                                                    {"a!-", blocked, 1, 1},
+                                                                    {"!!?", blocked, 0, 0},
+                                                                    {"a!?", unknown, 1, 0},
+                                                                    {"aabb", blocked, 2, 0},
+                                                                    {"aab?", unknown, 2, 0},
+                                                                    {"aa--", blocked, 2, 2},
+                                                                    {"aabb-", blocked, 2, 1},
+                                                                    {"aabb?", unknown, 2, 0},
+                                                                    {"ab---", lock_status::free, 1, 3}})
+        BOOST_TEST_CONTEXT(said)
+        {
+            auto const told = judge(nodes(said));
+            BOOST_TEST((told.status == status));
+            BOOST_TEST(told.votes == votes);
+            BOOST_TEST(told.free == free);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(the_witness_names_the_owner_with_most_votes)
+{
+    BOOST_TEST(judge(nodes("abb")).witness == 1U);
+    BOOST_TEST(judge(nodes("-?a")).witness == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(it_is_free_when_the_keys_of_a_majority_have_expired)
+{
+    std::vector const all{living(5s, 6s), living(1s, 2s), living(8s, 9s)};
+    BOOST_TEST((judge(all).taken_at_least == 5s));
+    BOOST_TEST((judge(all).taken_at_most == 6s));
+    std::vector const one_is_free{living(5s, 6s), absent_key, living(8s, 9s)};
+    BOOST_TEST((judge(one_is_free).taken_at_least == 5s));
+    BOOST_TEST((judge(nodes("-a-")).taken_at_most == 0s));
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_tell_may_be_free_at_once_and_may_never_be)
+{
+    std::vector const silent{living(5s, 6s), key_sighting{}, living(8s, 9s)};
+    BOOST_TEST((judge(silent).taken_at_least == 5s));
+    BOOST_TEST((judge(silent).taken_at_most == 9s));
+    std::vector const mostly_silent{living(5s, 6s), key_sighting{}, key_sighting{}};
+    BOOST_TEST((judge(mostly_silent).taken_at_least == 0s));
+    BOOST_TEST(!judge(mostly_silent).taken_at_most);
+}
+
+BOOST_AUTO_TEST_CASE(keys_without_an_expiry_never_free_it)
+{
+    std::vector const all{living(forever, {}), living(forever, {}), living(1s, 2s)};
+    BOOST_TEST((judge(all).taken_at_least == forever));
+    BOOST_TEST(!judge(all).taken_at_most);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
