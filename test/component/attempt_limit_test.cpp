@@ -19,7 +19,8 @@ struct apart_in_held_time : held_clock, apart {};
 
 BOOST_AUTO_TEST_SUITE(attempt_limits)
 
-BOOST_FIXTURE_TEST_CASE(more_than_a_server_can_answer_in_time_wait_before_their_time_begins, apart)
+BOOST_FIXTURE_TEST_CASE(more_than_a_server_can_answer_in_time_wait_before_their_time_begins,
+                        apart_in_held_time)
 {
     constexpr unsigned more = 3;
     asio::cancellation_signal cancel;

@@ -225,15 +225,19 @@ BOOST_AUTO_TEST_CASE(a_miniredis_waits_and_names_what_it_does_not_tell)
                table[0].detail);
 }
 
-BOOST_AUTO_TEST_CASE(who_trusts_restarts_connects_to_a_miniredis_again_and_again)
+BOOST_AUTO_TEST_CASE(who_believes_restarts_connects_to_a_miniredis_again_and_again)
 {
-    start([](config& settings) { settings.admission.trust_restarted_nodes = true; });
-    greets(miniredis());
-    tries();
-    BOOST_TEST(granted);
-    BOOST_TEST(!names("each new connection counts as a restart"));
-    tries_anew(miniredis());
-    BOOST_TEST(granted);
+    for (bool const durable : {false, true}) {
+        start([=](config& settings) {
+            (durable ? settings.admission.durable_nodes : settings.admission.trust_restarted_nodes) = true;
+        });
+        greets(miniredis());
+        tries();
+        BOOST_TEST(granted);
+        BOOST_TEST(!names("each new connection counts as a restart"));
+        tries_anew(miniredis());
+        BOOST_TEST(granted);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(behind_a_proxy_without_info_each_connection_is_a_new_server)

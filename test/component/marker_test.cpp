@@ -74,4 +74,19 @@ BOOST_AUTO_TEST_CASE(the_first_try_of_a_client_waits_for_the_node_that_is_a_mome
     BOOST_TEST(!three.surprised());
 }
 
+BOOST_AUTO_TEST_CASE(an_extension_that_meets_another_marker_has_the_node_asked_who_it_is)
+{
+    scripted_cluster three;
+    three.expect_everywhere("EVAL", reply(canned::marker));
+    three.expect_everywhere("EVAL", reply(":5\r\n"));
+    auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unwatched));
+    run_until(three.context, [&] { return got->granted.votes() == 3; });
+    three[2].expect("EVAL", reply("+STRANGER\r\n"));
+    BOOST_TEST(!three.extend(got->granted));
+    run_until(three.context, [&] { return got->granted.votes() == 2; });
+    BOOST_TEST(!three.extend(got->granted));
+    run_until(three.context, [&] { return three[2].accepted() == 2 && three[2].count("EVAL") == 4; });
+    BOOST_TEST(!three.surprised());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -60,4 +60,20 @@ BOOST_AUTO_TEST_CASE(a_node_that_hangs_up_as_it_is_quarantined_is_connected_anew
     BOOST_TEST(restarted.count("SET") == 2U); // the vote was never sent
 }
 
+BOOST_AUTO_TEST_CASE(half_an_answer_ends_with_its_connection)
+{
+    scripted_cluster three;
+    three.warm_up();
+    scripted_node& broken = three[2];
+    broken.expect("SET", reply("$9\r\nhalf"));
+    auto const first = three.try_acquire(three.lock("first"));
+    run_until(three.context, [&] { return broken.done(); });
+    broken.close_all();
+    run_until(three.context, [&] { return broken.accepted() == 2 && broken.count("TIME") == 2; });
+    auto const second = three.try_acquire(three.lock("second"));
+    run_until(three.context, [&] { return second->granted.votes() == 3; });
+    BOOST_TEST(first->granted.votes() == 2U);
+    BOOST_TEST(broken.accepted() == 2U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
