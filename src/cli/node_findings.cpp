@@ -111,9 +111,9 @@ void node_examination::read_info()
     std::string_view text = said(question::info).text;
     if (said(question::info).refused())
         return add(severity::warning, "no-info",
-                   "INFO is not permitted: each new connection counts as a restart; replicas, eviction and "
-                   "second names "
-                   "go unnoticed",
+                   std::string("INFO is not permitted: ") +
+                       (node_.called_durable ? "" : "each new connection counts as a restart; ") +
+                       "replicas, eviction and second names go unnoticed",
                    "permit +info");
     while (!text.empty()) {
         auto const line = text.substr(0, text.find('\n'));
@@ -137,8 +137,9 @@ void node_examination::blind_spots()
                 "a server of its own, without a proxy");
     };
     missing(!info.run_id.empty(), "run_id",
-            info.replid.empty() ? "each new connection counts as a restart, and a second name goes unnoticed"
-                                : "restarts that keep the data set, and a second name, go unnoticed");
+            !info.replid.empty()    ? "restarts that keep the data set, and a second name, go unnoticed"
+            : node_.called_durable ? "a second name goes unnoticed"
+                                   : "each new connection counts as a restart, and a second name goes unnoticed");
     missing(info.uptime.has_value(), "uptime_in_seconds",
             "each new client waits before the node votes for it");
     missing(node_.facts.role_known, "role", "replicas go unnoticed");

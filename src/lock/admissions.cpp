@@ -1,6 +1,7 @@
 #include "lock/admissions.hpp"
 
 #include "core/validity.hpp"
+#include "lock/in_words.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -50,7 +51,7 @@ std::string to_words(core::acquaintance const& known)
     case event::replaced: return "replaced by another server";
     case event::lost_data: return "lost its data";
     case event::set_forward: // what is certain is a little less than the step
-        return "its clock was set forward by " + seconds(known.forward + std::chrono::milliseconds{50});
+        return "its clock was set forward by " + in_words(known.forward + std::chrono::milliseconds{50});
     case event::changed_history: break;
     }
     return "re-synchronised or promoted";
@@ -163,7 +164,8 @@ std::string admissions::blind_spots(unsigned node, net::node const& told) const
     bool const identified = !info.run_id.empty();
     std::string text;
     note(text, !facts.info, "INFO is not permitted");
-    note(text, !identified && info.replid.empty() && !terms.trust_restarted_nodes,
+    bool const believed = terms.trust_restarted_nodes || core::is_durable(to_core(facts), terms);
+    note(text, !identified && info.replid.empty() && !believed,
          "no run_id: each new connection counts as a restart");
     note(text, !identified && !info.replid.empty(),
          "no run_id: a restart that keeps the data set is not noticed");
@@ -181,12 +183,6 @@ std::string admissions::blind_spots(unsigned node, net::node const& told) const
 bool admissions::first_mention(unsigned node)
 {
     return !std::exchange(records_[node].mentioned, true);
-}
-
-std::string seconds(core::duration time)
-{
-    auto const tenths = std::max<core::duration::rep>(time / std::chrono::milliseconds{100}, 0);
-    return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
 }
 
 std::string admissions::what_happened(unsigned node) const

@@ -85,8 +85,6 @@ private:
     std::vector<record> records_;
 };
 
-/// "2.1 s"
-[[nodiscard]] std::string seconds(core::duration);
 /// Until the quarantine's end, never less than nothing.
 [[nodiscard]] std::chrono::milliseconds quarantine_left(core::instant until, core::instant now);
 

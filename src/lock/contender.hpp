@@ -90,7 +90,6 @@ private:
     [[nodiscard]] core::duration patience() const;
     [[nodiscard]] std::string draft_vote();
     [[nodiscard]] core::attempt::step ask(unsigned node, std::string const& draft);
-    [[nodiscard]] bool may_be_asked(unsigned node);
     void append_fenced_vote(std::string& out, redis::script_form) const;
     void send_vote(unsigned node, redis::script_form, std::string const& draft);
     void raise();

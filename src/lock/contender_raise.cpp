@@ -9,24 +9,6 @@
 // What an attempt for a fenced lock does beside voting.
 namespace redlock::lock {
 
-/// Connects where that is needed. Fenced votes need a node whose marker is known (rule F6), all votes one whose memory is
-/// certain for long enough (rule N4): of one that is being connected that is asked again when it stands.
-bool contender::may_be_asked(unsigned node)
-{
-    net::node& n = engine_.at(node);
-    if (!n.usable())
-        return false;
-    if (lock_->plan->fenced) {
-        marker& its = engine_.marker_of(node);
-        its.require();
-        if (n.state() != node_state::ready || its.text().empty()) {
-            its.explain(rows_[node]);
-            return false;
-        }
-    }
-    return n.state() != node_state::ready || engine_.admit(node, *lock_, rows_[node]);
-}
-
 void contender::raise()
 {
     auto verdict = core::attempt::step::pending;

@@ -162,12 +162,10 @@ void contender::append_fenced_vote(std::string& out, redis::script_form form) co
 core::attempt::step contender::ask(unsigned node, std::string const& draft)
 {
     net::node& n = engine_.at(node);
-    if (may_be_asked(node)) {
+    if (engine_.admit(node, *lock_, rows_[node])) {
         send_vote(node, n.form(net::node::script::fenced_vote), draft);
         return core::attempt::step::pending;
     }
-    if (rows_[node].result == node_result::pending)
-        report_failure(n.last_failure(), rows_[node]);
     tell_vote(node, rows_[node]);
     return attempt_.voted(node, core::vote::failed);
 }
@@ -286,7 +284,7 @@ void contender::on_failure(unsigned node, std::uint32_t t, net::failure const& w
 /// What waited for a connection that leads to a young node has not been sent: this lock may be content with its age.
 core::attempt::step contender::fail_vote(unsigned node, net::failure const& why)
 {
-    if (why.unsent && may_be_asked(node)) {
+    if (why.unsent && engine_.admit(node, *lock_, rows_[node])) {
         std::string const vote = draft_vote();
         send_vote(node, redis::script_form::hash, vote);
         return core::attempt::step::pending;

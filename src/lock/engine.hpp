@@ -147,7 +147,7 @@ public:
     void has_lost_data(unsigned node) { admissions_.has_lost_data(node, loop_.now()); }
     /// Until when this connected node's votes and extensions do not count for this lock. Nothing: they count now.
     [[nodiscard]] std::optional<core::instant> quarantined_until(unsigned node, lock_state const&) const;
-    /// It is asked for this lock: true where it may be. Otherwise the row says why not, and so does the observer.
+    /// May it be asked for this lock now? Connects where that is needed. Where not, the row says why.
     [[nodiscard]] bool admit(unsigned node, lock_state const&, node_report& row);
     /// Connected nodes that may vote for this lock now.
     [[nodiscard]] unsigned voters(lock_state const&) const;
@@ -235,6 +235,8 @@ private:
     void tell_quarantine(unsigned node, lock_state const&, core::instant until) noexcept;
     [[nodiscard]] bool tell_longest_quarantine(unsigned node);
     void end_quarantine(unsigned node);
+    [[nodiscard]] bool knows_marker(unsigned node, node_report&);
+    [[nodiscard]] bool has_waited(unsigned node, lock_state const&, node_report&);
     void on_fork() noexcept override { let_go(); }
     template <class Start>
     void refuse(Start start)

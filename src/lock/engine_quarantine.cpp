@@ -1,5 +1,6 @@
 #include "lock/engine.hpp"
 #include "lock/lock_state.hpp"
+#include "lock/replies.hpp"
 
 #include <algorithm>
 #include <array>
@@ -60,7 +61,30 @@ std::optional<core::instant> engine::quarantined_until(unsigned node, lock_state
     return core::quarantined_until(since, core::quarantine_length(longest), loop_.now());
 }
 
+/// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough
+/// (rule N4). Of a node that is being connected that is asked again when the connection stands.
 bool engine::admit(unsigned node, lock_state const& lock, node_report& row)
+{
+    if (!nodes_[node]->usable()) {
+        report_failure(nodes_[node]->last_failure(), row);
+        return false;
+    }
+    if (lock.plan->fenced && !knows_marker(node, row))
+        return false;
+    return nodes_[node]->state() != node_state::ready || has_waited(node, lock, row);
+}
+
+/// Where it was missed it is asked for again.
+bool engine::knows_marker(unsigned node, node_report& row)
+{
+    markers_[node]->require();
+    if (nodes_[node]->state() == node_state::ready && !markers_[node]->text().empty())
+        return true;
+    markers_[node]->explain(row);
+    return false;
+}
+
+bool engine::has_waited(unsigned node, lock_state const& lock, node_report& row)
 {
     auto const until = quarantined_until(node, lock);
     if (!until) {

@@ -1,3 +1,4 @@
+#include "lock/in_words.hpp"
 #include "lock/words.hpp"
 #include <redlock/error.hpp>
 #include <redlock/inspection.hpp>
@@ -40,7 +41,7 @@ std::string words_of(node_outcome const& row)
 {
     std::string text(to_string(row.result));
     if (row.result == node_result::quarantined && row.remaining)
-        return text + " (" + row.detail + "; votes again in " + lock::age(*row.remaining) + ')';
+        return text + " (" + row.detail + "; votes again in " + lock::in_words(*row.remaining) + ')';
     if (row.remaining)
         text += " for " + std::to_string(row.remaining->count()) + " ms";
     if (!row.owner.empty())
@@ -48,7 +49,7 @@ std::string words_of(node_outcome const& row)
     if (!row.detail.empty())
         text += " (" + row.detail + ')';
     if (row.ago)
-        text += ' ' + lock::age(*row.ago) + " ago";
+        text += ' ' + lock::in_words(*row.ago) + " ago";
     return text;
 }
 

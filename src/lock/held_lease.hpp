@@ -115,7 +115,6 @@ private:
     void start_extension();
     [[nodiscard]] bool extension_awaited() const;
     void finish_extension(boost::system::error_code);
-    [[nodiscard]] bool may_be_extended(unsigned node, node_report&);
     void extend_on(unsigned node);
     void answer_extension(unsigned node, core::extension_answer);
     void time_out_extension();

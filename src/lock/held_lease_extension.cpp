@@ -84,28 +84,9 @@ void held_lease::start_extension()
         schedule();
 }
 
-/// As for a vote.
-bool held_lease::may_be_extended(unsigned node, node_report& row)
-{
-    net::node& n = client().at(node);
-    if (!n.usable()) {
-        report_failure(n.last_failure(), row);
-        return false;
-    }
-    if (lock_->plan->fenced) {
-        marker& its = client().marker_of(node);
-        its.require(); // where it was missed, it is asked for again
-        if (n.state() != node_state::ready || its.text().empty()) {
-            its.explain(row);
-            return false;
-        }
-    }
-    return n.state() != node_state::ready || client().admit(node, *lock_, row);
-}
-
 void held_lease::extend_on(unsigned node)
 {
-    if (node_report row; !may_be_extended(node, row)) {
+    if (node_report row; !client().admit(node, *lock_, row)) {
         tell_answer(node, std::move(row));
         return answer_extension(node, core::extension_answer::failed);
     }

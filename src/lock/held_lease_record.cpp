@@ -1,5 +1,6 @@
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
+#include "lock/in_words.hpp"
 #include "lock/lease_record.hpp"
 #include "lock/replies.hpp"
 #include "lock/resource.hpp"
@@ -18,12 +19,13 @@ namespace {
 /// Less than that is what a busy machine does, and a renewal that was late by it could have been said again.
 constexpr int notable_part = 8;
 
-std::string words_of_lease(node_report const& said, core::duration since)
+std::string words_of_lease(node_report const& said, core::duration passed)
 {
-    std::string const when = ' ' + age(since) + " ago";
+    auto const since = std::chrono::floor<std::chrono::milliseconds>(passed); // so that equal words meet
+    std::string const when = ' ' + in_words(since) + " ago";
     std::string const words = said.detail ? " (" + *said.detail + ')' : "";
     switch (said.result) {
-    case node_result::pending: return "silent for " + age(since);
+    case node_result::pending: return "silent for " + in_words(since);
     case node_result::granted: return "confirmed" + when;
     case node_result::held_by_other: return "does not hold its key" + when;
     default: return std::string(to_string(said.result)) + words + when;
@@ -40,8 +42,8 @@ std::string story_of(lease_record const& told, std::vector<std::string> const& n
     core::instant const end = end_of(told);
     std::string text;
     if (told.late != core::duration::zero())
-        text += "; this client's thread did not run for " + age(told.late);
-    text += told.proven ? "; last confirmed " + age(core::elapsed(told.confirmed, end)) + " ago"
+        text += "; this client's thread did not run for " + in_words(told.late);
+    text += told.proven ? "; last confirmed " + in_words(core::elapsed(told.confirmed, end)) + " ago"
                         : "; never confirmed here";
     shared_words all;
     bool plain = true;

@@ -15,7 +15,7 @@ namespace redlock::lock {
     return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
 }
 
-/// "0.4 ms", "350 ms", "11.1 s": rounded down.
+/// "0.4 ms", "3 ms", "350 ms", "11.1 s": rounded down.
 [[nodiscard]] inline std::string in_words(core::duration time)
 {
     using namespace std::chrono_literals;
@@ -27,7 +27,8 @@ namespace redlock::lock {
         return '-' + in_words(-time);
     if (time >= 1s)
         return tenths(1s) + " s";
-    return (time >= 10ms ? std::to_string(time / 1ms) : tenths(1ms)) + " ms";
+    bool const whole = time >= 10ms || time % 1ms == 0ms;
+    return (whole ? std::to_string(time / 1ms) : tenths(1ms)) + " ms";
 }
 
 } // namespace redlock::lock

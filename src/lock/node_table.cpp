@@ -2,6 +2,7 @@
 
 #include "lock/admissions.hpp"
 #include "lock/clock.hpp"
+#include "lock/in_words.hpp"
 #include "redis/server_words.hpp"
 
 #include <utility>
@@ -38,13 +39,13 @@ void node_table::remark(unsigned node, std::string_view script, std::string_view
 
 std::string quarantine::story(core::instant now) const
 {
-    return why + ' ' + seconds(core::elapsed(since, now)) + " ago";
+    return why + ' ' + in_words(core::elapsed(since, now)) + " ago";
 }
 
 std::string quarantine::notice(core::instant now) const
 {
     return story(now) + "; no votes for '" + redis::quote(lock) + "' for " +
-           seconds(core::remaining(until, now));
+           in_words(quarantine_left(until, now));
 }
 
 std::vector<node_status> node_table::rows() const

@@ -3,21 +3,12 @@
 #include "redis/server_words.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace redlock::lock {
 
 std::string title(std::string_view name)
 {
     return "lock \"" + redis::quote(name) + '"';
-}
-
-std::string age(core::duration time)
-{
-    auto const ms = std::max<std::chrono::milliseconds::rep>(time / std::chrono::milliseconds{1}, 0);
-    if (ms < 1000)
-        return std::to_string(ms) + " ms";
-    return std::to_string(ms / 1000) + '.' + std::to_string(ms % 1000 / 100) + " s";
 }
 
 void shared_words::add(std::string_view name, std::string words)

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "core/instant.hpp"
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,9 +9,6 @@ namespace redlock::lock {
 
 /// How a text begins that tells of a lock: `lock "seat:42"`. Control characters are left out, and a long name is cut.
 [[nodiscard]] std::string title(std::string_view name);
-
-/// "3.3 s", below a second "40 ms".
-[[nodiscard]] std::string age(core::duration);
 
 /// Names with what was said of each; what is said of several is said once.
 class shared_words {
