@@ -1,8 +1,8 @@
 #include "cli/query.hpp"
 
-#include "lock/clock.hpp"
 #include "lock/configuration.hpp"
 #include "net/coroutine.hpp"
+#include "net/leaf/this_machine.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/resp_parser.hpp"
@@ -76,7 +76,7 @@ public:
     interviewer(asio::io_context& context, std::shared_ptr<net::peer const> peer, bool called_durable,
                 std::chrono::nanoseconds patience, questioner const& asked)
         : peer_(std::move(peer)), asked_(asked), patience_(patience), timer_(context),
-          connector_(std::make_shared<net::connector>(context.get_executor(), lock::read_clocks, peer_,
+          connector_(std::make_shared<net::connector>(context.get_executor(), *net::this_machine(), peer_,
                                                       static_cast<net::connect_listener&>(*this)))
     {
         result_.node = peer_->name;

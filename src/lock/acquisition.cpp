@@ -9,7 +9,6 @@
 #include "lock/lock_state.hpp"
 #include "lock/resource.hpp"
 #include "lock/words.hpp"
-#include "net/random.hpp"
 #include <redlock/observer.hpp>
 
 #include <boost/asio/error.hpp>
@@ -75,8 +74,9 @@ void acquisition::wait()
             engine_.loop().schedule(*this, end);
         return;
     }
-    core::instant const vain = engine_.loop().now() + core::full_jitter(attempts_ + 1, policy.min_delay,
-                                                                        policy.max_delay, net::random_bits());
+    core::instant const vain =
+        engine_.loop().now() + core::full_jitter(attempts_ + 1, policy.min_delay, policy.max_delay,
+                                                 engine_.loop().machine().random_bits());
     bool const ends_before = timed && core::remaining(end, vain) < core::duration::zero();
     engine_.loop().schedule(*this, ends_before ? end : vain);
 }

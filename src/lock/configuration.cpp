@@ -4,7 +4,7 @@
 #include "core/validity.hpp"
 #include "lock/lock_plan.hpp"
 #include "lock/words.hpp"
-#include "net/tls.hpp"
+#include "net/leaf/tls.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"
 #include <redlock/error.hpp>

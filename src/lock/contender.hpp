@@ -124,6 +124,7 @@ private:
     [[nodiscard]] bool anybody_left(errc cause);
     [[nodiscard]] errc after_attempt(errc cause) const;
     [[nodiscard]] bool waits_for_quarantine() const;
+    [[nodiscard]] core::duration jitter(unsigned failures, core::duration first, core::duration cap) const;
     [[nodiscard]] bool hopeless() const;
     void wait_for_nodes(errc cause);
     void wait_for_others();

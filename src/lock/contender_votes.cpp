@@ -1,5 +1,4 @@
 #include "lock/acquisition.hpp"
-#include "lock/clock.hpp"
 #include "lock/contender.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
@@ -87,7 +86,7 @@ void contender::vote()
     asked_ = refused_ = outdated_ = {};
     listening_.erase(std::exchange(looking_, {})); // their answers will not be believed: they are asked again
     if (lock_->plan->fenced)
-        proposal_ = core::proposal(wanted_->highest_fence, wall_clock());
+        proposal_ = core::proposal(wanted_->highest_fence, engine_.loop().machine().wall_clock());
     attempt_ =
         core::attempt(lock_->plan->fenced ? kind::fenced : kind::plain, engine_.size(), engine_.loop().now());
     for (node_report& row : rows_)

@@ -4,7 +4,6 @@
 #include "lock/engine.hpp"
 #include "lock/replies.hpp"
 #include "lock/resource.hpp"
-#include "net/random.hpp"
 #include "redis/error_class.hpp"
 
 #include <algorithm>
@@ -20,12 +19,12 @@ constexpr core::duration settling_time = std::chrono::milliseconds{2};
 /// Of the pause after attempts that crossed, in round trips.
 constexpr int longest_dodge = 32;
 
-core::duration jitter(unsigned failures, core::duration first, core::duration cap)
-{
-    return core::full_jitter(failures, first, cap, net::random_bits());
-}
-
 } // namespace
+
+core::duration contender::jitter(unsigned failures, core::duration first, core::duration cap) const
+{
+    return core::full_jitter(failures, first, cap, engine_.loop().machine().random_bits());
+}
 
 errc contender::after_attempt(errc cause) const
 {
@@ -73,9 +72,9 @@ void contender::wait_for_nodes(errc cause)
     in_turn_ = false;
     retry_policy const& policy = lock_->plan->options.retry;
     auto const first = std::max<core::duration>(policy.min_delay, 2 * engine_.round_trip());
-    auto const delay = cause == errc::no_quorum
-                           ? core::half_jitter(refusals_, first, policy.max_delay, net::random_bits())
-                           : jitter(refusals_, first, policy.max_delay);
+    auto const delay = cause == errc::no_quorum ? core::half_jitter(refusals_, first, policy.max_delay,
+                                                                    engine_.loop().machine().random_bits())
+                                                : jitter(refusals_, first, policy.max_delay);
     auto const at = cause == errc::no_quorum ? engine_.majority_at(*lock_) : std::nullopt;
     at ? engine_.loop().schedule(*this, *at) : engine_.loop().schedule_after(*this, delay);
 }

@@ -1,6 +1,5 @@
 #include "lock/engine.hpp"
 
-#include "lock/clock.hpp"
 #include "lock/context_end.hpp"
 #include "lock/lock_state.hpp"
 
@@ -32,19 +31,20 @@ T& reuse_or_make(std::vector<T*>& free, std::vector<std::unique_ptr<T>>& all, en
 
 } // namespace
 
-std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const& settings)
+std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const& settings,
+                                     std::shared_ptr<net::machine> on)
 {
     if (!net::serialising(executor))
         misconfigured("the executor does not serialise: give a strand over the pool, or an io_context run by "
                       "one thread");
-    auto made = std::make_shared<engine>(std::move(executor), check(settings));
+    auto made = std::make_shared<engine>(std::move(executor), check(settings), std::move(on));
     made->loop_.owned_by(made);
     context_end::tell(boost::asio::query(made->executor(), boost::asio::execution::context), made);
     return made;
 }
 
-engine::engine(net::any_io_executor executor, client_settings settings)
-    : settings_(std::move(settings)), loop_(executor, &read_clocks), lease_blocks_(sizeof(held_lease)),
+engine::engine(net::any_io_executor executor, client_settings settings, std::shared_ptr<net::machine> on)
+    : settings_(std::move(settings)), loop_(executor, std::move(on)), lease_blocks_(sizeof(held_lease)),
       resources_(settings_.key_prefix), debts_(settings_.peers.size()), admissions_(settings_),
       table_(settings_.names), quarantines_(settings_.peers.size()),
       states_(settings_.peers.size(), node_state::idle)

@@ -16,9 +16,10 @@
 #include "lock/resource.hpp"
 #include "lock/waiter.hpp"
 #include "lock/warnings.hpp"
+#include "net/leaf/process_page.hpp"
+#include "net/leaf/this_machine.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
-#include "net/process_page.hpp"
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
 
@@ -47,15 +48,17 @@ class engine final : public std::enable_shared_from_this<engine>,
                      private core::timer {
 public:
     /// \throws lock_error `errc::misconfigured`
-    [[nodiscard]] static std::shared_ptr<engine> make(net::any_io_executor, config const&);
-    engine(net::any_io_executor, client_settings);
+    [[nodiscard]] static std::shared_ptr<engine> make(net::any_io_executor, config const&,
+                                                      std::shared_ptr<net::machine> = net::this_machine());
+    engine(net::any_io_executor, client_settings, std::shared_ptr<net::machine>);
     ~engine();
 
     /// \name Any thread
     ///@{
     [[nodiscard]] net::any_io_executor const& executor() const { return loop_.executor(); }
     [[nodiscard]] client_settings const& settings() const { return settings_; }
-    [[nodiscard]] std::vector<node_status> nodes() const { return table_.rows(); }
+    [[nodiscard]] core::instant read_clocks() const { return loop_.machine().read_clocks(); }
+    [[nodiscard]] std::vector<node_status> nodes() const { return table_.rows(read_clocks()); }
     /// A lock was made whose keys live this long, of which so much is slack (docs/protocol.md, rules N4 and N7).
     void expect_keys(core::duration ttl, core::duration slack) { admissions_.expect_keys(ttl, slack); }
     [[nodiscard]] block_cache& lease_blocks() { return lease_blocks_; }
@@ -261,7 +264,7 @@ private:
     client_settings const settings_;
     net::process_page process_;
     net::loop loop_;
-    nonce_source nonces_{process_};
+    nonce_source nonces_{loop_.machine(), process_};
     std::string draft_;
     block_cache lease_blocks_;
     lock::resources resources_;

@@ -1,6 +1,5 @@
 #include "lock/held_lease.hpp"
 
-#include "lock/clock.hpp"
 #include "lock/engine.hpp"
 #include "lock/replies.hpp"
 #include "lock/resource.hpp"
@@ -74,7 +73,12 @@ core::duration held_lease::remaining() const
         return core::duration::zero();
     core::instant const deadline{core::duration{deadline_boot_.load(std::memory_order_acquire)},
                                  core::duration{deadline_raw_.load(std::memory_order_acquire)}};
-    return std::max(core::remaining(deadline, read_clocks()), core::duration::zero());
+    return std::max(core::remaining(deadline, client().read_clocks()), core::duration::zero());
+}
+
+void held_lease::progress()
+{
+    progressed_.store(client().read_clocks().boot.count(), std::memory_order_relaxed);
 }
 
 lease_state held_lease::state() const

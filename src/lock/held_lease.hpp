@@ -4,7 +4,6 @@
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
 #include "core/timer_wheel.hpp"
-#include "lock/clock.hpp"
 #include "lock/lease_record.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/nonce_source.hpp"
@@ -61,7 +60,7 @@ public:
     {
         return fence_ == 0 ? 0 : core::fencing_token(fence_, handovers_);
     }
-    void progress() { progressed_.store(read_clocks().boot.count(), std::memory_order_relaxed); }
+    void progress();
     ///@}
 
     /// The engine, for any thread: it outlives the lease.

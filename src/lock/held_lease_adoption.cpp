@@ -1,5 +1,4 @@
 #include "core/fencing.hpp"
-#include "lock/clock.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
 #include "lock/resource.hpp"
@@ -32,8 +31,8 @@ void held_lease::detach()
 
 held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, std::uint64_t fencing_token)
     : lock_(std::move(lock)),
-      machine_(core::lease_machine::adopted(lock_->plan->terms, client().size(), read_clocks())),
-      progressed_(read_clocks().boot.count()), waited_(core::duration::zero()),
+      machine_(core::lease_machine::adopted(lock_->plan->terms, client().size(), client().read_clocks())),
+      progressed_(client().read_clocks().boot.count()), waited_(core::duration::zero()),
       fence_(fencing_token >> core::hand_off_bits), attempts_(0),
       handovers_(static_cast<std::uint16_t>(fencing_token & core::max_hand_offs)), adopted_(true),
       nonce_(owner)

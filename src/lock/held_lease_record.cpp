@@ -32,14 +32,8 @@ std::string words_of_lease(node_report const& said, core::duration passed)
     }
 }
 
-core::instant end_of(lease_record const& told)
+std::string story_of(lease_record const& told, core::instant end, std::vector<std::string> const& names)
 {
-    return told.ended == core::instant{} ? read_clocks() : told.ended;
-}
-
-std::string story_of(lease_record const& told, std::vector<std::string> const& names)
-{
-    core::instant const end = end_of(told);
     std::string text;
     if (told.late != core::duration::zero())
         text += "; this client's thread did not run for " + in_words(told.late);
@@ -55,10 +49,10 @@ std::string story_of(lease_record const& told, std::vector<std::string> const& n
     return text.replace(0, 1, ":");
 }
 
-std::vector<node_outcome> table_of(lease_record const& told, std::vector<std::string> const& names)
+std::vector<node_outcome> table_of(lease_record const& told, core::instant end,
+                                   std::vector<std::string> const& names)
 {
     auto table = to_table(told.rows, names);
-    core::instant const end = end_of(told);
     for (std::size_t i = 0; i != table.size(); ++i)
         table[i].ago = std::chrono::floor<std::chrono::milliseconds>(core::elapsed(told.when[i], end));
     return table;
@@ -187,8 +181,10 @@ lock_error held_lease::explain(boost::system::error_code ec) const
         auto const& names = client().settings().names;
         std::scoped_lock const guard(client().resources().tables());
         if (record_) {
-            text += story_of(*record_, names);
-            table = table_of(*record_, names);
+            core::instant const end =
+                record_->ended == core::instant{} ? client().read_clocks() : record_->ended;
+            text += story_of(*record_, end, names);
+            table = table_of(*record_, end, names);
         }
     }
     return {ec, std::move(text), std::move(table), {}, lock_->name(), why};

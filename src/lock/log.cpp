@@ -1,6 +1,6 @@
-#include "lock/clock.hpp"
 #include "lock/in_words.hpp"
 #include "lock/log_line.hpp"
+#include "net/leaf/platform.hpp"
 #include <redlock/error.hpp>
 #include <redlock/log.hpp>
 
@@ -172,7 +172,7 @@ private:
     template <class Words>
     void write(log_level level, lock::rate_limit& limit, Words const& words)
     {
-        if (level > most_ || !limit.pass(lock::read_clocks()))
+        if (level > most_ || !limit.pass(net::platform::read_clocks()))
             return;
         write(level, [&](log_line& line) {
             words(line);

@@ -1,7 +1,6 @@
 #include "lock/node_table.hpp"
 
 #include "lock/admissions.hpp"
-#include "lock/clock.hpp"
 #include "lock/in_words.hpp"
 #include "redis/server_words.hpp"
 
@@ -48,11 +47,10 @@ std::string quarantine::notice(core::instant now) const
            in_words(quarantine_left(until, now));
 }
 
-std::vector<node_status> node_table::rows() const
+std::vector<node_status> node_table::rows(core::instant now) const
 {
     std::scoped_lock const guard(lock_);
     std::vector<node_status> shown;
-    core::instant const now = read_clocks();
     for (row const& r : rows_) {
         shown.push_back(r.shown);
         if (r.shown.state != node_state::ready || core::reached(r.waits.until, now))

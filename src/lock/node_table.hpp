@@ -35,7 +35,7 @@ public:
     /// Shown as long as the node is connected and it lasts.
     void enter(unsigned node, quarantine);
     void remark(unsigned node, std::string_view script, std::string_view words);
-    [[nodiscard]] std::vector<node_status> rows() const;
+    [[nodiscard]] std::vector<node_status> rows(core::instant now) const;
 
 private:
     struct row {

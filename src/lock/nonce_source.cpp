@@ -1,8 +1,5 @@
 #include "lock/nonce_source.hpp"
 
-#include <openssl/err.h>
-#include <openssl/rand.h>
-
 #include <cstdint>
 #include <stdexcept>
 
@@ -23,8 +20,8 @@ struct nonce_source::stock {
     unsigned char bytes[255 * random_bytes];
 };
 
-nonce_source::nonce_source(net::process_page& page)
-    : stock_(static_cast<stock*>(static_cast<void*>(page.room().data()))),
+nonce_source::nonce_source(net::machine& from, net::process_page& page)
+    : machine_(from), stock_(static_cast<stock*>(static_cast<void*>(page.room().data()))),
       wiped_on_fork_(page.wiped_on_fork())
 {
     static_assert(sizeof(stock) <= net::process_page::room_size);
@@ -32,10 +29,7 @@ nonce_source::nonce_source(net::process_page& page)
 
 void nonce_source::refill()
 {
-    ERR_set_mark();
-    bool const drawn = RAND_bytes(stock_->bytes, sizeof(stock_->bytes)) == 1;
-    ERR_pop_to_mark(); // the thread's queue of errors is its user's, too
-    if (!drawn)
+    if (!machine_.draw(stock_->bytes))
         throw std::runtime_error("redlock: no randomness for nonces");
     // Where a fork cannot be noticed nothing is kept.
     stock_->left = wiped_on_fork_ ? sizeof(stock_->bytes) / random_bytes : 1;

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "net/process_page.hpp"
+#include "net/leaf/process_page.hpp"
+#include "net/machine.hpp"
 #include "redis/command.hpp"
 
 #include <array>
@@ -20,12 +21,12 @@ private:
     std::array<char, redis::nonce_length> text_{};
 };
 
-/// Fresh nonces from the system's generator (OpenSSL's RAND_bytes), drawn a page at a time because a single draw costs
+/// Fresh nonces from the machine's generator, drawn a page at a time because a single draw costs
 /// more than a vote. A forked child finds the page empty, so no two processes use one nonce.
 class nonce_source {
 public:
-    /// \param where they are kept; must outlive the source, and keeps nothing else
-    explicit nonce_source(net::process_page& where);
+    /// \param where they are kept; must outlive the source, as the machine must, and keeps nothing else
+    nonce_source(net::machine&, net::process_page& where);
 
     /// \throws std::runtime_error when there is no randomness to be had; a later call may succeed
     [[nodiscard]] nonce next();
@@ -36,6 +37,7 @@ private:
 
     void refill();
 
+    net::machine& machine_;
     stock* stock_;
     bool wiped_on_fork_;
 };

@@ -1,10 +1,9 @@
 #include "net/connect.hpp"
 
 #include <boost/asio/error.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
-
-#include <fcntl.h>
 
 #include <algorithm>
 #include <exception>
@@ -15,10 +14,11 @@ namespace redlock::net {
 
 namespace asio = boost::asio;
 
-connector::connector(asio::any_io_executor const& executor, clock_reader clock,
-                     std::shared_ptr<peer const> to, connect_listener& listener)
-    : peer_(std::move(to)), listener_(&listener), executor_(executor), clock_(clock), resolver_(executor),
-      timer_(executor), deadline_(std::chrono::steady_clock::now() + peer_->connect_timeout)
+connector::connector(any_io_executor const& executor, machine& m, std::shared_ptr<peer const> to,
+                     connect_listener& listener)
+    : peer_(std::move(to)), listener_(&listener), executor_(executor), machine_(m),
+      resolver_(m.make_resolver(executor)), alarm_(m.make_alarm(executor, *this)),
+      deadline_(m.read_clocks() + peer_->connect_timeout)
 {}
 
 void connector::start()
@@ -41,9 +41,9 @@ void connector::abandon()
 {
     listener_ = nullptr;
     ++phase_;
-    timer_.cancel();
+    alarm_->cancel();
     try {
-        resolver_.cancel();
+        resolver_->cancel();
     } catch (std::bad_alloc const&) { // what it finds, nobody waits for
     }
     if (stream_) // maybe in a forked child
@@ -68,24 +68,25 @@ void connector::fail(error_code ec, std::string const& doing)
     fail({node_result::unreachable, server_error::none, doing + ec.message()});
 }
 
-std::chrono::steady_clock::duration connector::time_left() const
+core::duration connector::time_left() const
 {
-    return std::max(deadline_ - std::chrono::steady_clock::now(),
-                    std::chrono::steady_clock::duration::zero());
+    return std::max(core::remaining(deadline_, machine_.read_clocks()), core::duration::zero());
 }
 
-/// \param whole the time for everything is over with it; otherwise only this address had its share
-void connector::limit(std::chrono::steady_clock::duration time, bool whole)
+void connector::limit(core::duration time, bool whole)
 {
-    timer_.expires_after(time);
-    timer_.async_wait([self = shared_from_this(), phase = ++phase_, whole](error_code ec) {
-        if (ec || phase != self->phase_)
-            return;
-        if (whole)
-            self->time_out();
-        else
-            self->stream_->transport().close(ec);
-    });
+    whole_ = whole;
+    alarm_->set(time, shared_from_this(), ++phase_);
+}
+
+void connector::on_alarm(error_code ec, unsigned phase)
+{
+    if (ec || phase != phase_)
+        return;
+    if (whole_)
+        time_out();
+    else
+        stream_->interrupt();
 }
 
 void connector::time_out()
@@ -128,12 +129,12 @@ coroutine<void> connector::make()
     if (!co_await introduce())
         co_return;
     ++phase_;
-    timer_.cancel();
+    alarm_->cancel();
     std::exchange(listener_, nullptr)->on_connected(std::exchange(stream_, nullptr), std::move(told_));
 }
 
 /// Numeric hosts never meet the resolver, whose one thread a hung name server can hold up for every node.
-coroutine<std::vector<connector::endpoint>> connector::resolve(error_code& ec)
+coroutine<std::vector<endpoint>> connector::resolve(error_code& ec)
 {
     std::vector<endpoint> found;
     redis::endpoint const& where = peer_->where;
@@ -146,17 +147,10 @@ coroutine<std::vector<connector::endpoint>> connector::resolve(error_code& ec)
         found.emplace_back(asio::ip::tcp::endpoint(address, where.port));
         co_return found;
     }
-    asio::ip::tcp::resolver::results_type results;
     operation looked_up(weak_from_this(), [&](resumption done) {
-        resolver_.async_resolve(where.host, std::to_string(where.port),
-                                [&results, done = std::move(done)](error_code failed, auto all) mutable {
-                                    results = std::move(all);
-                                    done(failed);
-                                });
+        resolver_->resolve(where.host, where.port, found, std::move(done));
     });
     ec = co_await looked_up;
-    for (auto const& result : results)
-        found.emplace_back(result.endpoint());
     if (!ec && found.empty())
         ec = asio::error::host_not_found;
     co_return found;
@@ -179,32 +173,12 @@ coroutine<error_code> connector::connect_any(std::vector<endpoint> const& addres
 
 coroutine<error_code> connector::connect_to(endpoint const& address)
 {
-    stream_ = make_plain_stream(socket(executor_));
+    stream_ = machine_.make_stream(executor_);
     auto const attempt = stream_;
-    error_code ec;
-    attempt->transport().open(address.protocol(), ec);
-    if (ec)
-        co_return ec;
-    // A program that starts others does not hand them a connection that is logged in.
-    ::fcntl(attempt->transport().native_handle(), F_SETFD, FD_CLOEXEC);
     operation connected(weak_from_this(), [&](resumption done) {
-        attempt->transport().async_connect(address, std::move(done));
+        attempt->connect(address, peer_->keep_alive, std::move(done));
     });
-    ec = co_await connected;
-    if (!ec && !attempt->transport().is_open())
-        ec = asio::error::timed_out;
-    if (!ec)
-        configure(attempt->transport());
-    co_return ec;
-}
-
-void connector::configure(socket& s) const
-{
-    if (peer_->where.transport == redis::endpoint::kind::unix_socket)
-        return;
-    error_code ignored; // an option less is no reason to go without the node
-    s.set_option(asio::ip::tcp::no_delay(true), ignored);
-    s.set_option(asio::socket_base::keep_alive(peer_->keep_alive), ignored);
+    co_return co_await connected;
 }
 
 } // namespace redlock::net

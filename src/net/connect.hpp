@@ -2,16 +2,14 @@
 
 #include "core/instant.hpp"
 #include "net/coroutine.hpp"
-#include "net/loop.hpp"
+#include "net/machine.hpp"
 #include "net/stream.hpp"
 #include "redis/handshake.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/url.hpp"
 #include <redlock/node_outcome.hpp>
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <memory>
@@ -72,17 +70,14 @@ inline constexpr std::string_view no_redis_server = "not a Redis server: ";
 
 /// Makes one connection: resolve, connect to one address after the other, TLS, handshake; all within the connect
 /// timeout. Tells its listener once, unless abandoned before.
-class connector : public std::enable_shared_from_this<connector> {
+class connector : public std::enable_shared_from_this<connector>, private alarm_listener {
 public:
-    connector(boost::asio::any_io_executor const&, clock_reader, std::shared_ptr<peer const>,
-              connect_listener&);
+    connector(any_io_executor const&, machine&, std::shared_ptr<peer const>, connect_listener&);
 
     void start();
     void abandon();
 
 private:
-    using endpoint = boost::asio::generic::stream_protocol::endpoint;
-
     coroutine<void> run();
     coroutine<void> make();
     coroutine<std::vector<endpoint>> resolve(error_code&);
@@ -90,8 +85,8 @@ private:
     coroutine<error_code> connect_to(endpoint const&);
     coroutine<bool> secure();
     coroutine<bool> introduce();
-    void configure(socket&) const;
-    void limit(std::chrono::steady_clock::duration, bool whole);
+    void limit(core::duration, bool whole);
+    void on_alarm(error_code, unsigned phase) override;
     [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,
                                   std::string_view input);
     void fail(failure);
@@ -99,19 +94,21 @@ private:
     void fail_secure(error_code, std::string const& doing);
     void starve();
     void time_out();
-    [[nodiscard]] std::chrono::steady_clock::duration time_left() const;
+    [[nodiscard]] core::duration time_left() const;
 
     std::shared_ptr<peer const> peer_;
     connect_listener* listener_;
-    boost::asio::any_io_executor executor_;
-    clock_reader clock_;
-    boost::asio::ip::tcp::resolver resolver_;
-    boost::asio::steady_timer timer_;
-    std::chrono::steady_clock::time_point deadline_;
+    any_io_executor executor_;
+    machine& machine_;
+    std::unique_ptr<resolver> resolver_;
+    std::unique_ptr<alarm> alarm_;
+    core::instant deadline_;
     std::shared_ptr<stream> stream_;
     introduction told_;
     std::string_view missing_ = "no connection"; ///< if time runs out now
     unsigned phase_ = 0;
+    bool whole_ =
+        false; ///< with this phase the time for everything is over; otherwise only one address's share
     bool heard_ = false;   ///< a byte from the server
     coroutine<void> work_; // last: its frames refer to the rest
 };

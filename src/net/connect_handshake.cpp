@@ -1,5 +1,4 @@
 #include "net/connect.hpp"
-#include "net/tls.hpp"
 
 #include <boost/asio/error.hpp>
 #include <openssl/err.h>
@@ -35,8 +34,7 @@ coroutine<bool> connector::secure()
 {
     missing_ = "no answer to the TLS handshake (is this a TLS port?)";
     error_code ec;
-    stream_ =
-        make_tls_stream(std::move(stream_->transport()), peer_->tls, peer_->server_name, peer_->verify, ec);
+    stream_ = machine_.secure(std::move(stream_), *peer_, ec);
     auto const attempt = stream_;
     operation shaken(weak_from_this(), [&](resumption done) { attempt->handshake(std::move(done)); });
     if (!ec)
@@ -83,7 +81,7 @@ coroutine<bool> connector::introduce()
     for (auto step = redis::handshake::step::more; step == redis::handshake::step::more;) {
         std::string const output = talk.take_output();
         if (!output.empty()) {
-            sent = clock_();
+            sent = machine_.read_clocks();
             operation written(weak_from_this(), [&](resumption done) {
                 attempt->write(asio::buffer(output), std::move(done));
             });
@@ -94,7 +92,7 @@ coroutine<bool> connector::introduce()
             operation told(weak_from_this(),
                            [&](resumption done) { attempt->read(asio::buffer(chunk), std::move(done)); });
             ec = co_await told;
-            received = clock_();
+            received = machine_.read_clocks();
             heard_ = heard_ || told.transferred() != 0;
             input.append(chunk, told.transferred());
             parsed = {};

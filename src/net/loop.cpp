@@ -1,6 +1,5 @@
 #include "net/loop.hpp"
 
-#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/post.hpp>
 
 #include <new>
@@ -17,14 +16,14 @@ constexpr std::int64_t ticks_in_ms = std::chrono::milliseconds{1} / tick_length;
 
 } // namespace
 
-loop::loop(any_io_executor executor, clock_reader clock)
-    : executor_(std::move(executor)), running_here_(serialising(executor_)), clock_(clock), start_(clock()),
-      now_(start_), timer_(executor_)
+loop::loop(any_io_executor executor, std::shared_ptr<net::machine> m)
+    : executor_(std::move(executor)), running_here_(serialising(executor_)), machine_(std::move(m)),
+      start_(machine_->read_clocks()), now_(start_), alarm_(machine_->make_alarm(executor_, *this))
 {}
 
 core::instant loop::read_clock()
 {
-    return now_ = clock_();
+    return now_ = machine_->read_clocks();
 }
 
 void loop::schedule(core::timer& t, core::instant at)
@@ -85,7 +84,7 @@ void loop::close()
         (void)wheel_.pop_due(~tick{0});
     to_flush_.clear();
     armed_ = false;
-    timer_.cancel();
+    alarm_->cancel();
 }
 
 std::thread::id loop::expect_no_other() const noexcept
@@ -126,7 +125,7 @@ void loop::ensure_turn() noexcept
     } catch (std::bad_alloc const&) {
         woken_ = true; // a wait that is cancelled, or has been, stands for a turn
         if (std::exchange(armed_, false))
-            timer_.cancel();
+            alarm_->cancel();
         else
             (void)wait(core::duration::zero()); // where that fails, too, the next event brings a turn
     }
@@ -135,12 +134,8 @@ void loop::ensure_turn() noexcept
 /// Instead of whatever is waited for. False: there is no memory.
 bool loop::wait(core::duration delay) noexcept
 {
-    timer_.expires_after(delay);
     try {
-        // The handler holds the owner, and with it the memory that it lives in.
-        timer_.async_wait(asio::bind_allocator(
-            handler_allocator<void>(timer_memory_),
-            [this, owner = owner_.lock()](boost::system::error_code ec) { on_timer(ec); }));
+        alarm_->set(delay, owner_.lock());
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -185,7 +180,7 @@ void loop::arm() noexcept
     auto const due = wheel_.next_due();
     if (!due) {
         if (std::exchange(armed_, false))
-            timer_.cancel();
+            alarm_->cancel();
         return;
     }
     if (armed_ && armed_for_ <= *due)
@@ -201,7 +196,7 @@ void loop::arm() noexcept
         ensure_turn();
 }
 
-void loop::on_timer(boost::system::error_code ec)
+void loop::on_alarm(error_code ec, unsigned)
 {
     if (ec && !std::exchange(woken_, false))
         return;

@@ -3,10 +3,8 @@
 #include "core/instant.hpp"
 #include "core/timer_wheel.hpp"
 #include "net/executor.hpp"
-#include "net/handler_memory.hpp"
-#include "net/process_page.hpp"
-
-#include <boost/asio/steady_timer.hpp>
+#include "net/leaf/process_page.hpp"
+#include "net/machine.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -52,14 +50,12 @@ protected:
     ~fork_listener() = default;
 };
 
-using clock_reader = core::instant (*)();
-
 /// One client's work on its executor, in turns: whatever the sockets and timers bring is worked off first, then the
 /// tasks (which complete operations, and so run the user's code), then every node with something to say writes once.
 /// Commands that belong to many operations thus share a write (docs/architecture.md, "A turn").
-class loop {
+class loop : private alarm_listener {
 public:
-    loop(any_io_executor executor, clock_reader clock);
+    loop(any_io_executor executor, std::shared_ptr<net::machine>);
 
     /// Handlers hold what owns this loop while they run.
     void owned_by(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
@@ -72,11 +68,11 @@ public:
     }
 
     [[nodiscard]] any_io_executor const& executor() const { return executor_; }
-    [[nodiscard]] clock_reader clocks() const { return clock_; }
+    [[nodiscard]] net::machine& machine() const { return *machine_; }
     [[nodiscard]] bool running_here() const { return running_here_(executor_); }
 
     /// The reading of this turn, never later than the truth; good for the start of something.
-    [[nodiscard]] core::instant now() const { return in_turn_ ? now_ : clock_(); }
+    [[nodiscard]] core::instant now() const { return in_turn_ ? now_ : machine_->read_clocks(); }
     /// A fresh reading, for the end of something.
     core::instant read_clock();
 
@@ -142,16 +138,15 @@ private:
     void flush_all() noexcept;
     void arm() noexcept;
     [[nodiscard]] bool wait(core::duration) noexcept;
-    void on_timer(boost::system::error_code);
+    void on_alarm(error_code, unsigned) override;
 
     any_io_executor executor_;
     on_executor running_here_;
-    clock_reader clock_;
+    std::shared_ptr<net::machine> machine_;
     core::instant start_;
     core::instant now_;
     core::timer_wheel wheel_;
-    handler_memory timer_memory_;
-    boost::asio::steady_timer timer_;
+    std::unique_ptr<alarm> alarm_;
     std::weak_ptr<void> owner_;
     process_page const* process_ = nullptr;
     fork_listener* fork_listener_ = nullptr;

@@ -1,6 +1,5 @@
 #include "core/backoff.hpp"
 #include "net/node.hpp"
-#include "net/random.hpp"
 
 #include <algorithm>
 #include <new>
@@ -55,7 +54,7 @@ void node::connect()
     tracking_ = tracking::off;
     std::ranges::fill(known_scripts_, false);
     try {
-        connector_ = std::make_shared<connector>(loop_.executor(), loop_.clocks(), peer_,
+        connector_ = std::make_shared<connector>(loop_.executor(), loop_.machine(), peer_,
                                                  static_cast<connect_listener&>(*this));
         connector_->start();
     } catch (std::bad_alloc const&) { // not told from here: whoever wants to connect is not ready for that
@@ -141,8 +140,8 @@ void node::down(failure why)
     out_.clear();
     failure_ = std::move(why);
     ++failures_;
-    retry_at_ = loop_.now() +
-                core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap, random_bits());
+    retry_at_ = loop_.now() + core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap,
+                                                loop_.machine().random_bits());
     enter(node_state::down);
     fail_all(failure_);
     set_timer();

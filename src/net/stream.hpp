@@ -1,21 +1,15 @@
 #pragma once
 
 #include "net/coroutine.hpp"
-#include "net/handler_memory.hpp"
+#include "net/machine.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <string>
 
 namespace redlock::net {
-
-/// Tcp or unix-domain: what they are called differs, how bytes move does not.
-using socket = boost::asio::generic::stream_protocol::socket;
-using boost::system::error_code;
 
 class stream_listener {
 public:
@@ -36,8 +30,11 @@ public:
 
     /// \name Setting up, for a coroutine
     ///@{
-    /// The plain socket underneath.
-    virtual socket& transport() = 0;
+    /// Plain streams connect, before they become TLS streams.
+    /// \param keep_alive the system is to find out when the peer is gone
+    virtual void connect(endpoint const&, bool keep_alive, resumption) = 0;
+    /// What is under way ends with an error.
+    virtual void interrupt() = 0;
     virtual void handshake(resumption) = 0;
     virtual void read(boost::asio::mutable_buffer, resumption) = 0;
     virtual void write(boost::asio::const_buffer, resumption) = 0;
@@ -53,17 +50,17 @@ public:
     /// Writes what can be written now and removes it from `out`; `on_writable` follows if something is left.
     virtual void flush(std::string& out) = 0;
     /// Is there something to read: bytes, or the end of the stream?
-    [[nodiscard]] bool readable();
+    [[nodiscard]] virtual bool readable() = 0;
     /// Has the peer hung up, whatever is still to be read?
-    [[nodiscard]] bool hung_up();
+    [[nodiscard]] virtual bool hung_up() = 0;
     /// Bytes that a read would give now, and later still does; none where they cannot be seen.
     [[nodiscard]] virtual std::size_t peek(boost::asio::mutable_buffer) { return 0; }
     ///@}
 
     /// No listener any more, and no connection.
-    void close();
+    virtual void close() = 0;
     /// The same without reading: what a forked child would read is the parent's.
-    void drop();
+    virtual void drop() = 0;
     /// No listener any more; what can be written of `rest` is, then the connection is closed.
     virtual void finish(std::string rest) = 0;
 
@@ -71,11 +68,6 @@ protected:
     stream() = default;
 
     stream_listener* listener_ = nullptr;
-    handler_memory read_memory_;
-    handler_memory write_memory_;
-    bool writing_ = false;
 };
-
-[[nodiscard]] std::shared_ptr<stream> make_plain_stream(socket);
 
 } // namespace redlock::net

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "net/leaf/this_machine.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
 
@@ -49,14 +50,9 @@ private:
         using namespace std::chrono_literals;
         return {50ms, 5s, 20s, {}};
     }
-    static core::instant steady()
-    {
-        auto const now = std::chrono::steady_clock::now().time_since_epoch();
-        return {now, now};
-    }
     static std::shared_ptr<net::loop> running_on(boost::asio::io_context& context)
     {
-        auto made = std::make_shared<net::loop>(context.get_executor(), &steady);
+        auto made = std::make_shared<net::loop>(context.get_executor(), net::this_machine());
         made->owned_by(made);
         return made;
     }

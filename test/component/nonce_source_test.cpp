@@ -1,5 +1,6 @@
 #include "lock/nonce_source.hpp"
-#include "net/process_page.hpp"
+#include "net/leaf/process_page.hpp"
+#include "net/leaf/this_machine.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_SUITE(nonce_source_test)
 BOOST_AUTO_TEST_CASE(a_copy_of_a_process_draws_other_nonces)
 {
     net::process_page page;
-    lock::nonce_source source(page);
+    lock::nonce_source source(*net::this_machine(), page);
     static_cast<void>(source.next()); // there are nonces in stock now
     std::string const theirs = said_by_copy([&] {
         std::string all;

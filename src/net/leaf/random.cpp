@@ -1,4 +1,4 @@
-#include "net/random.hpp"
+#include "net/leaf/random.hpp"
 
 #include <chrono>
 #include <exception>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "net/stream.hpp"
+#include "net/leaf/socket_stream.hpp"
 #include <redlock/config.hpp>
 
 #include <boost/asio/ssl/context.hpp>

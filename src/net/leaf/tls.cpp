@@ -1,6 +1,6 @@
-#include "net/tls.hpp"
+#include "net/leaf/tls.hpp"
 
-#include "net/parting.hpp"
+#include "net/leaf/parting.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -24,7 +24,7 @@ namespace {
 /// How long a stream may take to get its last bytes out.
 constexpr std::chrono::milliseconds farewell{500};
 
-class tls_stream final : public stream {
+class tls_stream final : public socket_stream {
 public:
     tls_stream(socket s, std::shared_ptr<asio::ssl::context> context)
         : context_(std::move(context)), ssl_(std::move(s), *context_)
@@ -86,7 +86,7 @@ public:
     {
         listener_ = nullptr;
         if (rest.empty() && !writing_)
-            return part(shared_from_this(), {});
+            return part(std::static_pointer_cast<socket_stream>(shared_from_this()), {});
         last_words_ = std::move(rest);
         limit_ = std::make_unique<asio::steady_timer>(ssl_.get_executor(), farewell);
         limit_->async_wait([self = shared_from_this()](error_code ec) {
@@ -120,7 +120,7 @@ private:
             if (!ec && !last_words_.empty())
                 return start_write(last_words_);
             limit_->cancel();
-            part(shared_from_this(), {});
+            part(std::static_pointer_cast<socket_stream>(shared_from_this()), {});
         } catch (std::bad_alloc const&) { // then without them
             close();
         }

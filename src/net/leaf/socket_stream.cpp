@@ -1,11 +1,13 @@
-#include "net/stream.hpp"
+#include "net/leaf/socket_stream.hpp"
 
-#include "net/parting.hpp"
+#include "net/leaf/parting.hpp"
+#include "net/leaf/platform.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
-
-#include <poll.h>
 
 #include <array>
 #include <utility>
@@ -13,18 +15,6 @@
 namespace redlock::net {
 
 namespace asio = boost::asio;
-
-bool stream::readable()
-{
-    pollfd descriptor{transport().native_handle(), POLLIN, 0};
-    return ::poll(&descriptor, 1, 0) != 0;
-}
-
-bool stream::hung_up()
-{
-    pollfd descriptor{transport().native_handle(), POLLRDHUP, 0};
-    return ::poll(&descriptor, 1, 0) != 0;
-}
 
 namespace {
 
@@ -41,26 +31,67 @@ void discard_unread(socket& from)
         from.read_some(asio::buffer(nowhere), ec);
 }
 
+/// Connections to addresses are for small, urgent messages.
+void configure(socket& s, bool keep_alive)
+{
+    error_code ignored; // an option less is no reason to go without the node
+    s.set_option(asio::ip::tcp::no_delay(true), ignored);
+    s.set_option(asio::socket_base::keep_alive(keep_alive), ignored);
+}
+
 } // namespace
 
-void stream::close()
+void socket_stream::connect(endpoint const& address, bool keep_alive, resumption done)
+{
+    error_code ec;
+    transport().open(address.protocol(), ec);
+    if (ec)
+        return asio::post(transport().get_executor(), [ec, done = std::move(done)]() mutable { done(ec); });
+    platform::close_on_exec(transport().native_handle());
+    bool const local = address.protocol().family() == AF_UNIX;
+    transport().async_connect(address, [this, self = shared_from_this(), local, keep_alive,
+                                        done = std::move(done)](error_code failed) mutable {
+        if (!failed && !transport().is_open()) // interrupted
+            failed = asio::error::timed_out;
+        if (!failed && !local)
+            configure(transport(), keep_alive);
+        done(failed);
+    });
+}
+
+void socket_stream::interrupt()
+{
+    error_code ignored;
+    transport().close(ignored);
+}
+
+bool socket_stream::readable()
+{
+    return platform::readable(transport().native_handle());
+}
+
+bool socket_stream::hung_up()
+{
+    return platform::hung_up(transport().native_handle());
+}
+
+void socket_stream::close()
 {
     discard_unread(transport());
     drop();
 }
 
-void stream::drop()
+void socket_stream::drop()
 {
     listener_ = nullptr;
-    error_code ignored;
-    transport().close(ignored);
+    interrupt();
 }
 
 namespace {
 
-class plain_stream final : public stream {
+class plain_stream final : public socket_stream {
 public:
-    explicit plain_stream(socket s) : socket_(std::move(s)) {}
+    explicit plain_stream(any_io_executor const& executor) : socket_(executor) {}
 
     socket& transport() override { return socket_; }
 
@@ -122,7 +153,7 @@ public:
         listener_ = nullptr;
         error_code ignored;
         rest.erase(0, write_now(rest, ignored));
-        part(shared_from_this(), std::move(rest));
+        part(std::static_pointer_cast<socket_stream>(shared_from_this()), std::move(rest));
     }
 
 private:
@@ -144,9 +175,9 @@ private:
 
 } // namespace
 
-std::shared_ptr<stream> make_plain_stream(socket s)
+std::shared_ptr<stream> make_plain_stream(any_io_executor const& executor)
 {
-    return std::make_shared<plain_stream>(std::move(s));
+    return std::make_shared<plain_stream>(executor);
 }
 
 } // namespace redlock::net

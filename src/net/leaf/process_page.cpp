@@ -1,4 +1,4 @@
-#include "net/process_page.hpp"
+#include "net/leaf/process_page.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

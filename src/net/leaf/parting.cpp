@@ -1,4 +1,4 @@
-#include "net/parting.hpp"
+#include "net/leaf/parting.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds longest_parting{500};
 
 class parting : public std::enable_shared_from_this<parting> {
 public:
-    parting(std::shared_ptr<stream> last, std::string rest)
+    parting(std::shared_ptr<socket_stream> last, std::string rest)
         : last_(std::move(last)), rest_(std::move(rest)), limit_(peer().get_executor(), longest_parting)
     {}
 
@@ -50,7 +50,7 @@ private:
             });
     }
 
-    std::shared_ptr<stream> last_;
+    std::shared_ptr<socket_stream> last_;
     std::string rest_;
     asio::steady_timer limit_;
     std::array<char, 4096> nowhere_{};
@@ -58,7 +58,7 @@ private:
 
 } // namespace
 
-void part(std::shared_ptr<stream> last, std::string rest)
+void part(std::shared_ptr<socket_stream> last, std::string rest)
 {
     std::make_shared<parting>(std::move(last), std::move(rest))->start();
 }

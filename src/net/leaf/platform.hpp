@@ -1,0 +1,23 @@
+#pragma once
+
+#include "core/instant.hpp"
+
+#include <boost/asio/generic/stream_protocol.hpp>
+
+// What differs between systems.
+namespace redlock::net::platform {
+
+using descriptor = boost::asio::generic::stream_protocol::socket::native_handle_type;
+
+/// One that counts while the machine sleeps, and one that time synchronisation does not slew. Where a system has neither,
+/// its steady clock stands for both.
+[[nodiscard]] core::instant read_clocks() noexcept;
+
+/// A program that is started by this one does not get it.
+void close_on_exec(descriptor) noexcept;
+/// Is there something to read: bytes, or the end of the stream?
+[[nodiscard]] bool readable(descriptor) noexcept;
+/// Has the peer hung up, whatever is still to be read?
+[[nodiscard]] bool hung_up(descriptor) noexcept;
+
+} // namespace redlock::net::platform

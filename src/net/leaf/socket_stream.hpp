@@ -1,0 +1,36 @@
+#pragma once
+
+#include "net/handler_memory.hpp"
+#include "net/stream.hpp"
+
+#include <boost/asio/generic/stream_protocol.hpp>
+
+#include <memory>
+
+namespace redlock::net {
+
+/// Tcp or unix-domain: what they are called differs, how bytes move does not.
+using socket = boost::asio::generic::stream_protocol::socket;
+
+/// A stream over a socket of the system.
+class socket_stream : public stream {
+public:
+    /// The plain socket underneath.
+    virtual socket& transport() = 0;
+
+    void connect(endpoint const&, bool keep_alive, resumption) override;
+    void interrupt() override;
+    [[nodiscard]] bool readable() override;
+    [[nodiscard]] bool hung_up() override;
+    void close() override;
+    void drop() override;
+
+protected:
+    handler_memory read_memory_;
+    handler_memory write_memory_;
+    bool writing_ = false;
+};
+
+[[nodiscard]] std::shared_ptr<stream> make_plain_stream(any_io_executor const&);
+
+} // namespace redlock::net

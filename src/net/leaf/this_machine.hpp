@@ -1,0 +1,12 @@
+#pragma once
+
+#include "net/machine.hpp"
+
+#include <memory>
+
+namespace redlock::net {
+
+/// The one that this process runs on.
+[[nodiscard]] std::shared_ptr<machine> this_machine();
+
+} // namespace redlock::net

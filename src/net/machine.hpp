@@ -1,0 +1,92 @@
+#pragma once
+
+#include "core/backoff.hpp"
+#include "core/instant.hpp"
+#include "net/coroutine.hpp"
+#include "net/executor.hpp"
+
+#include <boost/asio/generic/stream_protocol.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+// What a client needs of the machine that it runs on, and nothing else: time, chance and connections. The real one is in
+// src/net/leaf; whoever simulates a client makes another.
+namespace redlock::net {
+
+class stream;
+struct peer;
+
+using boost::system::error_code;
+using endpoint = boost::asio::generic::stream_protocol::endpoint;
+
+class alarm_listener {
+public:
+    /// \param ec none, or `boost::asio::error::operation_aborted`: it was set anew, cancelled, or is gone
+    /// \param tag as given when it was set
+    virtual void on_alarm(error_code ec, unsigned tag) = 0;
+
+protected:
+    ~alarm_listener() = default;
+};
+
+/// One timer. Its listener is told on the executor, once each time it is set.
+class alarm {
+public:
+    alarm() = default;
+    alarm(alarm const&) = delete;
+    alarm& operator=(alarm const&) = delete;
+    virtual ~alarm() = default;
+
+    /// \param owner of the listener and of this alarm; held until the listener has been told
+    /// \throws std::bad_alloc, and is not set
+    virtual void set(core::duration delay, std::shared_ptr<void> owner, unsigned tag = 0) = 0;
+    virtual void cancel() = 0;
+};
+
+/// Names to addresses.
+class resolver {
+public:
+    resolver() = default;
+    resolver(resolver const&) = delete;
+    resolver& operator=(resolver const&) = delete;
+    virtual ~resolver() = default;
+
+    /// \param found outlives the operation
+    virtual void resolve(std::string const& host, std::uint16_t port, std::vector<endpoint>& found, resumption) = 0;
+    /// \throws std::bad_alloc
+    virtual void cancel() = 0;
+};
+
+class machine {
+public:
+    machine() = default;
+    machine(machine const&) = delete;
+    machine& operator=(machine const&) = delete;
+    virtual ~machine() = default;
+
+    /// \name Any thread
+    ///@{
+    /// The two clocks a lease is reckoned on.
+    [[nodiscard]] virtual core::instant read_clocks() const noexcept = 0;
+    /// The date, in milliseconds since 1970: only for fences, which may not trust it.
+    [[nodiscard]] virtual std::chrono::milliseconds wall_clock() const noexcept = 0;
+    /// For pauses only; nothing that must not be guessed.
+    [[nodiscard]] virtual core::random_fraction random_bits() noexcept = 0;
+    /// Nobody can guess them. False: there is no randomness to be had; a later call may succeed.
+    [[nodiscard]] virtual bool draw(std::span<unsigned char> secret) noexcept = 0;
+    ///@}
+
+    [[nodiscard]] virtual std::unique_ptr<alarm> make_alarm(any_io_executor const&, alarm_listener&) = 0;
+    [[nodiscard]] virtual std::unique_ptr<resolver> make_resolver(any_io_executor const&) = 0;
+    /// Not connected yet.
+    [[nodiscard]] virtual std::shared_ptr<stream> make_stream(any_io_executor const&) = 0;
+    /// TLS over a stream of this machine that is connected; that one is not used any more.
+    [[nodiscard]] virtual std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const&, error_code&) = 0;
+};
+
+} // namespace redlock::net
