@@ -1,0 +1,203 @@
+#include "world/link.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace redlock::world {
+
+namespace asio = boost::asio;
+
+duration link::trip()
+{
+    path const& p = net_.between(host_, node_);
+    return p.latency + net_.between_zero_and(p.jitter);
+}
+
+/// What a cut holds up is said again when it is over, as TCP does.
+void link::send(std::string bytes)
+{
+    path const& p = net_.between(host_, node_);
+    duration const now = net_.time().now();
+    last_there_ = std::max({last_there_, now + trip(), p.cut_there_until + trip()});
+    net_.time().at(last_there_, [this, self = shared_from_this(), bytes = std::move(bytes)] {
+        if (!ended)
+            net_.run_server(node_, self, bytes);
+    });
+}
+
+void link::send_back(std::string bytes)
+{
+    path const& p = net_.between(host_, node_);
+    duration const now = net_.time().now();
+    last_back_ = std::max({last_back_, now + trip(), p.cut_back_until + trip()});
+    net_.time().at(last_back_, [this, self = shared_from_this(), bytes = std::move(bytes)] {
+        if (ended || !net_.at(node_).reachable)
+            return;
+        arrived += bytes;
+        if (heard_)
+            heard_();
+    });
+}
+
+void link::close()
+{
+    heard_ = nullptr;
+    path const& p = net_.between(host_, node_);
+    last_there_ = std::max({last_there_, net_.time().now() + trip(), p.cut_there_until + trip()});
+    net_.time().at(last_there_, [this, self = shared_from_this()] { net_.forget(node_, id_); });
+}
+
+void link::reset()
+{
+    if (std::exchange(ended, asio::error::connection_reset))
+        return;
+    if (heard_)
+        heard_();
+}
+
+void sim_stream::connect(net::endpoint const& address, bool, net::resumption done)
+{
+    asio::ip::tcp::endpoint to;
+    std::memcpy(to.data(), address.data(), std::min(to.capacity(), address.size()));
+    to.resize(address.size());
+    unsigned const node = to.address().to_v4().to_uint() % 256 - 1;
+    connecting_ = std::move(done);
+    path const& p = net_.between(host_, node);
+    duration const there = std::max(net_.time().now(), p.cut_there_until) + p.latency;
+    net_.time().at(std::max(there, p.cut_back_until) + p.latency,
+                   [this, self = std::static_pointer_cast<sim_stream>(shared_from_this()), node] {
+                       if (auto done = std::exchange(connecting_, nullptr))
+                           connected(node, std::move(done));
+                   });
+}
+
+void sim_stream::connected(unsigned node, completion const& done)
+{
+    if (node >= net_.size() || (!net_.at(node).up && net_.at(node).reachable))
+        return complete(done, asio::error::connection_refused);
+    if (!net_.at(node).reachable) { // nobody says anything
+        connecting_ = done;
+        return;
+    }
+    link_ = net_.join(host_, node);
+    link_->open([weak = weak_from_this()] {
+        if (auto const self = std::static_pointer_cast<sim_stream>(weak.lock()))
+            self->heard();
+    });
+    complete(done, {});
+}
+
+void sim_stream::interrupt()
+{
+    if (auto done = std::exchange(connecting_, nullptr))
+        complete(std::move(done), asio::error::operation_aborted);
+    if (auto done = std::exchange(reading_, nullptr))
+        complete(std::move(done), asio::error::operation_aborted);
+    if (link_ && !std::exchange(closed_, true))
+        link_->close();
+}
+
+void sim_stream::handshake(net::resumption done)
+{
+    complete(std::move(done), {});
+}
+
+void sim_stream::read(asio::mutable_buffer into, net::resumption done)
+{
+    await(into, std::move(done));
+}
+
+void sim_stream::write(asio::const_buffer bytes, net::resumption done)
+{
+    link_->send(std::string(static_cast<char const*>(bytes.data()), bytes.size()));
+    complete(std::move(done), link_->ended, bytes.size());
+}
+
+void sim_stream::start_read(asio::mutable_buffer into)
+{
+    await(into, [this](net::error_code ec, std::size_t bytes) {
+        if (listener_)
+            listener_->on_read(ec, bytes);
+    });
+}
+
+void sim_stream::flush(std::string& out)
+{
+    if (writing_ || !link_)
+        return;
+    bool const part = net_.dice()() % 100 < net_.pieces;
+    std::size_t const size = part ? net_.dice()() % (out.size() + 1) : out.size();
+    if (!link_->ended)
+        link_->send(out.substr(0, size));
+    bool const failed = link_->ended.failed();
+    out.erase(0, failed ? 0 : size);
+    if (out.empty())
+        return;
+    writing_ = true;
+    net_.time().after(net_.between_zero_and(std::chrono::milliseconds{2}),
+                      [this, self = shared_from_this(), ec = link_->ended] {
+                          complete(
+                              [this](net::error_code why, std::size_t) {
+                                  writing_ = false;
+                                  if (listener_)
+                                      listener_->on_writable(why);
+                              },
+                              ec);
+                      });
+}
+
+std::size_t sim_stream::peek(asio::mutable_buffer into)
+{
+    std::size_t const size = std::min(into.size(), link_ ? link_->arrived.size() : 0);
+    if (size != 0)
+        std::memcpy(into.data(), link_->arrived.data(), size);
+    return size;
+}
+
+void sim_stream::close()
+{
+    listener_ = nullptr;
+    interrupt();
+}
+
+void sim_stream::finish(std::string rest)
+{
+    listener_ = nullptr;
+    if (link_ && !closed_ && !link_->ended && !rest.empty())
+        link_->send(std::move(rest));
+    interrupt();
+}
+
+void sim_stream::await(asio::mutable_buffer into, completion done)
+{
+    into_ = into;
+    reading_ = std::move(done);
+    heard();
+}
+
+void sim_stream::heard()
+{
+    if (!reading_ || !readable())
+        return;
+    std::string& arrived = link_->arrived;
+    std::size_t size = std::min(arrived.size(), into_.size());
+    if (size > 1 && net_.dice()() % 100 < net_.pieces)
+        size = 1 + net_.dice()() % size;
+    if (size != 0)
+        std::memcpy(into_.data(), arrived.data(), size);
+    arrived.erase(0, size);
+    complete(std::exchange(reading_, nullptr), size == 0 ? link_->ended : net::error_code(), size);
+}
+
+void sim_stream::complete(completion done, net::error_code ec, std::size_t bytes)
+{
+    asio::post(executor_,
+               [self = shared_from_this(), done = std::move(done), ec, bytes] { done(ec, bytes); });
+}
+
+} // namespace redlock::world

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "world/network.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace redlock::world {
+
+/// One connection. Bytes keep their order in each direction, whatever befalls other connections.
+class link : public std::enable_shared_from_this<link> {
+public:
+    link(network& net, unsigned host, unsigned node, server::connection_id id)
+        : net_(net), host_(host), node_(node), id_(id)
+    {}
+
+    [[nodiscard]] unsigned node() const { return node_; }
+    [[nodiscard]] server::connection_id id() const { return id_; }
+
+    /// \param heard called when there is something to read, or nothing more will come
+    void open(std::function<void()> heard) { heard_ = std::move(heard); }
+    void send(std::string bytes);
+    void send_back(std::string bytes);
+    /// FIN from the client, behind what it sent.
+    void close();
+    /// Nothing is delivered any more, and the client finds out now.
+    void reset();
+
+    std::string arrived;     ///< and not read yet
+    net::error_code ended{}; ///< what comes behind it
+private:
+    [[nodiscard]] duration trip();
+
+    network& net_;
+    unsigned host_;
+    unsigned node_;
+    server::connection_id id_;
+    duration last_there_{};
+    duration last_back_{};
+    std::function<void()> heard_;
+};
+
+class sim_stream final : public net::stream {
+public:
+    sim_stream(network& net, unsigned host, net::any_io_executor executor)
+        : net_(net), host_(host), executor_(std::move(executor))
+    {}
+
+    void connect(net::endpoint const&, bool keep_alive, net::resumption) override;
+    void interrupt() override;
+    void handshake(net::resumption) override;
+    void read(boost::asio::mutable_buffer, net::resumption) override;
+    void write(boost::asio::const_buffer, net::resumption) override;
+    void start_read(boost::asio::mutable_buffer) override;
+    void flush(std::string& out) override;
+    [[nodiscard]] bool readable() override { return link_ && (!link_->arrived.empty() || link_->ended); }
+    [[nodiscard]] bool hung_up() override { return !link_ || link_->ended.failed(); }
+    [[nodiscard]] std::size_t peek(boost::asio::mutable_buffer) override;
+    void close() override;
+    void drop() override { close(); }
+    void finish(std::string rest) override;
+
+private:
+    using completion = std::function<void(net::error_code, std::size_t)>;
+
+    void connected(unsigned node, completion const&);
+    void await(boost::asio::mutable_buffer, completion);
+    void heard();
+    void complete(completion, net::error_code, std::size_t bytes = 0);
+
+    network& net_;
+    unsigned host_;
+    net::any_io_executor executor_;
+    std::shared_ptr<link> link_;
+    boost::asio::mutable_buffer into_;
+    completion reading_;
+    completion connecting_;
+    bool writing_ = false;
+    bool closed_ = false;
+};
+
+} // namespace redlock::world

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "net/machine.hpp"
+#include "net/stream.hpp"
+#include "world/server.hpp"
+#include "world/timeline.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace redlock::world {
+
+class network;
+
+/// One server with its place in the network, its clock and what has befallen it.
+struct node {
+    node(network&, unsigned number);
+
+    server redis;
+    duration clock_ahead{}; ///< of its wall clock, before true time
+    double clock_rate = 1;
+    bool up = true;        ///< somebody listens
+    bool reachable = true; ///< otherwise packets to it are lost for good
+    duration stalled_until{};
+
+    [[nodiscard]] std::int64_t wall_us(duration now) const;
+};
+
+/// How a client and a node hear of each other.
+struct path {
+    duration latency = std::chrono::microseconds{100};
+    duration jitter{};
+    duration cut_there_until{}; ///< what is sent before comes after
+    duration cut_back_until{};
+};
+
+/// One connection's two directions.
+class link;
+
+/// Nodes, and the connections of clients to them. Nodes have the addresses 127.77.0.1 and on, port 6379.
+class network {
+public:
+    network(timeline& t, unsigned nodes, std::uint64_t seed);
+    ~network();
+
+    [[nodiscard]] timeline& time() { return time_; }
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    [[nodiscard]] node& at(std::size_t i) { return *nodes_[i]; }
+    [[nodiscard]] std::string url(std::size_t i) const;
+    [[nodiscard]] path& between(unsigned host, std::size_t node) { return paths_[{host, node}]; }
+
+    [[nodiscard]] std::shared_ptr<net::stream> make_stream(unsigned host, net::any_io_executor const&);
+    void run_server(unsigned node, std::shared_ptr<link> const&, std::string const& bytes);
+
+    /// Its process ends. Clients hear of it, or, where the machine is gone, do not.
+    void kill(std::size_t node, bool with_rst = true);
+    /// A new process with these keys.
+    void start(std::size_t node, std::map<std::string, keyspace::value> keys = {});
+    void reset_connections(std::size_t node);
+
+    [[nodiscard]] std::minstd_rand& dice() { return dice_; }
+    [[nodiscard]] duration between_zero_and(duration most);
+    /// Chance in a hundred that a write takes only a part, and that bytes arrive in pieces.
+    unsigned pieces = 0;
+
+private:
+    friend class link;
+    friend struct node;
+    void speak(unsigned node, server::connection_id);
+    [[nodiscard]] std::shared_ptr<link> join(unsigned host, unsigned node);
+    void forget(unsigned node, server::connection_id);
+
+    timeline& time_;
+    std::minstd_rand dice_;
+    std::vector<std::unique_ptr<node>> nodes_;
+    std::map<std::pair<unsigned, std::size_t>, path> paths_;
+    std::map<server::connection_id, std::weak_ptr<link>> links_;
+    server::connection_id next_id_ = 1;
+    unsigned lives_ = 0;
+
+    friend class sim_stream;
+};
+
+} // namespace redlock::world

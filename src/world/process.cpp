@@ -1,0 +1,178 @@
+#include "world/process.hpp"
+
+#include "lock/client_access.hpp"
+#include "world/link.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+namespace redlock::world {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// Counts in the process's own time; so it waits longer where that is slow.
+class sim_alarm final : public net::alarm {
+public:
+    sim_alarm(sim_machine& machine, net::any_io_executor executor, net::alarm_listener& listener)
+        : machine_(machine), executor_(std::move(executor)), listener_(listener)
+    {}
+
+    void set(duration delay, std::shared_ptr<void> owner, unsigned tag) override
+    {
+        cancel();
+        auto const set = std::make_shared<waiting>(waiting{std::move(owner), tag});
+        pending_ = set;
+        duration const late = machine_.net().between_zero_and(machine_.start_delay);
+        machine_.net().time().after(std::max(delay, duration::zero()) + late, [this, set] {
+            if (set->owner)
+                tell(*set, {});
+        });
+    }
+
+    void cancel() override
+    {
+        if (auto const set = pending_.lock(); set && set->owner)
+            tell(*set, asio::error::operation_aborted);
+    }
+
+private:
+    /// What is going to happen holds it, and not the alarm: so the owner goes when nothing happens any more.
+    struct waiting {
+        std::shared_ptr<void> owner; ///< null: told
+        unsigned tag;
+    };
+
+    void tell(waiting& set, net::error_code ec)
+    {
+        asio::post(executor_,
+                   [this, owner = std::move(set.owner), tag = set.tag, ec] { listener_.on_alarm(ec, tag); });
+        set.owner.reset();
+    }
+
+    sim_machine& machine_;
+    net::any_io_executor executor_;
+    net::alarm_listener& listener_;
+    std::weak_ptr<waiting> pending_;
+};
+
+/// Every name is unknown.
+class sim_resolver final : public net::resolver {
+public:
+    explicit sim_resolver(net::any_io_executor executor) : executor_(std::move(executor)) {}
+    void resolve(std::string const&, std::uint16_t, std::vector<net::endpoint>&,
+                 net::resumption done) override
+    {
+        asio::post(executor_, [done = std::move(done)]() mutable { done(asio::error::host_not_found); });
+    }
+    void cancel() override {}
+
+private:
+    net::any_io_executor executor_;
+};
+
+duration scaled(duration time, double rate)
+{
+    return duration{static_cast<std::int64_t>(static_cast<double>(time.count()) * rate)};
+}
+
+} // namespace
+
+sim_machine::sim_machine(network& net, unsigned host, std::uint64_t seed)
+    : net_(net), host_(host), chance_(seed)
+{
+    since_ = net.time().now();
+    duration const up = std::chrono::hours{24} * (1 + static_cast<int>(host));
+    then_ = {up, up};
+}
+
+core::instant sim_machine::read_clocks() const noexcept
+{
+    duration const passed = net_.time().now() - since_;
+    return {then_.boot + scaled(passed, boot_rate_), then_.raw + scaled(passed, raw_rate_)};
+}
+
+void sim_machine::run_at(double boot_rate, double raw_rate)
+{
+    then_ = read_clocks();
+    since_ = net_.time().now();
+    boot_rate_ = boot_rate;
+    raw_rate_ = raw_rate;
+}
+
+void sim_machine::sleep_until(duration when)
+{
+    double const rate = raw_rate_;
+    run_at(boot_rate_, 0);
+    net_.time().at(when, [this, rate] { run_at(boot_rate_, rate); });
+}
+
+std::chrono::milliseconds sim_machine::wall_clock() const noexcept
+{
+    constexpr std::chrono::milliseconds begin{1'700'000'000'000};
+    return begin + std::chrono::duration_cast<std::chrono::milliseconds>(net_.time().now() + wall_ahead_);
+}
+
+core::random_fraction sim_machine::random_bits() noexcept
+{
+    return static_cast<core::random_fraction>(chance_());
+}
+
+bool sim_machine::draw(std::span<unsigned char> secret) noexcept
+{
+    for (unsigned char& byte : secret)
+        byte = static_cast<unsigned char>(chance_());
+    return true;
+}
+
+std::unique_ptr<net::alarm> sim_machine::make_alarm(net::any_io_executor const& executor,
+                                                    net::alarm_listener& listener)
+{
+    return std::make_unique<sim_alarm>(*this, executor, listener);
+}
+
+std::unique_ptr<net::resolver> sim_machine::make_resolver(net::any_io_executor const& executor)
+{
+    return std::make_unique<sim_resolver>(executor);
+}
+
+std::shared_ptr<net::stream> sim_machine::make_stream(net::any_io_executor const& executor)
+{
+    return net_.make_stream(host_, executor);
+}
+
+std::shared_ptr<net::stream> sim_machine::secure(std::shared_ptr<net::stream> plain, net::peer const&,
+                                                 net::error_code&)
+{
+    return plain;
+}
+
+process::process(network& net, unsigned host, std::uint64_t seed)
+    : net_(net), machine_(std::make_shared<sim_machine>(net, host, seed)),
+      context_(std::make_unique<asio::io_context>(1))
+{}
+
+process::~process() = default;
+
+redlock::client process::make_client(config settings)
+{
+    return lock::client_access::make(lock::engine::make(context_->get_executor(), settings, machine_));
+}
+
+bool process::paused() const
+{
+    return paused_until_ > net_.time().now();
+}
+
+bool process::run()
+{
+    if (paused())
+        return false;
+    context_->restart();
+    return context_->poll() != 0;
+}
+
+} // namespace redlock::world

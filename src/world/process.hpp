@@ -1,0 +1,79 @@
+#pragma once
+
+#include "net/machine.hpp"
+#include "world/network.hpp"
+#include "world/timeline.hpp"
+#include <redlock/client.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <set>
+
+namespace redlock::world {
+
+class process;
+
+/// A process's clocks, chance and connections.
+class sim_machine final : public net::machine {
+public:
+    sim_machine(network&, unsigned host, std::uint64_t seed);
+
+    [[nodiscard]] core::instant read_clocks() const noexcept override;
+    [[nodiscard]] std::chrono::milliseconds wall_clock() const noexcept override;
+    [[nodiscard]] core::random_fraction random_bits() noexcept override;
+    [[nodiscard]] bool draw(std::span<unsigned char> secret) noexcept override;
+    [[nodiscard]] std::unique_ptr<net::alarm> make_alarm(net::any_io_executor const&,
+                                                         net::alarm_listener&) override;
+    [[nodiscard]] std::unique_ptr<net::resolver> make_resolver(net::any_io_executor const&) override;
+    [[nodiscard]] std::shared_ptr<net::stream> make_stream(net::any_io_executor const&) override;
+    [[nodiscard]] std::shared_ptr<net::stream> secure(std::shared_ptr<net::stream> plain, net::peer const&,
+                                                      net::error_code&) override;
+
+    /// From now on its clocks run at these rates, beside true time.
+    void run_at(double boot_rate, double raw_rate);
+    /// CLOCK_BOOTTIME alone goes on.
+    void sleep_until(duration when);
+    void step_wall_clock(duration by) { wall_ahead_ += by; }
+
+    duration start_delay{}; ///< by how much an alarm may ring late
+    [[nodiscard]] network& net() { return net_; }
+
+private:
+    network& net_;
+    unsigned host_;
+    std::mt19937_64 chance_;
+    duration since_{}; ///< true time of the last change of rates
+    core::instant then_{};
+    double boot_rate_ = 1;
+    double raw_rate_ = 1;
+    duration wall_ahead_{};
+};
+
+/// One program that uses the library, on a thread of its own.
+class process {
+public:
+    process(network&, unsigned host, std::uint64_t seed);
+    ~process();
+
+    [[nodiscard]] redlock::client make_client(config);
+    [[nodiscard]] boost::asio::io_context& context() { return *context_; }
+    [[nodiscard]] sim_machine& machine() { return *machine_; }
+    /// Runs what is ready. False: nothing was, or it is stopped.
+    bool run();
+    /// SIGSTOP, until true time has come so far.
+    void pause_until(duration when) { paused_until_ = when; }
+    [[nodiscard]] bool paused() const;
+    [[nodiscard]] duration goes_on_at() const { return paused_until_; }
+
+private:
+    network& net_;
+    std::shared_ptr<sim_machine> machine_;
+    std::unique_ptr<boost::asio::io_context> context_;
+    duration paused_until_{};
+};
+
+} // namespace redlock::world

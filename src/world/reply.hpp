@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// A server's answers as bytes.
+namespace redlock::world::reply {
+
+inline std::string status(std::string_view text)
+{
+    return '+' + std::string(text) + "\r\n";
+}
+inline std::string error(std::string_view text)
+{
+    return '-' + std::string(text) + "\r\n";
+}
+inline std::string number(std::int64_t value)
+{
+    return ':' + std::to_string(value) + "\r\n";
+}
+inline std::string bulk(std::string_view text)
+{
+    return '$' + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
+}
+
+} // namespace redlock::world::reply

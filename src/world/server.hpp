@@ -1,0 +1,99 @@
+#pragma once
+
+#include "world/keyspace.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::world {
+
+/// One Redis server as a value: it answers as a real one does to whatever the library sends (the differential test
+/// compares them byte for byte). It has no socket, no clock and no thread.
+class server {
+public:
+    using connection_id = unsigned;
+
+    /// What is told in INFO and CONFIG, and how it treats clients. May change at any time.
+    struct traits {
+        std::string run_id{};
+        std::string replid{};
+        std::string replid2 = std::string(40, '0');
+        std::int64_t started_us = 0;
+        unsigned replicas = 0;
+        bool replica = false; ///< and read-only
+        bool cluster = false;
+        bool loading = false;
+        bool out_of_memory = false;
+        bool resp3 = true;
+        bool append_only = false;
+        std::string append_fsync = "everysec";
+        std::uint64_t maxmemory = 0;
+        std::string maxmemory_policy = "noeviction";
+        std::string password{};            ///< of the default user; empty: none
+        std::set<std::string> forbidden{}; ///< commands, in lower case, that the user may not run
+    };
+
+    /// \param spoke called with each connection that has more to say
+    explicit server(std::function<void(connection_id)> spoke) : spoke_(std::move(spoke)) {}
+
+    traits is{};
+
+    void connect(connection_id);
+    void disconnect(connection_id);
+    /// \param now_us its clock's, since 1970
+    void receive(connection_id, std::string_view bytes, std::int64_t now_us);
+    /// What it has said there since it was asked last.
+    [[nodiscard]] std::string take_output(connection_id);
+
+    /// As somebody else's command, on a connection of his own.
+    [[nodiscard]] std::string execute(std::vector<std::string> const& words, std::int64_t now_us);
+    /// Keys that are past their expiry, as its cycle finds them now and then.
+    void expire_keys(std::int64_t now_us) { keys_.drop_expired(now_us / 1000); }
+    void flush_scripts() { scripts_.clear(); }
+    [[nodiscard]] keyspace& keys() { return keys_; }
+    /// Its process ends: connections are gone, scripts too, and the keys unless they are put back.
+    void die();
+
+private:
+    struct connection {
+        std::string in{};
+        std::string out{};
+        bool resp3 = false;
+        bool authenticated = false;
+        bool tracking = false;
+        bool no_loop = false;
+    };
+    using words = std::vector<std::string>;
+
+    void changed(std::string const& key);
+    void flushed();
+    void invalidate(connection_id, std::string const& keys);
+    [[nodiscard]] std::string answer(connection&, words const&);
+    [[nodiscard]] std::string refusal(connection const&, std::string const& command) const;
+    [[nodiscard]] std::string hello(connection&, words const&);
+    [[nodiscard]] std::string auth(connection&, words const&);
+    [[nodiscard]] std::string client(connection&, words const&);
+    [[nodiscard]] std::string info() const;
+    [[nodiscard]] std::string config(connection const&) const;
+    [[nodiscard]] std::string set(connection const&, words const&);
+    [[nodiscard]] std::string get(connection const&, std::string const& key);
+    [[nodiscard]] std::string eval(connection&, words const&, bool by_hash);
+    void remember(connection_id, std::string const& key);
+    [[nodiscard]] std::string write_refusal(std::string_view command) const;
+    [[nodiscard]] static std::string nil(connection const& c) { return c.resp3 ? "_\r\n" : "$-1\r\n"; }
+
+    std::function<void(connection_id)> spoke_;
+    keyspace keys_{[this](std::string const& key) { changed(key); }};
+    std::map<connection_id, connection> connections_;
+    std::map<std::string, std::set<connection_id>> tracked_;
+    std::set<std::string> scripts_; ///< hashes of those that have been run
+    connection_id current_ = 0;     ///< whose command is being executed
+    std::int64_t now_us_ = 0;
+};
+
+} // namespace redlock::world

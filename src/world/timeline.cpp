@@ -1,0 +1,33 @@
+#include "world/timeline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::world {
+
+void timeline::at(duration when, std::function<void()> what)
+{
+    events_.push({std::max(when, now_), orders_++, std::move(what)});
+}
+
+duration timeline::next() const
+{
+    return events_.empty() ? duration::max() : events_.top().when;
+}
+
+bool timeline::step(duration until)
+{
+    if (events_.empty() || events_.top().when > until) {
+        if (until != duration::max())
+            now_ = std::max(now_, until);
+        return false;
+    }
+    now_ = events_.top().when;
+    auto const what = events_.top().what; // a copy: it may add events
+    events_.pop();
+    ++happened_;
+    what();
+    return true;
+}
+
+} // namespace redlock::world

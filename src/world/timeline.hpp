@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/instant.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+namespace redlock::world {
+
+using core::duration;
+
+/// What is going to happen, in order. Time goes on only from one event to the next.
+class timeline {
+public:
+    [[nodiscard]] duration now() const { return now_; }
+    void at(duration when, std::function<void()> what);
+    void after(duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
+    /// When the next one happens; nothing is going to happen: the end of time.
+    [[nodiscard]] duration next() const;
+    /// Goes on to the next event and lets it happen. False: there is none until then.
+    bool step(duration until = duration::max());
+    [[nodiscard]] std::uint64_t happened() const { return happened_; }
+
+private:
+    struct event {
+        duration when;
+        std::uint64_t order;
+        std::function<void()> what;
+        friend bool operator<(event const& a, event const& b)
+        {
+            return a.when != b.when ? a.when > b.when : a.order > b.order;
+        }
+    };
+
+    std::priority_queue<event> events_;
+    duration now_{};
+    std::uint64_t orders_ = 0;
+    std::uint64_t happened_ = 0;
+};
+
+} // namespace redlock::world
