@@ -106,6 +106,8 @@ void sim_machine::run_at(double boot_rate, double raw_rate)
 void sim_machine::sleep_until(duration when)
 {
     double const rate = raw_rate_;
+    if (rate == 0) // it sleeps already
+        return;
     run_at(boot_rate_, 0);
     net_.time().at(when, [this, rate] { run_at(boot_rate_, rate); });
 }

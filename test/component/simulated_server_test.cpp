@@ -1,0 +1,260 @@
+// The simulation's server says what a real one says, byte for byte: to every command of the library, and unasked.
+#include "model/dice.hpp"
+#include "redis/command.hpp"
+#include "redis/handshake.hpp"
+#include "redis/info.hpp"
+#include "redis/marker.hpp"
+#include "redis/resp_parser.hpp"
+#include "support/probe.hpp"
+#include "support/redis_server.hpp"
+#include "world/server.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace redlock::test {
+
+namespace {
+
+using model::dice;
+
+/// A connection to the real server that shows every byte.
+class wire {
+public:
+    wire(boost::asio::io_context& context, std::uint16_t port) : socket_(context)
+    {
+        socket_.connect({boost::asio::ip::address_v4::loopback(), port});
+    }
+
+    /// What it says until it has answered, with what it said before unasked.
+    std::string say(std::string const& command)
+    {
+        boost::asio::write(socket_, boost::asio::buffer(command));
+        std::string all;
+        std::string input;
+        redis::resp_parser parser;
+        for (;;) {
+            auto const parsed = parser.next(input);
+            if (parsed.status == redis::parse_status::complete) {
+                bool const push = redis::value(parser.message()).type == redis::resp_type::push;
+                all += input.substr(0, parsed.consumed);
+                input.erase(0, parsed.consumed);
+                if (!push)
+                    return all;
+                continue;
+            }
+            std::array<char, 4096> some{};
+            input.append(some.data(), socket_.read_some(boost::asio::buffer(some)));
+        }
+    }
+
+private:
+    boost::asio::ip::tcp::socket socket_;
+};
+
+bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+std::int64_t take_number(std::string_view& text)
+{
+    std::int64_t value = 0;
+    auto const end = std::from_chars(text.data(), text.data() + text.size(), value).ptr;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return value;
+}
+
+/// But for times, which are a little apart.
+bool same(std::string_view a, std::string_view b)
+{
+    constexpr std::int64_t tolerance = 10'000;
+    while (!a.empty() && !b.empty()) {
+        if (is_digit(a[0]) && is_digit(b[0])) {
+            auto const x = take_number(a);
+            auto const y = take_number(b);
+            bool const times = x > tolerance && y > tolerance;
+            if (x != y && !(times && std::abs(x - y) < tolerance))
+                return false;
+            continue;
+        }
+        if (a[0] != b[0])
+            return false;
+        a.remove_prefix(1);
+        b.remove_prefix(1);
+    }
+    return a.empty() && b.empty();
+}
+
+std::int64_t wall_us()
+{
+    using namespace std::chrono;
+    return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+constexpr std::chrono::milliseconds hour{3'600'000};
+
+/// The same goes to both, over two connections that track, and as somebody else.
+class pair_of_servers {
+public:
+    explicit pair_of_servers(std::uint64_t seed) : dice_(seed)
+    {
+        for (unsigned id : {1U, 2U}) {
+            fake_.connect(id);
+            std::string hello;
+            redis::append_command(hello, {"HELLO", "3"});
+            std::string tracking;
+            redis::append_command(tracking, {"CLIENT", "TRACKING", "ON", "NOLOOP"});
+            (void)on(id).say(hello);
+            (void)told(id, hello);
+            compare(id, tracking);
+        }
+    }
+
+    void step()
+    {
+        unsigned const id = dice_.one_in(2) ? 1 : 2;
+        std::string command;
+        redis::lock_key const key{"", "lock"};
+        auto const form = dice_.one_in(2) ? redis::script_form::hash : redis::script_form::text;
+        std::string const owner(32, static_cast<char>('a' + dice_.below(3)));
+        redis::fenced_commands::call const call{key, owner, number(), form};
+        switch (dice_.below(16)) {
+        case 0: return as_somebody_else();
+        case 1:
+        case 2: plain_.append_vote(command, key, owner); break;
+        case 3: plain_.append_extend(command, key, owner, form); break;
+        case 4:
+        case 5: redis::append_release(command, key, owner, form); break;
+        case 6: redis::append_time_left(command, key); break;
+        case 7: redis::append_owner(command, key); break;
+        case 8: redis::append_fence(command, key); break;
+        case 9: fenced_.append_raise(command, call); break;
+        case 10:
+        case 11: fenced_.append_extend(command, call); break;
+        case 12: fenced_.append_adopt(command, call); break;
+        case 13: mark(command); break;
+        default: fenced_.append_vote(command, call); break;
+        }
+        if (takes_marker(command))
+            redis::fenced_commands::append_marker(command, dice_.one_in(2) ? "" : marker_);
+        compare(id, command);
+    }
+
+private:
+    wire& on(unsigned id) { return id == 1 ? first_ : second_; }
+
+    std::string told(unsigned id, std::string const& command)
+    {
+        fake_.receive(id, command, wall_us());
+        return fake_.take_output(id);
+    }
+
+    /// The connection that did not ask may have been told something, too.
+    void compare(unsigned id, std::string const& command)
+    {
+        same_answer(id, command);
+        std::string ping;
+        redis::append_command(ping, {"PING"});
+        same_answer(3 - id, ping);
+    }
+
+    void same_answer(unsigned id, std::string const& command)
+    {
+        std::string const real = on(id).say(command);
+        std::string const fake = told(id, command);
+        bool const both_errors = real.starts_with('-') && fake.starts_with('-');
+        BOOST_REQUIRE_MESSAGE(both_errors ? first_word(real) == first_word(fake) : same(real, fake),
+                              command << "\nthe server says\n"
+                                      << real << "\nthe simulation\n"
+                                      << fake);
+        if (auto const at = real.find(" run:"); at != std::string::npos)
+            marker_ = real.substr(at + 1, real.find('\r', at) - at - 1);
+    }
+
+    static std::string first_word(std::string const& text)
+    {
+        return text.substr(0, text.find_first_of(" \r"));
+    }
+
+    static bool takes_marker(std::string const& command)
+    {
+        return command.find(":redlock-fence") != std::string::npos && command.find("*2") != 0;
+    }
+
+    std::uint64_t number()
+    {
+        return dice_.one_in(3) ? 1 + dice_.below(8)
+                               : static_cast<std::uint64_t>(wall_us() / 1000) + dice_.below(3) * 100'000;
+    }
+
+    void mark(std::string& command)
+    {
+        redis::mark_call call{.key_prefix = "",
+                              .incarnation = dice_.one_in(2) ? "run:one" : "run:two",
+                              .lineage = "0a1b2c3d",
+                              .certain_for = {},
+                              .absence_is_excused = dice_.one_in(2),
+                              .seen = {}};
+        if (dice_.one_in(2))
+            call.certain_for = std::chrono::milliseconds{100'000};
+        redis::append_mark(command, call);
+    }
+
+    void as_somebody_else()
+    {
+        std::vector<std::vector<std::string>> const deeds{{"DEL", "lock"},
+                                                          {"DEL", "lock:redlock-fence"},
+                                                          {"DEL", "redlock-marker"},
+                                                          {"FLUSHALL"},
+                                                          {"SET", "lock:redlock-fence", "some text"},
+                                                          {"SET", "lock:redlock-fence", "17"},
+                                                          {"SET", "redlock-marker", "no marker"},
+                                                          {"SET", "lock", "somebody", "PX", "7200001"}};
+        auto const& deed = deeds[dice_.below(deeds.size())];
+        probe_.command(deed);
+        (void)fake_.execute(deed, wall_us());
+        std::string ping;
+        redis::append_command(ping, {"PING"});
+        compare(1, ping);
+    }
+
+    dice dice_;
+    redis_server real_;
+    probe probe_{real_.port()};
+    boost::asio::io_context context_;
+    wire first_{context_, real_.port()};
+    wire second_{context_, real_.port()};
+    world::server fake_{[](world::server::connection_id) {}};
+    redis::lock_commands plain_{hour};
+    redis::fenced_commands fenced_{"", hour, 10 * hour};
+    std::string marker_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(simulated_server)
+
+BOOST_AUTO_TEST_CASE(answers_as_a_real_one)
+{
+    for (std::uint64_t seed = 1; seed != 5; ++seed) {
+        pair_of_servers both(seed);
+        for (int i = 0; i != 3000; ++i)
+            both.step();
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
