@@ -71,8 +71,8 @@ void sim_stream::connect(net::endpoint const& address, bool, net::resumption don
     duration const there = std::max(net_.time().now(), p.cut_there_until) + p.latency;
     net_.time().at(std::max(there, p.cut_back_until) + p.latency,
                    [this, self = std::static_pointer_cast<sim_stream>(shared_from_this()), node] {
-                       if (auto done = std::exchange(connecting_, nullptr))
-                           connected(node, std::move(done));
+                       if (auto const waiting = std::exchange(connecting_, nullptr))
+                           connected(node, waiting);
                    });
 }
 

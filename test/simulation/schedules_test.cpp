@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE simulation
 #include "simulation/schedule.hpp"
 
 #include <boost/test/unit_test.hpp>
