@@ -103,14 +103,17 @@ public:
 
 private:
     static constexpr std::size_t capacity = 1U << 20;
+    static constexpr std::size_t arguments_of_mark = 10; // mark.lua: no other script has as many
 
     void answer()
     {
         std::string_view const name = request_.arguments[0];
         if (is(name, "SET"))
             out_ += "+OK\r\n";
-        else if (is(name, "EVALSHA") || is(name, "EVAL")) // the one with two keys asks for the marker
-            out_ += request_.count > 2 && request_.arguments[2] == "2" ? ":0\r\n" : ":1\r\n";
+        else if (is(name, "EVAL") && request_.count == arguments_of_mark)
+            append_bulk(out_, "1700000000000 run:data/0a1b2c3d/0/0");
+        else if (is(name, "EVALSHA") || is(name, "EVAL"))
+            out_ += ":1\r\n";
         else
             answer_setup(name);
     }

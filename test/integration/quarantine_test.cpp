@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_young_server_does_not_vote_and_the_table_tells_why)
             BOOST_TEST(e.code() == errc::no_quorum);
         }
         BOOST_TEST(contains(message, " quarantined (started "), message);
-        BOOST_TEST(contains(message, " s ago; votes again in "), message);
+        BOOST_TEST(contains(message, "s ago; votes again in "), message);
         for (node_outcome const& row : lock.last_attempt()) {
             BOOST_TEST((row.result == node_result::quarantined));
             BOOST_TEST_REQUIRE(row.remaining.has_value());
