@@ -2,6 +2,7 @@
 #include "cli/verbs.hpp"
 #include "core/validity.hpp"
 #include "lock/nonce_source.hpp"
+#include "net/leaf/this_machine.hpp"
 #include "redis/info.hpp"
 
 #include <algorithm>
@@ -121,7 +122,7 @@ int doctor(options const& o, output const& out)
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));
     examination const terms{o.client, o.name, core::key_ttl(o.lock.ttl, slack), slack, node_timeout(o)};
     net::process_page page;
-    lock::nonce_source nonces(page);
+    lock::nonce_source nonces(*net::this_machine(), page);
     auto const same = doctor_questions(o.client.key_prefix, o.name, nonces.next().text());
     auto const nodes = ask_nodes(o.client, [&](interview const& node) {
         questions all = same;

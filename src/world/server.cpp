@@ -330,7 +330,13 @@ std::string server::eval(connection& c, words const& command, bool by_hash)
     auto const first = command.begin() + 3;
     script_run run({.keys = keys_,
                     .now_us = now_us_,
-                    .read = [this](std::string const& key) { remember(current_, key); },
+                    .read =
+                        [this, first, keys](std::string const& key) {
+                            if (!is.shows_declared_keys)
+                                return remember(current_, key);
+                            for (auto declared = first; declared != first + keys; ++declared)
+                                remember(current_, *declared);
+                        },
                     .before_write =
                         [this](std::string_view name) {
                             if (auto no = write_refusal(name); !no.empty())

@@ -30,6 +30,8 @@ public:
         bool loading = false;
         bool out_of_memory = false;
         bool resp3 = true;
+        /// Redis 7.0: a script that reads anything is told of all keys that it declares; later ones: of what it reads.
+        bool shows_declared_keys = true;
         bool append_only = false;
         std::string append_fsync = "everysec";
         std::uint64_t maxmemory = 0;

@@ -110,16 +110,17 @@ class pair_of_servers {
 public:
     explicit pair_of_servers(std::uint64_t seed) : dice_(seed)
     {
-        for (unsigned id : {1U, 2U}) {
+        std::string hello;
+        redis::append_command(hello, {"HELLO", "3"});
+        for (unsigned const id : {1U, 2U}) {
             fake_.connect(id);
-            std::string hello;
-            redis::append_command(hello, {"HELLO", "3"});
-            std::string tracking;
-            redis::append_command(tracking, {"CLIENT", "TRACKING", "ON", "NOLOOP"});
             (void)on(id).say(hello);
             (void)told(id, hello);
-            compare(id, tracking);
         }
+        std::string tracking;
+        redis::append_command(tracking, {"CLIENT", "TRACKING", "ON", "NOLOOP"});
+        compare(1, tracking);
+        compare(2, tracking);
     }
 
     void step()
@@ -147,8 +148,8 @@ public:
         case 13: mark(command); break;
         default: fenced_.append_vote(command, call); break;
         }
-        if (takes_marker(command))
-            redis::fenced_commands::append_marker(command, dice_.one_in(2) ? "" : marker_);
+        if (takes_marker(command)) // each has its own, for their clocks differ a little
+            return compare_fenced(id, command);
         compare(id, command);
     }
 
@@ -161,26 +162,42 @@ private:
         return fake_.take_output(id);
     }
 
+    void compare_fenced(unsigned id, std::string const& command)
+    {
+        bool const named = dice_.one_in(2);
+        std::string to_real = command;
+        std::string to_fake = command;
+        redis::fenced_commands::append_marker(to_real, named ? real_marker_ : "");
+        redis::fenced_commands::append_marker(to_fake, named ? fake_marker_ : "");
+        compare_answers(id, to_real, to_fake);
+        compare_answers(3 - id, ping_, ping_);
+    }
+
     /// The connection that did not ask may have been told something, too.
     void compare(unsigned id, std::string const& command)
     {
-        same_answer(id, command);
-        std::string ping;
-        redis::append_command(ping, {"PING"});
-        same_answer(3 - id, ping);
+        compare_answers(id, command, command);
+        compare_answers(3 - id, ping_, ping_);
     }
 
-    void same_answer(unsigned id, std::string const& command)
+    void compare_answers(unsigned id, std::string const& to_real, std::string const& to_fake)
     {
-        std::string const real = on(id).say(command);
-        std::string const fake = told(id, command);
+        std::string const real = on(id).say(to_real);
+        std::string const fake = told(id, to_fake);
         bool const both_errors = real.starts_with('-') && fake.starts_with('-');
         BOOST_REQUIRE_MESSAGE(both_errors ? first_word(real) == first_word(fake) : same(real, fake),
-                              command << "\nthe server says\n"
-                                      << real << "\nthe simulation\n"
-                                      << fake);
-        if (auto const at = real.find(" run:"); at != std::string::npos)
-            marker_ = real.substr(at + 1, real.find('\r', at) - at - 1);
+                              earlier_ << "then by " << id << ' ' << to_real << "\nthe server says\n"
+                                       << real << "\nthe simulation\n"
+                                       << fake);
+        earlier_ = (earlier_.size() > 3000 ? "" : earlier_) + std::to_string(id) + ' ' + to_real + real;
+        keep_marker(real, real_marker_);
+        keep_marker(fake, fake_marker_);
+    }
+
+    static void keep_marker(std::string const& reply, std::string& marker)
+    {
+        if (auto const at = reply.find(" run:"); at != std::string::npos)
+            marker = reply.substr(at + 1, reply.find('\r', at) - at - 1);
     }
 
     static std::string first_word(std::string const& text)
@@ -225,9 +242,7 @@ private:
         auto const& deed = deeds[dice_.below(deeds.size())];
         probe_.command(deed);
         (void)fake_.execute(deed, wall_us());
-        std::string ping;
-        redis::append_command(ping, {"PING"});
-        compare(1, ping);
+        compare(1, ping_);
     }
 
     dice dice_;
@@ -239,7 +254,10 @@ private:
     world::server fake_{[](world::server::connection_id) {}};
     redis::lock_commands plain_{hour};
     redis::fenced_commands fenced_{"", hour, 10 * hour};
-    std::string marker_;
+    std::string const ping_ = "*1\r\n$4\r\nPING\r\n";
+    std::string real_marker_;
+    std::string fake_marker_;
+    std::string earlier_; ///< what was said before
 };
 
 } // namespace
