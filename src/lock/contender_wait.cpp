@@ -148,14 +148,15 @@ bool contender::hears() const
 
 core::instant contender::next_try()
 {
+    core::instant const now = engine_.loop().now();
     core::instant at = poll_at_;
     if (contention_.may_be_free())
         at = not_before_;
     else if (auto const free = contention_.free_at(); hears())
         at = free ? *free + settling_time : try_anyway_at_; // a little later more than a majority is free
-    if (contention_.lacks_votes() && core::remaining(at, try_anyway_at_) > core::duration::zero())
+    if (contention_.lacks_votes() && core::sooner(try_anyway_at_, at, now))
         at = try_anyway_at_;
-    return core::remaining(at, not_before_) < core::duration::zero() ? not_before_ : at;
+    return core::sooner(at, not_before_, now) ? not_before_ : at;
 }
 
 void contender::plan()
@@ -169,7 +170,7 @@ void contender::plan()
     }
     if (looks_around_ && core::reached(look_around_at_, now))
         look_around();
-    if (looks_around_ && core::remaining(at, look_around_at_) > core::duration::zero())
+    if (looks_around_ && core::sooner(look_around_at_, at, now))
         at = look_around_at_;
     if (yielding_) // who takes that turn is heard of: its end need not be exact
         engine_.loop().schedule(*this, at);

@@ -30,8 +30,9 @@ void contender::turn_taken()
 /// The key is gone where all meet: who has waited less than others leaves them a moment.
 void contender::let_others_first()
 {
-    core::instant const then = engine_.loop().now() + wanted_->courtesy(engine_.turn() / 2);
-    if (core::remaining(not_before_, then) < core::duration::zero())
+    core::instant const now = engine_.loop().now();
+    core::instant const then = now + wanted_->courtesy(engine_.turn() / 2);
+    if (core::sooner(not_before_, then, now))
         not_before_ = then;
 }
 

@@ -135,7 +135,7 @@ void held_lease::schedule()
         due = client().loop().now() + (began_ + before_watching - client().loop().now().boot);
     if (machine_.extending()) {
         core::instant const patience = machine_.extension_sent() + lock_->plan->node_timeout;
-        if (core::remaining(patience, *due) < core::duration::zero())
+        if (core::sooner(patience, *due, client().loop().now()))
             due = patience;
     }
     client().loop().schedule(*this, *due);

@@ -30,8 +30,8 @@ void node::try_once()
 std::optional<core::instant> node::next_due() const
 {
     std::optional<core::instant> due;
-    auto const no_later_than = [&due](core::instant at) {
-        if (!due || core::remaining(at, *due) < core::duration::zero())
+    auto const no_later_than = [&due, now = loop_.now()](core::instant at) {
+        if (!due || core::sooner(at, *due, now))
             due = at;
     };
     if (starved_)

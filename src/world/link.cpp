@@ -21,6 +21,8 @@ duration link::trip()
 /// What a cut holds up is said again when it is over, as TCP does.
 void link::send(std::string bytes)
 {
+    if (net_.buried(host_))
+        return;
     path const& p = net_.between(host_, node_);
     duration const now = net_.time().now();
     last_there_ = std::max({last_there_, now + trip(), p.cut_there_until + trip()});
@@ -62,6 +64,8 @@ void link::reset()
 
 void sim_stream::connect(net::endpoint const& address, bool, net::resumption done)
 {
+    if (net_.buried(host_))
+        return;
     asio::ip::tcp::endpoint to;
     std::memcpy(to.data(), address.data(), std::min(to.capacity(), address.size()));
     to.resize(address.size());

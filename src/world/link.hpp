@@ -17,6 +17,7 @@ public:
         : net_(net), host_(host), node_(node), id_(id)
     {}
 
+    [[nodiscard]] unsigned host() const { return host_; }
     [[nodiscard]] unsigned node() const { return node_; }
     [[nodiscard]] server::connection_id id() const { return id_; }
 

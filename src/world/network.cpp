@@ -82,6 +82,14 @@ void network::forget(unsigned number, server::connection_id id)
     nodes_[number]->redis.disconnect(id);
 }
 
+void network::bury(unsigned host)
+{
+    for (auto const& [id, weak] : std::map(links_))
+        if (auto const l = weak.lock(); l && l->host() == host)
+            l->close();
+    dead_.insert(host);
+}
+
 void network::kill(std::size_t number, bool with_rst)
 {
     node& n = *nodes_[number];

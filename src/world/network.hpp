@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,10 @@ public:
     void start(std::size_t node, std::map<std::string, keyspace::value> keys = {});
     void reset_connections(std::size_t node);
 
+    /// That process was killed: what it has not sent yet never is, and its machine ends its connections.
+    void bury(unsigned host);
+    [[nodiscard]] bool buried(unsigned host) const { return dead_.contains(host); }
+
     [[nodiscard]] std::minstd_rand& dice() { return dice_; }
     [[nodiscard]] duration between_zero_and(duration most);
     /// Chance in a hundred that a write takes only a part, and that bytes arrive in pieces.
@@ -82,6 +87,7 @@ private:
     std::vector<std::unique_ptr<node>> nodes_;
     std::map<std::pair<unsigned, std::size_t>, path> paths_;
     std::map<server::connection_id, std::weak_ptr<link>> links_;
+    std::set<unsigned> dead_;
     server::connection_id next_id_ = 1;
     unsigned lives_ = 0;
 

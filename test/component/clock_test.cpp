@@ -101,6 +101,23 @@ BOOST_AUTO_TEST_CASE(a_lease_lasts_until_one_clock_has_reached_its_deadline)
     BOOST_TEST(held.valid());
 }
 
+/// The deadline was reckoned before the suspension, the time that an extension has after it.
+BOOST_AUTO_TEST_CASE(a_holder_is_told_in_time_while_an_extension_is_under_way_after_a_suspension)
+{
+    constexpr lock_options patient{.ttl = 10min, .renew = false, .node_timeout = 5min};
+    held = std::move(try_acquire(lock("resource", patient))->granted);
+    auto const told = std::make_shared<outcome>();
+    held.lost(keeps_outcome{told});
+    constexpr auto rest = 20ms;
+    clock.suspend(held.remaining() - rest);
+    expect_everywhere("EVAL", silence());
+    held.extend([](error_code) {});
+    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    clock.advance(rest);
+    run_until(context, [&] { return told->done(); });
+    BOOST_TEST(told->ec == errc::lease_lost);
+}
+
 BOOST_AUTO_TEST_CASE(votes_of_before_a_suspension_are_too_old)
 {
     expect_everywhere("SET", late(canned::ok));

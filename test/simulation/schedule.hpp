@@ -42,33 +42,41 @@ private:
     /// One operation after the other, for ever.
     struct actor;
     struct program {
-        std::unique_ptr<world::process> process;
-        std::optional<client> locks;
-        std::vector<std::unique_ptr<actor>> actors;
+        unsigned host = 0;
+        std::unique_ptr<world::process> process{};
+        std::optional<client> locks{};
+        std::vector<std::unique_ptr<actor>> actors{};
+
+        [[nodiscard]] std::string name() const { return "program " + std::to_string(host); }
     };
 
-    void start_program(unsigned number);
+    [[nodiscard]] std::unique_ptr<program> new_program();
+    [[nodiscard]] lock_options draw_options();
     void disturb();
     void disturb_node(unsigned node);
-    void disturb_program(unsigned program);
+    void disturb_program(std::unique_ptr<program>&);
     void restart(unsigned node);
     void note(std::string const& what);
+    void flaw(std::string const& what);
     void granted(actor&);
     void check();
+    void check_told(program const&, actor&);
     bool step(duration until);
     void run_until(duration when);
+    void check_progress();
     void end();
     [[nodiscard]] std::string time() const;
 
     model::dice dice_;
     bool with_story_;
-    bool fenced_;
+    enum class kinds : std::uint8_t { plain, fenced, mixed } kinds_;
     bool quiet_ = false; ///< nothing bad happens any more
-    lock_options options_{};
+    std::chrono::milliseconds longest_ttl_;
     world::timeline time_;
     std::unique_ptr<world::network> net_;
-    std::vector<program> programs_;
-    std::vector<std::unique_ptr<program>> gone_;
+    std::vector<std::unique_ptr<program>> programs_;
+    std::vector<std::unique_ptr<program>> gone_; ///< killed
+    unsigned hosts_ = 0;
     std::uint64_t highest_token_ = 0;
     verdict seen_{};
 };
