@@ -3,6 +3,7 @@
 #include "servers.hpp"
 #include "tool.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -34,6 +35,18 @@ struct examined {
     {
         auto const* const one = find(id, node);
         return one ? one->at("what").get<std::string>() : "";
+    }
+
+    /// As the exit status says it, but for what a busy machine makes of servers.
+    [[nodiscard]] int gravest() const
+    {
+        int all = 0;
+        for (nlohmann::json const& one : told.at("findings"))
+            if (one.at("id") != "slow")
+                all = std::max(all, one.at("severity") == "error"     ? 2
+                                    : one.at("severity") == "warning" ? 1
+                                                                      : 0);
+        return all;
     }
 
     int status;

@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(after_a_client_that_counts_as_work_is_destroyed_outside_of_
 /// A server reads no more of a connection that was closed, once it has tried to answer.
 BOOST_AUTO_TEST_CASE(after_a_client_with_very_many_leases_is_destroyed)
 {
-    constexpr std::size_t many = 2000;
+    constexpr std::size_t many = 500;
     config past = nodes.settings; // straight to the servers
     past.nodes = nodes.servers.urls();
     nodes.locks = std::make_unique<client>(nodes.context.get_executor(), past);
