@@ -137,9 +137,10 @@ void node_examination::blind_spots()
                 "a server of its own, without a proxy");
     };
     missing(!info.run_id.empty(), "run_id",
-            !info.replid.empty()    ? "restarts that keep the data set, and a second name, go unnoticed"
-            : node_.called_durable ? "a second name goes unnoticed"
-                                   : "each new connection counts as a restart, and a second name goes unnoticed");
+            !info.replid.empty() ? "restarts that keep the data set, and a second name, go unnoticed"
+            : node_.called_durable
+                ? "a second name goes unnoticed"
+                : "each new connection counts as a restart, and a second name goes unnoticed");
     missing(info.uptime.has_value(), "uptime_in_seconds",
             "each new client waits before the node votes for it");
     missing(node_.facts.role_known, "role", "replicas go unnoticed");

@@ -200,6 +200,9 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& 
     bool const wanted = current(t, purpose::extension) && !machine_.over();
     if (wanted && why.unsent) // a young node's connection stands now: it may be old enough for this lock
         return extend_on(node);
+    if (purpose_of(t) == purpose::release && why.unsent &&
+        client().at(node).reachable()) // no node is too young
+        return ask(node, purpose::release, redis::script_form::text);
     if (purpose_of(t) == purpose::extension) {
         node_report row;
         report_failure(why, row);

@@ -75,6 +75,16 @@ BOOST_AUTO_TEST_CASE(a_lost_lease_is_an_error_with_its_cause)
                last());
 }
 
+BOOST_AUTO_TEST_CASE(a_lost_lease_tells_its_story)
+{
+    lease_event event = of_lease(lease_event::kind::lost, "a: b");
+    event.detail = "lock \"a: b\" lost (expired): this client's thread did not run for 2.4 s";
+    usual->on_lease(event);
+    BOOST_TEST(last() ==
+               "error: 'a: b' lost (expired): held for 4.0 s, confirmed by 1 of 3 nodes, valid for 6.0 s: "
+               "this client's thread did not run for 2.4 s");
+}
+
 BOOST_AUTO_TEST_CASE(only_the_first_of_several_failed_renewals_is_a_warning)
 {
     for (int i = 0; i != 29; ++i)
@@ -119,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_refuses_and_a_key_that_is_gone_are_warnings)
     usual->on_vote({"seat", a, false, node_result::refused, 0ms, server_error::readonly, "a replica"});
     BOOST_TEST(lines.empty());
     usual->on_vote({"seat", a, true, node_result::held_by_other, 1ms});
-    BOOST_TEST(last() == "warning: redis://a:6379 renewing 'seat': held by another in 1 ms");
+    BOOST_TEST(last() == "warning: redis://a:6379 renewing 'seat': does not hold its key in 1 ms");
     clock.advance(1s);
     usual->on_vote({"seat", a, false, node_result::refused, 1ms, server_error::oom, "OOM no memory"});
     BOOST_TEST(last() == "warning: redis://a:6379 voting for 'seat': refused in 1 ms: OOM no memory");

@@ -226,4 +226,19 @@ BOOST_AUTO_TEST_CASE(makes_everybody_wait_who_may_not_leave_a_marker)
     BOOST_TEST(!probe(server.port()).exists(marker_key));
 }
 
+/// No server is too young to be told that a key is not wanted any more.
+BOOST_AUTO_TEST_CASE(young_servers_confirm_a_newcomer_s_release)
+{
+    client second = newcomer();
+    run([&]() -> asio::awaitable<void> {
+        lease left = co_await lock().acquire();
+        co_await until([&] { return left.votes() == size(); });
+        left.detach();
+        lease held = mutex(second, "lock", long_lease()).adopt(left.nonce());
+        BOOST_TEST(!(co_await error_of(held.release())));
+        BOOST_TEST(!(co_await error_of(second.shutdown())));
+    });
+    BOOST_TEST(no_keys());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
