@@ -182,8 +182,8 @@ public:
         return initiate(lock::one_attempt, std::forward<Token>(token));
     }
 
-    /// Waits for at most `limit`, counted from the start of the operation; makes one attempt in any case, unless others
-    /// of this client hold the lock or wait for it meanwhile.
+    /// Waits for at most `limit`, counted from the start of the operation: where too few nodes are connected by then, or
+    /// others of this client hold the lock or wait for it, no attempt is made. Zero or less: as `try_acquire()`.
     template <class Rep, class Period>
     [[nodiscard]] auto acquire_for(std::chrono::duration<Rep, Period> limit)
     {
@@ -220,7 +220,8 @@ public:
     ///
     /// That nobody else had the lock meanwhile is certain for a lease that is confirmed before its first holder's
     /// deadline, and for a `fenced_mutex` (docs/protocol.md, rule H9). A fenced lease is confirmed only by nodes whose fence
-    /// is the token: nobody's fence is changed by an adoption. Two holders of one nonce are not kept from each
+    /// is the token: nobody's fence is changed by an adoption. With a wrong token it is lost, and its end deletes the key
+    /// of whoever holds it with this nonce, unless it is detached. Two holders of one nonce are not kept from each
     /// other: hand it to one only. May be called from any thread.
     /// \param nonce of the lease, as `lease::nonce()` told it
     /// \param fencing_token of the lease; for a `fenced_mutex` only

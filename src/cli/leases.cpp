@@ -35,7 +35,9 @@ void end_by_signal(session& s)
     if (ec == errc::lease_lost)
         throw failure(exit_status::not_held, "'" + o.name + "' is not held with this token" +
                                                  (o.fence != 0 ? " and fencing token" : "") + " (any more)");
-    throw failure(exit_status::no_quorum, "'" + o.name + "': " + ec.message() + "; " + s.troubles());
+    std::string const troubles = s.troubles();
+    throw failure(exit_status::no_quorum,
+                  "'" + o.name + "': " + ec.message() + (troubles.empty() ? "" : "; " + troubles));
 }
 
 } // namespace

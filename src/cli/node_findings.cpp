@@ -137,9 +137,10 @@ void node_examination::blind_spots()
                 "a server of its own, without a proxy");
     };
     missing(!info.run_id.empty(), "run_id",
-            !info.replid.empty()    ? "restarts that keep the data set, and a second name, go unnoticed"
-            : node_.called_durable ? "a second name goes unnoticed"
-                                   : "each new connection counts as a restart, and a second name goes unnoticed");
+            !info.replid.empty() ? "restarts that keep the data set, and a second name, go unnoticed"
+            : node_.called_durable
+                ? "a second name goes unnoticed"
+                : "each new connection counts as a restart, and a second name goes unnoticed");
     missing(info.uptime.has_value(), "uptime_in_seconds",
             "each new client waits before the node votes for it");
     missing(node_.facts.role_known, "role", "replicas go unnoticed");
@@ -168,7 +169,7 @@ void node_examination::memory()
     std::string const policy = info("maxmemory_policy");
     if (limit == 0)
         return;
-    if (policy != "noeviction")
+    if (node_.facts.info && node_.facts.info->may_evict == true)
         add(severity::error, "eviction",
             "may evict locks when memory is short (maxmemory-policy " + policy + "), and does not vote",
             "CONFIG SET maxmemory-policy noeviction");
@@ -313,7 +314,8 @@ void node_examination::rights()
     must_be_allowed(question::extend, "a lock cannot be renewed");
     must_be_allowed(question::release, "a lock cannot be released");
     should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
-    should_be_allowed(question::pttl, "pttl", "waiters do not know when a lock expires");
+    should_be_allowed(question::pttl, "pttl",
+                      "waiters do not know when a lock expires, and fenced locks do not work");
     should_be_allowed(question::mget, "mget", "fenced locks do not work");
     if (terms_.lock.empty() && is_about_keys(said(question::vote)))
         add(severity::warning, "unchecked",

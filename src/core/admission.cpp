@@ -59,13 +59,16 @@ acquaintance successor(node_facts const& facts, acquaintance const& earlier, ins
     bool const anonymous = name_of(facts).empty();
     instant const start = started(facts, now);
     // It ran while the earlier one still answered.
-    bool const overlaps = !anonymous && facts.uptime && remaining(start, heard) < duration::zero();
+    bool const older = facts.uptime && remaining(start, heard) < duration::zero();
+    bool const overlaps = older && !anonymous;
     // A master with replicas that is restarted looks promoted, too.
     bool const took_over = facts.promoted && overlaps;
     if (took_over || terms.trust_restarted_nodes || (is_durable(facts, terms) && !overlaps))
         return continued(facts, earlier);
     event const alone = anonymous ? event::maybe_restarted : event::restarted;
-    return identity(facts, overlaps ? event::replaced : alone, later(start, heard));
+    // Then its age is wrong, or it is another machine: when the earlier one ended nobody knows, and it may have voted for
+    // others until now.
+    return identity(facts, overlaps ? event::replaced : alone, older ? now : start);
 }
 
 acquaintance judged(node_facts const& facts, acquaintance const& earlier, instant heard,

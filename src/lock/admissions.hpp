@@ -56,6 +56,12 @@ public:
     }
     /// Where no marker stands none was ever lost: the user says so.
     [[nodiscard]] bool excuses_absence(unsigned node, net::node const&) const;
+    /// It was promoted, and the user says that it lacks nothing.
+    [[nodiscard]] bool trusts_promotion(unsigned node, net::node const& told) const
+    {
+        auto const& info = told.facts().info;
+        return records_[node].terms.trust_promoted && info && info->promoted;
+    }
 
     /// What happened when its memory began to be certain: "restarted".
     [[nodiscard]] std::string what_happened(unsigned node) const;

@@ -56,9 +56,12 @@ void compensation::on_reply(unsigned node, std::uint32_t form, redis::resp_node 
     settle();
 }
 
-void compensation::on_failure(unsigned node, std::uint32_t, net::failure const&)
+/// No node is too young to be told that a key is not wanted.
+void compensation::on_failure(unsigned node, std::uint32_t, net::failure const& why)
 {
     --outstanding_;
+    if (why.unsent && engine_.at(node).reachable())
+        return send(node, redis::script_form::text);
     leave(node);
     settle();
 }

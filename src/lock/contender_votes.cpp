@@ -283,6 +283,8 @@ void contender::on_failure(unsigned node, std::uint32_t t, net::failure const& w
 /// What waited for a connection that leads to a young node has not been sent: this lock may be content with its age.
 core::attempt::step contender::fail_vote(unsigned node, net::failure const& why)
 {
+    if (why.unsent)
+        asked_.erase(node); // nothing to take back
     if (why.unsent && engine_.admit(node, *lock_, rows_[node])) {
         std::string const vote = draft_vote();
         send_vote(node, redis::script_form::hash, vote);

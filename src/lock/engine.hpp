@@ -77,8 +77,9 @@ public:
             loop_.request_turn();
             return work(*this);
         }
-        boost::asio::post(executor(),
-                          [self = shared_from_this(), work = std::move(work)]() mutable { work(*self); });
+        boost::asio::post(executor(), [self = shared_from_this(), work = std::move(work)]() mutable {
+            self->forked() ? self->let_go() : work(*self);
+        });
     }
 
     /// The same for what begins an operation: `start(engine&)` throws std::bad_alloc, too, before it has begun anything.
@@ -93,6 +94,10 @@ public:
             return start(*this);
         }
         boost::asio::post(executor(), [self = shared_from_this(), start = std::move(start)]() mutable {
+            if (self->forked()) { // meanwhile
+                self->let_go();
+                return start.fail(errc::forked);
+            }
             try {
                 self->loop_.request_turn();
                 start(*self);
@@ -142,6 +147,10 @@ public:
     [[nodiscard]] bool excuses_absence(unsigned node) const
     {
         return admissions_.excuses_absence(node, *nodes_[node]);
+    }
+    [[nodiscard]] bool trusts_promotion(unsigned node) const
+    {
+        return admissions_.trusts_promotion(node, *nodes_[node]);
     }
     /// Asks every node that is ready for its marker.
     void require_markers();

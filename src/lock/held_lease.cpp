@@ -188,12 +188,11 @@ void held_lease::tell(event what, core::duration spare, std::string_view detail)
                            client().loop().now().boot - began_, cause(), failed_, detail});
 }
 
-void held_lease::tell_answer(unsigned node, node_report&& row, core::duration round_trip)
+void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)
 {
     if (observer* const watcher = client().watcher())
         watcher->on_vote({lock_->name(), client().settings().names[node], true, row.result, round_trip,
                           row.error, row.words()});
-    keep(node, std::move(row));
 }
 
 } // namespace redlock::lock

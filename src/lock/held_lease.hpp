@@ -149,7 +149,7 @@ private:
     [[nodiscard]] net::node::script extension_script() const;
     void tell(event, core::duration spare = {}, std::string_view detail = {});
     void tell_loss();
-    void tell_answer(unsigned node, node_report&&, core::duration round_trip = {});
+    void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
     void keep(unsigned node, node_report&&) noexcept;
     void keep_failure(unsigned node, net::failure const&) noexcept;
     void keep_silence(unsigned node) noexcept;

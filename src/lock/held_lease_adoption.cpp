@@ -65,7 +65,8 @@ void held_lease::take_up()
     schedule();
 }
 
-/// Who adopts has often just been started: as an acquisition does, it waits until a majority is connected.
+/// Who adopts has often just been started: as an acquisition does, it waits until a majority is connected, and a moment for
+/// the others.
 bool held_lease::waits_for_nodes()
 {
     engine& owner = client();
@@ -73,8 +74,10 @@ bool held_lease::waits_for_nodes()
     if (lock_->plan->fenced)
         owner.require_markers();
     core::duration const waited = owner.loop().now().boot - began_;
-    bool const waits = owner.voters(*lock_) < core::majority(owner.size()) && owner.unsettled() != 0 &&
-                       waited < owner.settings().connect_timeout;
+    bool const enough = owner.voters(*lock_) >= core::majority(owner.size());
+    bool const early = !enough || (lock_->plan->fenced && owner.meets_somebody());
+    core::duration const patience = enough ? lock_->plan->node_timeout : owner.settings().connect_timeout;
+    bool const waits = early && owner.unsettled() != 0 && waited < patience;
     if (waits)
         owner.loop().schedule_after(*this, look_again);
     return waits;

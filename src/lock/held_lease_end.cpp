@@ -192,7 +192,9 @@ void held_lease::start_release()
 /// The node may hold the key for as long as it lives.
 void held_lease::fail_release(unsigned node)
 {
-    client().owe(node, {lock_, nonce_, expires()});
+    bool const adopted = attempts_ == 0;
+    if (adopted || client().at(node).has_stood())
+        client().owe(node, {lock_, nonce_, expires()});
     answer_release(node, false, false);
 }
 

@@ -87,7 +87,8 @@ void held_lease::start_extension()
 void held_lease::extend_on(unsigned node)
 {
     if (node_report row; !client().admit(node, *lock_, row)) {
-        tell_answer(node, std::move(row));
+        tell_answer(node, row);
+        keep(node, std::move(row));
         return answer_extension(node, core::extension_answer::failed);
     }
     // What adopts is asked once: it is always said as text.
@@ -176,9 +177,12 @@ void held_lease::on_extension(unsigned node, std::uint32_t t, redis::resp_node c
         client().marker_of(node).missed();
     if (answer == script_answer::error)
         client().remark(node, "extend", reply);
-    tell_answer(node, report_of(answer, reply),
+    node_report row = report_of(answer, reply);
+    tell_answer(node, row,
                 wanted ? core::elapsed(machine_.extension_sent(), client().loop().now())
                        : core::duration::zero());
+    if (wanted)
+        keep(node, std::move(row)); // what comes too late says nothing of the end
     if (wanted)
         answer_extension(node, answer == script_answer::done       ? core::extension_answer::mine
                                : answer == script_answer::repaired ? core::extension_answer::repaired
@@ -200,10 +204,15 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& 
     bool const wanted = current(t, purpose::extension) && !machine_.over();
     if (wanted && why.unsent) // a young node's connection stands now: it may be old enough for this lock
         return extend_on(node);
+    if (purpose_of(t) == purpose::release && why.unsent &&
+        client().at(node).reachable()) // no node is too young
+        return ask(node, purpose::release, redis::script_form::text);
     if (purpose_of(t) == purpose::extension) {
         node_report row;
         report_failure(why, row);
-        tell_answer(node, std::move(row));
+        tell_answer(node, row);
+        if (wanted)
+            keep(node, std::move(row));
     }
     if (purpose_of(t) == purpose::release) {
         keep_failure(node, why);

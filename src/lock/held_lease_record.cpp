@@ -19,6 +19,8 @@ namespace {
 /// Less than that is what a busy machine does, and a renewal that was late by it could have been said again.
 constexpr int notable_part = 8;
 
+constexpr core::instant never{};
+
 std::string words_of_lease(node_report const& said, core::duration passed)
 {
     auto const since = std::chrono::floor<std::chrono::milliseconds>(passed); // so that equal words meet
@@ -43,7 +45,9 @@ std::string story_of(lease_record const& told, core::instant end, std::vector<st
     bool plain = true;
     for (std::size_t i = 0; i != told.rows.size(); ++i) {
         plain = plain && told.rows[i].result == node_result::granted;
-        all.add(names[i], words_of_lease(told.rows[i], core::elapsed(told.when[i], end)));
+        all.add(names[i], told.when[i] == never
+                              ? "did not grant it"
+                              : words_of_lease(told.rows[i], core::elapsed(told.when[i], end)));
     }
     text += plain ? "" : all.text();
     return text.replace(0, 1, ":");
@@ -54,7 +58,8 @@ std::vector<node_outcome> table_of(lease_record const& told, core::instant end,
 {
     auto table = to_table(told.rows, names);
     for (std::size_t i = 0; i != table.size(); ++i)
-        table[i].ago = std::chrono::floor<std::chrono::milliseconds>(core::elapsed(told.when[i], end));
+        if (told.when[i] != never)
+            table[i].ago = std::chrono::floor<std::chrono::milliseconds>(core::elapsed(told.when[i], end));
     return table;
 }
 
@@ -68,9 +73,10 @@ bool held_lease::open_record() noexcept
     try {
         auto made = std::make_unique<lease_record>(machine_.nodes());
         for (unsigned i = 0; i != machine_.nodes(); ++i) {
+            if (!machine_.voted_for_us(i))
+                continue;
             made->when[i] = machine_.confirmed_by(i);
-            if (machine_.voted_for_us(i))
-                made->rows[i].result = node_result::granted;
+            made->rows[i].result = node_result::granted;
         }
         made->confirmed = machine_.confirmed();
         made->proven = machine_.proven();

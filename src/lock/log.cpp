@@ -1,5 +1,6 @@
 #include "lock/in_words.hpp"
 #include "lock/log_line.hpp"
+#include "lock/words.hpp"
 #include "net/leaf/platform.hpp"
 #include <redlock/error.hpp>
 #include <redlock/log.hpp>
@@ -51,7 +52,8 @@ public:
         guarded([&] {
             auto const words = [&](log_line& line) {
                 line << e.node << (e.extension ? " renewing " : " voting for ");
-                line.quoted(e.resource) << ": " << to_string(e.result);
+                bool const gone = e.extension && e.result == node_result::held_by_other; // or another's
+                line.quoted(e.resource) << ": " << (gone ? "does not hold its key" : to_string(e.result));
                 if (e.round_trip != e.round_trip.zero())
                     line << " in " << in_words(e.round_trip);
                 line.because(e.detail);
@@ -106,6 +108,9 @@ public:
                      << lock::count(e.nodes, "node");
                 if (e.remaining > e.remaining.zero())
                     line << ", valid for " << in_words(e.remaining);
+                if (auto const story = e.detail.find(": ", lock::title(e.resource).size());
+                    story != e.detail.npos) // behind the lock's name
+                    line << e.detail.substr(story);
             });
         });
     }

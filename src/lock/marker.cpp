@@ -26,7 +26,8 @@ void marker::require()
 void marker::ask()
 {
     net::node& node = engine_.at(node_);
-    auto const since = engine_.certain_since(node_);
+    // Whose user answers for a promotion answers for himself: others go by when the marker was placed.
+    auto const since = engine_.trusts_promotion(node_) ? std::nullopt : engine_.certain_since(node_);
     nonce const drawn = engine_.fresh_nonce();
     redis::mark_call call{.key_prefix = engine_.settings().key_prefix,
                           .incarnation = node.incarnation(),

@@ -220,6 +220,7 @@ void loop::turn::finish()
     if (task* const called = loop_.called_.exchange(nullptr, std::memory_order_acquire))
         loop_.enqueue(*called);
     loop_.run_tasks();
+    loop_.notice_fork(); // an observer may have forked, too
     finished_ = true;
     loop_.flush_all();
     loop_.in_turn_ = false;

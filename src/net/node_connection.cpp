@@ -97,6 +97,7 @@ void node::meet(introduction told)
     stream_->listen(*this);
     failures_ = 0;
     failure_ = {};
+    stood_ = true;
     state_ = node_state::ready;
     if (!listener_.is_certain(index_))
         fail_unsent();
@@ -107,7 +108,7 @@ void node::meet(introduction told)
     flush_soon();
 }
 
-/// Who sent it decides anew: a vote may go out at once, a release is owed, and paid.
+/// Who sent it decides anew: a vote may go out at once, and a release does.
 void node::fail_unsent()
 {
     out_.clear();
@@ -139,6 +140,7 @@ void node::down(failure why)
     starved_ = false;
     out_.clear();
     failure_ = std::move(why);
+    failure_.unsent = state_ == node_state::connecting; // nothing is written before the handshake is over
     ++failures_;
     retry_at_ = loop_.now() + core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap,
                                                 loop_.machine().random_bits());

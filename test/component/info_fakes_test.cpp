@@ -79,6 +79,16 @@ greeting masquerade(int face)
     return {.info = info_reply({{"run_id", std::to_string(face)}})};
 }
 
+/// How often it was said what cannot be checked.
+struct mentions final : observer {
+    unsigned count = 0;
+
+    void on_node(node_event const& e) noexcept override
+    {
+        count += e.state == node_state::ready && !e.detail.empty() ? 1U : 0U;
+    }
+};
+
 struct fake {
     asio::io_context context;
     scripted_node node{context};
@@ -288,6 +298,34 @@ BOOST_AUTO_TEST_CASE(who_is_another_on_each_connection_never_votes_and_nothing_s
     for (auto const& command : node.heard()) // no key but the lock's was ever named
         if (command.front() == "SET")
             BOOST_TEST(command.at(1) == "lock");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_told_is_mentioned_once)
+{
+    auto const told = std::make_shared<mentions>();
+    start([&](config& settings) {
+        settings.assume_fresh = true;
+        settings.admission.trust_restarted_nodes = true;
+        settings.observer = told;
+    });
+    greets(miniredis());
+    tries();
+    BOOST_TEST(granted);
+    tries_anew(miniredis());
+    BOOST_TEST(granted);
+    BOOST_TEST(told->count == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_allowed_is_not_missed)
+{
+    start([](config& settings) {
+        settings.assume_fresh = true;
+        settings.admission.allow_eviction = true;
+    });
+    greets(miniredis());
+    tries();
+    BOOST_TEST(granted);
+    BOOST_TEST(!names("eviction"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

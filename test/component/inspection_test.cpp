@@ -1,3 +1,4 @@
+#include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
 
 #include <boost/asio/post.hpp>
@@ -94,6 +95,7 @@ BOOST_AUTO_TEST_CASE(name_whom_a_majority_names_and_keep_the_rest_of_the_nonce)
     BOOST_TEST((told.nodes[0].remaining == 9000ms));
     BOOST_TEST(told.nodes[0].round_trip.has_value());
     BOOST_TEST(told.nodes.at(2).result == node_result::free);
+    BOOST_TEST(told.nodes[2].round_trip.has_value());
     BOOST_TEST(told.last_token == 0U);
 }
 
@@ -171,6 +173,7 @@ BOOST_AUTO_TEST_CASE(need_the_right_to_ask_whose_it_is)
     BOOST_TEST(told.votes == 1U);
     BOOST_TEST(told.nodes.at(1).result == node_result::refused);
     BOOST_TEST(told.nodes[1].error == server_error::noperm);
+    BOOST_TEST(!told.nodes[1].remaining);
 }
 
 BOOST_AUTO_TEST_CASE(count_no_answer_that_no_server_gives)
@@ -239,7 +242,37 @@ BOOST_AUTO_TEST_CASE(read_the_fences_of_a_fenced_lock)
     BOOST_TEST(result->seen.held());
     BOOST_TEST(result->seen.last_token == 1700000000009U << 10U);
     BOOST_TEST(nodes[0]->heard().back().back() == "resource:redlock-fence");
+    for (std::size_t i = 0; i != 3; ++i) {
+        has_none(i);
+        nodes[i]->expect("GET",
+                         reply(i == 0 ? bulk("8796093022208") : std::string(canned::nil))); // beyond the end
+    }
+    BOOST_TEST(inspect(fenced_mutex(*locks, "resource", long_lived))->seen.last_token == 0U);
     check_usable();
+}
+
+/// It is named by a place that the next operation has, too.
+BOOST_AUTO_TEST_CASE(are_not_cancelled_by_a_signal_of_an_earlier_one)
+{
+    warm_up();
+    asio::cancellation_signal earlier;
+    bool done = false;
+    for (std::size_t i = 0; i != 3; ++i)
+        has_none(i);
+    asio::post(context, [&] {
+        lock().inspect(
+            asio::bind_cancellation_slot(earlier.slot(), [&](error_code, inspection) { done = true; }));
+    });
+    run_until(context, [&] { return done; });
+    for (std::size_t i = 0; i != 3; ++i)
+        has_none(i);
+    outcome_ptr later;
+    asio::post(context, [&] {
+        later = begin(lock());
+        earlier.emit(asio::cancellation_type::terminal);
+    });
+    run_until(context, [&] { return later && later->done(); });
+    BOOST_TEST(!later->ec, later->ec.message());
 }
 
 BOOST_AUTO_TEST_CASE(do_not_complete_inside_the_initiating_call)
@@ -340,6 +373,36 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_may_not_vote_at_all_are_not_made, asking)
     BOOST_TEST(result->seen.nodes.at(0).result == node_result::refused);
     BOOST_TEST(result->seen.nodes[0].error == server_error::readonly);
     BOOST_TEST(nodes[0]->count("GET") == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+struct its_clock {
+    held_clock clock;
+};
+struct timed : its_clock, asking {};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(times_of_inspections, timed)
+
+/// Both bounds are a millisecond wide of what the servers said, and as much older as that is.
+BOOST_AUTO_TEST_CASE(are_reckoned_from_the_question_and_from_the_answer)
+{
+    warm_up();
+    has_key(0, nonce);
+    has_key(1, nonce);
+    nodes[2]->expect("GET", late(bulk(nonce))).expect("PTTL", reply(":9000\r\n"));
+    auto const result = begin(lock());
+    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    be_idle();
+    clock.advance(1s);
+    nodes[2]->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST((result->seen.expires_after == 7999ms));  // sent a second ago
+    BOOST_TEST((result->seen.expires_within == 8001ms)); // two were read a second ago
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 #include "component/held_clock.hpp"
 #include "component/stage.hpp"
+#include "lock/log_line.hpp"
 #include <redlock/log.hpp>
 
 #include <boost/asio/error.hpp>
@@ -75,6 +76,16 @@ BOOST_AUTO_TEST_CASE(a_lost_lease_is_an_error_with_its_cause)
                last());
 }
 
+BOOST_AUTO_TEST_CASE(a_lost_lease_tells_its_story)
+{
+    lease_event event = of_lease(lease_event::kind::lost, "a: b");
+    event.detail = "lock \"a: b\" lost (expired): this client's thread did not run for 2.4 s";
+    usual->on_lease(event);
+    BOOST_TEST(last() ==
+               "error: 'a: b' lost (expired): held for 4.0 s, confirmed by 1 of 3 nodes, valid for 6.0 s: "
+               "this client's thread did not run for 2.4 s");
+}
+
 BOOST_AUTO_TEST_CASE(only_the_first_of_several_failed_renewals_is_a_warning)
 {
     for (int i = 0; i != 29; ++i)
@@ -96,6 +107,8 @@ BOOST_AUTO_TEST_CASE(a_node_s_trouble_is_told_once_and_again_when_it_is_another)
     BOOST_TEST(lines.empty());
     usual->on_node({a, ready, ""});
     BOOST_TEST(last() == "info: redis://a:6379 ready");
+    usual->on_node({a, idle, ""});
+    BOOST_TEST(lines.size() == 1U);
     for (int i = 0; i != 3; ++i) {
         usual->on_node({a, down, "Connection refused"});
         usual->on_node({a, connecting, ""});
@@ -119,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_refuses_and_a_key_that_is_gone_are_warnings)
     usual->on_vote({"seat", a, false, node_result::refused, 0ms, server_error::readonly, "a replica"});
     BOOST_TEST(lines.empty());
     usual->on_vote({"seat", a, true, node_result::held_by_other, 1ms});
-    BOOST_TEST(last() == "warning: redis://a:6379 renewing 'seat': held by another in 1 ms");
+    BOOST_TEST(last() == "warning: redis://a:6379 renewing 'seat': does not hold its key in 1 ms");
     clock.advance(1s);
     usual->on_vote({"seat", a, false, node_result::refused, 1ms, server_error::oom, "OOM no memory"});
     BOOST_TEST(last() == "warning: redis://a:6379 voting for 'seat': refused in 1 ms: OOM no memory");
@@ -135,6 +148,40 @@ BOOST_AUTO_TEST_CASE(missing_nodes_are_a_warning_and_other_owners_are_none)
     usual->on_acquire({"seat", errc::timed_out, 2, 512ms, errc::no_quorum});
     BOOST_TEST(last() ==
                "warning: 'seat' not acquired: timed out after 512 ms and 2 attempts; last: no quorum");
+}
+
+/// Not the grants themselves failed, so it is no contention either.
+BOOST_AUTO_TEST_CASE(grants_that_came_too_late_are_a_warning_and_said_once)
+{
+    usual->on_acquire({"seat", errc::too_slow, 1, 1ms, errc::too_slow});
+    BOOST_TEST(last() ==
+               "warning: 'seat' not acquired: too slow: the validity was over before a majority had "
+               "granted after 1.0 ms and 1 attempt");
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_that_does_not_get_on_is_a_warning)
+{
+    usual->on_lease(of_lease(lease_event::kind::stalled));
+    BOOST_TEST(last().starts_with("warning: 'seat' stalled"), last());
+}
+
+/// The next lease of that name is another one.
+BOOST_AUTO_TEST_CASE(what_is_over_is_in_danger_no_more)
+{
+    for (auto const end : {lease_event::kind::lost, lease_event::kind::released}) {
+        lines.clear();
+        usual->on_lease(of_lease(lease_event::kind::renewal_failed));
+        usual->on_lease(of_lease(end));
+        usual->on_lease(of_lease(lease_event::kind::renewal_failed));
+        BOOST_TEST(count("warning: 'seat' renewal failed") == 2U);
+        usual->on_lease(of_lease(lease_event::kind::renewed));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_without_validity_is_valid_for_no_time)
+{
+    usual->on_lease({lease_event::kind::lost, "seat", 1, 3, 0s, 0s, 4s, loss_cause::expired});
+    BOOST_TEST(last() == "error: 'seat' lost (expired): held for 4.0 s, confirmed by 1 of 3 nodes");
 }
 
 BOOST_AUTO_TEST_CASE(keys_left_behind_and_unconfirmed_releases_are_told)
@@ -167,11 +214,14 @@ BOOST_AUTO_TEST_CASE(who_waits_for_others_is_told_at_once_and_the_masses_once_a_
     usual->on_attempt({"seat", errc::no_quorum, 0, 3, 1, 1ms, 0ms}); // of which the nodes' own lines tell
     usual->on_linger({"seat", a, 11s});                              // another kind
     BOOST_TEST(lines.size() == 2U);
-    clock.advance(1s);
+    clock.advance(999ms);
+    usual->on_attempt({"seat", errc::contended, 0, 3, 1, 1ms, 0ms});
+    BOOST_TEST(lines.size() == 2U);
+    clock.advance(1ms);
     usual->on_wait({"seat", 2, true});
     BOOST_TEST(
         last() ==
-        "info: 'seat' is held by this client; 2 operations before this one; 999 more like this before");
+        "info: 'seat' is held by this client; 2 operations before this one; 1000 more like this before");
 }
 
 BOOST_AUTO_TEST_CASE(debug_has_a_line_for_every_event)
@@ -226,6 +276,13 @@ BOOST_AUTO_TEST_CASE(a_stream_has_one_line_with_the_time_for_each_event)
     out.str("");
     log_to(out, {.level = log_level::error})->on_lease(of_lease(lease_event::kind::suspect));
     BOOST_TEST(out.str() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_time_is_written_in_utc_to_the_millisecond)
+{
+    using namespace std::chrono;
+    sys_days const day = 2026y / January / 31;
+    BOOST_TEST(lock::iso_8601(day + 12h + 34min + 56s + 7ms) == "2026-01-31T12:34:56.007Z");
 }
 
 BOOST_AUTO_TEST_CASE(what_a_sink_or_a_stream_throws_reaches_nobody)

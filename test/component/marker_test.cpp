@@ -74,6 +74,28 @@ BOOST_AUTO_TEST_CASE(the_first_try_of_a_client_waits_for_the_node_that_is_a_mome
     BOOST_TEST(!three.surprised());
 }
 
+/// As for a first try: one that does not confirm would leave no majority.
+BOOST_AUTO_TEST_CASE(an_adoption_waits_for_the_node_that_is_a_moment_late)
+{
+    scripted_cluster three;
+    three[2].expect("INFO", late(info_reply({})));
+    three.expect_everywhere("EVAL", reply(canned::marker));
+    three[0].expect("EVAL", reply(canned::zero));
+    three[1].expect("EVAL", reply(canned::one));
+    three[2].expect("EVAL", reply(canned::one));
+    lease held = fenced_mutex(*three.locks, "lock", unwatched).adopt(std::string(32, 'a'), 5U << 10U);
+    auto const result = std::make_shared<outcome>();
+    held.extend(keeps_outcome{result});
+    run_until(three.context, [&] { return three[0].count("EVAL") == 1 && three[1].count("EVAL") == 1; });
+    while (three.context.poll() != 0)
+        ;
+    BOOST_TEST(!result->done());
+    three[2].deliver_late();
+    run_until(three.context, [&] { return result->done(); });
+    BOOST_TEST(!result->ec);
+    BOOST_TEST(!three.surprised());
+}
+
 BOOST_AUTO_TEST_CASE(an_extension_that_meets_another_marker_has_the_node_asked_who_it_is)
 {
     scripted_cluster three;

@@ -206,6 +206,37 @@ BOOST_AUTO_TEST_CASE(begins_anew_when_all_nodes_confirm_again)
     BOOST_TEST(seen->failed == counts, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(keeps_what_was_said_while_it_asks_again)
+{
+    auto by_hand = terms;
+    by_hand.renew = false;
+    acquire(by_hand);
+    extend_in_vain();
+    for (std::size_t i : {1U, 2U})
+        nodes[i]->expect("EVAL", silence());
+    held.extend([](error_code) {});
+    run_until(context, [&] { return nodes[1]->done() && nodes[2]->done(); });
+    BOOST_TEST(story(errc::no_quorum).find(others()) != std::string::npos, story(errc::no_quorum));
+}
+
+/// The nodes' word is the cause, however late it was read.
+BOOST_AUTO_TEST_CASE(does_not_blame_the_thread_for_what_nodes_refused)
+{
+    acquire();
+    for (std::size_t i : {0U, 2U})
+        nodes[i]->expect("EVAL", late(":0\r\n"));
+    auto const result = std::make_shared<outcome>();
+    held.extend(keeps_outcome{result});
+    run_until(context, [&] { return nodes[0]->done() && nodes[2]->done() && seen->confirmations == 1; });
+    clock.advance(550s);
+    nodes[0]->deliver_late();
+    nodes[2]->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::lease_lost);
+    auto const told = story(errc::lease_lost);
+    BOOST_TEST(told.starts_with("lock \"seat:42\" lost (refused): last confirmed "), told);
+}
+
 BOOST_AUTO_TEST_CASE(names_the_nodes_that_did_not_confirm_its_release)
 {
     auto impatient = terms; // sooner than the connection is given up

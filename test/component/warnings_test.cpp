@@ -163,6 +163,11 @@ BOOST_FIXTURE_TEST_CASE(replicas_of_a_node_are_told, three)
     BOOST_TEST((told->rows[0].what == warning_event::kind::has_replicas));
     BOOST_TEST(told->rows[0].node == nodes[1]->url());
     BOOST_TEST(told->rows[0].words == "has 2 replicas: one that is promoted lacks the latest locks");
+    says(1, {{"connected_slaves", "2"}});
+    nodes[1]->close_all();
+    run_until(context, [&] { return nodes[1]->accepted() == 2; });
+    settle();
+    BOOST_TEST(told->rows.size() == 1U); // once, whatever happens to the connection
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_for_young_nodes_is_told_at_once_until_when, three)
@@ -178,6 +183,20 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_young_nodes_is_told_at_once_until_when, th
     BOOST_TEST(row.resource == "seat");
     BOOST_TEST(row.words.starts_with("waits: 3 of 3 nodes quarantined, a majority may vote in "), row.words);
     BOOST_TEST((row.remaining > 8min && row.remaining < 11min)); // of 1.01 times eleven, less the age
+}
+
+/// Not until the first of them may.
+BOOST_FIXTURE_TEST_CASE(who_waits_is_told_when_a_majority_may_vote, three)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        says(i, {{"run_id", std::to_string(i)}, {"uptime_in_seconds", std::to_string(60 + 200 * i)}});
+    connect(false);
+    acquire("seat");
+    run_until(context, [&] { return told->failed_attempts == 1; });
+    settle();
+    BOOST_TEST_REQUIRE(!told->rows.empty());
+    auto const remaining = told->rows.back().remaining; // of 666 s, less 259
+    BOOST_TEST((remaining > 400s && remaining < 410s));
 }
 
 BOOST_FIXTURE_TEST_CASE(an_attempt_that_does_not_wait_is_no_wait, three)

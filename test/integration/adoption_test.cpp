@@ -256,6 +256,23 @@ BOOST_AUTO_TEST_CASE(a_token_that_is_too_large_is_not_left_behind)
     });
 }
 
+/// It is not the node any more that this client has connected to.
+BOOST_AUTO_TEST_CASE(a_node_with_another_marker_does_not_confirm_it)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        fenced_mutex warm(second, "warm", long_lease());
+        lease known = co_await warm.acquire();
+        while (known.votes() != nodes.size())
+            co_await known.extend();
+        left_behind const left = co_await leave(fenced_mutex(*nodes.locks, "lock", long_lease()));
+        for (std::size_t const i : {0U, 1U})
+            nodes.ask(i).command({"DEL", "redlock-marker"});
+        lease adopted = fenced_mutex(second, "lock", long_lease()).adopt(left.nonce, left.token);
+        BOOST_TEST(co_await error_of(adopted.extend()) == errc::no_quorum);
+        BOOST_TEST(!adopted.valid());
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_is_behind_the_token_does_not_confirm_it)
 {
     nodes.run([&]() -> asio::awaitable<void> {

@@ -312,6 +312,104 @@ BOOST_AUTO_TEST_CASE(another_thread_may_be_amid_its_turn)
     parent.check_unharmed();
 }
 
+BOOST_AUTO_TEST_CASE(an_inspection_ends_in_a_child_with_that_error)
+{
+    holder parent;
+    parent.hold();
+    std::optional<error_code> seen;
+    asio::post(*parent.context, [&] { parent.lock->inspect([&](error_code ec, inspection) { seen = ec; }); });
+    parent.context->run_one(); // begun, and not sent yet
+    parent.context->notify_fork(asio::io_context::fork_prepare);
+    child copy([&] {
+        parent.context->notify_fork(asio::io_context::fork_child);
+        run_until(*parent.context, [&] { return seen.has_value(); });
+        require(*seen == errc::forked, "one that was pending");
+        seen.reset();
+        parent.lock->inspect([&](error_code ec, inspection) { seen = ec; });
+        run_until(*parent.context, [&] { return seen.has_value(); });
+        require(*seen == errc::forked, "another one");
+    });
+    parent.context->notify_fork(asio::io_context::fork_parent);
+    BOOST_TEST(copy.join());
+    run_until(*parent.context, [&] { return seen.has_value(); });
+    BOOST_TEST(*seen == error_code());
+    parent.check_unharmed();
+}
+
+/// What lies there unread is the parent's.
+BOOST_AUTO_TEST_CASE(a_child_that_leaves_its_scope_reads_nothing_either)
+{
+    holder parent;
+    parent.hold();
+    std::optional<error_code> extended;
+    parent.held.extend([&](error_code ec) { extended = ec; });
+    parent.context->poll();
+    for (probe& p : parent.probes) // all that was said before has been answered
+        p.command({"PING"});
+    child copy([&] { parent.destroy(); });
+    BOOST_TEST(copy.join());
+    run_until(*parent.context, [&] { return extended.has_value(); });
+    BOOST_TEST(*extended == error_code());
+    parent.check_unharmed();
+}
+
+BOOST_AUTO_TEST_CASE(a_handshake_is_the_parents_too)
+{
+    asio::io_context context;
+    server_group servers(1);
+    probe eye(servers[0].port());
+    config settings = patient(servers.urls());
+    settings.reconnect.connect_timeout = 10min; // it is not made anew
+    std::optional<client> locks(std::in_place, context.get_executor(), settings);
+    std::optional<mutex> lock(std::in_place, *locks, "lock", long_lease());
+    std::optional<error_code> acquired;
+    lease held;
+    lock->acquire([&](error_code ec, lease granted) {
+        acquired = ec;
+        held = std::move(granted);
+    });
+    while (
+        !contains(eye.command({"CLIENT", "LIST"}), " name=redlock ")) // greeted, and the answer not read yet
+        context.poll_one();
+    child copy([&] {
+        lock.reset();
+        locks.reset();
+    });
+    BOOST_TEST(copy.join());
+    run_until(context, [&] { return acquired.has_value(); });
+    BOOST_TEST(*acquired == error_code());
+    BOOST_TEST(held.valid());
+}
+
+/// The observer is the parent's, too.
+BOOST_AUTO_TEST_CASE(nobody_is_told_in_a_child)
+{
+    asio::io_context context;
+    server_group servers(1);
+    auto const told = std::make_shared<recorder>();
+    config settings = patient(servers.urls());
+    settings.observer = told;
+    client locks(context.get_executor(), settings);
+    mutex lock(locks, "lock", long_lease());
+    std::optional<lease> held;
+    lock.acquire([&](error_code, lease granted) { held = std::move(granted); });
+    run_until(context, [&] { return held.has_value(); });
+    context.notify_fork(asio::io_context::fork_prepare);
+    child copy([&] {
+        context.notify_fork(asio::io_context::fork_child);
+        auto const nodes = told->nodes.size();
+        auto const leases = told->leases.size();
+        std::optional<error_code> ended;
+        held->release([&](error_code ec) { ended = ec; });
+        run_until(context, [&] { return ended.has_value(); });
+        held.reset();
+        require(told->nodes.size() == nodes && told->leases.size() == leases, "somebody was told");
+    });
+    context.notify_fork(asio::io_context::fork_parent);
+    BOOST_TEST(copy.join());
+    BOOST_TEST(held->valid());
+}
+
 BOOST_AUTO_TEST_CASE(with_lock_ends_in_a_child_with_that_error)
 {
     holder parent;

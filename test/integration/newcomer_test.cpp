@@ -11,7 +11,14 @@ using namespace redlock::test;
 namespace {
 
 std::string const marker_key = "redlock-marker";
+std::string const masters_marker = "0123456789abcdef:0123456789abcdef/0a1b2c3d/0/1700000000000";
 bool const either[] = {false, true};
+
+std::string lineage_of(std::string const& marker)
+{
+    auto const from = marker.find('/') + 1;
+    return marker.substr(from, marker.find('/', from) - from);
+}
 
 /// Whose quarantine is over in a second.
 lock_options short_lease()
@@ -119,6 +126,7 @@ BOOST_AUTO_TEST_CASE(hide_no_loss_from_those_who_were_there_before)
         while (marker(0) == hidden)
             BOOST_TEST(co_await error_of(held.extend()) == errc::no_quorum);
         BOOST_TEST(!ask(0).exists("lock")); // and set again on no node that is not certain
+        BOOST_TEST(lineage_of(marker(0)) != lineage_of(hidden));
         // Now the newcomer hears of it, too.
         while (!in_state(fresh, 0, node_state::quarantined))
             (void)co_await attempt_once(elsewhere);
@@ -141,6 +149,138 @@ BOOST_AUTO_TEST_CASE(a_loss_that_was_waited_out_excuses_no_later_one)
     });
 }
 
+/// No server is too young to be told that a key is not wanted any more.
+BOOST_AUTO_TEST_CASE(young_servers_confirm_a_newcomer_s_release)
+{
+    client second = newcomer();
+    run([&]() -> asio::awaitable<void> {
+        lease left = co_await lock().acquire();
+        co_await until([&] { return left.votes() == size(); });
+        left.detach();
+        lease held = mutex(second, "lock", long_lease()).adopt(left.nonce());
+        BOOST_TEST(!(co_await error_of(held.release())));
+        BOOST_TEST(!(co_await error_of(second.shutdown())));
+    });
+    BOOST_TEST(no_keys());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// A server of an hour, as it says, and clients that meet it now.
+struct old_node {
+    error_code attempt(std::function<void(config&)> const& change = {})
+    {
+        config settings = patient({server.url()});
+        settings.assume_fresh = false;
+        settings.admission.trust_server_clocks = true;
+        if (change)
+            change(settings);
+        client locks(context.get_executor(), settings);
+        return run(context, [&] { return attempt_once(fenced_mutex(locks, "lock", long_lease())); });
+    }
+    static void takes_it_for_new(config& c) { c.assume_fresh = true; }
+
+    /// Its data get another name, and nothing is lost: for everybody that is another life.
+    void attach_first_replica()
+    {
+        probe(replica.port()).command({"REPLICAOF", "127.0.0.1", std::to_string(server.port())});
+        run_until(context,
+                  [&] { return contains(probe(server.port()).info("replication"), "connected_slaves:1"); });
+    }
+
+    redis_server server{{.own_clock = true}};
+    redis_server replica;
+    asio::io_context context;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(a_quarantine_that_runs, old_node)
+
+/// Who took the node for new waits for nothing, all others from the marker's placing on: also in the next life.
+BOOST_AUTO_TEST_CASE(outlasts_another_life)
+{
+    server.set_clock_ahead(1h);
+    BOOST_TEST(!attempt(takes_it_for_new));
+    BOOST_TEST(attempt() == errc::no_quorum);
+    attach_first_replica();
+    BOOST_TEST(attempt() == errc::no_quorum);
+    BOOST_TEST(attempt() == errc::no_quorum);
+}
+
+/// And a loss that stands in the data holds also for those who take the node for new.
+BOOST_AUTO_TEST_CASE(is_not_forgotten_by_who_is_certain_for_longer)
+{
+    server.set_clock_ahead(1h);
+    BOOST_TEST(attempt() == errc::no_quorum);
+    attach_first_replica();
+    BOOST_TEST(attempt() == errc::no_quorum); // this one knows the server's age
+    BOOST_TEST(attempt(takes_it_for_new) == errc::no_quorum);
+}
+
+/// The word is about what was before the client came. It has seen the restart.
+BOOST_AUTO_TEST_CASE(is_left_by_who_took_the_node_for_new_and_saw_it_restart)
+{
+    config settings = patient({server.url()});
+    client locks(context.get_executor(), settings);
+    BOOST_TEST(!run(context, [&] { return attempt_once(mutex(locks, "plain", long_lease())); }));
+    server.restart();
+    fenced_mutex lock(locks, "lock", long_lease());
+    run_until(context, [&] {
+        (void)run(context, [&] { return attempt_once(lock); });
+        return probe(server.port()).exists(marker_key);
+    });
+    BOOST_TEST(attempt(takes_it_for_new) == errc::no_quorum);
+}
+
+/// So does who calls it durable, where its settings say otherwise.
+BOOST_AUTO_TEST_CASE(is_left_by_who_calls_a_forgetful_node_durable)
+{
+    BOOST_TEST(attempt([](config& c) { c.admission.durable_nodes = true; }) == errc::no_quorum);
+    BOOST_TEST(attempt(takes_it_for_new) == errc::no_quorum);
+}
+
+/// Its times lie ahead of the clock, and end all the same.
+BOOST_AUTO_TEST_CASE(ends_where_the_servers_clock_was_set_back)
+{
+    server.set_clock_ahead(1h);
+    BOOST_TEST(!attempt(takes_it_for_new));
+    server.set_clock_ahead(0ms);
+    BOOST_TEST(!attempt(takes_it_for_new));
+}
+
+/// What an earlier life has waited out nobody waits for again.
+BOOST_AUTO_TEST_CASE(is_not_begun_by_another_life_of_a_server_that_is_old_enough)
+{
+    server.set_clock_ahead(1h);
+    probe(server.port()).command({"SET", marker_key, masters_marker});
+    BOOST_TEST(!attempt());
+}
+
+/// Whoever may not ask INFO cannot tell one life from another.
+BOOST_AUTO_TEST_CASE(keeps_its_name_where_the_server_does_not_tell_who_it_is)
+{
+    probe eye(server.port());
+    eye.command({"ACL", "SETUSER", "blind", "on", "nopass", "~*", "&*", "+@all", "-info"});
+    BOOST_TEST(!attempt(takes_it_for_new));
+    auto const before = eye.get(marker_key);
+    BOOST_TEST(!attempt([](config& c) {
+        takes_it_for_new(c);
+        c.username = "blind";
+        c.password = "any";
+    }));
+    BOOST_TEST((eye.get(marker_key) == before));
+}
+
+BOOST_AUTO_TEST_CASE(is_begun_by_a_text_that_only_begins_like_a_marker)
+{
+    server.set_clock_ahead(1h);
+    probe(server.port()).command({"SET", marker_key, masters_marker + "/1"});
+    BOOST_TEST(attempt() == errc::no_quorum);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
@@ -155,20 +295,31 @@ struct promoted_node {
             return contains(probe(server.port()).info("replication"), "master_link_status:up");
         });
         probe(server.port()).command({"REPLICAOF", "NO", "ONE"});
+        probe(server.port())
+            .command({"CONFIG", "SET", "repl-backlog-ttl", "0"}); // it forgets its promotion after that
         server.set_clock_ahead(1h);
     }
 
     error_code attempt(lock_options options, std::function<void(config&)> const& change = {})
+    {
+        client locks = newcomer(change);
+        auto const result = run(context, [&] { return attempt_once(mutex(locks, "lock", options)); });
+        shown = locks.nodes().at(0);
+        return result;
+    }
+    error_code attempt_fenced(std::function<void(config&)> const& change)
+    {
+        client locks = newcomer(change);
+        return run(context, [&] { return attempt_once(fenced_mutex(locks, "fenced", long_lease())); });
+    }
+    client newcomer(std::function<void(config&)> const& change)
     {
         config settings = patient({server.url()});
         settings.assume_fresh = false;
         settings.admission.trust_server_clocks = true;
         if (change)
             change(settings);
-        client locks(context.get_executor(), settings);
-        auto const result = run(context, [&] { return attempt_once(mutex(locks, "lock", options)); });
-        shown = locks.nodes().at(0);
-        return result;
+        return {context.get_executor(), settings};
     }
 
     redis_server master;
@@ -212,6 +363,30 @@ BOOST_AUTO_TEST_CASE(is_waited_for_once)
     BOOST_TEST(attempt(long_lease()) == errc::no_quorum); // a longer lock waits longer
     probe(server.port()).command({"DEL", marker_key});
     BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
+}
+
+/// It came with the data.
+BOOST_AUTO_TEST_CASE(is_not_excused_by_its_masters_marker)
+{
+    probe(server.port()).command({"SET", marker_key, masters_marker});
+    BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
+    BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
+}
+
+/// The others wait from then on.
+BOOST_AUTO_TEST_CASE(is_not_excused_by_who_took_it_for_new)
+{
+    probe(server.port()).command({"SET", marker_key, masters_marker});
+    BOOST_TEST(!attempt_fenced([](config& c) { c.assume_fresh = true; }));
+    BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
+}
+
+/// That one answers for itself.
+BOOST_AUTO_TEST_CASE(is_not_excused_by_who_trusts_promotions)
+{
+    probe(server.port()).command({"SET", marker_key, masters_marker});
+    BOOST_TEST(!attempt_fenced([](config& c) { c.admission.trust_promoted = true; }));
+    BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
 }
 
 BOOST_AUTO_TEST_CASE(makes_everybody_wait_who_may_not_leave_a_marker)

@@ -76,6 +76,22 @@ BOOST_AUTO_TEST_CASE(whoever_waits_when_it_is_back_gets_the_lock)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
+/// Its marker needs some, too.
+BOOST_AUTO_TEST_CASE(a_fenced_lock_fails_alike_and_works_again)
+{
+    cluster nodes(1);
+    nodes.run([&]() -> asio::awaitable<void> {
+        fenced_mutex lock(*nodes.locks, "lock", long_lease());
+        {
+            no_randomness_here const away;
+            BOOST_TEST(co_await error_of(lock.acquire()) == errc::no_randomness);
+        }
+        lease held = co_await lock.acquire();
+        BOOST_TEST(held.fencing_token() != 0U);
+        co_await held.release();
+    });
+}
+
 BOOST_AUTO_TEST_CASE(the_exception_names_it)
 {
     cluster nodes(1);

@@ -64,6 +64,24 @@ BOOST_AUTO_TEST_CASE(a_node_whose_clock_was_set_forward_is_quarantined_and_the_h
     });
 }
 
+/// The marker knows nothing of it.
+BOOST_AUTO_TEST_CASE(a_node_whose_clock_was_set_forward_is_quarantined_for_fenced_locks_too)
+{
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease held = co_await hold();
+        fenced_mutex lock(*nodes.locks, "fenced", one_second_slack);
+        lease known = co_await lock.acquire();
+        while (known.votes() != 3)
+            co_await known.extend();
+        co_await known.release();
+        nodes.servers[1].set_clock_ahead(20s);
+        co_await until([&] { return quarantined(1); });
+        lease second = co_await lock.acquire();
+        BOOST_TEST(second.votes() == 2U);
+        BOOST_TEST((lock.last_attempt().at(1).result == node_result::quarantined));
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_step_within_the_slack_or_backwards_changes_nothing)
 {
     nodes.run([&]() -> asio::awaitable<void> {

@@ -102,7 +102,7 @@ public:
 
     /// Runs the context until the condition holds, also when something is thrown out of it for lack of memory.
     template <class Condition>
-    bool run_until(Condition holds, std::chrono::steady_clock::duration most = 10s)
+    bool run_until(Condition holds, std::chrono::steady_clock::duration most = 60s)
     {
         auto const end = std::chrono::steady_clock::now() + most;
         while (!holds()) {

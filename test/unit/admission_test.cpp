@@ -216,16 +216,16 @@ BOOST_AUTO_TEST_CASE(a_restart_is_counted_from_where_the_last_life_was_heard)
     waits_for(met, 20s, 8s);
     BOOST_TEST((met.last == event::restarted));
     votes(again(old_server(), another(12s), 20s), 20s);
-    // Its uptime is more than can be: the clock was set forward.
-    waits_for(again(old_server(), another(1h), 4s), 4s, 6s);
-    votes(again(old_server(), another(1h), 11s), 11s);
+    // Its uptime is more than can be: the life before may have lasted until now.
+    waits_for(again(old_server(), another(1h), 4s), 4s, q);
+    waits_for(again(old_server(), another(1h), 11s), 11s, q);
 }
 
 BOOST_AUTO_TEST_CASE(a_witnessed_restart_is_not_assumed_to_be_fresh)
 {
     admission_terms const fresh{.assume_fresh = true};
     waits_for(again(young(0s), another(0s), 2s, fresh), 2s, q);
-    waits_for(again(old_server(), another(1h), 2s, fresh), 2s, 8s);
+    waits_for(again(old_server(), another(1h), 2s, fresh), 2s, q);
     votes(again(young(0s), another(0s), 2s, {.trust_restarted_nodes = true}), 2s);
 }
 
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(a_durable_node_votes_again_at_once)
 BOOST_AUTO_TEST_CASE(another_machine_has_nothing_of_ours_however_durable)
 {
     auto const met = again(old_server(), another(1h), 2s, {.durable = true});
-    waits_for(met, 2s, 8s);
+    waits_for(met, 2s, q);
     BOOST_TEST((met.last == event::replaced));
 }
 
@@ -311,10 +311,10 @@ BOOST_AUTO_TEST_CASE(without_a_name_each_connection_is_a_new_life)
 {
     auto const nameless = but(but(old_server(), has_no_run_id), [](auto& f) { f.replid.clear(); });
     auto const met = again(nameless, nameless, 3s);
-    waits_for(met, 3s, 7s); // it may have restarted as soon as it was heard of last
+    waits_for(met, 3s, q); // it may be another one, which has come a moment ago
     BOOST_TEST((met.last == event::maybe_restarted));
     waits_for(again({}, {}, 3s), 3s, q); // nor its age
-    waits_for(again(nameless, nameless, 3s, {.assume_fresh = true}), 3s, 7s);
+    waits_for(again(nameless, nameless, 3s, {.assume_fresh = true}), 3s, q);
     votes(again(nameless, nameless, 3s, {.trust_restarted_nodes = true}), 3s);
     votes(again({}, {}, 3s, {.durable = true}), 3s);
 }

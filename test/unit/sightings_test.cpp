@@ -72,6 +72,7 @@ BOOST_AUTO_TEST_CASE(a_majority_of_all_nodes_decides)
                                                                     {"a!-", blocked, 1, 1},
                                                                     {"!!?", blocked, 0, 0},
                                                                     {"a!?", unknown, 1, 0},
+                                                                    {"-!?", unknown, 0, 1},
                                                                     {"aabb", blocked, 2, 0},
                                                                     {"aab?", unknown, 2, 0},
                                                                     {"aa--", blocked, 2, 2},
