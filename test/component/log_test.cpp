@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(grants_that_came_too_late_are_a_warning_and_said_once)
     usual->on_acquire({"seat", errc::too_slow, 1, 1ms, errc::too_slow});
     BOOST_TEST(last() ==
                "warning: 'seat' not acquired: too slow: the validity was over before a majority had "
-               "granted after 1.0 ms and 1 attempt");
+               "granted after 1 ms and 1 attempt");
 }
 
 BOOST_AUTO_TEST_CASE(a_holder_that_does_not_get_on_is_a_warning)
