@@ -70,7 +70,7 @@ inline constexpr std::string_view no_redis_server = "not a Redis server: ";
 
 /// Makes one connection: resolve, connect to one address after the other, TLS, handshake; all within the connect
 /// timeout. Tells its listener once, unless abandoned before.
-class connector : public std::enable_shared_from_this<connector>, private alarm_listener {
+class connector final : public std::enable_shared_from_this<connector>, private alarm_listener {
 public:
     connector(any_io_executor const&, machine&, std::shared_ptr<peer const>, connect_listener&);
 

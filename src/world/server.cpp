@@ -62,7 +62,7 @@ std::optional<std::string_view> hash_of(std::string_view text)
     return {};
 }
 
-millis number_of(std::string const& text)
+millis whole_number(std::string const& text)
 {
     millis value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
@@ -302,7 +302,7 @@ std::string server::set(connection const& c, words const& command)
         if (option == "nx" && keys_.find(command[1], now))
             return nil(c);
         if (option == "px")
-            v.expires = now + number_of(command.at(++i));
+            v.expires = now + whole_number(command.at(++i));
     }
     keys_.set(command[1], std::move(v));
     return reply::status("OK");
@@ -326,7 +326,7 @@ std::string server::eval(connection& c, words const& command, bool by_hash)
     if (hash.empty())
         return reply::error("ERR this server knows the library's scripts only");
     scripts_.insert(hash);
-    auto const keys = static_cast<std::ptrdiff_t>(number_of(command.at(2)));
+    auto const keys = static_cast<std::ptrdiff_t>(whole_number(command.at(2)));
     auto const first = command.begin() + 3;
     script_run run({.keys = keys_,
                     .now_us = now_us_,
