@@ -227,7 +227,8 @@ void schedule::check_told(program const& p, actor& a)
     if (!a.invalid_since)
         a.invalid_since = time_.now();
     if (time_.now() - *a.invalid_since > promptness)
-        flaw(a.name + " has not been told that its lease is over, " + std::string(to_string(a.held.state())) + " since " + std::to_string(*a.invalid_since/1us)+ " ttl " + std::to_string(a.options.ttl.count()) + " renew " + std::to_string(a.options.renew)+" until "+std::to_string(p.process->goes_on_at()/1us));
+        flaw(a.name + " has not been told that its lease is over: it is " +
+             std::string(to_string(a.held.state())));
 }
 
 void schedule::disturb()
