@@ -57,7 +57,8 @@ public:
     virtual ~resolver() = default;
 
     /// \param found outlives the operation
-    virtual void resolve(std::string const& host, std::uint16_t port, std::vector<endpoint>& found, resumption) = 0;
+    virtual void resolve(std::string const& host, std::uint16_t port, std::vector<endpoint>& found,
+                         resumption) = 0;
     /// \throws std::bad_alloc
     virtual void cancel() = 0;
 };
@@ -86,7 +87,8 @@ public:
     /// Not connected yet.
     [[nodiscard]] virtual std::shared_ptr<stream> make_stream(any_io_executor const&) = 0;
     /// TLS over a stream of this machine that is connected; that one is not used any more.
-    [[nodiscard]] virtual std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const&, error_code&) = 0;
+    [[nodiscard]] virtual std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const&,
+                                                         error_code&) = 0;
 };
 
 } // namespace redlock::net

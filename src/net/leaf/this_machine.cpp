@@ -23,7 +23,9 @@ namespace {
 
 class asio_alarm final : public alarm {
 public:
-    asio_alarm(any_io_executor const& executor, alarm_listener& listener) : listener_(listener), timer_(executor) {}
+    asio_alarm(any_io_executor const& executor, alarm_listener& listener)
+        : listener_(listener), timer_(executor)
+    {}
 
     void set(core::duration delay, std::shared_ptr<void> owner, unsigned tag) override
     {
@@ -46,7 +48,8 @@ class asio_resolver final : public resolver {
 public:
     explicit asio_resolver(any_io_executor const& executor) : resolver_(executor) {}
 
-    void resolve(std::string const& host, std::uint16_t port, std::vector<endpoint>& found, resumption done) override
+    void resolve(std::string const& host, std::uint16_t port, std::vector<endpoint>& found,
+                 resumption done) override
     {
         resolver_.async_resolve(host, std::to_string(port),
                                 [&found, done = std::move(done)](error_code ec, auto const& all) mutable {
@@ -87,7 +90,10 @@ public:
     {
         return std::make_unique<asio_resolver>(executor);
     }
-    std::shared_ptr<stream> make_stream(any_io_executor const& executor) override { return make_plain_stream(executor); }
+    std::shared_ptr<stream> make_stream(any_io_executor const& executor) override
+    {
+        return make_plain_stream(executor);
+    }
     std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const& to, error_code& ec) override
     {
         auto& socket = static_cast<socket_stream&>(*plain).transport();
