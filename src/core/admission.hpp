@@ -67,7 +67,7 @@ struct acquaintance {
 /// Meets a server at an endpoint where `earlier` was met before and last heard of at `heard`. Once a connection.
 ///
 /// INFO's uptime is wall-clock arithmetic in whole seconds, so it may be a second too much, and anything after a step of
-/// the clock: where the client itself heard of the life before, this one cannot be older than that.
+/// the clock: where the client itself heard of the life before after this one's start, this one counts from now on.
 [[nodiscard]] acquaintance meet(node_facts const&, acquaintance const& earlier, instant heard,
                                 admission_terms const&, instant now);
 

@@ -1,5 +1,6 @@
 #include "lock/cancellation.hpp"
 #include "lock/engine.hpp"
+#include "net/leaf/this_machine.hpp"
 #include <redlock/client.hpp>
 
 #include <utility>
@@ -7,7 +8,7 @@
 namespace redlock {
 
 client::client(executor_type executor, config settings)
-    : engine_(lock::engine::make(std::move(executor), settings))
+    : engine_(lock::engine::make(std::move(executor), settings, net::this_machine()))
 {}
 
 client::client(client&&) noexcept = default;

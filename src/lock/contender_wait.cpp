@@ -48,10 +48,7 @@ bool contender::waits_for_quarantine() const
     unsigned voting = 0;
     for (node_report const& row : rows_) {
         quarantined += row.result == node_result::quarantined ? 1U : 0U;
-        voting += row.result == node_result::granted || row.result == node_result::held_by_other ||
-                          row.result == node_result::pending
-                      ? 1U
-                      : 0U;
+        voting += votes(row) ? 1U : 0U;
     }
     return quarantined != 0 && voting + quarantined >= core::majority(engine_.size());
 }

@@ -17,7 +17,6 @@
 #include "lock/waiter.hpp"
 #include "lock/warnings.hpp"
 #include "net/leaf/process_page.hpp"
-#include "net/leaf/this_machine.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
 #include <redlock/config.hpp>
@@ -49,7 +48,7 @@ class engine final : public std::enable_shared_from_this<engine>,
 public:
     /// \throws lock_error `errc::misconfigured`
     [[nodiscard]] static std::shared_ptr<engine> make(net::any_io_executor, config const&,
-                                                      std::shared_ptr<net::machine> = net::this_machine());
+                                                      std::shared_ptr<net::machine>);
     engine(net::any_io_executor, client_settings, std::shared_ptr<net::machine>);
     ~engine();
 

@@ -178,16 +178,14 @@ void held_lease::on_extension(unsigned node, std::uint32_t t, redis::resp_node c
     if (answer == script_answer::error)
         client().remark(node, "extend", reply);
     node_report row = report_of(answer, reply);
-    tell_answer(node, row,
-                wanted ? core::elapsed(machine_.extension_sent(), client().loop().now())
-                       : core::duration::zero());
-    if (wanted)
-        keep(node, std::move(row)); // what comes too late says nothing of the end
-    if (wanted)
-        answer_extension(node, answer == script_answer::done       ? core::extension_answer::mine
-                               : answer == script_answer::repaired ? core::extension_answer::repaired
-                               : answer == script_answer::not_ours ? core::extension_answer::not_mine
-                                                                   : core::extension_answer::failed);
+    if (!wanted)
+        return tell_answer(node, row); // what comes too late says nothing of the end
+    tell_answer(node, row, core::elapsed(machine_.extension_sent(), client().loop().now()));
+    keep(node, std::move(row));
+    answer_extension(node, answer == script_answer::done       ? core::extension_answer::mine
+                           : answer == script_answer::repaired ? core::extension_answer::repaired
+                           : answer == script_answer::not_ours ? core::extension_answer::not_mine
+                                                               : core::extension_answer::failed);
 }
 
 /// Who waits has asked in between, and found the key.

@@ -25,6 +25,13 @@ struct node_report {
     [[nodiscard]] std::string_view words() const { return detail ? *detail : std::string_view(); }
 };
 
+/// It votes, one way or the other, or has not answered yet.
+[[nodiscard]] inline bool votes(node_report const& row)
+{
+    return row.result == node_result::granted || row.result == node_result::held_by_other ||
+           row.result == node_result::pending;
+}
+
 /// Words are a courtesy: without memory there are none.
 template <class Words>
 void describe(node_report& row, Words const& words)

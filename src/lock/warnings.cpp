@@ -39,8 +39,7 @@ wait_for_votes reckon_wait(std::vector<node_report> const& rows)
     for (node_report const& row : rows) {
         if (row.result == node_result::quarantined)
             quarantines.push_back(row.remaining.value_or(std::chrono::milliseconds::zero()));
-        else if (row.result == node_result::granted || row.result == node_result::held_by_other ||
-                 row.result == node_result::pending)
+        else if (votes(row))
             ++voting;
     }
     unsigned const majority = core::majority(static_cast<unsigned>(rows.size()));

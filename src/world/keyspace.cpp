@@ -52,12 +52,4 @@ bool keyspace::erase(std::string const& key, millis now)
     return true;
 }
 
-void keyspace::drop_expired(millis now)
-{
-    for (auto at = values_.begin(); at != values_.end();) {
-        auto const key = (at++)->first;
-        (void)find(key, now);
-    }
-}
-
 } // namespace redlock::world

@@ -12,21 +12,21 @@ namespace redlock::world {
 
 namespace asio = boost::asio;
 
-duration link::trip()
+/// In order, and what a cut holds up is said again when it is over, as TCP does.
+duration link::arrival(duration& last, duration cut_until)
 {
     path const& p = net_.between(host_, node_);
-    return p.latency + net_.between_zero_and(p.jitter);
+    duration const trip = p.latency + net_.between_zero_and(p.jitter);
+    last = std::max(last, std::max(net_.time().now(), cut_until) + trip);
+    return last;
 }
 
-/// What a cut holds up is said again when it is over, as TCP does.
 void link::send(std::string bytes)
 {
     if (net_.buried(host_))
         return;
-    path const& p = net_.between(host_, node_);
-    duration const now = net_.time().now();
-    last_there_ = std::max({last_there_, now + trip(), p.cut_there_until + trip()});
-    net_.time().at(last_there_, [this, self = shared_from_this(), bytes = std::move(bytes)] {
+    auto const there = arrival(last_there_, net_.between(host_, node_).cut_there_until);
+    net_.time().at(there, [this, self = shared_from_this(), bytes = std::move(bytes)] {
         if (!ended)
             net_.run_server(node_, self, bytes);
     });
@@ -34,10 +34,8 @@ void link::send(std::string bytes)
 
 void link::send_back(std::string bytes)
 {
-    path const& p = net_.between(host_, node_);
-    duration const now = net_.time().now();
-    last_back_ = std::max({last_back_, now + trip(), p.cut_back_until + trip()});
-    net_.time().at(last_back_, [this, self = shared_from_this(), bytes = std::move(bytes)] {
+    auto const back = arrival(last_back_, net_.between(host_, node_).cut_back_until);
+    net_.time().at(back, [this, self = shared_from_this(), bytes = std::move(bytes)] {
         if (ended || !net_.at(node_).reachable)
             return;
         arrived += bytes;
@@ -49,9 +47,8 @@ void link::send_back(std::string bytes)
 void link::close()
 {
     heard_ = nullptr;
-    path const& p = net_.between(host_, node_);
-    last_there_ = std::max({last_there_, net_.time().now() + trip(), p.cut_there_until + trip()});
-    net_.time().at(last_there_, [this, self = shared_from_this()] { net_.forget(node_, id_); });
+    auto const there = arrival(last_there_, net_.between(host_, node_).cut_there_until);
+    net_.time().at(there, [this, self = shared_from_this()] { net_.forget(node_, id_); });
 }
 
 void link::reset()

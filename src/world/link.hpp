@@ -33,7 +33,7 @@ public:
     std::string arrived;     ///< and not read yet
     net::error_code ended{}; ///< what comes behind it
 private:
-    [[nodiscard]] duration trip();
+    [[nodiscard]] duration arrival(duration& last, duration cut_until);
 
     network& net_;
     unsigned host_;

@@ -26,8 +26,7 @@ public:
         cancel();
         auto const set = std::make_shared<waiting>(waiting{std::move(owner), tag});
         pending_ = set;
-        duration const late = machine_.net().between_zero_and(machine_.start_delay);
-        machine_.net().time().after(std::max(delay, duration::zero()) + late, [this, set] {
+        machine_.net().time().after(std::max(delay, duration::zero()), [this, set] {
             if (set->owner)
                 tell(*set, {});
         });
@@ -115,7 +114,7 @@ void sim_machine::sleep_until(duration when)
 std::chrono::milliseconds sim_machine::wall_clock() const noexcept
 {
     constexpr std::chrono::milliseconds begin{1'700'000'000'000};
-    return begin + std::chrono::duration_cast<std::chrono::milliseconds>(net_.time().now() + wall_ahead_);
+    return begin + std::chrono::duration_cast<std::chrono::milliseconds>(net_.time().now());
 }
 
 core::random_fraction sim_machine::random_bits() noexcept

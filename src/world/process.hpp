@@ -37,9 +37,7 @@ public:
     void run_at(double boot_rate, double raw_rate);
     /// CLOCK_BOOTTIME alone goes on.
     void sleep_until(duration when);
-    void step_wall_clock(duration by) { wall_ahead_ += by; }
 
-    duration start_delay{}; ///< by how much an alarm may ring late
     [[nodiscard]] network& net() { return net_; }
 
 private:
@@ -50,7 +48,6 @@ private:
     core::instant then_{};
     double boot_rate_ = 1;
     double raw_rate_ = 1;
-    duration wall_ahead_{};
 };
 
 /// One program that uses the library, on a thread of its own.

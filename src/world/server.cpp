@@ -1,6 +1,7 @@
 #include "world/server.hpp"
 
 #include "redis/scripts.hpp"
+#include "world/command.hpp"
 #include "world/reply.hpp"
 #include "world/script.hpp"
 
@@ -22,34 +23,6 @@ std::string lower(std::string text)
     std::ranges::transform(text, text.begin(),
                            [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
     return text;
-}
-
-/// One command from the front of what has come; nothing: it is not whole yet.
-std::optional<std::vector<std::string>> take_command(std::string& in)
-{
-    std::size_t at = 0;
-    auto const number = [&](char type) -> std::optional<std::size_t> {
-        auto const end = in.find("\r\n", at);
-        if (end == std::string::npos || in[at] != type)
-            return {};
-        std::size_t value = 0;
-        std::from_chars(in.data() + at + 1, in.data() + end, value);
-        at = end + 2;
-        return value;
-    };
-    auto const count = number('*');
-    if (!count)
-        return {};
-    std::vector<std::string> words;
-    for (std::size_t i = 0; i != *count; ++i) {
-        auto const size = number('$');
-        if (!size || in.size() < at + *size + 2)
-            return {};
-        words.push_back(in.substr(at, *size));
-        at += *size + 2;
-    }
-    in.erase(0, at);
-    return words;
 }
 
 std::optional<std::string_view> hash_of(std::string_view text)
@@ -178,7 +151,7 @@ std::string server::answer(connection& c, words const& command)
     if (name == "set")
         return set(c, command);
     if (name == "eval" || name == "evalsha")
-        return eval(c, command, name == "evalsha");
+        return eval(command, name == "evalsha");
     if (name == "get")
         return get(c, command.at(1));
     if (name == "pttl") {
@@ -317,7 +290,7 @@ std::string server::get(connection const& c, std::string const& key)
     return found ? reply::bulk(found->text) : nil(c);
 }
 
-std::string server::eval(connection& c, words const& command, bool by_hash)
+std::string server::eval(words const& command, bool by_hash)
 {
     std::string const hash =
         by_hash ? lower(command.at(1)) : std::string(hash_of(command.at(1)).value_or(""));
@@ -343,9 +316,7 @@ std::string server::eval(connection& c, words const& command, bool by_hash)
                                 throw script_error{std::move(no)};
                         }},
                    {first, first + keys}, {first + keys, command.end()});
-    std::string said = run.run(hash);
-    (void)c;
-    return said;
+    return run.run(hash);
 }
 
 void server::remember(connection_id id, std::string const& key)

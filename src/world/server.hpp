@@ -54,8 +54,6 @@ public:
 
     /// As somebody else's command, on a connection of his own.
     [[nodiscard]] std::string execute(std::vector<std::string> const& words, std::int64_t now_us);
-    /// Keys that are past their expiry, as its cycle finds them now and then.
-    void expire_keys(std::int64_t now_us) { keys_.drop_expired(now_us / 1000); }
     void flush_scripts() { scripts_.clear(); }
     [[nodiscard]] keyspace& keys() { return keys_; }
     /// Its process ends: connections are gone, scripts too, and the keys unless they are put back.
@@ -84,7 +82,7 @@ private:
     [[nodiscard]] std::string config(connection const&) const;
     [[nodiscard]] std::string set(connection const&, words const&);
     [[nodiscard]] std::string get(connection const&, std::string const& key);
-    [[nodiscard]] std::string eval(connection&, words const&, bool by_hash);
+    [[nodiscard]] std::string eval(words const&, bool by_hash);
     void remember(connection_id, std::string const& key);
     [[nodiscard]] std::string write_refusal(std::string_view command) const;
     [[nodiscard]] static std::string nil(connection const& c) { return c.resp3 ? "_\r\n" : "$-1\r\n"; }

@@ -10,11 +10,6 @@ void timeline::at(duration when, std::function<void()> what)
     events_.push({std::max(when, now_), orders_++, std::move(what)});
 }
 
-duration timeline::next() const
-{
-    return events_.empty() ? duration::max() : events_.top().when;
-}
-
 bool timeline::step(duration until)
 {
     if (events_.empty() || events_.top().when > until) {

@@ -17,8 +17,6 @@ public:
     [[nodiscard]] duration now() const { return now_; }
     void at(duration when, std::function<void()> what);
     void after(duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
-    /// When the next one happens; nothing is going to happen: the end of time.
-    [[nodiscard]] duration next() const;
     /// Goes on to the next event and lets it happen. False: there is none until then.
     bool step(duration until = duration::max());
     [[nodiscard]] std::uint64_t happened() const { return happened_; }

@@ -30,15 +30,7 @@ struct lease_events final : observer {
 struct watched : scripted_cluster {
     std::shared_ptr<lease_events> const watcher = std::make_shared<lease_events>();
 
-    watched()
-    {
-        std::vector<std::string> urls;
-        for (auto const& node : nodes)
-            urls.push_back(node->url());
-        config with = settings_for(urls);
-        with.observer = watcher;
-        locks.emplace(context.get_executor(), with);
-    }
+    watched() { connect_with(watcher); }
 };
 
 } // namespace

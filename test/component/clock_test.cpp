@@ -52,15 +52,7 @@ struct slow_observer final : observer {
 struct slow_between_count_and_delivery : on_held_clocks {
     std::shared_ptr<slow_observer> const watcher = std::make_shared<slow_observer>(clock);
 
-    slow_between_count_and_delivery()
-    {
-        std::vector<std::string> urls;
-        for (auto const& node : nodes)
-            urls.push_back(node->url());
-        config with = settings_for(urls);
-        with.observer = watcher;
-        locks.emplace(context.get_executor(), with);
-    }
+    slow_between_count_and_delivery() { connect_with(watcher); }
     [[nodiscard]] static std::size_t deletions(scripted_node const& node)
     {
         auto const& all = node.heard();

@@ -23,12 +23,25 @@ struct scripted_cluster {
 
     scripted_cluster()
     {
-        std::vector<std::string> urls;
-        for (int i = 0; i != 3; ++i) {
+        for (int i = 0; i != 3; ++i)
             nodes.push_back(std::make_unique<scripted_node>(context));
-            urls.push_back(nodes.back()->url());
-        }
-        locks.emplace(context.get_executor(), settings_for(urls));
+        connect_with(usual());
+    }
+
+    [[nodiscard]] config usual() const
+    {
+        std::vector<std::string> urls;
+        for (auto const& node : nodes)
+            urls.push_back(node->url());
+        return settings_for(urls);
+    }
+    /// Another client in place of the one that there is.
+    void connect_with(config const& with) { locks.emplace(context.get_executor(), with); }
+    void connect_with(std::shared_ptr<observer> watcher)
+    {
+        config with = usual();
+        with.observer = std::move(watcher);
+        connect_with(with);
     }
 
     scripted_node& operator[](std::size_t i) { return *nodes[i]; }

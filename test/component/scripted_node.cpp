@@ -1,5 +1,7 @@
 #include "component/scripted_node.hpp"
 
+#include "world/command.hpp"
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
@@ -9,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -27,34 +28,6 @@ struct expectation {
     std::string command;
     answer then;
 };
-
-/// One command off the front of `input`, or nothing.
-std::optional<scripted_node::words> take_command(std::string& input)
-{
-    std::size_t at = 0;
-    auto const number = [&](char mark) -> std::optional<std::size_t> {
-        auto const end = input.find("\r\n", at);
-        if (end == std::string::npos || input[at] != mark)
-            return {};
-        std::size_t value = 0;
-        std::from_chars(input.data() + at + 1, input.data() + end, value);
-        at = end + 2;
-        return value;
-    };
-    auto const count = number('*');
-    scripted_node::words words;
-    while (count && words.size() != *count) {
-        auto const length = number('$');
-        if (!length || input.size() < at + *length + 2)
-            return {};
-        words.push_back(input.substr(at, *length));
-        at += *length + 2;
-    }
-    if (!count)
-        return {};
-    input.erase(0, at);
-    return words;
-}
 
 bool of_handshake(std::string const& command)
 {
@@ -152,7 +125,7 @@ public:
                                       if (ec || s->closed)
                                           return self->close(*s);
                                       s->input.append(s->chunk.data(), n);
-                                      while (auto const command = take_command(s->input)) {
+                                      while (auto const command = world::take_command(s->input)) {
                                           self->heard.push_back(*command);
                                           self->act(s, self->decide(*command));
                                           if (s->closed)
