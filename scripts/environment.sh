@@ -6,6 +6,8 @@ if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
     # Two clones of one state share what is compiled, wherever they stand.
     export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
+    # What ccache asks for where headers are precompiled; nothing here reads __TIME__.
+    export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 fi
 
 # build PRESET [TARGET...]: configures and builds; the configuration's chatter is shown only when it fails.

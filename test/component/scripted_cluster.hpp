@@ -25,10 +25,10 @@ struct scripted_cluster {
     {
         for (int i = 0; i != 3; ++i)
             nodes.push_back(std::make_unique<scripted_node>(context));
-        connect_with(usual());
+        connect_with(defaults());
     }
 
-    [[nodiscard]] config usual() const
+    [[nodiscard]] config defaults() const
     {
         std::vector<std::string> urls;
         for (auto const& node : nodes)
@@ -39,7 +39,7 @@ struct scripted_cluster {
     void connect_with(config const& with) { locks.emplace(context.get_executor(), with); }
     void connect_with(std::shared_ptr<observer> watcher)
     {
-        config with = usual();
+        config with = defaults();
         with.observer = std::move(watcher);
         connect_with(with);
     }
