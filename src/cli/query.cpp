@@ -155,6 +155,7 @@ private:
                 co_return false;
             }
             if (parsed.status == redis::parse_status::need_more) {
+                input.erase(0, parsed.consumed);
                 net::operation told(
                     {}, [&](net::resumption done) { stream_->read(asio::buffer(chunk), std::move(done)); });
                 ec = co_await told;

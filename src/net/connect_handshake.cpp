@@ -89,6 +89,7 @@ coroutine<bool> connector::introduce()
         }
         auto parsed = ec ? redis::parse_result{} : parser.next(input);
         if (!ec && parsed.status == redis::parse_status::need_more) {
+            input.erase(0, parsed.consumed);
             operation told(weak_from_this(),
                            [&](resumption done) { attempt->read(asio::buffer(chunk), std::move(done)); });
             ec = co_await told;

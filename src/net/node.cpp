@@ -197,12 +197,12 @@ void node::work_off()
     answerable_ = awaited_.size();
     while (worked_off_ != in_used_ && connected()) {
         auto const parsed = parser_.next({in_.data() + worked_off_, in_used_ - worked_off_});
+        worked_off_ += parsed.consumed;
         if (parsed.status == redis::parse_status::need_more)
             break;
         if (parsed.status == redis::parse_status::malformed)
             return down({node_result::unreachable, server_error::none,
                          "malformed reply: " + std::string(parser_.what())});
-        worked_off_ += parsed.consumed;
         deliver(parser_.message());
     }
     if (!connected())

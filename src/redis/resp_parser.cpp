@@ -19,6 +19,7 @@ constexpr bool line_ends(std::string_view input, std::size_t at) noexcept
 // An uncontended lock sees four replies only, by the hundred in one buffer: +OK, nil in both protocols, and 0 or 1.
 constexpr resp_node ok{.type = resp_type::simple_string, .text = "OK"};
 constexpr resp_node nil{};
+constexpr resp_node skipped{.type = resp_type::bulk_string};
 constexpr resp_node digits[] = {{.type = resp_type::number, .number = 0},
                                 {.type = resp_type::number, .number = 1}};
 
@@ -51,6 +52,8 @@ resp_parser::resp_parser(parse_limits limits) : limits_{limits}, nodes_(1)
     limits_.max_bulk = std::min<std::size_t>(limits_.max_bulk, std::numeric_limits<std::int32_t>::max());
     limits_.max_elements =
         std::min<std::size_t>(limits_.max_elements, std::numeric_limits<std::int32_t>::max());
+    limits_.max_skipped =
+        std::min<std::size_t>(limits_.max_skipped, std::numeric_limits<std::int64_t>::max());
     open_.reserve(limits_.max_depth);
 }
 
@@ -58,7 +61,7 @@ void resp_parser::reset() noexcept
 {
     open_.clear();
     message_ = {};
-    used_ = cursor_ = searched_ = declared_ = 0;
+    used_ = cursor_ = searched_ = declared_ = skipping_ = 0;
     fresh_ = true;
     reason_ = {};
 }
@@ -81,7 +84,10 @@ parse_result resp_parser::resume(std::string_view input)
     if (!reason_.empty())
         return {parse_status::malformed, 0};
     for (;;) {
+        if (skipping_ != 0)
+            return skip(input);
         switch (take_value(input)) {
+        case step::skipped: continue;
         case step::starved: return {parse_status::need_more, 0};
         case step::broken: return {parse_status::malformed, 0};
         case step::open: break;
@@ -90,6 +96,22 @@ parse_result resp_parser::resume(std::string_view input)
                 return {parse_status::complete, finish(input)};
         }
     }
+}
+
+parse_result resp_parser::skip(std::string_view input)
+{
+    constexpr std::size_t line_end = 2;
+    auto const part = std::min(input.size(), skipping_ - line_end);
+    skipping_ -= part;
+    if (input.size() < part + skipping_)
+        return {parse_status::need_more, part};
+    if (!line_ends(input, part)) {
+        broken("string without its end of line");
+        return {parse_status::malformed, 0};
+    }
+    reset();
+    message_ = {&skipped, 1};
+    return {parse_status::complete, part + line_end};
 }
 
 resp_parser::step resp_parser::take_value(std::string_view input)
@@ -180,8 +202,12 @@ resp_parser::step resp_parser::take_payload(std::string_view input, resp_type ty
     std::size_t length = 0;
     if (!read_number(line, length))
         return broken("bad length");
-    if (length > limits_.max_bulk)
-        return broken("string too long");
+    if (length > limits_.max_bulk) {
+        if (type != resp_type::bulk_string || used_ != 0 || length > limits_.max_skipped)
+            return broken("string too long");
+        skipping_ = offset + length + 2;
+        return step::skipped;
+    }
     if (offset + length + 2 > limits_.max_message)
         return broken("message too long");
     if (input.size() < offset + length + 2)

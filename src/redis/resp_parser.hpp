@@ -13,6 +13,7 @@ namespace redlock::redis {
 /// What a peer may make us hold. The defaults are far above any reply a lock client asks for.
 struct parse_limits {
     std::size_t max_bulk = std::size_t{1} << 20;    ///< bytes of one string or one line
+    std::size_t max_skipped = std::size_t{1} << 30; ///< bytes of a longer string that is a reply of its own
     std::size_t max_message = std::size_t{4} << 20; ///< bytes of one message
     std::size_t max_elements = 65536; ///< elements and attributes of one message, all levels together
     std::uint8_t max_depth = 8;       ///< aggregates inside each other
@@ -22,20 +23,24 @@ enum class parse_status : std::uint8_t { complete, need_more, malformed };
 
 struct parse_result {
     parse_status status = parse_status::need_more;
-    std::size_t consumed = 0; ///< bytes of the complete message; 0 otherwise
+    std::size_t consumed =
+        0; ///< bytes that are not needed any more: of the complete message, or skipped ones
 };
 
 /// An incremental parser of RESP2 and RESP3 that keeps its place and copies nothing.
 ///
 /// Streamed strings and aggregates (`$?`) are refused: no server in use sends them. Memory grows with the
 /// bytes that were really received, never with a length that a peer merely announced.
+///
+/// A reply that is one string beyond `max_bulk` is read past, and stands as an empty one: whoever may write keys could
+/// otherwise cut the connection with a large value under a name that is asked for.
 class resp_parser {
 public:
     explicit resp_parser(parse_limits limits = {});
 
     /// Parses one top-level message. `input` starts at the first byte of the message in progress; after
-    /// `need_more` the next call brings the same bytes, wherever they now are, and more. After `malformed`
-    /// every call says so until `reset()`: the stream has lost its frame.
+    /// `need_more` the next call brings the same bytes without those consumed, wherever they now are, and more.
+    /// After `malformed` every call says so until `reset()`: the stream has lost its frame.
     parse_result next(std::string_view input);
 
     /// The message just completed, leading attributes included; empty in any other state. Good until the next
@@ -48,13 +53,14 @@ public:
     void reset() noexcept;
 
 private:
-    enum class step : std::uint8_t { value, open, starved, broken };
+    enum class step : std::uint8_t { value, open, skipped, starved, broken };
     struct frame {
         std::uint32_t missing;
         bool attribute;
     };
 
     parse_result resume(std::string_view input);
+    parse_result skip(std::string_view input);
     step take_value(std::string_view input);
     step find_line(std::string_view input, std::size_t longest, std::string_view& line);
     step take_line_value(std::string_view input, resp_type type);
@@ -74,6 +80,7 @@ private:
     std::size_t cursor_ = 0;   // first byte not yet understood
     std::size_t searched_ = 0; // no line ends before this byte
     std::size_t declared_ = 0; // elements announced so far
+    std::size_t skipping_ = 0; // bytes of the string that is read past, the end of its line included
     bool fresh_ = true;        // between two messages
     std::string_view reason_;
 };

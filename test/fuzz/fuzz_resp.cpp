@@ -53,8 +53,11 @@ judgement feed(std::string_view wire, std::size_t chunk, parse_limits const& lim
             result.status = status;
             if (status == parse_status::malformed)
                 return result;
-            if (status == parse_status::need_more)
+            if (status == parse_status::need_more) {
+                require(consumed <= input.size());
+                begin += consumed;
                 break;
+            }
             require(consumed > 0 && consumed <= input.size());
             check(parser.message(), input.substr(0, consumed), limits);
             require(machine.failure_text().size() <= 200);
@@ -75,7 +78,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
 {
     if (size < 1 || size > 4096)
         return 0;
-    parse_limits const limits{.max_bulk = 512, .max_message = 2048, .max_elements = 64, .max_depth = 4};
+    parse_limits const limits{
+        .max_bulk = 512, .max_skipped = 1024, .max_message = 2048, .max_elements = 64, .max_depth = 4};
     std::string_view const wire{reinterpret_cast<char const*>(data) + 1, size - 1};
     auto const at_once = feed(wire, wire.size() + 1, limits);
     require(feed(wire, 1U + data[0] % 32U, limits) == at_once);

@@ -118,6 +118,26 @@ BOOST_DATA_TEST_CASE_F(guarded_cluster, is_left_alone_by_who_holds_the_lock_else
 
 BOOST_AUTO_TEST_SUITE_END()
 
+/// It does not fit into what a connection keeps, and other locks have the same connections.
+BOOST_AUTO_TEST_CASE(a_large_value_under_a_locks_name_is_contention_and_cuts_no_connection)
+{
+    cluster nodes(3);
+    for (std::size_t i = 0; i != 3; ++i)
+        nodes.ask(i).command({"SETRANGE", "lock", std::to_string(3 << 20), "x"});
+    nodes.run([&]() -> asio::awaitable<void> {
+        bool acquired = false;
+        nodes.lock().acquire([&](error_code ec, lease const&) { acquired = !ec; });
+        co_await until([&] { return !nodes.told->attempts.empty(); });
+        BOOST_TEST(nodes.told->attempts.front() == errc::contended);
+        inspection const found = co_await nodes.lock().inspect();
+        BOOST_TEST((found.status == lock_status::held && !found.ours));
+        for (std::size_t i = 0; i != 3; ++i)
+            nodes.ask(i).command({"DEL", "lock"});
+        co_await until([&] { return acquired; });
+    });
+    BOOST_TEST(std::ranges::count(nodes.told->nodes, node_state::down) == 0);
+}
+
 /// Longer than nanoseconds can count: it is not asked for again and again.
 BOOST_DATA_TEST_CASE(a_key_that_lives_for_centuries_is_asked_for_once, (std::array{false, true}), fenced)
 {

@@ -219,14 +219,20 @@ BOOST_AUTO_TEST_CASE(takes_one_message_at_a_time_from_a_batch)
 
 BOOST_AUTO_TEST_CASE(keeps_limits)
 {
-    parse_limits const limits{.max_bulk = 10, .max_message = 40, .max_elements = 4, .max_depth = 2};
+    parse_limits const limits{
+        .max_bulk = 10, .max_skipped = 20, .max_message = 40, .max_elements = 4, .max_depth = 2};
     struct row {
         std::string_view wire;
         parse_status expected;
     };
     row const rows[] = {
         {"$10\r\n0123456789\r\n", parse_status::complete},
-        {"$11\r\n", parse_status::malformed},
+        {"$11\r\n", parse_status::need_more},
+        {"$21\r\n", parse_status::malformed},
+        {"!11\r\n", parse_status::malformed},
+        {"=11\r\n", parse_status::malformed},
+        {"*1\r\n$11\r\n", parse_status::malformed},
+        {"|1\r\n:1\r\n:1\r\n$11\r\n", parse_status::malformed},
         {"$4294967296\r\n", parse_status::malformed},
         {"+0123456789\r\n", parse_status::complete},
         {"+01234567890\r\n", parse_status::malformed},
@@ -251,11 +257,47 @@ BOOST_AUTO_TEST_CASE(keeps_limits)
     BOOST_TEST((parse(row.wire, limits) == row.expected));
 }
 
+BOOST_AUTO_TEST_CASE(reads_past_a_reply_that_is_too_long_to_be_kept)
+{
+    std::string const wire = "$11\r\n0123456789\n\r\n:1\r\n";
+    for (std::size_t chunk = 1; chunk <= wire.size(); ++chunk) {
+        BOOST_TEST_CONTEXT(chunk)
+        {
+            resp_parser parser{{.max_bulk = 10}};
+            std::string said;
+            std::string held;
+            for (std::size_t at = 0; at < wire.size(); at += chunk) {
+                held += wire.substr(at, chunk);
+                for (auto result = parser.next(held);; result = parser.next(held)) {
+                    if (result.status == parse_status::complete)
+                        said += describe(parser.message());
+                    held.erase(0, result.consumed);
+                    if (result.status != parse_status::complete)
+                        break;
+                }
+                BOOST_TEST(held.size() < chunk + 5);
+            }
+            BOOST_TEST(said == "bulk \nnumber 1\n");
+        }
+    }
+    resp_parser parser{{.max_bulk = 1}};
+    BOOST_TEST((parser.next("$2\r\nab\n\n").status == parse_status::malformed));
+    BOOST_TEST(parser.what() == "string without its end of line");
+    BOOST_TEST((parser.next("+OK\r\n").status == parse_status::malformed));
+    parser.reset();
+    BOOST_TEST((parser.next("$2\r\nab\r").status == parse_status::need_more));
+    parser.reset();
+    BOOST_TEST((parser.next("+OK\r\n").consumed == 5U));
+}
+
 BOOST_AUTO_TEST_CASE(limits_may_be_as_wide_as_their_types)
 {
     constexpr auto widest = std::numeric_limits<std::size_t>::max();
-    parse_limits const limits{
-        .max_bulk = widest, .max_message = widest, .max_elements = widest, .max_depth = 255};
+    parse_limits const limits{.max_bulk = widest,
+                              .max_skipped = widest,
+                              .max_message = widest,
+                              .max_elements = widest,
+                              .max_depth = 255};
     BOOST_TEST((parse("$18446744073709551615\r\n", limits) == parse_status::malformed));
     BOOST_TEST((parse("*18446744073709551615\r\n", limits) == parse_status::malformed));
     BOOST_TEST((parse("%9223372036854775808\r\n", limits) == parse_status::malformed));

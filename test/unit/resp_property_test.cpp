@@ -192,8 +192,10 @@ outcome feed(std::string_view wire, std::vector<std::size_t> const& cuts, parse_
             result.status = status;
             if (status == parse_status::malformed)
                 return result;
-            if (status == parse_status::need_more)
+            if (status == parse_status::need_more) {
+                begin += consumed;
                 break;
+            }
             RC_ASSERT(consumed > 0U && consumed <= buffer.size());
             auto const values = flatten(parser.message());
             result.values.insert(result.values.end(), values.begin(), values.end());
@@ -230,7 +232,8 @@ std::string mutated(std::string wire)
         case 1: wire.erase(at, *rc::gen::inRange<std::size_t>(1, 4)); break;
         case 2: wire.insert(at, 1, *rc::gen::element('\r', '\n', '*', '%', '|', '>', '$', '-', '9')); break;
         default:
-            wire.insert(at, *rc::gen::element<std::string>("*65536\r\n", "$1048576\r\n", "|0\r\n", "999999"));
+            wire.insert(at, *rc::gen::element<std::string>("*65536\r\n", "$1048576\r\n", "$1048577\r\n",
+                                                           "|0\r\n", "999999"));
             break;
         }
     }
