@@ -113,9 +113,14 @@ std::optional<core::instant> engine::majority_at(lock_state const& lock) const
 {
     std::array<core::instant, core::max_nodes> ends;
     std::size_t waiting = 0;
-    for (unsigned i = 0; i != size(); ++i)
-        if (auto const until = quarantined_until(i, lock); until && states_[i] == node_state::ready)
+    for (unsigned i = 0; i != size(); ++i) {
+        if (states_[i] != node_state::ready)
+            continue;
+        if (lock.plan->fenced && markers_[i]->text().empty()) // asked again it may tell
+            return {};
+        if (auto const until = quarantined_until(i, lock))
             ends[waiting++] = *until;
+    }
     unsigned const voting = voters(lock);
     unsigned const majority = core::majority(size());
     if (voting >= majority || voting + waiting < majority)

@@ -52,6 +52,22 @@ BOOST_AUTO_TEST_CASE(a_young_marker_keeps_fenced_locks_waiting_and_no_others)
     BOOST_TEST(!three.try_acquire(three.lock("plain"))->ec);
 }
 
+/// With the young node there would be a majority in ten minutes, with the one that refused it at once.
+BOOST_AUTO_TEST_CASE(a_marker_that_was_refused_is_asked_for_again_before_a_young_one_counts)
+{
+    scripted_cluster three;
+    three.warm_up();
+    three[0].expect("EVAL", reply(canned::marker));
+    three[1].expect("EVAL", reply("+1700000002000 run:data/0a1b2c3d/1700000000000/1700000000000\r\n"));
+    three[2].expect("EVAL", reply(canned::oom));
+    three[2].expect("EVAL", reply(canned::marker));
+    auto const result = std::make_shared<outcome>();
+    fenced_mutex lock(*three.locks, "lock", long_lived);
+    lock.acquire(keeps_outcome{result});
+    run_until(three.context, [&] { return result->done(); });
+    BOOST_TEST(!result->ec);
+}
+
 /// Two of three are ready before the third: one refusal would be the end of the only attempt.
 BOOST_AUTO_TEST_CASE(the_first_try_of_a_client_waits_for_the_node_that_is_a_moment_late)
 {
