@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t max_name = 512;
 constexpr std::size_t max_prefix = 512;
 /// Beyond this a key is a leak, and times lose their meaning.
-constexpr milliseconds longest{std::chrono::hours{24}};
+constexpr milliseconds longest_time{std::chrono::hours{24}};
 
 std::string text(milliseconds time)
 {
@@ -38,7 +38,7 @@ void require(bool condition, std::string message)
 
 void require_positive(milliseconds time, std::string const& what)
 {
-    require(time > milliseconds::zero() && time <= longest,
+    require(time > milliseconds::zero() && time <= longest_time,
             what + " must be more than zero and at most 24 hours, not " + text(time) +
                 (time == milliseconds::zero() ? " (a time below 1 ms becomes 0)" : ""));
 }
@@ -140,10 +140,10 @@ void check_times(config const& settings)
     require(settings.reconnect.min_delay <= settings.reconnect.max_delay,
             "reconnect.min_delay (" + text(settings.reconnect.min_delay) +
                 ") is above reconnect.max_delay (" + text(settings.reconnect.max_delay) + ")");
-    require(settings.node_timeout >= milliseconds::zero() && settings.node_timeout <= longest,
+    require(settings.node_timeout >= milliseconds::zero() && settings.node_timeout <= longest_time,
             "node_timeout must be zero (automatic) or up to 24 hours, not " + text(settings.node_timeout));
     auto const longest_ttl = settings.admission.longest_ttl;
-    require(longest_ttl >= milliseconds::zero() && longest_ttl <= 2 * longest,
+    require(longest_ttl >= milliseconds::zero() && longest_ttl <= 2 * longest_time,
             "admission.longest_ttl must be zero or up to 48 hours, not " + text(longest_ttl));
     require(settings.key_prefix.size() <= max_prefix, "key_prefix is longer than 512 bytes");
     // The server would refuse HELLO for it, and with it the protocol.
@@ -212,7 +212,7 @@ void check_retry(retry_policy const& retry)
     require(retry.min_delay <= retry.max_delay, "retry.min_delay (" + text(retry.min_delay) +
                                                     ") is above retry.max_delay (" + text(retry.max_delay) +
                                                     ")");
-    require(retry.outage_patience >= milliseconds::zero() && retry.outage_patience <= 365 * longest,
+    require(retry.outage_patience >= milliseconds::zero() && retry.outage_patience <= 365 * longest_time,
             "retry.outage_patience must be zero or up to a year, not " + text(retry.outage_patience));
 }
 
@@ -280,7 +280,7 @@ void check_lock(std::string const& name, lock_options const& options, lock_kind 
                                          " bytes, more than " + std::to_string(max_name));
     require_positive(options.ttl, "ttl");
     auto const slack = slack_of(options);
-    require(slack >= milliseconds::zero() && slack <= longest,
+    require(slack >= milliseconds::zero() && slack <= longest_time,
             "slack must not be negative, nor above 24 hours, but is " + text(slack));
     check_promised_length(core::key_ttl(options.ttl, slack), client.longest_ttl);
     if (options.node_timeout)
