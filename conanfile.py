@@ -61,10 +61,15 @@ class AsioRedlock(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "asio-redlock")
-        self.cpp_info.set_property("cmake_target_name", "redlock::redlock")
-        self.cpp_info.set_property("pkg_config_name", "asio-redlock")
-        self.cpp_info.libs = ["redlock"]
-        self.cpp_info.requires = ["boost::headers", "openssl::ssl", "openssl::crypto"]
+        library = self.cpp_info.components["redlock"]
+        library.set_property("cmake_target_name", "redlock::redlock")
+        library.set_property("pkg_config_name", "asio-redlock")
+        library.libs = ["redlock"]
+        library.requires = ["boost::headers", "openssl::ssl", "openssl::crypto"]
         if not self.options.shared:
-            self.cpp_info.defines = ["REDLOCK_STATIC_DEFINE"]
-        self.cpp_info.system_libs = ["pthread"]
+            library.defines = ["REDLOCK_STATIC_DEFINE"]
+        library.system_libs = ["pthread"]
+        kit = self.cpp_info.components["testing"]
+        kit.set_property("cmake_target_name", "redlock::testing")
+        kit.libs = ["redlock_testing"]
+        kit.requires = ["redlock"]

@@ -13,7 +13,7 @@ else()
         COMPONENT ${development})
 endif()
 install(
-    TARGETS redlock
+    TARGETS redlock redlock_testing
     EXPORT asio-redlock-targets
     RUNTIME COMPONENT asio-redlock_Runtime
     LIBRARY COMPONENT asio-redlock_Runtime NAMELINK_COMPONENT ${development}

@@ -21,7 +21,7 @@ namespace redlock {
 
 namespace lock {
 class engine;
-struct client_access;
+struct engine_access;
 struct lock_access;
 } // namespace lock
 
@@ -111,7 +111,7 @@ public:
     [[nodiscard]] std::vector<node_status> nodes() const;
 
 private:
-    friend struct lock::client_access;
+    friend struct lock::engine_access;
     friend struct lock::lock_access;
     explicit client(std::shared_ptr<lock::engine> made) noexcept : engine_(std::move(made)) {}
     struct start_shutdown;

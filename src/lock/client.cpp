@@ -1,4 +1,5 @@
 #include "lock/cancellation.hpp"
+#include "lock/client_access.hpp"
 #include "lock/engine.hpp"
 #include "net/leaf/this_machine.hpp"
 #include <redlock/client.hpp>
@@ -6,6 +7,16 @@
 #include <utility>
 
 namespace redlock {
+
+struct lock::engine_access {
+    static client wrap(std::shared_ptr<engine> made) { return client(std::move(made)); }
+};
+
+client lock::make_client(net::any_io_executor executor, config const& settings,
+                         std::shared_ptr<net::machine> machine)
+{
+    return engine_access::wrap(engine::make(std::move(executor), settings, std::move(machine)));
+}
 
 client::client(executor_type executor, config settings)
     : engine_(lock::engine::make(std::move(executor), settings, net::this_machine()))

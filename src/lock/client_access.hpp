@@ -1,16 +1,17 @@
 #pragma once
 
-#include "lock/engine.hpp"
+#include "net/executor.hpp"
+#include "net/machine.hpp"
 #include <redlock/client.hpp>
+#include <redlock/config.hpp>
+#include <redlock/export.hpp>
 
 #include <memory>
-#include <utility>
 
 namespace redlock::lock {
 
-/// Makes clients of an engine that runs on another machine than this one.
-struct client_access {
-    static client make(std::shared_ptr<engine> made) { return client(std::move(made)); }
-};
+/// A client that runs on another machine than this one. For redlock::testing, which is a library of its own.
+[[nodiscard]] REDLOCK_EXPORT client make_client(net::any_io_executor, config const&,
+                                                std::shared_ptr<net::machine>);
 
 } // namespace redlock::lock

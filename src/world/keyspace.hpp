@@ -34,6 +34,7 @@ public:
     void set(std::string const& key, value);
     bool expire(std::string const& key, millis at, millis now);
     bool erase(std::string const& key, millis now);
+    [[nodiscard]] std::map<std::string, value> const& all() const { return values_; }
     void clear() { values_.clear(); }
     void replace(std::map<std::string, value> data) { values_ = std::move(data); }
 

@@ -160,7 +160,7 @@ process::~process() = default;
 
 redlock::client process::make_client(config settings)
 {
-    return lock::client_access::make(lock::engine::make(context_->get_executor(), settings, machine_));
+    return lock::make_client(context_->get_executor(), settings, machine_);
 }
 
 bool process::paused() const

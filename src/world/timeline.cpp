@@ -7,7 +7,18 @@ namespace redlock::world {
 
 void timeline::at(duration when, std::function<void()> what)
 {
+    if (over_)
+        return;
     events_.push({std::max(when, now_), orders_++, std::move(what)});
+    if (when <= now_ && due_)
+        due_();
+}
+
+void timeline::end()
+{
+    over_ = true;
+    due_ = nullptr;
+    auto const dropped = std::exchange(events_, {}); // what they hold may ask for more
 }
 
 bool timeline::step(duration until)

@@ -19,6 +19,10 @@ public:
     void after(duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
     /// Goes on to the next event and lets it happen. False: there is none until then.
     bool step(duration until = duration::max());
+    /// \param due called when something is to happen at the present moment
+    void on_due(std::function<void()> due) { due_ = std::move(due); }
+    /// Nothing happens any more.
+    void end();
     [[nodiscard]] std::uint64_t happened() const { return happened_; }
 
 private:
@@ -33,9 +37,11 @@ private:
     };
 
     std::priority_queue<event> events_;
+    std::function<void()> due_;
     duration now_{};
     std::uint64_t orders_ = 0;
     std::uint64_t happened_ = 0;
+    bool over_ = false;
 };
 
 } // namespace redlock::world

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <redlock/fenced_mutex.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/mutex.hpp>
+#include <redlock/testing/world.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace redlock::testing {
+
+/// A lease for functions that take one, in a world of its own, where no time passes: it stays valid until the test says
+/// otherwise. All members but `get()` run the context, and are not called by its handlers and coroutines.
+class made_up_lease {
+public:
+    /// Held, for ten seconds more.
+    /// \param token its `fencing_token()`; zero: of a lock without tokens
+    /// \throws lock_error `errc::misconfigured`: no token of a fenced lock is below 1024, nor from 2^53 on
+    explicit made_up_lease(boost::asio::io_context&, std::uint64_t token = 0, std::string name = "made up");
+
+    [[nodiscard]] redlock::lease& get() noexcept { return lease_; }
+
+    /// Its validity is over, and an extension could still prove that it was nobody else's: `lease_state::suspect`.
+    void suspect();
+    /// It is extended: held again, after `suspect()`.
+    void confirm();
+    /// It is lost, and `lost()` says so.
+    void lose();
+
+private:
+    [[nodiscard]] static mutex make_lock(client&, std::string name, bool fenced);
+
+    world world_;
+    client client_;
+    mutex lock_;
+    redlock::lease lease_;
+};
+
+} // namespace redlock::testing

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <redlock/client.hpp>
+#include <redlock/config.hpp>
+#include <redlock/lease.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// For tests of programs that take locks: servers without Redis, ports and waiting. The target is `redlock::testing`.
+namespace redlock::testing {
+
+/// What a server still has when it is started again.
+enum class data : std::uint8_t { lost, kept };
+
+/// A few servers in memory, for clients on an `io_context` of the test's own, and a time that passes only when the test
+/// lets it: a lease of ten seconds is lost in a millisecond.
+///
+/// The library under test is the one that ships; only sockets, clocks and random numbers are the world's. The servers
+/// answer as Redis 7 does to what the library sends, and are a month old at the beginning.
+///
+/// Time: all clocks of its clients are the world's. Whatever can happen at the present moment happens when the
+/// `io_context` runs, whoever runs it; later moments come with `run()` and `advance()`. Timers of the test's own
+/// (`steady_timer`) know nothing of it and go on in real time: in a test, `co_await sleep(10s)` instead.
+///
+/// Thread safety: none; one thread runs the context and has the world. `run()` and `advance()` run the context, and are
+/// therefore not called by its handlers and coroutines. All else may be.
+///
+/// Lifetime: made after the context, and destroyed after its clients, locks and leases.
+class world {
+public:
+    /// \param nodes how many servers, 1 to 63
+    /// \param common for clients that are made without settings of their own; `nodes` and `assume_fresh` are set here
+    /// \throws std::invalid_argument another number of nodes
+    explicit world(boost::asio::io_context&, std::size_t nodes = 3, config common = {});
+    ~world();
+    world(world const&) = delete;
+    world& operator=(world const&) = delete;
+
+    /// A client of all its servers: each is as good as another process.
+    [[nodiscard]] client make_client();
+    /// The same with these settings; the world's servers where they name none.
+    /// \throws lock_error as `client` does
+    [[nodiscard]] client make_client(config settings);
+    /// Of `make_client()`: to be changed, and given to the other one.
+    [[nodiscard]] config settings() const;
+
+    /// Runs a coroutine to its end, and as much time as it takes passes.
+    /// \return what it returns
+    /// \throws what it throws; std::runtime_error: nothing can happen any more, or an hour of the world's time is over
+    template <class T>
+    T run(boost::asio::awaitable<T> work)
+    {
+        auto result = boost::asio::co_spawn(context_, std::move(work), boost::asio::use_future);
+        run_until([&] { return result.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
+        return result.get();
+    }
+    /// The same until this is true.
+    void run_until(std::function<bool()> const& condition);
+    /// Lets time pass, and all that happens meanwhile happen. None: what can happen now.
+    void advance(std::chrono::milliseconds time);
+    /// For coroutines: goes on after that much of the world's time.
+    [[nodiscard]] boost::asio::awaitable<void> sleep(std::chrono::milliseconds time);
+    /// How much time has passed.
+    [[nodiscard]] std::chrono::nanoseconds elapsed() const;
+
+    /// \name Servers, from 0 on
+    /// \throws std::out_of_range there are not so many
+    ///@{
+    [[nodiscard]] std::size_t size() const;
+    /// Its process ends, and the connections with it.
+    void kill(std::size_t node);
+    /// A killed one is started again. It waits before it votes, as after any restart (docs/protocol.md, rule N4).
+    void restart(std::size_t node, data what = data::lost);
+    /// Nothing reaches it any more, and nobody is told.
+    void cut(std::size_t node);
+    /// It can be reached again.
+    void mend(std::size_t node);
+    /// It answers nothing for so long, and then all of it.
+    void stall(std::size_t node, std::chrono::milliseconds time);
+    /// FLUSHALL: all keys are gone.
+    void flush(std::size_t node);
+    /// Commands that write fail with OOM, until it has memory again.
+    void exhaust_memory(std::size_t node, bool exhausted = true);
+    ///@}
+
+    /// \name Others
+    /// Lock names are those of `settings().key_prefix`.
+    ///@{
+    /// Another process takes the lock on every server that can be had, and keeps it for that long.
+    /// \throws std::logic_error a majority has that key already
+    void hold(std::string_view name, std::chrono::milliseconds time = std::chrono::hours{1});
+    /// And releases it: whoever waits is woken.
+    void let_go(std::string_view name);
+    /// Does a majority of the servers have its key, whoever set it?
+    [[nodiscard]] bool held(std::string_view name) const;
+    /// Somebody deletes its keys: it is lost, with `loss_cause::refused`, as soon as its client has asked the servers.
+    /// (To lose it with `loss_cause::expired`: cut off a majority, and let its `ttl` pass.)
+    void lose(lease& held);
+    ///@}
+
+private:
+    friend class made_up_lease;
+    struct state;
+
+    [[nodiscard]] std::string key(std::string_view name) const;
+    void settle();
+    void refuse_handlers() const;
+
+    boost::asio::io_context& context_;
+    config common_;
+    std::shared_ptr<state> state_;
+};
+
+} // namespace redlock::testing

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "world/network.hpp"
+#include "world/timeline.hpp"
+#include <redlock/testing/world.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::testing {
+
+/// Clients may die later than the world, with their context: so they share it.
+struct world::state : std::enable_shared_from_this<world::state> {
+    state(boost::asio::io_context& its, std::size_t nodes)
+        : context(its), net(time, static_cast<unsigned>(nodes), 1)
+    {}
+
+    /// From now on what can happen at the present moment does when the context runs.
+    void drive_itself();
+    /// \throws std::out_of_range
+    [[nodiscard]] redlock::world::node& node(std::size_t number);
+    [[nodiscard]] std::string execute(std::size_t node, std::vector<std::string> const& words);
+    [[nodiscard]] bool can_be_had(std::size_t node);
+    [[nodiscard]] std::size_t keys_of(std::string const& key);
+    /// As votes that an attempt would have sent.
+    void grant(std::string const& key, std::string_view nonce, std::uint64_t token,
+               std::chrono::milliseconds time);
+    /// That key, or any, where it has this value.
+    void remove(std::string const& key, std::string_view nonce);
+
+    boost::asio::io_context& context;
+    redlock::world::timeline time;
+    redlock::world::network net;
+    std::map<std::size_t, std::map<std::string, redlock::world::keyspace::value>> saved; ///< of killed nodes
+    unsigned hosts = 0;
+    bool awake = false; ///< what is due now has been posted
+};
+
+} // namespace redlock::testing
