@@ -1,8 +1,11 @@
-// Testing code that takes locks: against real servers that the test starts, with `assume_fresh`. What a test wants to
-// see is success, a lock that somebody else holds, and servers that are gone.
+// Testing a program that takes locks, with Boost.Test and redlock::testing: no Redis, no ports, no waiting.
 // Run: guide_testing
-#include "local_redis.hpp"
 #include <redlock/redlock.hpp>
+#include <redlock/testing/made_up_lease.hpp>
+#include <redlock/testing/world.hpp>
+
+#define BOOST_TEST_MODULE seats
+#include <boost/test/included/unit_test.hpp>
 
 #include <boost/asio.hpp>
 
@@ -21,61 +24,71 @@ asio::awaitable<std::string> book(redlock::client& locks, std::string seat)
     co_return ec ? "unavailable" : "booked";
 }
 
-asio::awaitable<redlock::lease> take(redlock::mutex lock)
+/// So is this: it works for as long as it holds the lock, and says how far it has come.
+asio::awaitable<void> reindex(redlock::mutex lock, redlock::testing::world& servers, int& steps)
 {
-    co_return co_await lock.acquire();
+    auto body = [&](redlock::lease&) -> asio::awaitable<void> {
+        for (;; ++steps)
+            co_await servers.sleep(1s); // the program's work; a timer of its own would take real time
+    };
+    co_await redlock::with_lock(lock, body);
 }
 
-/// One test's world: servers, a context, and a client for whom the servers are new.
+/// And this, which is given a lease.
+std::string write(redlock::lease const& held)
+{
+    return held.valid() ? "written with token " + std::to_string(held.fencing_token()) : "not written";
+}
+
 struct fixture {
-    example::nodes servers{3};
     asio::io_context context;
-    redlock::client locks = another_process();
-
-    redlock::client another_process()
-    {
-        return {context.get_executor(), {.nodes = servers.urls, .assume_fresh = true}};
-    }
-
-    template <class T>
-    T run(asio::awaitable<T> work)
-    {
-        auto result = asio::co_spawn(context, std::move(work), asio::use_future);
-        context.restart();
-        while (result.wait_for(0s) != std::future_status::ready)
-            context.run_one(); // not run(): a lease that is held keeps that going
-        return result.get();
-    }
+    redlock::testing::world servers{context};
+    redlock::client locks = servers.make_client();
 };
 
-void books_a_free_seat(example::promises& promises)
+BOOST_FIXTURE_TEST_SUITE(seats, fixture)
+
+BOOST_AUTO_TEST_CASE(a_free_seat_is_booked)
 {
-    fixture test;
-    promises.keep(test.run(book(test.locks, "42")) == "booked", "a free seat is booked");
+    BOOST_TEST(servers.run(book(locks, "42")) == "booked");
 }
 
-void is_busy_while_another_process_books(example::promises& promises)
+BOOST_AUTO_TEST_CASE(a_seat_that_somebody_else_books_is_busy)
 {
-    fixture test;
-    redlock::client other = test.another_process();
-    redlock::mutex lock{other, "seat:42"};
-    redlock::lease held = test.run(take(lock));
-    promises.keep(test.run(book(test.locks, "42")) == "busy", "a seat that another process books is busy");
+    servers.hold("seat:42");
+    BOOST_TEST(servers.run(book(locks, "42")) == "busy");
+    servers.let_go("seat:42");
+    BOOST_TEST(servers.run(book(locks, "42")) == "booked");
 }
 
-void is_unavailable_without_a_majority(example::promises& promises)
+BOOST_AUTO_TEST_CASE(without_a_majority_nobody_books)
 {
-    fixture test;
-    test.servers.own[0]->kill();
-    test.servers.own[1]->kill();
-    promises.keep(test.run(book(test.locks, "42")) == "unavailable", "without a majority nobody books");
+    servers.kill(0);
+    servers.kill(1);
+    BOOST_TEST(servers.run(book(locks, "42")) == "unavailable");
 }
 
-int main()
+BOOST_AUTO_TEST_CASE(work_stops_when_the_lease_is_lost)
 {
-    example::promises promises;
-    books_a_free_seat(promises);
-    is_busy_while_another_process_books(promises);
-    is_unavailable_without_a_majority(promises);
-    return promises.exit_code();
+    int steps = 0;
+    redlock::mutex lock{locks, "index", {.ttl = 10s}};
+    auto job = asio::co_spawn(context, reindex(lock, servers, steps), asio::use_future);
+    servers.advance(30s);
+    BOOST_TEST(steps >= 29);
+
+    servers.cut(0);
+    servers.cut(1);
+    servers.advance(10s);
+    BOOST_CHECK_THROW(job.get(), redlock::lease_lost_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_CASE(nothing_is_written_without_a_valid_lease)
+{
+    asio::io_context context;
+    redlock::testing::made_up_lease made{context, 4096};
+    BOOST_TEST(write(made.get()) == "written with token 4096");
+    made.suspect();
+    BOOST_TEST(write(made.get()) == "not written");
 }
