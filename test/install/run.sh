@@ -87,6 +87,7 @@ for kind in static shared; do
 
     build find-$kind "$here/find_package" -DCMAKE_PREFIX_PATH="$prefix"
     run "find_package, $kind" "$work/find-$kind/consumer"
+    run "redlock::testing, $kind" "$work/find-$kind/kit"
 
     flags=$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --cflags --libs asio-redlock)
     # shellcheck disable=SC2086
