@@ -19,7 +19,7 @@ constexpr bool line_ends(std::string_view input, std::size_t at) noexcept
 // An uncontended lock sees four replies only, by the hundred in one buffer: +OK, nil in both protocols, and 0 or 1.
 constexpr resp_node ok{.type = resp_type::simple_string, .text = "OK"};
 constexpr resp_node nil{};
-constexpr resp_node skipped{.type = resp_type::bulk_string};
+constexpr resp_node skipped{.type = resp_type::bulk_string, .text = ""}; // and no null: it is copied from
 constexpr resp_node digits[] = {{.type = resp_type::number, .number = 0},
                                 {.type = resp_type::number, .number = 1}};
 
