@@ -136,6 +136,21 @@ BOOST_AUTO_TEST_CASE(a_lease_counts_from_before_its_votes)
     BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl) - 1min));
 }
 
+BOOST_AUTO_TEST_CASE(connecting_is_not_paid_from_the_lease)
+{
+    expect_everywhere("HELLO", late(canned::hello));
+    auto const result = std::make_shared<outcome>();
+    lock("resource", terms).try_acquire(keeps_outcome{result});
+    run_until(context, [&] {
+        return std::ranges::all_of(nodes, [](auto const& n) { return n->count("TIME") == 1; });
+    });
+    clock.advance(10s);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl)));
+}
+
 BOOST_AUTO_TEST_CASE(an_extended_lease_counts_from_before_the_extension)
 {
     acquire();
