@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,10 +48,11 @@ BOOST_AUTO_TEST_CASE(propose_more_than_any_node_has_told)
     BOOST_TEST(try_acquire(wanted)->ec == errc::contended);
     auto const got = try_acquire(wanted);
     BOOST_TEST(got->ec == error_code());
-    for (auto const& node : nodes)
-        for (auto const& words : node->heard())
-            if (words[0].starts_with("EVAL") && words.size() == 11 && words[8] == got->granted.nonce())
-                BOOST_TEST(words[9] == "8000000000001");
+    auto const all = nodes[0]->heard();
+    auto const vote = std::ranges::find_if(
+        all, [&](auto const& words) { return words.size() == 11 && words[8] == got->granted.nonce(); });
+    BOOST_TEST_REQUIRE((vote != all.end()));
+    BOOST_TEST(vote->at(9) == "8000000000001");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
