@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(differ_between_locks)
     std::vector<std::string> const nodes{"redis://a:6379", "redis://b:6379", "redis://c:6379"};
     std::set<unsigned> met;
     for (int i = 0; i != 100; ++i)
-        met.insert(all.at("resource " + std::to_string(i))->meeting_point(nodes));
+        met.insert(all.at(std::to_string(i) + " resources")->meeting_point(nodes));
     BOOST_TEST(met.size() == nodes.size());
 }
 
