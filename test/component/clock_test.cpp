@@ -75,6 +75,20 @@ BOOST_AUTO_TEST_CASE(a_lease_is_over_after_a_suspension)
     expect_the_end();
 }
 
+/// The turn began before that.
+BOOST_AUTO_TEST_CASE(a_lease_is_over_for_a_handler_that_takes_its_time)
+{
+    acquire();
+    bool done = false;
+    lock("another", terms).try_acquire([&](error_code, lease const&) {
+        BOOST_TEST(held.valid());
+        clock.advance(too_much);
+        BOOST_TEST(!held.valid());
+        done = true;
+    });
+    run_until(context, [&] { return done; });
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_is_over_in_time_though_clocks_are_slewed)
 {
     acquire();
