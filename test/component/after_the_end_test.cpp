@@ -112,32 +112,6 @@ BOOST_FIXTURE_TEST_CASE(a_vote_whose_connection_broke_is_taken_back, scripted_cl
     BOOST_TEST(all.back().at(4) == vote->at(2));
 }
 
-/// It waited for its connection, which leads to a young node.
-BOOST_FIXTURE_TEST_CASE(a_vote_that_was_not_sent_is_not_taken_back, scripted_cluster)
-{
-    config settings = defaults();
-    settings.assume_fresh = false;
-    connect_with(settings);
-    nodes[0]->expect("SET", late(canned::nil));
-    nodes[1]->expect("SET", late(canned::nil));
-    nodes[2]
-        ->expect("HELLO", late(canned::hello))
-        .expect("INFO", reply(info_reply({{"uptime_in_seconds", "3"}})));
-    auto const result = std::make_shared<outcome>();
-    lock().try_acquire(keeps_outcome{result});
-    run_until(context, [&] { return nodes[0]->done() && nodes[1]->done() && nodes[2]->count("TIME") == 1; });
-    nodes[2]->deliver_late();
-    run_until(context, [&] { return locks->nodes().at(2).state == node_state::quarantined; });
-    nodes[0]->deliver_late();
-    nodes[1]->deliver_late();
-    run_until(context, [&] { return result->done(); });
-    BOOST_TEST(result->ec == errc::contended);
-    locks->shutdown([](error_code) {}); // after which all has been said
-    run_until(context, [&] { return nodes[2]->open() == 0; });
-    BOOST_TEST(nodes[2]->count("SET") == 0U);
-    BOOST_TEST(nodes[2]->count("EVAL") == 0U);
-}
-
 /// It would come behind the release.
 BOOST_FIXTURE_TEST_CASE(an_extension_whose_script_was_not_known_is_not_said_again, scripted_cluster)
 {
