@@ -104,6 +104,20 @@ BOOST_AUTO_TEST_CASE(the_longest_lock_of_a_name_counts_for_all_of_it)
     BOOST_TEST(!try_acquire("other", ten_seconds)->ec);
 }
 
+/// The key that was lost may be one that is made only now: of another client, which has such a lock, too.
+BOOST_AUTO_TEST_CASE(a_longer_lock_made_later_keeps_the_node_from_extending)
+{
+    says({{"uptime_in_seconds", "30"}});
+    auto const held = try_acquire("lock", ten_seconds);
+    BOOST_TEST(!held->ec);
+    mutex const longer(*locks, "lock", one_minute);
+    auto const extended = std::make_shared<outcome>();
+    held->granted.extend(keeps_outcome{extended});
+    run_until(context, [&] { return extended->done(); });
+    BOOST_TEST(extended->ec == errc::no_quorum);
+    BOOST_TEST(node.count("EVAL") == 0U);
+}
+
 /// Q is 1.01 times the key's whole time, slack included.
 BOOST_AUTO_TEST_CASE(a_quarantine_outlasts_ttl_and_slack)
 {

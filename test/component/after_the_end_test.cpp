@@ -94,4 +94,68 @@ BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_also_where_it_was_executed_late, on
     BOOST_TEST(all.back().at(4) == vote->at(2));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_vote_whose_connection_broke_is_taken_back, scripted_cluster)
+{
+    nodes[0]->expect("SET", reply(canned::nil));
+    nodes[1]->expect("SET", late(canned::nil));
+    nodes[2]->expect("SET", hang_up());
+    auto const result = std::make_shared<outcome>();
+    lock().try_acquire(keeps_outcome{result});
+    run_until(context, [&] {
+        return nodes[1]->done() && nodes[2]->done() && locks->nodes().at(2).state != node_state::ready;
+    });
+    nodes[1]->deliver_late();
+    run_until(context, [&] { return result->done() && nodes[2]->count("EVAL") == 1; });
+    BOOST_TEST(result->ec == errc::contended);
+    auto const& all = nodes[2]->heard();
+    auto const vote = std::ranges::find(all, std::string("SET"), [](auto const& w) { return w[0]; });
+    BOOST_TEST(all.back().at(4) == vote->at(2));
+}
+
+/// It would come behind the release.
+BOOST_FIXTURE_TEST_CASE(an_extension_whose_script_was_not_known_is_not_said_again, scripted_cluster)
+{
+    auto const all_is_read = [this](std::string behind) {
+        auto const got = try_acquire(lock(std::move(behind)));
+        run_until(context, [&] { return got->granted.votes() == 3; });
+        return std::move(got->granted);
+    };
+    auto const got = try_acquire(lock());
+    BOOST_TEST(extend(got->granted) == error_code()); // by its text, until it has worked once
+    lease const one = all_is_read("one");
+    expect_everywhere("EVALSHA", late(canned::noscript));
+    auto const extended = std::make_shared<outcome>();
+    auto const released = std::make_shared<outcome>();
+    got->granted.extend(keeps_outcome{extended});
+    run_until_heard(4);
+    got->granted.release(keeps_outcome{released});
+    run_until_heard(5);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    run_until(context, [&] { return released->done(); });
+    BOOST_TEST(extended->ec == errc::released);
+    lease const other = all_is_read("other");
+    for (auto const& node : nodes)
+        BOOST_TEST(node->count("EVAL") + node->count("EVALSHA") == 3U);
+    BOOST_TEST(!surprised());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_was_not_told_of_a_release_is_told_when_it_is_back, scripted_cluster)
+{
+    auto const got = try_acquire(lock());
+    run_until(context, [&] { return got->granted.votes() == 3; });
+    nodes[2]->expect("EVAL", hang_up());
+    BOOST_TEST(release(got->granted) == error_code());
+    run_until(context, [&] { return nodes[2]->count("EVAL") == 2; });
+    BOOST_TEST(nodes[2]->accepted() == 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_release_tells_that_the_keys_were_gone, scripted_cluster)
+{
+    auto const got = try_acquire(lock());
+    run_until(context, [&] { return got->granted.votes() == 3; });
+    expect_everywhere("EVAL", reply(canned::zero));
+    BOOST_TEST(release(got->granted) == errc::lease_lost);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,6 +75,20 @@ BOOST_AUTO_TEST_CASE(a_lease_is_over_after_a_suspension)
     expect_the_end();
 }
 
+/// The turn began before that.
+BOOST_AUTO_TEST_CASE(a_lease_is_over_for_a_handler_that_takes_its_time)
+{
+    acquire();
+    bool done = false;
+    lock("another", terms).try_acquire([&](error_code, lease const&) {
+        BOOST_TEST(held.valid());
+        clock.advance(too_much);
+        BOOST_TEST(!held.valid());
+        done = true;
+    });
+    run_until(context, [&] { return done; });
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_is_over_in_time_though_clocks_are_slewed)
 {
     acquire();
@@ -134,6 +148,21 @@ BOOST_AUTO_TEST_CASE(a_lease_counts_from_before_its_votes)
         node->deliver_late();
     run_until(context, [&] { return result->done(); });
     BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl) - 1min));
+}
+
+BOOST_AUTO_TEST_CASE(connecting_is_not_paid_from_the_lease)
+{
+    expect_everywhere("HELLO", late(canned::hello));
+    auto const result = std::make_shared<outcome>();
+    lock("resource", terms).try_acquire(keeps_outcome{result});
+    run_until(context, [&] {
+        return std::ranges::all_of(nodes, [](auto const& n) { return n->count("TIME") == 1; });
+    });
+    clock.advance(10s);
+    for (auto const& node : nodes)
+        node->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl)));
 }
 
 BOOST_AUTO_TEST_CASE(an_extended_lease_counts_from_before_the_extension)

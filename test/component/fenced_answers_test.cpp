@@ -150,6 +150,16 @@ BOOST_AUTO_TEST_CASE(are_no_token_where_the_script_stays_unknown)
     BOOST_TEST(acquire(canned::noscript)->ec == errc::no_quorum);
 }
 
+BOOST_AUTO_TEST_CASE(are_raised_to_the_highest)
+{
+    auto const got = acquire(canned::one);
+    BOOST_TEST(got->ec == error_code());
+    auto words = nodes[1]->heard();
+    std::erase_if(words, [](auto const& w) { return w[0] != "EVAL"; });
+    BOOST_TEST_REQUIRE(words.size() >= 3U); // marker, vote, raise
+    BOOST_TEST(words[2].at(9) == "7");
+}
+
 /// All that is said of fences is about the data that the node had when it was connected.
 BOOST_AUTO_TEST_CASE(are_raised_in_the_life_in_which_they_were_counted)
 {

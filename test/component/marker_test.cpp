@@ -3,7 +3,11 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
+#include <utility>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -14,6 +18,28 @@ namespace {
 std::array<std::string, 5> const inventions{"+OK\r\n", ":0\r\n", "+1700000000000 run:data/0a1b2c3d\r\n",
                                             "+1700000000000 run:data/0a1b2c3d/0/1700000000001\r\n",
                                             "+1700000000000 run:data/0a1b2c3d/9223372036854775807/0\r\n"};
+
+/// A cluster for whose age nobody answers.
+struct nobody_answers : scripted_cluster {
+    nobody_answers()
+    {
+        config with = defaults();
+        with.assume_fresh = false;
+        connect_with(with);
+    }
+};
+
+/// Of a user who answers for the node, two seconds ago.
+constexpr std::string_view excused_by_one = "+1700000002000 run:data/0a1b2c3d/0/1700000000000\r\n";
+
+/// What a client says of itself when it asks for the marker: for how long it has been certain, and "1" where absence
+/// proves nothing to it.
+std::pair<std::string, std::string> said_of_itself(scripted_node const& node)
+{
+    auto const asked =
+        std::ranges::find(node.heard(), std::string("EVAL"), [](auto const& w) { return w[0]; });
+    return {asked->at(6), asked->at(7)};
+}
 
 } // namespace
 
@@ -125,6 +151,60 @@ BOOST_AUTO_TEST_CASE(an_extension_that_meets_another_marker_has_the_node_asked_w
     BOOST_TEST(!three.extend(got->granted));
     run_until(three.context, [&] { return three[2].accepted() == 2 && three[2].count("EVAL") == 4; });
     BOOST_TEST(!three.surprised());
+}
+
+/// It has lost its data, as its new marker shows: plain locks wait for it, too, however old that marker says it is.
+BOOST_AUTO_TEST_CASE(a_vote_that_meets_another_marker_has_the_node_asked_who_it_is)
+{
+    scripted_cluster three;
+    three.expect_everywhere("EVAL", reply(canned::marker));
+    three[2].expect("EVAL", reply("+STRANGER\r\n"));
+    auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unwatched));
+    auto const behind = three.try_acquire(three.lock("behind"));
+    run_until(three.context, [&] { return behind->granted.votes() == 3; });
+    three[2].expect("EVAL", reply("+1700000002000 run:data/4e4e4e4e/1600000000000/1600000000000\r\n"));
+    BOOST_TEST(!three.extend(got->granted));
+    run_until(three.context, [&] { return three.locks->nodes().at(2).state == node_state::quarantined; });
+    BOOST_TEST(three[2].accepted() == 2U);
+    auto plain = three.lock("plain");
+    BOOST_TEST(!three.try_acquire(plain)->ec);
+    BOOST_TEST((plain.last_attempt().at(2).result == node_result::quarantined));
+    BOOST_TEST(!three.surprised());
+}
+
+BOOST_FIXTURE_TEST_CASE(one_that_another_users_word_excused_is_young, nobody_answers)
+{
+    expect_everywhere("EVAL", reply(excused_by_one));
+    fenced_mutex wanted(*locks, "lock", long_lived);
+    BOOST_TEST(try_acquire(wanted)->ec == errc::no_quorum);
+    for (node_outcome const& row : wanted.last_attempt())
+        BOOST_TEST((row.result == node_result::quarantined));
+    auto const [certain_for, excuses] = said_of_itself(*nodes[0]);
+    BOOST_TEST(certain_for != "");
+    BOOST_TEST(excuses != "1");
+}
+
+BOOST_FIXTURE_TEST_CASE(one_that_ones_own_users_word_excused_is_none, scripted_cluster)
+{
+    expect_everywhere("EVAL", reply(excused_by_one));
+    BOOST_TEST(!try_acquire(fenced_mutex(*locks, "lock", long_lived))->ec);
+    auto const [certain_for, excuses] = said_of_itself(*nodes[0]);
+    BOOST_TEST(certain_for == "");
+    BOOST_TEST(excuses == "1");
+}
+
+/// An hour ago somebody has met it, and left the marker; it does not tell when it was promoted.
+BOOST_FIXTURE_TEST_CASE(one_that_is_old_tells_that_a_promoted_node_has_waited, nobody_answers)
+{
+    std::string run_id = "0000000000000000000000000000000000000001";
+    for (auto const& node : nodes) {
+        ++run_id.back();
+        node->expect("INFO",
+                     reply(info_reply({{"run_id", run_id},
+                                       {"master_replid2", "000000000000000000000000000000000000000b"}})));
+        node->expect("EVAL", reply("+1700000000000 run:data/0a1b2c3d/1699996400000/1699996400000\r\n"));
+    }
+    BOOST_TEST(!try_acquire(lock("plain"))->ec);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

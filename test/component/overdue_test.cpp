@@ -66,6 +66,23 @@ BOOST_AUTO_TEST_CASE(is_not_extended_by_hand)
     BOOST_TEST(extensions() == 0U);
 }
 
+/// The turn began before that.
+BOOST_AUTO_TEST_CASE(is_not_extended_by_a_handler_that_took_its_time)
+{
+    acquire();
+    expect_everywhere("SET", reply(canned::nil));
+    outcome_ptr extended;
+    lock("another", terms).try_acquire([&](error_code, lease const&) {
+        clock.advance(terms.ttl);
+        extended = extend_later();
+    });
+    run_until(context, [&] { return extended && extended->done(); });
+    BOOST_TEST(extended->ec == errc::lease_lost);
+    run_until(context,
+              [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->count("SET") == 2; }); });
+    BOOST_TEST(extensions() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(is_extended_where_its_lock_tolerates_that)
 {
     auto tolerant = terms;

@@ -1,3 +1,4 @@
+#include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -61,6 +62,21 @@ struct clockmaker {
         run_until(context, [&] { return over; });
     }
     bool in_state(node_state state) { return locks->nodes().at(0).state == state; }
+};
+
+struct its_clock {
+    held_clock clock;
+};
+
+/// What passes on the client's clock, passes on the server's.
+struct held_clockmaker : its_clock, clockmaker {
+    void expect_no_step()
+    {
+        auto const got = try_acquire("behind what was said");
+        run_until(context, [&] { return got->done(); });
+        BOOST_TEST(got->ec == error_code());
+        BOOST_TEST(in_state(node_state::ready));
+    }
 };
 
 } // namespace
@@ -159,6 +175,32 @@ BOOST_AUTO_TEST_CASE(set_forward_makes_what_is_under_way_worthless)
     run_until(context, [&] { return node.count("EVAL") >= 1; });
     BOOST_TEST(node.accepted() == 1U);
     BOOST_TEST(node.surprises().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(may_make_steps_within_the_slack, held_clockmaker)
+{
+    watch_every(5ms);
+    node.expect("TIME", reply(time_reply(date)));
+    lease const held = hold();
+    node.expect("TIME", reply(time_reply(date + 900ms)));
+    clock.advance(5ms);
+    run_until(context, [&] { return node.done(); });
+    expect_no_step();
+}
+
+/// The server read its clock when it was asked; the next answer is quick.
+BOOST_FIXTURE_TEST_CASE(after_a_slow_answer_has_made_no_step, held_clockmaker)
+{
+    watch_every(1s);
+    node.expect("TIME", reply(time_reply(date)));
+    lease const held = hold();
+    node.expect("TIME", late(time_reply(date + 1s))).expect("TIME", reply(time_reply(date + 11s)));
+    clock.advance(1s);
+    run_until(context, [&] { return node.count("TIME") == 2; });
+    clock.advance(10s);
+    node.deliver_late();
+    run_until(context, [&] { return node.done(); });
+    expect_no_step();
 }
 
 BOOST_AUTO_TEST_CASE(of_another_process_is_another)

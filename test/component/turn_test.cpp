@@ -1,5 +1,6 @@
 #include "component/apart.hpp"
 #include "component/held_clock.hpp"
+#include "component/scripted_cluster.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -86,6 +87,15 @@ struct several_waits : one_node {
     }
 };
 
+struct three_nodes : its_clock, scripted_cluster {
+    void come_to_rest()
+    {
+        context.restart();
+        while (context.poll() != 0)
+            ;
+    }
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(turns, one_node)
@@ -124,6 +134,30 @@ BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_who_took_the_turn)
     run_both([&] { return second->done(); });
     BOOST_TEST(second->ec == errc::contended);
     BOOST_TEST(node.surprises().empty());
+}
+
+/// What the last attempt met says nothing of the turn that follows.
+BOOST_FIXTURE_TEST_CASE(who_was_refused_by_one_node_offers_the_turn_all_the_same, three_nodes)
+{
+    auto one_in_a_row = unwatched;
+    one_in_a_row.handover.batch = 1;
+    auto wanted = lock("resource", one_in_a_row);
+    nodes[2]->expect("SET", reply(canned::nil));
+    auto const first = try_acquire(wanted);
+    BOOST_TEST(first->ec == error_code());
+    come_to_rest(); // the refusal has been read, too
+    auto const second = std::make_shared<outcome>();
+    wanted.acquire(keeps_outcome{second});
+    first->granted = {};
+    run_until(context, [&] {
+        return std::ranges::all_of(nodes, [](auto const& n) { return n->count("EVAL") == 1; });
+    });
+    come_to_rest();
+    for (auto const& node : nodes)
+        BOOST_TEST(node->count("SET") == 1U);
+    clock.advance(1s); // nobody comes
+    run_until(context, [&] { return second->done(); });
+    BOOST_TEST(second->ec == error_code());
 }
 
 /// It has met two others between two leases of its own, and one since: the next one's turn. A lock for which it lets nobody

@@ -1,0 +1,58 @@
+#include "component/scripted_cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Of all that a node has heard of this command, one word of each.
+std::vector<std::string> words_at(scripted_node const& node, std::string const& command, std::size_t place)
+{
+    std::vector<std::string> found;
+    for (auto const& words : node.heard())
+        if (words[0] == command)
+            found.push_back(words.at(place));
+    return found;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(attempts, scripted_cluster)
+
+/// A late vote of the one before could not be told from one of the present one.
+BOOST_AUTO_TEST_CASE(have_each_a_nonce_of_their_own)
+{
+    expect_everywhere("SET", reply(canned::loading));
+    auto const result = std::make_shared<outcome>();
+    lock().acquire(keeps_outcome{result});
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == error_code());
+    auto const nonces = words_at(*nodes[0], "SET", 2);
+    BOOST_TEST_REQUIRE(nonces.size() >= 2U);
+    BOOST_TEST(nonces[0] != nonces[1]);
+}
+
+/// Far above any date.
+BOOST_AUTO_TEST_CASE(propose_more_than_any_node_has_told)
+{
+    expect_everywhere("EVAL", reply(canned::marker));
+    expect_everywhere("EVAL", reply("+HELD 60000 8000000000000 abcdefgh\r\n"));
+    fenced_mutex wanted(*locks, "resource", unwatched);
+    BOOST_TEST(try_acquire(wanted)->ec == errc::contended);
+    auto const got = try_acquire(wanted);
+    BOOST_TEST(got->ec == error_code());
+    auto const all = nodes[0]->heard();
+    auto const vote = std::ranges::find_if(
+        all, [&](auto const& words) { return words.size() == 11 && words[8] == got->granted.nonce(); });
+    BOOST_TEST_REQUIRE((vote != all.end()));
+    BOOST_TEST(vote->at(9) == "8000000000001");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

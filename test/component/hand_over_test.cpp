@@ -1,0 +1,91 @@
+#include "component/held_clock.hpp"
+#include "component/scripted_cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+struct its_clock {
+    held_clock clock;
+};
+
+/// A holder, and one that waits behind it for the same lock.
+struct in_a_row : its_clock {
+    real_servers& servers = real_servers::get();
+    stage s{servers.settings()};
+    outcome_ptr first = std::make_shared<outcome>();
+    outcome_ptr second = std::make_shared<outcome>();
+    std::string nonce;
+
+    in_a_row() { servers.clear(); }
+    ~in_a_row() { servers.clear(); }
+
+    void hold_and_wait(lock_options const& options)
+    {
+        auto lock = s.lock("resource", options);
+        lock.acquire(keeps_outcome{first});
+        run_until(s.context, [&] { return first->done(); });
+        nonce = first->granted.nonce();
+        lock.acquire(keeps_outcome{second});
+    }
+    void let_go()
+    {
+        first->granted = {};
+        run_until(s.context, [&] {
+            clock.advance(50us); // a turn that is offered ends
+            return second->done();
+        });
+        BOOST_TEST(second->granted.valid());
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(hand_overs, in_a_row)
+
+BOOST_AUTO_TEST_CASE(keep_the_keys)
+{
+    hold_and_wait(long_lived);
+    let_go();
+    BOOST_TEST(second->granted.nonce() == nonce);
+}
+
+BOOST_AUTO_TEST_CASE(need_validity_that_is_left)
+{
+    auto long_row = long_lived;
+    long_row.handover.period = 1h;
+    hold_and_wait(long_row);
+    clock.advance(long_row.ttl * 6 / 10);
+    let_go();
+    BOOST_TEST(second->granted.nonce() != nonce);
+}
+
+BOOST_AUTO_TEST_CASE(end_with_the_batch)
+{
+    auto one_in_a_row = long_lived;
+    one_in_a_row.handover.batch = 1;
+    hold_and_wait(one_in_a_row);
+    let_go();
+    BOOST_TEST(second->granted.nonce() != nonce);
+}
+
+BOOST_FIXTURE_TEST_CASE(are_not_overtaken_by_a_try, scripted_cluster)
+{
+    auto const got = try_acquire(lock());
+    run_until(context, [&] { return got->granted.votes() == 3; });
+    BOOST_TEST(try_acquire(lock())->ec == errc::contended);
+    BOOST_TEST(try_acquire(lock("behind whatever was said"))->ec == error_code());
+    for (auto const& node : nodes)
+        BOOST_TEST(std::ranges::count_if(node->heard(), [](auto const& w) {
+                       return w[0] == "SET" && w[1] == "resource";
+                   }) == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
