@@ -110,6 +110,18 @@ void resource::hurry(acquisition& a)
 }
 
 /// Highest random weight: every client finds the same node, in whatever order the nodes are configured.
+namespace {
+
+/// Appleby's MurmurHash3 ends so: what differs at a name's end alone reaches all bits.
+constexpr std::uint64_t spread(std::uint64_t hash)
+{
+    hash = (hash ^ hash >> 33U) * 0xff51afd7ed558ccdU;
+    hash = (hash ^ hash >> 33U) * 0xc4ceb9fe1a85ec53U;
+    return hash ^ hash >> 33U;
+}
+
+} // namespace
+
 unsigned resource::meeting_point(std::vector<std::string> const& nodes) const
 {
     auto const weight = [this](std::string_view node) { // FNV-1a
@@ -117,7 +129,7 @@ unsigned resource::meeting_point(std::vector<std::string> const& nodes) const
         for (std::string_view const part : {node, key().prefix, key().name})
             for (char const c : part)
                 hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-        return hash ^ hash >> 32U;
+        return spread(hash);
     };
     return static_cast<unsigned>(std::ranges::max_element(nodes, {}, weight) - nodes.begin());
 }

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,22 @@ BOOST_AUTO_TEST_CASE(differ_between_locks)
     for (int i = 0; i != 100; ++i)
         met.insert(all.at(std::to_string(i) + " resources")->meeting_point(nodes));
     BOOST_TEST(met.size() == nodes.size());
+}
+
+/// Names in a row differ in their last characters only.
+BOOST_AUTO_TEST_CASE(are_spread_over_the_nodes_evenly)
+{
+    resources all("");
+    for (std::string const tail : {":6379", ""}) {
+        std::vector<std::string> nodes;
+        std::map<unsigned, unsigned> met;
+        for (int n = 1; n != 4; ++n)
+            nodes.push_back("redis://10.0.0." + std::to_string(n) + tail);
+        for (int i = 0; i != 900; ++i)
+            ++met[all.at("seat:" + std::to_string(i))->meeting_point(nodes)];
+        for (unsigned n = 0; n != 3; ++n)
+            BOOST_TEST((met[n] > 250 && met[n] < 350), "node " << n << ": " << met[n]);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
