@@ -35,6 +35,9 @@ public:
     bool expire(std::string const& key, millis at, millis now);
     bool erase(std::string const& key, millis now);
     void clear() { values_.clear(); }
+    /// Would it be found? Unlike `find` this changes nothing.
+    [[nodiscard]] bool shows(std::string const& key, millis now) const;
+    [[nodiscard]] std::map<std::string, value> const& all() const { return values_; }
     void replace(std::map<std::string, value> data) { values_ = std::move(data); }
 
 private:

@@ -6,6 +6,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace redlock::world {
@@ -24,7 +25,7 @@ public:
     void set(duration delay, std::shared_ptr<void> owner, unsigned tag) override
     {
         cancel();
-        auto const set = std::make_shared<waiting>(waiting{std::move(owner), tag});
+        auto const set = std::make_shared<waiting>(waiting{std::move(owner), machine_.busy(), tag});
         pending_ = set;
         machine_.net().time().after(std::max(delay, duration::zero()), [this, set] {
             if (set->owner)
@@ -42,6 +43,7 @@ private:
     /// What is going to happen holds it, and not the alarm: so the owner goes when nothing happens any more.
     struct waiting {
         std::shared_ptr<void> owner; ///< null: told
+        std::shared_ptr<void> busy;
         unsigned tag;
     };
 
@@ -50,6 +52,7 @@ private:
         asio::post(executor_,
                    [this, owner = std::move(set.owner), tag = set.tag, ec] { listener_.on_alarm(ec, tag); });
         set.owner.reset();
+        set.busy.reset();
     }
 
     sim_machine& machine_;
@@ -114,7 +117,7 @@ void sim_machine::sleep_until(duration when)
 std::chrono::milliseconds sim_machine::wall_clock() const noexcept
 {
     constexpr std::chrono::milliseconds begin{1'700'000'000'000};
-    return begin + std::chrono::duration_cast<std::chrono::milliseconds>(net_.time().now());
+    return begin + std::chrono::duration_cast<std::chrono::milliseconds>(net_.time().now() + wall_ahead_);
 }
 
 core::random_fraction sim_machine::random_bits() noexcept
@@ -142,7 +145,7 @@ std::unique_ptr<net::resolver> sim_machine::make_resolver(net::any_io_executor c
 
 std::shared_ptr<net::stream> sim_machine::make_stream(net::any_io_executor const& executor)
 {
-    return net_.make_stream(host_, executor);
+    return net_.make_stream(host_, executor, busy_);
 }
 
 std::shared_ptr<net::stream> sim_machine::secure(std::shared_ptr<net::stream> plain, net::peer const&,
@@ -160,7 +163,14 @@ process::~process() = default;
 
 redlock::client process::make_client(config settings)
 {
-    return lock::client_access::make(lock::engine::make(context_->get_executor(), settings, machine_));
+    auto made = lock::engine::make(context_->get_executor(), settings, machine_);
+    clients_.emplace_back(made);
+    return lock::client_access::make(std::move(made));
+}
+
+bool process::has_forgotten_clients() const
+{
+    return std::ranges::all_of(clients_, [](auto const& one) { return one.expired(); });
 }
 
 bool process::paused() const

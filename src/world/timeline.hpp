@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <queue>
 #include <vector>
 
 namespace redlock::world {
@@ -32,7 +31,7 @@ private:
         }
     };
 
-    std::priority_queue<event> events_;
+    std::vector<event> events_; ///< a heap
     duration now_{};
     std::uint64_t orders_ = 0;
     std::uint64_t happened_ = 0;
