@@ -149,8 +149,15 @@ void schedule::flush(unsigned number, model::dice& dice)
     if (!n.up)
         return;
     if (dice.one_in(2)) {
-        note(name_of(number) + " is flushed");
-        return void(n.redis.execute({"FLUSHALL"}, n.wall_us(time_.now())));
+        bool const all = dice.one_in(2);
+        for (unsigned i = 0; i != net_->size(); ++i) {
+            world::node& its = net_->at(i);
+            if ((i != number && !all) || servers_[i].durable || !its.up)
+                continue;
+            note(name_of(i) + " is flushed");
+            (void)its.redis.execute({"FLUSHALL"}, its.wall_us(time_.now()));
+        }
+        return;
     }
     note(name_of(number) + " follows another server for a while");
     net_->follow(number);
