@@ -12,6 +12,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr core::duration tick_length = std::chrono::nanoseconds{62'500};
+/// Of a suspension. Clocks that are read one after the other are always a little apart.
+constexpr core::duration unheeded = std::chrono::milliseconds{1};
 constexpr std::int64_t ticks_in_ms = std::chrono::milliseconds{1} / tick_length;
 
 } // namespace
@@ -21,9 +23,16 @@ loop::loop(any_io_executor executor, std::shared_ptr<net::machine> m)
       start_(machine_->read_clocks()), now_(start_), alarm_(machine_->make_alarm(executor_, *this))
 {}
 
+/// Timers count from the start, where the clock that stands still while the machine sleeps may have run further: a
+/// suspension would move them only by what it is longer than that.
 core::instant loop::read_clock()
 {
-    return now_ = machine_->read_clocks();
+    core::instant const before = std::exchange(now_, machine_->read_clocks());
+    core::duration const counted = since_start(before);
+    core::duration const passed = core::elapsed(before, now_);
+    if (since_start(now_) - counted < passed - unheeded)
+        start_ = now_ - (counted + passed);
+    return now_;
 }
 
 void loop::schedule(core::timer& t, core::instant at)

@@ -143,7 +143,7 @@ private:
     any_io_executor executor_;
     on_executor running_here_;
     std::shared_ptr<net::machine> machine_;
-    core::instant start_;
+    core::instant start_; ///< of the timers' ticks
     core::instant now_;
     core::timer_wheel wheel_;
     std::unique_ptr<alarm> alarm_;

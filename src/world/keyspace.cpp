@@ -14,6 +14,12 @@ keyspace::value const* keyspace::find(std::string const& key, millis now)
     return nullptr;
 }
 
+bool keyspace::shows(std::string const& key, millis now) const
+{
+    auto const at = values_.find(key);
+    return at != values_.end() && (!at->second.expires || now <= *at->second.expires);
+}
+
 std::optional<std::string> keyspace::text(std::string const& key, millis now)
 {
     value const* const found = find(key, now);

@@ -21,10 +21,25 @@ duration link::arrival(duration& last, duration cut_until)
     return last;
 }
 
+/// Where there are pieces, bytes that were written together may come apart.
+std::size_t link::first_piece(std::size_t of)
+{
+    bool const whole = of < 2 || net_.dice()() % 100 >= net_.pieces;
+    return whole ? of : 1 + net_.dice()() % (of - 1);
+}
+
 void link::send(std::string bytes)
 {
     if (net_.buried(host_))
         return;
+    auto const first = first_piece(bytes.size());
+    if (first != bytes.size())
+        carry(bytes.substr(0, first));
+    carry(first == bytes.size() ? std::move(bytes) : bytes.substr(first));
+}
+
+void link::carry(std::string bytes)
+{
     auto const there = arrival(last_there_, net_.between(host_, node_).cut_there_until);
     net_.time().at(there, [this, self = shared_from_this(), bytes = std::move(bytes)] {
         if (!ended)
@@ -34,9 +49,19 @@ void link::send(std::string bytes)
 
 void link::send_back(std::string bytes)
 {
+    auto const first = first_piece(bytes.size());
+    if (first != bytes.size())
+        carry_back(bytes.substr(0, first));
+    carry_back(first == bytes.size() ? std::move(bytes) : bytes.substr(first));
+}
+
+void link::carry_back(std::string bytes)
+{
     auto const back = arrival(last_back_, net_.between(host_, node_).cut_back_until);
     net_.time().at(back, [this, self = shared_from_this(), bytes = std::move(bytes)] {
-        if (ended || !net_.at(node_).reachable)
+        if (!net_.at(node_).reachable)
+            lose();
+        if (ended || lost())
             return;
         arrived += bytes;
         if (heard_)
@@ -48,15 +73,33 @@ void link::close()
 {
     heard_ = nullptr;
     auto const there = arrival(last_there_, net_.between(host_, node_).cut_there_until);
-    net_.time().at(there, [this, self = shared_from_this()] { net_.forget(node_, id_); });
+    net_.time().at(there, [this, self = shared_from_this()] { net_.hang_up(node_, self); });
 }
 
 void link::reset()
 {
+    if (!net_.at(node_).reachable)
+        lose();
+    if (lost_)
+        return;
     if (std::exchange(ended, asio::error::connection_reset))
         return;
     if (heard_)
         heard_();
+}
+
+void link::reset_behind()
+{
+    auto const back = arrival(last_back_, net_.between(host_, node_).cut_back_until);
+    net_.time().at(back, [this, self = shared_from_this()] { reset(); });
+}
+
+/// run() of an executor does not return before it has ended.
+sim_stream::completion sim_stream::under_way(completion done) const
+{
+    return [done = std::move(done), busy = busy_.lock()](net::error_code ec, std::size_t bytes) {
+        done(ec, bytes);
+    };
 }
 
 void sim_stream::connect(net::endpoint const& address, bool, net::resumption done)
@@ -67,7 +110,7 @@ void sim_stream::connect(net::endpoint const& address, bool, net::resumption don
     std::memcpy(to.data(), address.data(), std::min(to.capacity(), address.size()));
     to.resize(address.size());
     unsigned const node = to.address().to_v4().to_uint() % 256 - 1;
-    connecting_ = std::move(done);
+    connecting_ = under_way(std::move(done));
     path const& p = net_.between(host_, node);
     duration const there = std::max(net_.time().now(), p.cut_there_until) + p.latency;
     net_.time().at(std::max(there, p.cut_back_until) + p.latency,
@@ -141,7 +184,7 @@ void sim_stream::flush(std::string& out)
         return;
     writing_ = true;
     net_.time().after(net_.between_zero_and(std::chrono::milliseconds{2}),
-                      [this, self = shared_from_this(), ec = link_->ended] {
+                      [this, self = shared_from_this(), busy = busy_.lock(), ec = link_->ended] {
                           complete(
                               [this](net::error_code why, std::size_t) {
                                   writing_ = false;
@@ -177,7 +220,7 @@ void sim_stream::finish(std::string rest)
 void sim_stream::await(asio::mutable_buffer into, completion done)
 {
     into_ = into;
-    reading_ = std::move(done);
+    reading_ = under_way(std::move(done));
     heard();
 }
 

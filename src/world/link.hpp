@@ -29,11 +29,22 @@ public:
     void close();
     /// Nothing is delivered any more, and the client finds out now.
     void reset();
+    /// The client finds out behind what was said to it.
+    void reset_behind();
+    /// A packet was lost for good: nothing that comes behind it is delivered, and neither end is told.
+    void lose() { lost_ = true; }
+    [[nodiscard]] bool lost() const { return lost_; }
 
     std::string arrived;     ///< and not read yet
     net::error_code ended{}; ///< what comes behind it
+
+    std::string unread;    ///< by the server, which is busy
+    bool finished = false; ///< FIN stands behind it
 private:
     [[nodiscard]] duration arrival(duration& last, duration cut_until);
+    [[nodiscard]] std::size_t first_piece(std::size_t of);
+    void carry(std::string bytes);
+    void carry_back(std::string bytes);
 
     network& net_;
     unsigned host_;
@@ -41,13 +52,15 @@ private:
     server::connection_id id_;
     duration last_there_{};
     duration last_back_{};
+    bool lost_ = false;
     std::function<void()> heard_;
 };
 
 class sim_stream final : public net::stream {
 public:
-    sim_stream(network& net, unsigned host, net::any_io_executor executor)
-        : net_(net), host_(host), executor_(std::move(executor))
+    /// \param busy held while something is under way
+    sim_stream(network& net, unsigned host, net::any_io_executor executor, std::weak_ptr<void> busy)
+        : net_(net), host_(host), executor_(std::move(executor)), busy_(std::move(busy))
     {}
 
     void connect(net::endpoint const&, bool keep_alive, net::resumption) override;
@@ -67,6 +80,7 @@ public:
 private:
     using completion = std::function<void(net::error_code, std::size_t)>;
 
+    [[nodiscard]] completion under_way(completion) const;
     void connected(unsigned node, completion const&);
     void await(boost::asio::mutable_buffer, completion);
     void heard();
@@ -75,6 +89,7 @@ private:
     network& net_;
     unsigned host_;
     net::any_io_executor executor_;
+    std::weak_ptr<void> busy_;
     std::shared_ptr<link> link_;
     boost::asio::mutable_buffer into_;
     completion reading_;

@@ -20,13 +20,22 @@ std::int64_t node::wall_us(duration now) const
     return begin_us + passed / 1000;
 }
 
+void node::run_clock_at(double rate, duration now)
+{
+    clock_ahead +=
+        duration{static_cast<std::int64_t>(static_cast<double>(now.count()) * (clock_rate - rate))};
+    clock_rate = rate;
+}
+
+constexpr std::int64_t month_us = 30LL * 24 * 3600 * 1'000'000;
+
 network::network(timeline& t, unsigned nodes, std::uint64_t seed)
     : time_(t), dice_(static_cast<std::minstd_rand::result_type>(seed))
 {
     for (unsigned i = 0; i != nodes; ++i) {
         nodes_.push_back(std::make_unique<node>(*this, i));
         start(i);
-        nodes_.back()->redis.is.started_us -= 30LL * 24 * 3600 * 1'000'000; // it has been there for a month
+        nodes_.back()->redis.is.started_us -= month_us;
     }
 }
 
@@ -42,30 +51,64 @@ duration network::between_zero_and(duration most)
     return most.count() == 0 ? most : duration{static_cast<std::int64_t>(dice_()) % (most.count() + 1)};
 }
 
-std::shared_ptr<net::stream> network::make_stream(unsigned host, net::any_io_executor const& executor)
+std::shared_ptr<net::stream> network::make_stream(unsigned host, net::any_io_executor const& executor,
+                                                  std::weak_ptr<void> busy)
 {
-    return std::make_shared<sim_stream>(*this, host, executor);
+    return std::make_shared<sim_stream>(*this, host, executor, std::move(busy));
 }
 
 void network::run_server(unsigned number, std::shared_ptr<link> const& from, std::string const& bytes)
 {
+    from->unread += bytes;
+    serve(number, from);
+}
+
+void network::hang_up(unsigned number, std::shared_ptr<link> const& from)
+{
+    from->finished = true;
+    serve(number, from);
+}
+
+/// What came while it stalled is executed when it goes on, also for a client that has hung up meanwhile.
+void network::serve(unsigned number, std::shared_ptr<link> const& from)
+{
     node& n = *nodes_[number];
+    if (!n.reachable)
+        from->lose();
+    if (from->lost())
+        return;
     if (n.stalled_until > time_.now())
-        return time_.at(n.stalled_until, [this, number, from, bytes] { run_server(number, from, bytes); });
-    if (!n.up || !n.reachable)
+        return time_.at(n.stalled_until, [this, number, from] { serve(number, from); });
+    if (!n.up)
         return;
     if (!links_.contains(from->id())) // of an earlier life
         return from->reset();
-    n.redis.receive(from->id(), bytes, n.wall_us(time_.now()));
+    if (!from->unread.empty())
+        n.redis.receive(from->id(), std::exchange(from->unread, {}), n.wall_us(time_.now()));
+    if (from->finished)
+        forget(number, from->id());
 }
 
 void network::speak(unsigned number, server::connection_id id)
 {
+    node& n = *nodes_[number];
     auto const at = links_.find(id);
     auto const to = at == links_.end() ? nullptr : at->second.lock();
-    std::string bytes = nodes_[number]->redis.take_output(id);
-    if (to && !bytes.empty())
-        to->send_back(std::move(bytes));
+    std::string bytes = n.redis.take_output(id);
+    if (!to || bytes.empty())
+        return;
+    if (std::exchange(n.cuts_answer, false))
+        return cut_answer(number, to, bytes);
+    to->send_back(std::move(bytes));
+}
+
+/// Its server has executed what it answers.
+void network::cut_answer(unsigned number, std::shared_ptr<link> const& to, std::string const& bytes)
+{
+    if (auto const some = dice_() % bytes.size(); some != 0)
+        to->send_back(bytes.substr(0, some));
+    to->reset_behind();
+    time_.after({}, [this, number, id = to->id()] { forget(number, id); }); // it may be telling others
 }
 
 std::shared_ptr<link> network::join(unsigned host, unsigned number)
@@ -107,17 +150,51 @@ void network::kill(std::size_t number, bool with_rst)
     }
 }
 
-void network::start(std::size_t number, std::map<std::string, keyspace::value> keys)
+/// Its first digits tell it from all others, as those that a server draws do.
+std::string network::new_id(char fill)
+{
+    std::string const life = std::to_string(++lives_);
+    return std::string(8 - life.size(), '0') + life + std::string(32, fill);
+}
+
+void network::start(std::size_t number, data keys)
 {
     node& n = *nodes_[number];
-    ++lives_;
-    std::string const life = std::to_string(lives_);
-    n.redis.is.run_id = std::string(40 - life.size(), '0') + life;
-    if (n.redis.is.replid.empty() || keys.empty())
-        n.redis.is.replid = std::string(40 - life.size(), 'a') + life;
-    n.redis.is.started_us = n.wall_us(time_.now());
+    server::traits& is = n.redis.is;
+    is.run_id = new_id('0');
+    is.replid = new_id('a');
+    is.replid2 = std::string(40, '0');
+    is.replica = is.loading = false;
+    is.started_us = n.wall_us(time_.now());
     n.redis.keys().replace(std::move(keys));
     n.up = true;
+}
+
+void network::promote(std::size_t number, data keys)
+{
+    server::traits& is = nodes_[number]->redis.is;
+    std::string before = is.replid;
+    kill(number);
+    start(number, std::move(keys));
+    is.replid2 = std::move(before);
+    is.started_us -= month_us;
+}
+
+void network::follow(std::size_t number)
+{
+    node& n = *nodes_[number];
+    (void)n.redis.execute({"FLUSHALL"}, n.wall_us(time_.now()));
+    n.redis.is.replica = true;
+    n.redis.is.replid = new_id('b');
+    n.redis.is.replid2 = std::string(40, '0');
+}
+
+void network::lead(std::size_t number)
+{
+    server::traits& is = nodes_[number]->redis.is;
+    if (!std::exchange(is.replica, false)) // it was restarted meanwhile
+        return;
+    is.replid2 = std::exchange(is.replid, new_id('a'));
 }
 
 void network::reset_connections(std::size_t number)

@@ -27,11 +27,14 @@ struct node {
     server redis;
     duration clock_ahead{}; ///< of its wall clock, before true time
     double clock_rate = 1;
-    bool up = true;        ///< somebody listens
-    bool reachable = true; ///< otherwise packets to it are lost for good
+    bool up = true;           ///< somebody listens
+    bool reachable = true;    ///< otherwise packets are lost for good, and with them the connections
+    bool cuts_answer = false; ///< the next thing that it says is broken off by a reset
     duration stalled_until{};
 
     [[nodiscard]] std::int64_t wall_us(duration now) const;
+    /// From now on its wall clock runs at this rate.
+    void run_clock_at(double rate, duration now);
 };
 
 /// How a client and a node hear of each other.
@@ -57,13 +60,22 @@ public:
     [[nodiscard]] std::string url(std::size_t i) const;
     [[nodiscard]] path& between(unsigned host, std::size_t node) { return paths_[{host, node}]; }
 
-    [[nodiscard]] std::shared_ptr<net::stream> make_stream(unsigned host, net::any_io_executor const&);
+    [[nodiscard]] std::shared_ptr<net::stream> make_stream(unsigned host, net::any_io_executor const&,
+                                                           std::weak_ptr<void> busy);
     void run_server(unsigned node, std::shared_ptr<link> const&, std::string const& bytes);
+    /// FIN has come.
+    void hang_up(unsigned node, std::shared_ptr<link> const&);
 
     /// Its process ends. Clients hear of it, or, where the machine is gone, do not.
     void kill(std::size_t node, bool with_rst = true);
-    /// A new process with these keys.
-    void start(std::size_t node, std::map<std::string, keyspace::value> keys = {});
+    using data = std::map<std::string, keyspace::value>;
+    /// A new process with these keys, as from an append-only file.
+    void start(std::size_t node, data keys = {});
+    /// A replica takes its place, which has been there for as long, with what had been told to it.
+    void promote(std::size_t node, data keys);
+    /// It is told to follow another server, which has no key; and then to follow nobody.
+    void follow(std::size_t node);
+    void lead(std::size_t node);
     void reset_connections(std::size_t node);
 
     /// That process was killed: what it has not sent yet never is, and its machine ends its connections.
@@ -79,6 +91,9 @@ private:
     friend class link;
     friend struct node;
     void speak(unsigned node, server::connection_id);
+    void serve(unsigned node, std::shared_ptr<link> const&);
+    void cut_answer(unsigned node, std::shared_ptr<link> const&, std::string const& bytes);
+    [[nodiscard]] std::string new_id(char fill);
     [[nodiscard]] std::shared_ptr<link> join(unsigned host, unsigned node);
     void forget(unsigned node, server::connection_id);
 

@@ -24,7 +24,7 @@ public:
     void set(duration delay, std::shared_ptr<void> owner, unsigned tag) override
     {
         cancel();
-        auto const set = std::make_shared<waiting>(waiting{std::move(owner), tag});
+        auto const set = std::make_shared<waiting>(waiting{std::move(owner), machine_.busy(), tag});
         pending_ = set;
         machine_.net().time().after(std::max(delay, duration::zero()), [this, set] {
             if (set->owner)
@@ -42,6 +42,7 @@ private:
     /// What is going to happen holds it, and not the alarm: so the owner goes when nothing happens any more.
     struct waiting {
         std::shared_ptr<void> owner; ///< null: told
+        std::shared_ptr<void> busy;
         unsigned tag;
     };
 
@@ -50,6 +51,7 @@ private:
         asio::post(executor_,
                    [this, owner = std::move(set.owner), tag = set.tag, ec] { listener_.on_alarm(ec, tag); });
         set.owner.reset();
+        set.busy.reset();
     }
 
     sim_machine& machine_;
@@ -114,7 +116,7 @@ void sim_machine::sleep_until(duration when)
 std::chrono::milliseconds sim_machine::wall_clock() const noexcept
 {
     constexpr std::chrono::milliseconds begin{1'700'000'000'000};
-    return begin + std::chrono::duration_cast<std::chrono::milliseconds>(net_.time().now());
+    return begin + std::chrono::duration_cast<std::chrono::milliseconds>(net_.time().now() + wall_ahead_);
 }
 
 core::random_fraction sim_machine::random_bits() noexcept
@@ -142,7 +144,7 @@ std::unique_ptr<net::resolver> sim_machine::make_resolver(net::any_io_executor c
 
 std::shared_ptr<net::stream> sim_machine::make_stream(net::any_io_executor const& executor)
 {
-    return net_.make_stream(host_, executor);
+    return net_.make_stream(host_, executor, busy_);
 }
 
 std::shared_ptr<net::stream> sim_machine::secure(std::shared_ptr<net::stream> plain, net::peer const&,
@@ -161,6 +163,11 @@ process::~process() = default;
 redlock::client process::make_client(config settings)
 {
     return lock::make_client(context_->get_executor(), settings, machine_);
+}
+
+bool process::has_forgotten_clients() const
+{
+    return machine_.use_count() == 1;
 }
 
 bool process::paused() const

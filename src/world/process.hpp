@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <random>
-#include <set>
 
 namespace redlock::world {
 
@@ -38,7 +37,13 @@ public:
     /// CLOCK_BOOTTIME alone goes on.
     void sleep_until(duration when);
 
+    /// Of its wall clock, before true time.
+    void set_wall_clock(duration ahead) { wall_ahead_ = ahead; }
+
     [[nodiscard]] network& net() { return net_; }
+    /// Held by what is under way.
+    [[nodiscard]] std::shared_ptr<void> busy() const { return busy_; }
+    [[nodiscard]] bool is_busy() const { return busy_.use_count() != 1; }
 
 private:
     network& net_;
@@ -48,6 +53,8 @@ private:
     core::instant then_{};
     double boot_rate_ = 1;
     double raw_rate_ = 1;
+    duration wall_ahead_{};
+    std::shared_ptr<void> busy_ = std::make_shared<int>();
 };
 
 /// One program that uses the library, on a thread of its own.
@@ -61,6 +68,10 @@ public:
     [[nodiscard]] sim_machine& machine() { return *machine_; }
     /// Runs what is ready. False: nothing was, or it is stopped.
     bool run();
+    /// Would run() of its context have returned? Only after `run()` has said that nothing is ready.
+    [[nodiscard]] bool done() const { return context_->stopped() && !machine_->is_busy(); }
+    /// Has nobody any of its clients any more?
+    [[nodiscard]] bool has_forgotten_clients() const;
     /// SIGSTOP, until true time has come so far.
     void pause_until(duration when) { paused_until_ = when; }
     [[nodiscard]] bool paused() const;

@@ -42,6 +42,11 @@ millis whole_number(std::string const& text)
     return value;
 }
 
+std::string no_permission(std::string const& command)
+{
+    return reply::error("NOPERM this user has no permissions to run the '" + command + "' command");
+}
+
 std::string append_pair(std::string const& name, std::string const& told)
 {
     return reply::bulk(name) + reply::bulk(told);
@@ -132,10 +137,10 @@ std::string server::refusal(connection const& c, std::string const& command) con
     if (!c.authenticated && command != "hello" && command != "auth")
         return reply::error("NOAUTH Authentication required.");
     if (is.forbidden.contains(command))
-        return reply::error("NOPERM this user has no permissions to run the '" + command + "' command");
+        return no_permission(command == "config" ? "config|get" : command);
     bool const about_itself = command == "hello" || command == "auth" || command == "client" ||
-                              command == "info" || command == "ping" || command == "config" ||
-                              command == "time" || command == "select";
+                              command == "info" || command == "config" || command == "time" ||
+                              command == "select";
     if (is.loading && !about_itself)
         return reply::error("LOADING Redis is loading the dataset in memory");
     return {};
@@ -223,27 +228,31 @@ std::string server::auth(connection& c, words const& command)
 std::string server::client(connection& c, words const& command)
 {
     if (command.size() > 2 && lower(command[1]) == "tracking") {
-        c.tracking = lower(command[2]) == "on";
-        c.no_loop = command.size() > 3 && lower(command[3]) == "noloop";
+        if (is.forbidden.contains("client|tracking"))
+            return no_permission("client|tracking");
         if (!c.resp3)
             return reply::error(
                 "ERR Client tracking can be enabled only in RESP3 mode or with a REDIRECT client");
+        c.tracking = lower(command[2]) == "on";
+        c.no_loop = command.size() > 3 && lower(command[3]) == "noloop";
     }
     return reply::status("OK");
 }
 
 std::string server::info() const
 {
+    // Of two clocks in whole seconds: it may be one too much.
+    auto const uptime = now_us_ / 1'000'000 - is.started_us / 1'000'000;
+    bool const promoted = is.replid2.find_first_not_of('0') != std::string::npos;
     std::string text = "# Server\r\nredis_version:7.0.15\r\nrun_id:" + is.run_id +
-                       "\r\nuptime_in_seconds:" + std::to_string((now_us_ - is.started_us) / 1'000'000) +
-                       "\r\n";
+                       "\r\nuptime_in_seconds:" + std::to_string(uptime) + "\r\n";
     text += "# Memory\r\nmaxmemory:" + std::to_string(is.maxmemory) +
             "\r\nmaxmemory_policy:" + is.maxmemory_policy +
             "\r\n# Persistence\r\nloading:" + (is.loading ? "1" : "0") +
             "\r\naof_enabled:" + (is.append_only ? "1" : "0");
     text += "\r\n# Replication\r\nrole:" + std::string(is.replica ? "slave" : "master") +
             "\r\nconnected_slaves:" + std::to_string(is.replicas) + "\r\nmaster_replid:" + is.replid +
-            "\r\nmaster_replid2:" + is.replid2;
+            "\r\nmaster_replid2:" + is.replid2 + "\r\nsecond_repl_offset:" + (promoted ? "1" : "-1");
     return text + "\r\n# Cluster\r\ncluster_enabled:" + (is.cluster ? "1" : "0") + "\r\n";
 }
 

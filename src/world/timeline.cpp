@@ -1,6 +1,7 @@
 #include "world/timeline.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace redlock::world {
@@ -9,7 +10,8 @@ void timeline::at(duration when, std::function<void()> what)
 {
     if (over_)
         return;
-    events_.push({std::max(when, now_), orders_++, std::move(what)});
+    events_.push_back({std::max(when, now_), orders_++, std::move(what)});
+    std::ranges::push_heap(events_, std::less<>());
     if (when <= now_ && due_)
         due_();
 }
@@ -23,16 +25,17 @@ void timeline::end()
 
 bool timeline::step(duration until)
 {
-    if (events_.empty() || events_.top().when > until) {
+    if (events_.empty() || events_.front().when > until) {
         if (until != duration::max())
             now_ = std::max(now_, until);
         return false;
     }
-    now_ = events_.top().when;
-    auto const what = events_.top().what; // a copy: it may add events
-    events_.pop();
+    std::ranges::pop_heap(events_, std::less<>());
+    event const next = std::move(events_.back()); // it may add events
+    events_.pop_back();
+    now_ = next.when;
     ++happened_;
-    what();
+    next.what();
     return true;
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <queue>
 #include <vector>
 
 namespace redlock::world {
@@ -36,7 +35,7 @@ private:
         }
     };
 
-    std::priority_queue<event> events_;
+    std::vector<event> events_; ///< a heap
     std::function<void()> due_;
     duration now_{};
     std::uint64_t orders_ = 0;

@@ -124,6 +124,26 @@ BOOST_AUTO_TEST_CASE(a_holder_is_told_in_time_while_an_extension_is_under_way_af
     BOOST_TEST(told->ec == errc::lease_lost);
 }
 
+/// The clock that stands still while the machine sleeps had run further before.
+BOOST_AUTO_TEST_CASE(a_suspension_moves_timers_though_clocks_had_been_slewed)
+{
+    clock.advance_while_others_are_slewed(2 * terms.ttl);
+    constexpr lock_options patient{.ttl = 10min, .renew = false, .node_timeout = 20s};
+    held = std::move(try_acquire(lock("resource", patient))->granted);
+    auto const told = std::make_shared<outcome>();
+    held.lost(keeps_outcome{told});
+    clock.suspend(held.remaining());
+    constexpr lock_options hasty{.ttl = 10min, .node_timeout = 20ms};
+    expect_everywhere("SET", silence());
+    auto const timed_out = std::make_shared<outcome>();
+    lock("another", hasty).try_acquire(keeps_outcome{timed_out});
+    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    clock.advance(30ms);
+    run_until(context, [&] { return timed_out->done(); });
+    run_until(context, [&] { return told->done(); });
+    BOOST_TEST(told->ec == errc::lease_lost);
+}
+
 BOOST_AUTO_TEST_CASE(votes_of_before_a_suspension_are_too_old)
 {
     expect_everywhere("SET", late(canned::ok));

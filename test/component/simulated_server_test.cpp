@@ -153,6 +153,16 @@ public:
         compare(id, command);
     }
 
+    /// Nobody may run it any more.
+    void forbid(std::string const& command, std::vector<std::string_view> const& example)
+    {
+        probe_.command({"ACL", "SETUSER", "default", "-" + command});
+        fake_.is.forbidden.insert(command);
+        std::string to_both;
+        redis::append_command(to_both, example);
+        BOOST_TEST(on(1).say(to_both) == told(1, to_both));
+    }
+
 private:
     wire& on(unsigned id) { return id == 1 ? first_ : second_; }
 
@@ -271,6 +281,18 @@ BOOST_AUTO_TEST_CASE(answers_as_a_real_one)
         for (int i = 0; i != 3000; ++i)
             both.step();
     }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_nobody_may_run_as_a_real_one)
+{
+    pair_of_servers both(1);
+    both.forbid("set", {"SET", "lock", "somebody"});
+    both.forbid("evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "0"});
+    both.forbid("client|tracking", {"CLIENT", "TRACKING", "ON", "NOLOOP"});
+    both.forbid("info", {"INFO"});
+    both.forbid("time", {"TIME"});
+    both.forbid("config", {"CONFIG", "GET", "*append*"});
+    both.forbid("pttl", {"PTTL", "lock"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,16 +1,21 @@
 #pragma once
 
 #include "model/dice.hpp"
+#include "simulation/clocks.hpp"
 #include "world/network.hpp"
 #include "world/process.hpp"
 #include "world/timeline.hpp"
 #include <redlock/fenced_mutex.hpp>
+#include <redlock/fenced_register.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>
 
 #include <cstdint>
+#include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,15 +30,26 @@ struct verdict {
     std::string story{}; ///< what happened, where it was asked for
     std::uint64_t events = 0;
     std::uint64_t leases = 0;
-    std::uint64_t digest = 0; ///< of all that happened, in order
+    std::uint64_t writes = 0;  ///< to what fenced locks guard
+    std::uint64_t late = 0;    ///< of them refused: a later holder had been there
+    unsigned disturbances = 0; ///< the number of the last one
+    std::uint64_t digest = 0;  ///< of all that happened, in order
 
     friend bool operator==(verdict const&, verdict const&) = default;
 };
 
-/// A minute of a few programs that want one lock of a few servers, and of what befalls them: drawn from a seed.
+/// Which disturbances take place. Each is drawn from its own number, so the others stay what they are.
+struct selection {
+    std::set<unsigned> left_out{};
+    unsigned last = std::numeric_limits<unsigned>::max();
+
+    [[nodiscard]] bool has(unsigned number) const { return number <= last && !left_out.contains(number); }
+};
+
+/// A minute of a few programs that want one to three locks of a few servers, and of what befalls them: drawn from a seed.
 class schedule {
 public:
-    schedule(std::uint64_t seed, bool with_story);
+    schedule(std::uint64_t seed, bool with_story, selection chosen = {});
     ~schedule();
 
     [[nodiscard]] verdict run();
@@ -49,35 +65,100 @@ private:
 
         [[nodiscard]] std::string name() const { return "program " + std::to_string(host); }
     };
+    using programs = std::vector<std::unique_ptr<program>>;
 
-    [[nodiscard]] std::unique_ptr<program> new_program();
-    [[nodiscard]] lock_options draw_options();
-    void disturb();
-    void disturb_node(unsigned node);
-    void disturb_program(std::unique_ptr<program>&);
-    void restart(unsigned node);
+    /// One lock, with what it guards.
+    struct subject {
+        explicit subject(std::string its_name) : name(std::move(its_name)) {}
+
+        std::string name;
+        std::uint64_t highest_token = 0;
+        fenced_register<std::uint64_t> counter{};
+        std::uint64_t counted = 0; ///< writes that were accepted: each adds one
+        actor const* valid = nullptr;
+        std::optional<unsigned>
+            idle_for{}; ///< nobody has it, and somebody waits: of this host alone, or of several
+        duration idle_since{};
+    };
+    /// One server's place in what is promised.
+    struct server_record {
+        bool durable = false; ///< it never forgets
+        step_budget clock{};
+        world::network::data saved{}; ///< on its disk, or on its replica
+    };
+    enum class kinds : std::uint8_t { plain, fenced, mixed };
+
+    // schedule.cpp: who takes part, and how time goes on
+    void set_up_nodes();
+    [[nodiscard]] std::unique_ptr<program> new_program(bool at_the_beginning = false);
+    [[nodiscard]] config draw_config(model::dice&, bool at_the_beginning) const;
+    [[nodiscard]] lock_options draw_options(model::dice&) const;
+    bool step(duration until);
+    bool run_programs();
+    void run_until(duration when);
+    void run_quietly();
+    void end();
+    void end(program&);
+    [[nodiscard]] std::string time() const;
     void note(std::string const& what);
     void flaw(std::string const& what);
-    void granted(actor&);
-    void check();
-    void check_told(program const&, actor&);
-    bool step(duration until);
-    void run_until(duration when);
-    void check_progress();
-    void end();
-    [[nodiscard]] std::string time() const;
 
+    // disturbances.cpp
+    void disturb();
+    void disturb_node(unsigned node, model::dice&);
+    void disturb_connections(unsigned node, model::dice&);
+    void disturb_data(unsigned node, model::dice&);
+    void disturb_clock(unsigned node, model::dice&);
+    void disturb_program(std::unique_ptr<program>&, model::dice&);
+    void disturb_program_clock(program&, model::dice&);
+    void kill_node(unsigned node, model::dice&);
+    void restart(unsigned node, model::dice);
+    void promote(unsigned node, model::dice&);
+    void flush(unsigned node, model::dice&);
+    void forbid(unsigned node, model::dice&);
+    void kill_program(std::unique_ptr<program>&);
+    void add_newcomer();
+    void leave(std::unique_ptr<program>&);
+    template <class Value>
+    void for_a_while(Value& what, Value then, duration length);
+    [[nodiscard]] static std::string name_of(unsigned node) { return "node " + std::to_string(node + 1); }
+
+    // oracles.cpp: what must hold
+    void granted(actor&, std::uint64_t ticket);
+    void check_order(actor const&, std::uint64_t ticket);
+    void written(actor const&, std::uint64_t token, std::uint64_t value);
+    void came_late(actor const&, std::uint64_t token);
+    void check(bool ran);
+    void check_exclusion();
+    void check_told(program const&, actor&);
+    void check_operations(program const&, actor&);
+    void check_wake_ups();
+    void check_wake_up(subject&);
+    void check_progress();
+    void check_forgotten(program const&);
+    void check_keys();
+    [[nodiscard]] bool served_all() const;
+
+    std::uint64_t seed_;
     model::dice dice_;
     bool with_story_;
-    enum class kinds : std::uint8_t { plain, fenced, mixed } kinds_;
+    selection chosen_;
+    kinds kinds_;
     bool quiet_ = false; ///< nothing bad happens any more
     std::chrono::milliseconds longest_ttl_;
+    std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
+    bool polls_ = false;         ///< some server did not tell of changes, once
     world::timeline time_;
     std::unique_ptr<world::network> net_;
-    std::vector<std::unique_ptr<program>> programs_;
-    std::vector<std::unique_ptr<program>> gone_; ///< killed
+    std::vector<server_record> servers_;
+    std::deque<subject> subjects_;
+    programs programs_;
+    programs leaving_; ///< their clients have been destroyed
+    programs gone_;    ///< killed
     unsigned hosts_ = 0;
-    std::uint64_t highest_token_ = 0;
+    unsigned disturbances_ = 0;
+    std::uint64_t tickets_ = 0;
+    duration checked_{};
     verdict seen_{};
 };
 

@@ -1,4 +1,5 @@
 #include "simulation/schedule.hpp"
+#include "simulation/shrink.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,6 +9,8 @@
 #include <string>
 
 using redlock::simulation::schedule;
+using redlock::simulation::selection;
+using redlock::simulation::shrink;
 using redlock::simulation::verdict;
 
 namespace {
@@ -18,31 +21,42 @@ std::uint64_t number(char const* name, std::uint64_t otherwise)
     return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+/// With as little as it needs. Another flaw may be found on the way: it is told, too.
+std::string story_of(std::uint64_t seed, verdict const& seen)
+{
+    selection const needed = shrink(seed, seen);
+    verdict const told = schedule(seed, true, needed).run();
+    return told.story + "seed " + std::to_string(seed) + ", without " +
+           std::to_string(needed.left_out.size()) + " of " + std::to_string(needed.last) +
+           " disturbances: " + told.flaw;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(schedules)
 
-/// One in ten is run twice: it must be the same schedule.
+/// One in a hundred is run twice: it must be the same schedule.
 BOOST_AUTO_TEST_CASE(no_promise_is_broken)
 {
     std::uint64_t const first = number("SIMULATION_SEED", 1);
     std::uint64_t const count = number("SIMULATION_SCHEDULES", 12);
-    std::uint64_t events = 0;
-    std::uint64_t leases = 0;
+    verdict all;
     auto const began = std::chrono::steady_clock::now();
     for (std::uint64_t seed = first; seed != first + count; ++seed) {
         verdict const seen = schedule(seed, false).run();
-        events += seen.events;
-        leases += seen.leases;
-        if (!seen.flaw.empty() || count == 1)
-            BOOST_TEST_REQUIRE(seen.flaw.empty(), "seed " << seed << ": " << seen.flaw << '\n'
-                                                          << schedule(seed, true).run().story);
-        if (seed % 10 == 0)
+        all.events += seen.events;
+        all.leases += seen.leases;
+        all.writes += seen.writes;
+        all.late += seen.late;
+        if (!seen.flaw.empty())
+            BOOST_FAIL("seed " << seed << ": " << seen.flaw << '\n' << story_of(seed, seen));
+        if (seed % 100 == 1)
             BOOST_TEST((schedule(seed, false).run() == seen), "seed " << seed << " is not always the same");
     }
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - began;
-    std::cout << count << " schedules, " << events << " events, " << leases << " leases in " << took.count()
-              << " s\n";
+    std::cout << count << " schedules, " << static_cast<double>(count) / took.count() << " a second, "
+              << all.events << " events, " << all.leases << " leases, " << all.writes << " writes, "
+              << all.late << " too late\n";
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,170 @@
+#include "simulation/actor.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+namespace redlock::simulation {
+
+namespace {
+
+constexpr duration for_ever = std::chrono::hours{24 * 365};
+/// Connecting, the marker, the votes and a raise.
+constexpr duration one_attempt = 3s;
+
+/// On a clock that is as slow as C2 allows.
+duration on_its_clock(duration time)
+{
+    return time + time / 50;
+}
+
+} // namespace
+
+schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, bool fenced,
+                       model::dice chance)
+    : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)), name(std::move(its_name))
+{
+    lock = fenced ? static_cast<mutex>(fenced_mutex(*p.locks, what.name, options))
+                  : mutex(*p.locks, what.name, options);
+}
+
+unsigned schedule::actor::started(std::string what, duration longest, duration after_pause)
+{
+    under_way.emplace(++operations_, operation{std::move(what), all.time_.now() + longest, after_pause});
+    return operations_;
+}
+
+void schedule::actor::begin()
+{
+    ticket = ++all.tickets_;
+    auto const done = [this](unsigned number) {
+        return [this, number](error_code ec, lease got) { acquired(number, ec, std::move(got)); };
+    };
+    switch (dice.below(8)) {
+    case 0: return lock->try_acquire(done(started("try_acquire", one_attempt, one_attempt)));
+    case 1: {
+        auto const limit = dice.between(1, 3000) * 1ms;
+        all.note(name + " waits for " + std::to_string(limit / 1ms) + " ms");
+        return lock->acquire_for(limit, done(started("acquire_for", on_its_clock(limit), {})));
+    }
+    case 2: {
+        auto const number = started("acquire", for_ever, for_ever);
+        lock->acquire(boost::asio::bind_cancellation_slot(cancelled_.slot(), done(number)));
+        return acquire_and_leave(number);
+    }
+    default: return lock->acquire(done(started("acquire", for_ever, for_ever)));
+    }
+}
+
+void schedule::actor::acquire_and_leave(unsigned number)
+{
+    later(dice.between(0, 3000) * 1ms, [this, number] {
+        auto const waiting = under_way.find(number);
+        if (waiting == under_way.end())
+            return;
+        waiting->second = {"acquire, cancelled,", all.time_.now(), {}};
+        cancelled_.emit(boost::asio::cancellation_type::terminal);
+    });
+}
+
+void schedule::actor::acquired(unsigned number, error_code ec, lease got)
+{
+    ended(number);
+    auto const place = std::exchange(ticket, {});
+    if (over)
+        return;
+    if (ec) {
+        all.note(name + ": " + ec.message());
+        return later(dice.between(1, 300) * 1ms, [this] { begin(); });
+    }
+    held = std::move(got);
+    served = true;
+    all.granted(*this, *place);
+    hold();
+}
+
+void schedule::actor::hold()
+{
+    told = false;
+    invalid_since.reset();
+    auto const number = started("lost", for_ever, for_ever);
+    current_ = number;
+    held.lost([this, number](error_code why) {
+        ended(number);
+        told = told || number == current_; // of an earlier lease it is heard late
+        all.note(name + " is told: " + why.message());
+    });
+    auto const most = all.quiet_ ? 20 : 2 * all.longest_ttl_.count();
+    use();
+    if (dice.one_in(8))
+        later(dice.between(0, most) * 1ms, [this] { extend(); });
+    later(dice.between(0, most) * 1ms, [this] { let_go(); });
+}
+
+/// Reads what the lock guards and writes one more, however late: its lease may be over when the write comes.
+void schedule::actor::use()
+{
+    std::uint64_t const token = held.fencing_token();
+    if (token == 0)
+        return;
+    auto const thinking = dice.one_in(2) ? dice.between(0, 10) : dice.between(0, 1500);
+    auto const on_the_way = dice.between(100, dice.one_in(2) ? 5'000 : 500'000) * 1us;
+    all.time_.after(dice.between(100, 20'000) * 1us, [this, token, thinking, on_the_way] {
+        auto const seen = about.counter.read(token);
+        if (!seen)
+            return all.came_late(*this, token);
+        later(thinking * 1ms, [this, token, on_the_way, next = *seen + 1] {
+            all.time_.after(on_the_way, [this, token, next] { all.written(*this, token, next); });
+        });
+    });
+}
+
+void schedule::actor::extend()
+{
+    if (!held)
+        return;
+    auto const longest = 2 * duration{options.ttl} + 1s;
+    auto const number = started("extend", longest, longest);
+    held.extend([this, number](error_code ec) {
+        ended(number);
+        all.note(name + " extended: " + ec.message());
+    });
+}
+
+void schedule::actor::let_go()
+{
+    all.note(name + " lets go");
+    if (dice.one_in(3)) {
+        held = {};
+    } else {
+        auto const longest = on_its_clock(*options.node_timeout);
+        auto const number = started("release", longest, longest);
+        held.release([this, number](error_code ec) {
+            ended(number);
+            all.note(name + " released: " + ec.message());
+        });
+    }
+    later(dice.between(0, 50) * 1ms, [this] { begin(); });
+}
+
+void schedule::actor::later(duration pause, std::function<void()> what)
+{
+    all.time_.after(pause, [this, what = std::move(what)] {
+        if (over)
+            return;
+        boost::asio::post(home.process->context(), [this, what] {
+            if (!over)
+                what();
+        });
+    });
+}
+
+void schedule::actor::stop()
+{
+    over = true;
+    held = {};
+    lock.reset();
+}
+
+} // namespace redlock::simulation

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "simulation/schedule.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace redlock::simulation {
+
+using boost::system::error_code;
+
+struct schedule::actor {
+    actor(schedule&, program&, subject&, std::string its_name, bool fenced, model::dice);
+
+    void begin();
+    /// On its own thread.
+    void later(duration pause, std::function<void()> what);
+    /// Nothing new; what is under way still ends.
+    void stop();
+
+    /// What has begun must end.
+    struct operation {
+        std::string what;
+        duration until;       ///< at the latest
+        duration after_pause; ///< and so long after its process went on
+    };
+    unsigned started(std::string what, duration longest, duration after_pause);
+    void ended(unsigned number) { under_way.erase(number); }
+
+    schedule& all;
+    program& home;
+    subject& about;
+    model::dice dice;
+    lock_options options;
+    std::optional<mutex> lock;
+    std::string name;
+    lease held{};
+    std::map<unsigned, operation> under_way{};
+    std::optional<std::uint64_t> ticket{}; ///< while it waits: its place among those of its program
+    std::optional<duration> invalid_since{};
+    bool served = false; ///< since it was last asked
+    bool told = false;
+    bool over = false;
+
+private:
+    void acquire_and_leave(unsigned number);
+    void acquired(unsigned number, error_code, lease);
+    void hold();
+    void use();
+    void extend();
+    void let_go();
+
+    boost::asio::cancellation_signal cancelled_{};
+    unsigned operations_ = 0;
+    unsigned current_ = 0; ///< that lease's end
+};
+
+} // namespace redlock::simulation

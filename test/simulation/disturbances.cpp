@@ -1,0 +1,288 @@
+#include "simulation/actor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
+
+// What befalls servers, connections and programs, within the conditions of docs/protocol.md.
+namespace redlock::simulation {
+
+namespace {
+
+constexpr std::size_t most_programs = 5;
+
+double slewed(model::dice& dice, std::int64_t slowest, std::int64_t fastest)
+{
+    return 1 + static_cast<double>(dice.between(slowest, fastest)) * 1e-4;
+}
+
+} // namespace
+
+template <class Value>
+void schedule::for_a_while(Value& what, Value then, duration length)
+{
+    Value usual = std::exchange(what, std::move(then));
+    time_.after(length, [&what, usual = std::move(usual)] { what = usual; });
+}
+
+void schedule::disturb()
+{
+    if (quiet_)
+        return;
+    ++disturbances_;
+    model::dice dice((seed_ << 20U) ^ disturbances_);
+    auto const pause = dice.between(10, 2000) * 1ms;
+    if (chosen_.has(disturbances_)) {
+        seen_.disturbances = disturbances_;
+        note("disturbance " + std::to_string(disturbances_));
+        if (dice.one_in(3))
+            disturb_program(programs_[dice.below(programs_.size())], dice);
+        else
+            disturb_node(static_cast<unsigned>(dice.below(net_->size())), dice);
+        if (dice.one_in(4))
+            time_.after(dice.between(0, 3000) * 1ms, [this] { add_newcomer(); });
+    }
+    time_.after(pause, [this] { disturb(); });
+}
+
+void schedule::disturb_node(unsigned number, model::dice& dice)
+{
+    world::node& n = net_->at(number);
+    if (n.up && dice.one_in(2))
+        servers_[number].saved = n.redis.keys().all();
+    switch (dice.below(4)) {
+    case 0: return disturb_connections(number, dice);
+    case 1: return disturb_data(number, dice);
+    case 2: return disturb_clock(number, dice);
+    default: return forbid(number, dice);
+    }
+}
+
+void schedule::disturb_connections(unsigned number, model::dice& dice)
+{
+    world::node& n = net_->at(number);
+    std::string const name = name_of(number);
+    auto const length = dice.between(1, 3000) * 1ms;
+    switch (dice.below(5)) {
+    case 0: note(name + " stalls"); return void(n.stalled_until = time_.now() + length);
+    case 1: note(name + " resets its connections"); return net_->reset_connections(number);
+    case 2: note(name + " breaks an answer off"); return void(n.cuts_answer = true);
+    case 3: note(name + " forgets its scripts"); return n.redis.flush_scripts();
+    default:
+        if (!n.reachable)
+            return;
+        note(name + " cannot be reached");
+        return for_a_while(n.reachable, false, length);
+    }
+}
+
+void schedule::disturb_data(unsigned number, model::dice& dice)
+{
+    // Where a server is said never to forget, it does not. Under a standing connection only fenced locks notice a loss (C3).
+    bool const durable = servers_[number].durable;
+    switch (dice.below(durable ? 2 : kinds_ == kinds::fenced ? 4 : 3)) {
+    case 0:
+    case 1: return kill_node(number, dice);
+    case 2: return promote(number, dice);
+    default: return flush(number, dice);
+    }
+}
+
+void schedule::kill_node(unsigned number, model::dice& dice)
+{
+    if (!net_->at(number).up)
+        return;
+    note(name_of(number) + " is killed");
+    net_->kill(number, !dice.one_in(3));
+    time_.after(dice.between(1, 3000) * 1ms,
+                [this, number, rest = model::dice(dice.next())] { restart(number, rest); });
+}
+
+void schedule::restart(unsigned number, model::dice dice)
+{
+    world::node& n = net_->at(number);
+    if (n.up) // a replica has taken its place
+        return;
+    auto all = n.redis.keys().all();
+    std::string story = name_of(number) + " is back, ";
+    switch (servers_[number].durable ? 0 : dice.below(4)) {
+    case 0:
+        net_->start(number, std::move(all));
+        story += "with its data";
+        break;
+    case 1:
+        net_->start(number, servers_[number].saved);
+        story += "with old data";
+        break;
+    case 2:
+        net_->start(number);
+        net_->follow(number);
+        time_.after(dice.between(1, 3000) * 1ms, [this, number] { net_->lead(number); });
+        story += "as a replica";
+        break;
+    default: net_->start(number); story += "without data";
+    }
+    if (dice.one_in(3)) {
+        for_a_while(n.redis.is.loading, true, dice.between(1, 1500) * 1ms);
+        story += ", loading";
+    }
+    note(story);
+}
+
+/// The replica has not heard of what happens from now on.
+void schedule::promote(unsigned number, model::dice& dice)
+{
+    if (net_->at(number).up)
+        servers_[number].saved = net_->at(number).redis.keys().all();
+    time_.after(dice.between(0, 1500) * 1ms, [this, number, kept = servers_[number].saved] {
+        note(name_of(number) + " is replaced by its replica");
+        net_->promote(number, kept);
+    });
+}
+
+/// Only where all locks are fenced: those find their marker gone.
+void schedule::flush(unsigned number, model::dice& dice)
+{
+    world::node& n = net_->at(number);
+    if (!n.up)
+        return;
+    if (dice.one_in(2)) {
+        bool const all = dice.one_in(2);
+        for (unsigned i = 0; i != net_->size(); ++i) {
+            world::node& its = net_->at(i);
+            if ((i != number && !all) || servers_[i].durable || !its.up)
+                continue;
+            note(name_of(i) + " is flushed");
+            (void)its.redis.execute({"FLUSHALL"}, its.wall_us(time_.now()));
+        }
+        return;
+    }
+    note(name_of(number) + " follows another server for a while");
+    net_->follow(number);
+    time_.after(dice.between(1, 3000) * 1ms, [this, number] { net_->lead(number); });
+}
+
+/// C1: while a key lives, its server's clock gains less than the smallest slack. T2: clocks stay near each other.
+void schedule::disturb_clock(unsigned number, model::dice& dice)
+{
+    world::node& n = net_->at(number);
+    duration const furthest = duration{longest_ttl_} / 6;
+    duration const now = time_.now();
+    duration const ahead =
+        n.clock_ahead +
+        duration{static_cast<std::int64_t>(static_cast<double>(now.count()) * (n.clock_rate - 1))};
+    if (dice.one_in(3)) {
+        note(name_of(number) + "'s clock is slewed");
+        return n.run_clock_at(slewed(dice, -10, 10), now);
+    }
+    duration by{};
+    if (dice.one_in(2)) {
+        duration const slewing = duration{longest_ttl_} * 2 / 1000 + 1ms;
+        duration const smallest_slack = duration{longest_ttl_} / 3 / slack_divisor_ - slewing;
+        by = servers_[number].clock.take(
+            std::min(duration{dice.between(1, 300) * 1ms}, std::max(furthest - ahead, duration{})),
+            smallest_slack, duration{longest_ttl_} * 3 / 2, now);
+    } else {
+        by = -std::min(duration{dice.between(1, 500) * 1ms}, std::max(ahead + furthest, duration{}));
+    }
+    note(name_of(number) + "'s clock is set by " + std::to_string(by / 1us) + " us");
+    n.clock_ahead += by;
+}
+
+void schedule::forbid(unsigned number, model::dice& dice)
+{
+    static std::array<std::set<std::string>, 7> const rights{
+        {{"set"}, {"eval", "evalsha"}, {"client|tracking"}, {"info"}, {"time"}, {"config"}, {"get", "pttl"}}};
+    world::server::traits& is = net_->at(number).redis.is;
+    auto const length = dice.between(1, 3000) * 1ms;
+    if (!is.out_of_memory && dice.one_in(3)) {
+        note(name_of(number) + " is out of memory");
+        return for_a_while(is.out_of_memory, true, length);
+    }
+    if (!is.forbidden.empty())
+        return;
+    auto const& some = rights.at(dice.below(rights.size()));
+    note(name_of(number) + " forbids " + *some.begin());
+    polls_ = polls_ || some.contains("client|tracking");
+    for_a_while(is.forbidden, some, length);
+}
+
+void schedule::disturb_program(std::unique_ptr<program>& p, model::dice& dice)
+{
+    auto const node = static_cast<unsigned>(dice.below(net_->size()));
+    auto const until = time_.now() + dice.between(1, 4000) * 1ms;
+    std::string const length = "for " + std::to_string((until - time_.now()) / 1ms) + " ms";
+    world::path& way = net_->between(p->host, node);
+    switch (dice.below(6)) {
+    case 0: note(p->name() + " is stopped, " + length); return p->process->pause_until(until);
+    case 1: note(p->name() + " is not heard by " + name_of(node)); return void(way.cut_there_until = until);
+    case 2: note(p->name() + " does not hear " + name_of(node)); return void(way.cut_back_until = until);
+    case 3:
+        note(p->name() + "'s machine sleeps, " + length);
+        p->process->pause_until(until);
+        return p->process->machine().sleep_until(until);
+    case 4:
+        if (!p->process->paused()) // else it may be asleep
+            disturb_program_clock(*p, dice);
+        return;
+    default: return kill_program(p);
+    }
+}
+
+/// C2: at most one percent slow. T2: dates stay near each other.
+void schedule::disturb_program_clock(program& p, model::dice& dice)
+{
+    note(p.name() + "'s clocks are set");
+    double const boot = slewed(dice, -99, 50);
+    p.process->machine().run_at(boot, slewed(dice, -99, 50));
+    auto const furthest = longest_ttl_.count() / 6;
+    p.process->machine().set_wall_clock(dice.between(-furthest, furthest) * 1ms);
+}
+
+void schedule::kill_program(std::unique_ptr<program>& p)
+{
+    note(p->name() + " is killed");
+    net_->bury(p->host);
+    for (auto const& a : p->actors)
+        a->over = true;
+    gone_.push_back(std::exchange(p, new_program()));
+}
+
+/// So that there is always somebody who has not seen what befell the servers.
+void schedule::add_newcomer()
+{
+    if (quiet_)
+        return;
+    auto const oldest = std::ranges::find_if(programs_, [](auto const& p) { return !p->process->paused(); });
+    if (programs_.size() >= most_programs && oldest != programs_.end()) {
+        leave(*oldest);
+        programs_.erase(oldest);
+    }
+    if (programs_.size() >= most_programs)
+        return;
+    programs_.push_back(new_program());
+    note(programs_.back()->name() + " comes");
+}
+
+/// By one way or the other.
+void schedule::leave(std::unique_ptr<program>& p)
+{
+    note(p->name() + " leaves");
+    program& its = *p;
+    leaving_.push_back(std::move(p));
+    if (its.host % 2 == 0)
+        return end(its);
+    actor& a = *its.actors.front();
+    constexpr duration longest = 600ms;
+    auto const number = a.started("shutdown", longest, longest);
+    its.locks->shutdown([this, &its, &a, number](error_code) {
+        a.ended(number);
+        end(its);
+    });
+    for (auto const& one : its.actors)
+        one->over = true;
+}
+
+} // namespace redlock::simulation

@@ -1,0 +1,196 @@
+#include "simulation/actor.hpp"
+
+#include <algorithm>
+#include <string>
+
+// What must hold, whatever happens.
+namespace redlock::simulation {
+
+namespace {
+
+/// Between the end of a lease, or of an operation's time, and its being told: the library's clock ticks in milliseconds.
+constexpr duration promptness = 20ms;
+constexpr duration check_interval = 5ms;
+
+/// The last quarantines and pauses between connections are over.
+constexpr duration late = 31s;
+/// Word of a release, a pause for others, two rounds of votes and a raise, with the longest round trips there are. Who
+/// has missed the word asks again after 200 ms.
+constexpr duration longest_wake_up = 120ms;
+/// With rivals whose attempts cross, and without word of changes.
+constexpr duration longest_contention = 4s;
+constexpr unsigned several = ~0U;
+
+} // namespace
+
+/// T2: tokens rise.
+void schedule::granted(actor& whose, std::uint64_t ticket)
+{
+    ++seen_.leases;
+    subject& what = whose.about;
+    std::uint64_t const token = whose.held.fencing_token();
+    note(whose.name + " holds " + what.name + ", token " + std::to_string(token));
+    check_order(whose, ticket);
+    if (token == 0)
+        return;
+    if (token <= what.highest_token)
+        flaw(whose.name + "'s token " + std::to_string(token) + " is not above " +
+             std::to_string(what.highest_token));
+    what.highest_token = std::max(what.highest_token, token);
+}
+
+/// W1: those of one client are served as they came.
+void schedule::check_order(actor const& whose, std::uint64_t ticket)
+{
+    for (auto const& other : whose.home.actors)
+        if (&other->about == &whose.about && other->ticket && *other->ticket < ticket)
+            flaw(whose.name + " was served before " + other->name + ", who had come earlier");
+}
+
+/// Each writes one more than it has read. So a write that did not know the one before shows.
+void schedule::written(actor const& by, std::uint64_t token, std::uint64_t value)
+{
+    if (!by.about.counter.write(token, value))
+        return came_late(by, token);
+    ++seen_.writes;
+    note(by.name + " writes " + std::to_string(value) + " with token " + std::to_string(token));
+    if (++by.about.counted != value)
+        flaw(by.name + " wrote over what a holder between its reading and its writing had written");
+}
+
+void schedule::came_late(actor const& by, std::uint64_t token)
+{
+    ++seen_.late;
+    note(by.name + " comes too late with token " + std::to_string(token));
+}
+
+/// Only what a program does makes a lease valid.
+void schedule::check(bool ran)
+{
+    if (ran)
+        check_exclusion();
+    if (time_.now() - checked_ < check_interval)
+        return;
+    checked_ = time_.now();
+    for (auto const* some : {&programs_, &leaving_})
+        for (auto const& p : *some)
+            for (auto const& a : p->actors) {
+                check_told(*p, *a);
+                check_operations(*p, *a);
+            }
+    if (quiet_ && time_.now() > late)
+        check_wake_ups();
+}
+
+/// T1: no two leases are valid at once.
+void schedule::check_exclusion()
+{
+    for (subject& s : subjects_)
+        s.valid = nullptr;
+    for (auto const* some : {&programs_, &gone_}) // what a killed program did last may still be on its way
+        for (auto const& p : *some)
+            for (auto const& a : p->actors) {
+                if (!a->held.valid())
+                    continue;
+                if (actor const* const other = a->about.valid)
+                    flaw("both " + other->name + " and " + a->name + " hold " + a->about.name);
+                a->about.valid = a.get();
+            }
+}
+
+/// Who is not the holder any more hears of it as soon as its thread runs. A suspect that is tolerated may come back.
+void schedule::check_told(program const& p, actor& a)
+{
+    bool const over = a.options.tolerate_suspect ? a.held.state() == lease_state::lost : !a.held.valid();
+    if (!a.held || a.told || !over || p.process->paused()) {
+        a.invalid_since.reset();
+        return;
+    }
+    if (!a.invalid_since)
+        a.invalid_since = time_.now();
+    if (time_.now() - *a.invalid_since > promptness)
+        flaw(a.name + " has not been told that its lease is over: it is " +
+             std::string(to_string(a.held.state())));
+}
+
+void schedule::check_operations(program const& p, actor& a)
+{
+    for (auto& [number, one] : a.under_way) {
+        if (p.process->paused())
+            one.until = std::max(one.until, p.process->goes_on_at() + one.after_pause);
+        if (time_.now() > one.until + promptness)
+            flaw(a.name + "'s " + one.what + " has not ended");
+    }
+}
+
+void schedule::check_wake_ups()
+{
+    for (subject& s : subjects_)
+        check_wake_up(s);
+}
+
+/// W2: whose lock is free gets it.
+void schedule::check_wake_up(subject& s)
+{
+    std::optional<unsigned> waits;
+    bool taken = false;
+    for (auto const& p : programs_)
+        for (auto const& a : p->actors) {
+            if (&a->about != &s)
+                continue;
+            taken = taken || a->held.valid();
+            if (a->ticket)
+                waits = waits.value_or(p->host) == p->host ? p->host : several;
+        }
+    for (std::size_t n = 0; n != net_->size(); ++n)
+        taken = taken || net_->at(n).redis.keys().shows(s.name, net_->at(n).wall_us(time_.now()) / 1000);
+    if (taken)
+        waits.reset();
+    if (waits != s.idle_for)
+        s.idle_since = time_.now();
+    s.idle_for = waits;
+    if (!waits)
+        return;
+    bool const is_told = *waits != several && !polls_;
+    if (time_.now() - s.idle_since > (is_told ? longest_wake_up : longest_contention))
+        flaw(s.name + " is free, and who waits for it" +
+             (*waits == several ? "" : ", program " + std::to_string(*waits) + ",") + " does not get it");
+}
+
+bool schedule::served_all() const
+{
+    return std::ranges::all_of(programs_, [](auto const& p) {
+        return std::ranges::all_of(p->actors, [](auto const& a) { return a->served; });
+    });
+}
+
+/// T3.
+void schedule::check_progress()
+{
+    for (auto const& p : programs_)
+        for (auto const& a : p->actors)
+            if (!a->served)
+                flaw(a->name + " has not had the lock since nothing bad happens");
+}
+
+/// A client that is gone leaves nothing behind.
+void schedule::check_forgotten(program const& p)
+{
+    for (auto const& a : p.actors)
+        for (auto const& [number, one] : a->under_way)
+            flaw(a->name + "'s " + one.what + " has not ended with its client");
+    if (!p.process->done())
+        flaw(p.name() + " is not done, although it has ended its client");
+    if (!p.process->has_forgotten_clients())
+        flaw("something of " + p.name() + "'s client is left");
+}
+
+void schedule::check_keys()
+{
+    for (std::size_t n = 0; n != net_->size(); ++n)
+        for (subject const& s : subjects_)
+            if (net_->at(n).redis.keys().shows(s.name, net_->at(n).wall_us(time_.now()) / 1000))
+                flaw("a key of " + s.name + " is left on " + name_of(static_cast<unsigned>(n)));
+}
+
+} // namespace redlock::simulation
