@@ -5,9 +5,8 @@
 #include <redlock/testing/world.hpp>
 
 #define BOOST_TEST_MODULE seats
-#include <boost/test/included/unit_test.hpp>
-
 #include <boost/asio.hpp>
+#include <boost/test/included/unit_test.hpp>
 
 namespace asio = boost::asio;
 using boost::system::error_code;

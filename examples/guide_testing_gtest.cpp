@@ -3,9 +3,9 @@
 #include <redlock/redlock.hpp>
 #include <redlock/testing/world.hpp>
 
-#include <gtest/gtest.h>
-
 #include <boost/asio.hpp>
+
+#include <gtest/gtest.h>
 
 namespace asio = boost::asio;
 using boost::system::error_code;

@@ -38,7 +38,6 @@ public:
     void clear() { values_.clear(); }
     /// Would it be found? Unlike `find` this changes nothing.
     [[nodiscard]] bool shows(std::string const& key, millis now) const;
-    [[nodiscard]] std::map<std::string, value> const& all() const { return values_; }
     void replace(std::map<std::string, value> data) { values_ = std::move(data); }
 
 private:
