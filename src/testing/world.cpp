@@ -84,7 +84,7 @@ void world::state::grant(std::string const& key, std::string_view nonce, std::ui
             continue;
         (void)execute(n, {"SET", key, std::string(nonce), "NX", "PX", length});
         if (token != 0)
-            (void)execute(n, {"SET", redis::name_beside(key, redis::fence_suffix),
+            (void)execute(n, {"SET", key + std::string(redis::fence_suffix),
                               std::to_string(token >> core::hand_off_bits), "PX", length});
     }
 }
