@@ -8,7 +8,7 @@ namespace redlock::testing {
 namespace {
 
 constexpr std::chrono::seconds ttl{10};
-constexpr std::string_view nonce = "0123456789abcdef0123456789abcdef";
+constexpr std::string_view made_up_nonce = "0123456789abcdef0123456789abcdef";
 
 } // namespace
 
@@ -24,9 +24,9 @@ mutex made_up_lease::make_lock(client& locks, std::string name, bool fenced)
 
 made_up_lease::made_up_lease(boost::asio::io_context& context, std::uint64_t token, std::string name)
     : world_(context, 1), client_(world_.make_client()),
-      lock_(make_lock(client_, std::move(name), token != 0)), lease_(lock_.adopt(nonce, token))
+      lock_(make_lock(client_, std::move(name), token != 0)), lease_(lock_.adopt(made_up_nonce, token))
 {
-    world_.state_->grant(world_.key(lock_.name()), nonce, token, 2 * ttl);
+    world_.state_->grant(world_.key(lock_.name()), made_up_nonce, token, 2 * ttl);
     confirm();
 }
 
