@@ -142,7 +142,7 @@ std::string script_run::fenced_vote()
     where_.before_write("set");
     bool const granted = where_.keys.find(keys_[0], now()) == nullptr;
     if (granted)
-        set(keys_[0], arguments_[2], &arguments_[0]);
+        set(keys_[0], arguments_[2], arguments_.data());
     auto const fence_text = mget(keys_[1]);
     auto const marker = mget(keys_[2]);
     if (strange(marker)) {
@@ -202,7 +202,7 @@ std::string script_run::fenced_extend()
     where_.before_write("set");
     if (!seen.lock && where_.keys.find(keys_[0], now()))
         return reply::number(0);
-    set(keys_[0], arguments_[2], &arguments_[0]);
+    set(keys_[0], arguments_[2], arguments_.data());
     set(keys_[1], arguments_[3], &arguments_[1]);
     (void)get(keys_[0]);
     return reply::number(seen.lock && seen.fence ? 1 : 2);
