@@ -83,11 +83,11 @@ parse_result resp_parser::resume(std::string_view input)
     fresh_ = false;
     if (!reason_.empty())
         return {parse_status::malformed, 0};
+    if (skipping_ != 0)
+        return skip(input);
     for (;;) {
-        if (skipping_ != 0)
-            return skip(input);
         switch (take_value(input)) {
-        case step::skipped: continue;
+        case step::skipped: return skip(input);
         case step::starved: return {parse_status::need_more, 0};
         case step::broken: return {parse_status::malformed, 0};
         case step::open: break;

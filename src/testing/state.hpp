@@ -30,7 +30,7 @@ struct world::state : std::enable_shared_from_this<world::state> {
     [[nodiscard]] std::size_t keys_of(std::string const& key);
     /// As votes that an attempt would have sent.
     void grant(std::string const& key, std::string_view nonce, std::uint64_t token,
-               std::chrono::milliseconds time);
+               std::chrono::milliseconds ttl);
     /// That key, or any, where it has this value.
     void remove(std::string const& key, std::string_view nonce);
 

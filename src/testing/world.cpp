@@ -58,7 +58,8 @@ redlock::world::node& world::state::node(std::size_t number)
 
 std::string world::state::execute(std::size_t number, std::vector<std::string> const& words)
 {
-    return node(number).redis.execute(words, node(number).wall_us(time.now()));
+    auto& its = node(number);
+    return its.redis.execute(words, its.wall_us(time.now()));
 }
 
 bool world::state::can_be_had(std::size_t number)
@@ -69,16 +70,17 @@ bool world::state::can_be_had(std::size_t number)
 std::size_t world::state::keys_of(std::string const& key)
 {
     std::size_t count = 0;
-    for (std::size_t n = 0; n != net.size(); ++n)
-        count +=
-            net.at(n).up && net.at(n).redis.keys().find(key, net.at(n).wall_us(time.now()) / 1000) ? 1U : 0U;
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        auto& its = net.at(n);
+        count += its.up && its.redis.keys().shows(key, its.wall_us(time.now()) / 1000) ? 1U : 0U;
+    }
     return count;
 }
 
 void world::state::grant(std::string const& key, std::string_view nonce, std::uint64_t token,
-                         std::chrono::milliseconds for_)
+                         std::chrono::milliseconds ttl)
 {
-    std::string const length = std::to_string(for_.count());
+    std::string const length = std::to_string(ttl.count());
     for (std::size_t n = 0; n != net.size(); ++n) {
         if (!can_be_had(n))
             continue;
@@ -165,7 +167,6 @@ void world::advance(std::chrono::milliseconds time)
     duration const end = state_->time.now() + time;
     for (settle(); state_->time.step(end); settle())
         ;
-    settle();
 }
 
 void world::refuse_handlers() const

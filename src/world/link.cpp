@@ -22,20 +22,20 @@ duration link::arrival(duration& last, duration cut_until)
 }
 
 /// Where there are pieces, bytes that were written together may come apart.
-std::size_t link::first_piece(std::size_t of)
+void link::in_pieces(std::string bytes, void (link::*on)(std::string))
 {
-    bool const whole = of < 2 || net_.dice()() % 100 >= net_.pieces;
-    return whole ? of : 1 + net_.dice()() % (of - 1);
+    if (bytes.size() < 2 || net_.dice()() % 100 >= net_.pieces)
+        return (this->*on)(std::move(bytes));
+    std::size_t const first = 1 + net_.dice()() % (bytes.size() - 1);
+    (this->*on)(bytes.substr(0, first));
+    (this->*on)(bytes.substr(first));
 }
 
 void link::send(std::string bytes)
 {
     if (net_.buried(host_))
         return;
-    auto const first = first_piece(bytes.size());
-    if (first != bytes.size())
-        carry(bytes.substr(0, first));
-    carry(first == bytes.size() ? std::move(bytes) : bytes.substr(first));
+    in_pieces(std::move(bytes), &link::carry);
 }
 
 void link::carry(std::string bytes)
@@ -49,10 +49,7 @@ void link::carry(std::string bytes)
 
 void link::send_back(std::string bytes)
 {
-    auto const first = first_piece(bytes.size());
-    if (first != bytes.size())
-        carry_back(bytes.substr(0, first));
-    carry_back(first == bytes.size() ? std::move(bytes) : bytes.substr(first));
+    in_pieces(std::move(bytes), &link::carry_back);
 }
 
 void link::carry_back(std::string bytes)

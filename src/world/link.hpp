@@ -42,7 +42,7 @@ public:
     bool finished = false; ///< FIN stands behind it
 private:
     [[nodiscard]] duration arrival(duration& last, duration cut_until);
-    [[nodiscard]] std::size_t first_piece(std::size_t of);
+    void in_pieces(std::string bytes, void (link::*on)(std::string));
     void carry(std::string bytes);
     void carry_back(std::string bytes);
 

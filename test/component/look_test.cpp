@@ -35,6 +35,21 @@ struct waits : scripted_cluster {
             .expect("PTTL", reply(":100000\r\n"))
             .expect("GET", reply("$8\r\nstranger\r\n"));
     }
+    /// An attempt that is lost everywhere. Afterwards `left` has no key any more.
+    void lose_first_attempt(answer const& time_left_of_slow)
+    {
+        warm_up();
+        is_taken(meeting_point);
+        left.expect("SET", late(canned::nil))
+            .expect("EVALSHA", reply(canned::zero))
+            .expect("PTTL", reply(":-2\r\n"));
+        slow.expect("SET", reply(canned::nil))
+            .expect("PTTL", time_left_of_slow)
+            .expect("GET", reply("$8\r\nstranger\r\n"));
+        wanted.acquire(keeps_outcome{result});
+        run_until(context, [&] { return meeting_point.done() && left.done() && slow.done(); });
+        left.deliver_late();
+    }
 };
 
 } // namespace
@@ -44,17 +59,7 @@ BOOST_FIXTURE_TEST_SUITE(looks, waits)
 /// The others may have it meanwhile.
 BOOST_AUTO_TEST_CASE(after_which_a_silent_node_holds_nobody_up)
 {
-    warm_up();
-    is_taken(meeting_point);
-    left.expect("SET", late(canned::nil))
-        .expect("EVALSHA", reply(canned::zero))
-        .expect("PTTL", reply(":-2\r\n"));
-    slow.expect("SET", reply(canned::nil))
-        .expect("PTTL", reply(":100000\r\n"))
-        .expect("GET", reply("$8\r\nstranger\r\n"));
-    wanted.acquire(keeps_outcome{result});
-    run_until(context, [&] { return meeting_point.done() && left.done() && slow.done(); });
-    left.deliver_late();
+    lose_first_attempt(reply(":100000\r\n"));
     meeting_point.expect("SET", late(canned::nil));
     meeting_point.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
     run_until(context, [&] { return result->done(); });
@@ -65,17 +70,7 @@ BOOST_AUTO_TEST_CASE(after_which_a_silent_node_holds_nobody_up)
 /// The next attempt is lost where all meet, and its number is not that of the question: what was asked before is asked again.
 BOOST_AUTO_TEST_CASE(that_an_attempt_has_overtaken_are_repeated)
 {
-    warm_up();
-    is_taken(meeting_point);
-    left.expect("SET", late(canned::nil))
-        .expect("EVALSHA", reply(canned::zero))
-        .expect("PTTL", reply(":-2\r\n"));
-    slow.expect("SET", reply(canned::nil))
-        .expect("PTTL", late(":100000\r\n"))
-        .expect("GET", reply("$8\r\nstranger\r\n"));
-    wanted.acquire(keeps_outcome{result});
-    run_until(context, [&] { return meeting_point.done() && left.done() && slow.done(); });
-    left.deliver_late();
+    lose_first_attempt(late(":100000\r\n"));
 
     is_taken(meeting_point);
     slow.expect("PTTL", reply(":90000\r\n")).expect("GET", reply("$8\r\nstranger\r\n"));
