@@ -155,6 +155,8 @@ void sim_stream::read(asio::mutable_buffer into, net::resumption done)
 
 void sim_stream::write(asio::const_buffer bytes, net::resumption done)
 {
+    if (closed_)
+        return complete(std::move(done), asio::error::bad_descriptor);
     link_->send(std::string(static_cast<char const*>(bytes.data()), bytes.size()));
     complete(std::move(done), link_->ended, bytes.size());
 }
@@ -216,6 +218,8 @@ void sim_stream::finish(std::string rest)
 
 void sim_stream::await(asio::mutable_buffer into, completion done)
 {
+    if (closed_)
+        return complete(std::move(done), asio::error::bad_descriptor);
     into_ = into;
     reading_ = under_way(std::move(done));
     heard();

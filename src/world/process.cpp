@@ -156,7 +156,7 @@ std::shared_ptr<net::stream> sim_machine::secure(std::shared_ptr<net::stream> pl
 
 process::process(network& net, unsigned host, std::uint64_t seed)
     : net_(net), machine_(std::make_shared<sim_machine>(net, host, seed)),
-      context_(std::make_unique<asio::io_context>(1))
+      context_(std::make_unique<asio::io_context>(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE))
 {}
 
 process::~process() = default;

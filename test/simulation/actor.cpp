@@ -95,7 +95,7 @@ void schedule::actor::hold()
         told = told || number == current_; // of an earlier lease it is heard late
         all.note(name + " is told: " + why.message());
     });
-    auto const most = all.quiet_ ? 20 : 2 * all.longest_ttl_.count();
+    auto const most = all.quiet_ || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
     use();
     if (dice.one_in(8))
         later(dice.between(0, most) * 1ms, [this] { extend(); });
@@ -145,7 +145,7 @@ void schedule::actor::let_go()
             all.note(name + " released: " + ec.message());
         });
     }
-    later(dice.between(0, 50) * 1ms, [this] { begin(); });
+    later(dice.between(0, all.quiet_ ? 5000 : 50) * 1ms, [this] { begin(); });
 }
 
 void schedule::actor::later(duration pause, std::function<void()> what)

@@ -137,16 +137,14 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
     return made;
 }
 
+/// Programs hear of each other in time only: none makes another one ready.
 bool schedule::run_programs()
 {
-    bool ever = false;
-    for (bool ran = true; ran; ever = ever || ran) {
-        ran = false;
-        for (auto const* some : {&programs_, &leaving_})
-            for (auto const& p : *some)
-                ran = p->process->run() || ran;
-    }
-    return ever;
+    bool ran = false;
+    for (auto const* some : {&programs_, &leaving_})
+        for (auto const& p : *some)
+            ran = p->process->run() || ran;
+    return ran;
 }
 
 bool schedule::step(duration until)
