@@ -135,6 +135,8 @@ void schedule::actor::extend()
 void schedule::actor::let_go()
 {
     all.note(name + " lets go");
+    if (held.valid())
+        about.leases.ended(all.time_.now());
     if (dice.one_in(3)) {
         held = {};
     } else {
@@ -145,7 +147,7 @@ void schedule::actor::let_go()
             all.note(name + " released: " + ec.message());
         });
     }
-    later(dice.between(0, all.quiet_ ? 5000 : 50) * 1ms, [this] { begin(); });
+    later(dice.between(0, all.quiet_ && !all.crowded_ ? 5000 : 50) * 1ms, [this] { begin(); });
 }
 
 void schedule::actor::later(duration pause, std::function<void()> what)

@@ -20,6 +20,8 @@ constexpr duration longest_wake_up = 120ms;
 /// With rivals whose attempts cross, and without word of changes.
 constexpr duration longest_contention = 4s;
 constexpr unsigned several = ~0U;
+/// `handover.period`, on a clock that is as slow as C2 allows.
+constexpr duration longest_row = 253ms + promptness;
 
 } // namespace
 
@@ -31,6 +33,7 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     std::uint64_t const token = whose.held.fencing_token();
     note(whose.name + " holds " + what.name + ", token " + std::to_string(token));
     check_order(whose, ticket);
+    check_row(whose);
     if (token == 0)
         return;
     if (token <= what.highest_token)
@@ -45,6 +48,15 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
     for (auto const& other : whose.home.actors)
         if (&other->about == &whose.about && other->ticket && *other->ticket < ticket)
             flaw(whose.name + " was served before " + other->name + ", who had come earlier");
+}
+
+/// W5: others get their turn.
+void schedule::check_row(actor const& whose)
+{
+    duration const length = whose.about.leases.granted(whose.home.host, time_.now());
+    if (quiet_ && length > longest_row)
+        flaw(whose.home.name() + " has kept " + whose.about.name + " to itself for " +
+             std::to_string(length / 1ms) + " ms");
 }
 
 /// Each writes one more than it has read. So a write that did not know the one before shows.

@@ -20,7 +20,7 @@ constexpr duration longest_quiet_time = 40s;
 schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     : seed_(seed), dice_(seed), with_story_(with_story), chosen_(std::move(chosen)),
       kinds_(static_cast<kinds>(dice_.below(3))), longest_ttl_(dice_.between(800, 3000)),
-      slack_divisor_(dice_.between(4, 20))
+      slack_divisor_(dice_.between(4, 20)), crowded_(dice_.one_in(8))
 {
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};

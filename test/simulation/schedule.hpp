@@ -2,6 +2,7 @@
 
 #include "model/dice.hpp"
 #include "simulation/clocks.hpp"
+#include "simulation/row.hpp"
 #include "world/network.hpp"
 #include "world/process.hpp"
 #include "world/timeline.hpp"
@@ -79,6 +80,7 @@ private:
         std::optional<unsigned>
             idle_for{}; ///< nobody has it, and somebody waits: of this host alone, or of several
         duration idle_since{};
+        row leases{};
     };
     /// One server's place in what is promised.
     struct server_record {
@@ -126,6 +128,7 @@ private:
     // oracles.cpp: what must hold
     void granted(actor&, std::uint64_t ticket);
     void check_order(actor const&, std::uint64_t ticket);
+    void check_row(actor const&);
     void written(actor const&, std::uint64_t token, std::uint64_t value);
     void came_late(actor const&, std::uint64_t token);
     void check(bool ran);
@@ -147,6 +150,7 @@ private:
     bool quiet_ = false; ///< nothing bad happens any more
     std::chrono::milliseconds longest_ttl_;
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
+    bool crowded_;               ///< nobody pauses for long, in the quiet time either
     bool polls_ = false;         ///< some server did not tell of changes, once
     world::timeline time_;
     std::unique_ptr<world::network> net_;
