@@ -127,6 +127,8 @@ void server::flushed()
 
 void server::invalidate(connection_id id, std::string const& keys)
 {
+    if (!connections_.at(id).resp3) // it has nothing to say it with
+        return;
     connections_.at(id).out += ">2\r\n" + reply::bulk("invalidate") + keys;
     if (id != current_)
         spoke_(id);
@@ -143,7 +145,9 @@ std::string server::refusal(connection const& c, std::string const& command) con
                               command == "select";
     if (is.loading && !about_itself)
         return reply::error("LOADING Redis is loading the dataset in memory");
-    return {};
+    bool const writes = command == "set" || command == "del" || command == "rpush" || command == "flushall";
+    std::string const no = writes ? write_refusal(command) : std::string();
+    return no.empty() ? no : reply::error(no);
 }
 
 std::string server::answer(connection& c, words const& command)
@@ -230,9 +234,6 @@ std::string server::client(connection& c, words const& command)
     if (command.size() > 2 && lower(command[1]) == "tracking") {
         if (is.forbidden.contains("client|tracking"))
             return no_permission("client|tracking");
-        if (!c.resp3)
-            return reply::error(
-                "ERR Client tracking can be enabled only in RESP3 mode or with a REDIRECT client");
         c.tracking = lower(command[2]) == "on";
         c.no_loop = command.size() > 3 && lower(command[3]) == "noloop";
     }
@@ -268,15 +269,13 @@ std::string server::write_refusal(std::string_view command) const
 {
     if (is.replica)
         return "READONLY You can't write against a read only replica.";
-    if (is.out_of_memory && command == "set")
+    if (is.out_of_memory && (command == "set" || command == "rpush"))
         return "OOM command not allowed when used memory > 'maxmemory'.";
     return {};
 }
 
 std::string server::set(connection const& c, words const& command)
 {
-    if (auto const no = write_refusal("set"); !no.empty())
-        return reply::error(no);
     keyspace::value v{.text = command.at(2), .expires = {}, .is_string = true};
     millis const now = now_us_ / 1000;
     for (std::size_t i = 3; i < command.size(); ++i) {

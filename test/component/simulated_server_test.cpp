@@ -20,14 +20,38 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace redlock::test {
 
 namespace {
 
 using model::dice;
+
+/// What has been said and not been taken, message by message.
+class messages {
+public:
+    void append(std::string_view bytes) { input_.append(bytes); }
+    /// The next one, which the parser has then taken apart, until more is asked for; empty where more has to come.
+    std::string_view take(redis::resp_parser& parser)
+    {
+        input_.erase(0, std::exchange(taken_, 0));
+        auto const parsed = parser.next(input_);
+        if (parsed.status == redis::parse_status::complete)
+            taken_ = parsed.consumed;
+        return std::string_view(input_).substr(0, taken_);
+    }
+
+private:
+    std::string input_;
+    std::size_t taken_ = 0;
+};
 
 /// A connection to the real server that shows every byte.
 class wire {
@@ -37,30 +61,33 @@ public:
         socket_.connect({boost::asio::ip::address_v4::loopback(), port});
     }
 
+    void send(std::string const& bytes) { boost::asio::write(socket_, boost::asio::buffer(bytes)); }
+
+    std::string_view next(redis::resp_parser& parser)
+    {
+        for (;;) {
+            if (auto const one = said_.take(parser); !one.empty())
+                return one;
+            std::array<char, 4096> some{};
+            said_.append({some.data(), socket_.read_some(boost::asio::buffer(some))});
+        }
+    }
+
     /// What it says until it has answered, with what it said before unasked.
     std::string say(std::string const& command)
     {
-        boost::asio::write(socket_, boost::asio::buffer(command));
-        std::string all;
-        std::string input;
+        send(command);
         redis::resp_parser parser;
-        for (;;) {
-            auto const parsed = parser.next(input);
-            if (parsed.status == redis::parse_status::complete) {
-                bool const push = redis::value(parser.message()).type == redis::resp_type::push;
-                all += input.substr(0, parsed.consumed);
-                input.erase(0, parsed.consumed);
-                if (!push)
-                    return all;
-                continue;
-            }
-            std::array<char, 4096> some{};
-            input.append(some.data(), socket_.read_some(boost::asio::buffer(some)));
-        }
+        std::string all;
+        do
+            all += next(parser);
+        while (redis::value(parser.message()).type == redis::resp_type::push);
+        return all;
     }
 
 private:
     boost::asio::ip::tcp::socket socket_;
+    messages said_;
 };
 
 bool is_digit(char c)
@@ -105,15 +132,77 @@ std::int64_t wall_us()
 
 constexpr std::chrono::milliseconds hour{3'600'000};
 
+/// A connection to the simulated one.
+class simulated_wire {
+public:
+    simulated_wire(world::server& server, world::server::connection_id id) : server_(server), id_(id)
+    {
+        server_.connect(id_);
+    }
+
+    void send(std::string const& bytes)
+    {
+        server_.receive(id_, bytes, wall_us());
+        said_.append(server_.take_output(id_));
+    }
+    std::string_view next(redis::resp_parser& parser) { return said_.take(parser); }
+
+private:
+    world::server& server_;
+    world::server::connection_id id_;
+    messages said_;
+};
+
+/// But for the time, and for what each server draws.
+std::string in_words(redis::server_facts const& told)
+{
+    auto const flag = [](std::optional<bool> what) { return !what ? "unknown" : *what ? "yes" : "no"; };
+    redis::server_info const& info = told.info.value();
+    std::ostringstream out;
+    out << "protocol " << told.protocol << ", replica " << flag(told.replica) << ' ' << flag(info.replica)
+        << ", cluster " << flag(told.cluster) << ' ' << flag(info.cluster) << ", role known "
+        << flag(told.role_known) << ", durable " << flag(told.durable) << ", forgetful: " << told.forgetful
+        << ", version " << info.version << ", ids " << info.run_id.size() << ' ' << info.replid.size()
+        << ", uptime " << flag(info.uptime.has_value()) << ", loading " << flag(info.loading) << ", promoted "
+        << flag(info.promoted) << ", may evict " << flag(info.may_evict) << ", AOF " << flag(info.aof)
+        << ", replicas " << info.replicas;
+    return out.str();
+}
+
+struct acquaintance {
+    redis::handshake::step how;
+    redis::server_facts facts;
+    server_error failure;
+};
+
+/// As the library does.
+template <class Wire>
+acquaintance meet(Wire wire, redis::handshake_settings const& settings)
+{
+    redis::handshake h(settings);
+    redis::resp_parser parser;
+    for (;;) {
+        wire.send(h.take_output());
+        if (wire.next(parser).empty())
+            throw std::runtime_error("no answer");
+        if (auto const how = h.on_reply(parser.message()); how != redis::handshake::step::more)
+            return {how, h.facts(), h.failure()};
+    }
+}
+
 /// The same goes to both, over two connections that track, and as somebody else.
 class pair_of_servers {
 public:
-    explicit pair_of_servers(std::uint64_t seed) : dice_(seed)
+    explicit pair_of_servers(std::uint64_t seed, int protocol = 3) : dice_(seed)
     {
+        fake_.is.run_id = fake_.is.replid = std::string(40, 'a');
+        fake_.is.started_us = wall_us();
         std::string hello;
         redis::append_command(hello, {"HELLO", "3"});
         for (unsigned const id : {1U, 2U}) {
             fake_.connect(id);
+            if (protocol == 2)
+                continue;
             (void)on(id).say(hello);
             (void)told(id, hello);
         }
@@ -151,6 +240,62 @@ public:
         if (takes_marker(command)) // each has its own, for their clocks differ a little
             return compare_fenced(id, command);
         compare(id, command);
+    }
+
+    /// There is no memory left.
+    void fill(bool now)
+    {
+        probe_.command({"CONFIG", "SET", "maxmemory", now ? "1" : "0"});
+        fake_.is.out_of_memory = now;
+        fake_.is.maxmemory = now ? 1 : 0;
+    }
+
+    /// It follows another server, which cannot be reached.
+    void demote(bool now)
+    {
+        if (now)
+            probe_.command({"REPLICAOF", "127.0.0.1", "1"});
+        else
+            probe_.command({"REPLICAOF", "NO", "ONE"});
+        fake_.is.replica = now;
+        if (!now)
+            fake_.is.replid2 = std::string(40, '1');
+    }
+
+    void append(bool now)
+    {
+        probe_.command({"CONFIG", "SET", "appendonly", now ? "yes" : "no"});
+        probe_.command({"CONFIG", "SET", "appendfsync", now ? "always" : "everysec"});
+        fake_.is.append_only = now;
+        fake_.is.append_fsync = now ? "always" : "everysec";
+    }
+
+    void evict()
+    {
+        probe_.command({"CONFIG", "SET", "maxmemory", "1gb", "maxmemory-policy", "volatile-lru"});
+        fake_.is.maxmemory = 1'000'000'000;
+        fake_.is.maxmemory_policy = "volatile-lru";
+    }
+
+    void protect(std::string const& password)
+    {
+        probe_.command({"CONFIG", "SET", "requirepass", password});
+        fake_.is.password = password;
+    }
+
+    /// What decides whether it may vote.
+    void compare_facts(redis::handshake_settings const& settings)
+    {
+        auto const real = meet(wire(context_, real_.port()), settings);
+        auto const fake = meet(simulated_wire(fake_, next_id_++), settings);
+        BOOST_TEST((real.how == fake.how));
+        BOOST_TEST(static_cast<int>(real.failure) == static_cast<int>(fake.failure),
+                   settings.protocol << settings.username << ' ' << settings.password);
+        if (real.how != redis::handshake::step::ready)
+            return;
+        BOOST_TEST(in_words(real.facts) == in_words(fake.facts));
+        BOOST_TEST((*fake.facts.time >= *real.facts.time &&
+                    *fake.facts.time - *real.facts.time < std::chrono::minutes{1}));
     }
 
     /// Nobody may run it any more.
@@ -241,6 +386,20 @@ private:
 
     void as_somebody_else()
     {
+        switch (dice_.below(8)) {
+        case 0: fill(!fake_.is.out_of_memory); break;
+        case 1: demote(!fake_.is.replica); break;
+        case 2:
+            probe_.command({"SCRIPT", "FLUSH"});
+            fake_.flush_scripts();
+            break;
+        default: write();
+        }
+        compare(1, ping_);
+    }
+
+    void write()
+    {
         std::vector<std::vector<std::string>> const deeds{{"DEL", "lock"},
                                                           {"DEL", "lock:redlock-fence"},
                                                           {"DEL", "redlock-marker"},
@@ -250,9 +409,9 @@ private:
                                                           {"SET", "redlock-marker", "no marker"},
                                                           {"SET", "lock", "somebody", "PX", "7200001"}};
         auto const& deed = deeds[dice_.below(deeds.size())];
-        probe_.command(deed);
-        (void)fake_.execute(deed, wall_us());
-        compare(1, ping_);
+        auto const real = probe_.command(deed);
+        auto const fake = fake_.execute(deed, wall_us());
+        BOOST_TEST((real.front() == '-') == (fake.front() == '-'), deed[0] << ": " << real << ", " << fake);
     }
 
     dice dice_;
@@ -262,6 +421,7 @@ private:
     wire first_{context_, real_.port()};
     wire second_{context_, real_.port()};
     world::server fake_{[](world::server::connection_id) {}};
+    world::server::connection_id next_id_ = 3;
     redis::lock_commands plain_{hour};
     redis::fenced_commands fenced_{"", hour, 10 * hour};
     std::string const ping_ = "*1\r\n$4\r\nPING\r\n";
@@ -277,9 +437,36 @@ BOOST_AUTO_TEST_SUITE(simulated_server)
 BOOST_AUTO_TEST_CASE(answers_as_a_real_one)
 {
     for (std::uint64_t seed = 1; seed != 5; ++seed) {
-        pair_of_servers both(seed);
+        pair_of_servers both(seed, seed == 4 ? 2 : 3);
         for (int i = 0; i != 3000; ++i)
             both.step();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(says_who_it_is_as_a_real_one)
+{
+    pair_of_servers both(1);
+    redis::handshake_settings const as_anybody{};
+    redis::handshake_settings const as_in_redis_5{.protocol = 2};
+    for (auto const& how : {as_anybody, as_in_redis_5}) {
+        both.compare_facts(how);
+        for (bool const now : {true, false}) {
+            both.demote(now);
+            both.compare_facts(how);
+        }
+        for (bool const now : {true, false}) {
+            both.append(now);
+            both.compare_facts(how);
+        }
+    }
+    both.evict();
+    both.compare_facts(as_anybody);
+    both.protect("of nobody");
+    for (int const protocol : {2, 3}) {
+        both.compare_facts({.protocol = protocol});
+        both.compare_facts({.password = "of somebody", .protocol = protocol});
+        both.compare_facts({.password = "of nobody", .protocol = protocol});
+        both.compare_facts({.username = "nobody", .password = "of nobody", .protocol = protocol});
     }
 }
 
