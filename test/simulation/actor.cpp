@@ -21,9 +21,10 @@ duration on_its_clock(duration time)
 
 } // namespace
 
-schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, bool fenced,
+schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, bool is_fenced,
                        model::dice chance)
-    : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)), name(std::move(its_name))
+    : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)), fenced(is_fenced),
+      name(std::move(its_name))
 {
     lock = fenced ? static_cast<mutex>(fenced_mutex(*p.locks, what.name, options))
                   : mutex(*p.locks, what.name, options);
@@ -37,6 +38,14 @@ unsigned schedule::actor::started(std::string what, duration longest, duration a
 
 void schedule::actor::begin()
 {
+    if (dice.one_in(16))
+        inspect();
+    auto& left = about.left_behind;
+    if (!left.empty() && (left.back().token != 0) == fenced) {
+        auto const one = std::move(left.back());
+        left.pop_back();
+        return adopt(one);
+    }
     ticket = ++all.tickets_;
     auto const done = [this](unsigned number) {
         return [this, number](error_code ec, lease got) { acquired(number, ec, std::move(got)); };
@@ -55,6 +64,15 @@ void schedule::actor::begin()
     }
     default: return lock->acquire(done(started("acquire", for_ever, for_ever)));
     }
+}
+
+void schedule::actor::inspect()
+{
+    auto const number = started("inspect", one_attempt, one_attempt);
+    lock->inspect([this, number](error_code ec, inspection const&) {
+        ended(number);
+        all.note(name + " inspected: " + ec.message());
+    });
 }
 
 void schedule::actor::acquire_and_leave(unsigned number)
@@ -82,6 +100,7 @@ void schedule::actor::acquired(unsigned number, error_code ec, lease got)
     served = true;
     all.granted(*this, *place);
     hold();
+    use();
 }
 
 void schedule::actor::hold()
@@ -96,7 +115,6 @@ void schedule::actor::hold()
         all.note(name + " is told: " + why.message());
     });
     auto const most = all.quiet_ || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
-    use();
     if (dice.one_in(8))
         later(dice.between(0, most) * 1ms, [this] { extend(); });
     later(dice.between(0, most) * 1ms, [this] { let_go(); });
@@ -137,7 +155,9 @@ void schedule::actor::let_go()
     all.note(name + " lets go");
     if (held.valid())
         about.leases.ended(all.time_.now());
-    if (dice.one_in(3)) {
+    if (!all.quiet_ && dice.one_in(8)) {
+        bequeath();
+    } else if (dice.one_in(3)) {
         held = {};
     } else {
         auto const longest = on_its_clock(*options.node_timeout);
@@ -148,6 +168,35 @@ void schedule::actor::let_go()
         });
     }
     later(dice.between(0, all.quiet_ && !all.crowded_ ? 5000 : 50) * 1ms, [this] { begin(); });
+}
+
+/// To whoever comes next, of this program or of another one.
+void schedule::actor::bequeath()
+{
+    all.note(name + " leaves its lease behind");
+    about.left_behind.push_back({std::string(held.nonce()), held.fencing_token()});
+    held.detach();
+}
+
+/// Its counter it leaves alone: the first holder's last write, with the same token, may still be on its way.
+void schedule::actor::adopt(subject::bequest const& left)
+{
+    auto const longest = 2 * duration{options.ttl} + 1s;
+    auto const number = started("adoption", longest, longest);
+    adopted_ = lock->adopt(left.nonce, left.token);
+    adopted_.extend([this, number](error_code ec) {
+        ended(number);
+        all.note(name + " adopts: " + ec.message());
+        lease left_to_us = std::move(adopted_);
+        if (over)
+            return;
+        if (ec)
+            return later(dice.between(1, 300) * 1ms, [this] { begin(); });
+        held = std::move(left_to_us);
+        about.leases = {}; // it does not count in the row of those that come after it
+        served = true;
+        hold();
+    });
 }
 
 void schedule::actor::later(duration pause, std::function<void()> what)

@@ -13,7 +13,7 @@ namespace redlock::simulation {
 using boost::system::error_code;
 
 struct schedule::actor {
-    actor(schedule&, program&, subject&, std::string its_name, bool fenced, model::dice);
+    actor(schedule&, program&, subject&, std::string its_name, bool is_fenced, model::dice);
 
     void begin();
     /// On its own thread.
@@ -35,6 +35,7 @@ struct schedule::actor {
     subject& about;
     model::dice dice;
     lock_options options;
+    bool fenced;
     std::optional<mutex> lock;
     std::string name;
     lease held{};
@@ -46,16 +47,20 @@ struct schedule::actor {
     bool over = false;
 
 private:
+    void inspect();
     void acquire_and_leave(unsigned number);
     void acquired(unsigned number, error_code, lease);
     void hold();
     void use();
     void extend();
     void let_go();
+    void bequeath();
+    void adopt(subject::bequest const&);
 
     boost::asio::cancellation_signal cancelled_{};
     unsigned operations_ = 0;
     unsigned current_ = 0; ///< that lease's end
+    lease adopted_{};      ///< and not confirmed yet
 };
 
 } // namespace redlock::simulation

@@ -1,6 +1,7 @@
 #include "simulation/schedule.hpp"
 
 #include "simulation/actor.hpp"
+#include <redlock/log.hpp>
 
 #include <algorithm>
 #include <array>
@@ -70,6 +71,8 @@ config schedule::draw_config(model::dice& dice, bool at_the_beginning) const
     settings.health.check_interval = 500ms;
     settings.reconnect.max_delay = 1s;
     settings.admission.longest_ttl = longest_ttl_ + longest_ttl_ / 4;
+    if (dice.one_in(8))
+        settings.observer = log_to([](log_level, std::string_view) {}, log_level::debug);
     settings.assume_fresh = at_the_beginning && dice.one_in(3);
     return settings;
 }
@@ -82,6 +85,7 @@ lock_options schedule::draw_options(model::dice& dice) const
     drawn.slack = drawn.ttl / dice.between(4, slack_divisor_);
     drawn.renew = !dice.one_in(4);
     drawn.tolerate_suspect = dice.one_in(6);
+    drawn.barging = dice.one_in(6);
     drawn.node_timeout = std::chrono::milliseconds{dice.between(20, 200)};
     if (dice.one_in(8))
         drawn.max_hold =

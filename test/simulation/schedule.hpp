@@ -70,6 +70,12 @@ private:
 
     /// One lock, with what it guards.
     struct subject {
+        /// A lease that was left behind (rule H9).
+        struct bequest {
+            std::string nonce;
+            std::uint64_t token;
+        };
+
         explicit subject(std::string its_name) : name(std::move(its_name)) {}
 
         std::string name;
@@ -81,6 +87,7 @@ private:
             idle_for{}; ///< nobody has it, and somebody waits: of this host alone, or of several
         duration idle_since{};
         row leases{};
+        std::vector<bequest> left_behind{};
     };
     /// One server's place in what is promised.
     struct server_record {
