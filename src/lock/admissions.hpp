@@ -38,7 +38,7 @@ public:
     }
 
     /// Keys set before that may be lost. Nothing: none can be.
-    [[nodiscard]] std::optional<core::instant> certain_since(unsigned node) const
+    [[nodiscard]] std::optional<core::instant> const& certain_since(unsigned node) const
     {
         return records_[node].known.certain_since;
     }

@@ -120,7 +120,7 @@ void contender::learn()
         bool const ready = engine_.at(i).state() == node_state::ready;
         if (!ready)
             listening_.erase(i);
-        contention_.usable(i, ready && !engine_.quarantined_until(i, *lock_));
+        contention_.usable(i, ready && !engine_.is_quarantined(i, *lock_));
     }
 }
 

@@ -156,7 +156,9 @@ public:
     void marker_asked() { ++marking_; }
     void marker_settled(unsigned node);
     void has_lost_data(unsigned node) { admissions_.has_lost_data(node, loop_.now()); }
-    /// Until when this connected node's votes and extensions do not count for this lock. Nothing: they count now.
+    /// Do this connected node's votes and extensions not count for this lock yet (rule N4)?
+    [[nodiscard]] bool is_quarantined(unsigned node, lock_state const&) const;
+    /// Until when. Nothing: they count now.
     [[nodiscard]] std::optional<core::instant> quarantined_until(unsigned node, lock_state const&) const;
     /// May it be asked for this lock now? Connects where that is needed. Where not, the row says why.
     [[nodiscard]] bool admit(unsigned node, lock_state const&, node_report& row);
@@ -242,6 +244,7 @@ private:
     std::optional<net::failure> objection(unsigned node) override;
     bool is_certain(unsigned node) override;
     bool was_set_forward(unsigned node) override;
+    [[nodiscard]] core::duration quarantine_for(lock_state const&) const;
     [[nodiscard]] quarantine quarantine_of(unsigned node, lock_state const&, core::instant until) const;
     void tell_quarantine(unsigned node, lock_state const&, core::instant until) noexcept;
     [[nodiscard]] bool tell_longest_quarantine(unsigned node);

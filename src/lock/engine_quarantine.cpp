@@ -50,15 +50,27 @@ void engine::marker_settled(unsigned node)
     tell_contenders();
 }
 
+core::duration engine::quarantine_for(lock_state const& lock) const
+{
+    return core::quarantine_length(std::max(lock.wanted->longest_key(), settings_.longest_ttl));
+}
+
+bool engine::is_quarantined(unsigned node, lock_state const& lock) const
+{
+    core::instant const now = loop_.now();
+    auto const runs = [now, length = quarantine_for(lock)](std::optional<core::instant> const& since) {
+        return since && !core::reached(*since + length, now);
+    };
+    return runs(admissions_.certain_since(node)) ||
+           (lock.plan->fenced && runs(markers_[node]->certain_since()));
+}
+
 std::optional<core::instant> engine::quarantined_until(unsigned node, lock_state const& lock) const
 {
-    auto since = admissions_.certain_since(node);
-    if (lock.plan->fenced)
-        since = core::later(since, markers_[node]->certain_since());
-    if (!since)
+    if (!is_quarantined(node, lock))
         return {};
-    core::duration const longest = std::max(lock.wanted->longest_key(), settings_.longest_ttl);
-    return core::quarantined_until(since, core::quarantine_length(longest), loop_.now());
+    auto const marked = lock.plan->fenced ? markers_[node]->certain_since() : std::nullopt;
+    return *core::later(admissions_.certain_since(node), marked) + quarantine_for(lock);
 }
 
 /// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough
@@ -86,16 +98,16 @@ bool engine::knows_marker(unsigned node, node_report& row)
 
 bool engine::has_waited(unsigned node, lock_state const& lock, node_report& row)
 {
-    auto const until = quarantined_until(node, lock);
-    if (!until) {
+    if (!is_quarantined(node, lock)) {
         if (quarantines_[node] && core::reached(*quarantines_[node], loop_.now()))
             end_quarantine(node);
         return true;
     }
+    core::instant const until = *quarantined_until(node, lock);
     row.result = node_result::quarantined;
-    row.remaining = quarantine_left(*until, loop_.now());
-    describe(row, [&] { return quarantine_of(node, lock, *until).story(loop_.now()); });
-    tell_quarantine(node, lock, *until);
+    row.remaining = quarantine_left(until, loop_.now());
+    describe(row, [&] { return quarantine_of(node, lock, until).story(loop_.now()); });
+    tell_quarantine(node, lock, until);
     return false;
 }
 
@@ -104,7 +116,7 @@ unsigned engine::voters(lock_state const& lock) const
     unsigned count = 0;
     for (unsigned i = 0; i != size(); ++i) {
         bool const known = !lock.plan->fenced || !markers_[i]->text().empty();
-        count += states_[i] == node_state::ready && known && !quarantined_until(i, lock) ? 1U : 0U;
+        count += states_[i] == node_state::ready && known && !is_quarantined(i, lock) ? 1U : 0U;
     }
     return count;
 }

@@ -161,7 +161,8 @@ void held_lease::on_release(unsigned node, std::uint32_t t, redis::resp_node con
         return say_again(node, purpose::release);
     if (answer == script_answer::error)
         client().remark(node, "release", reply);
-    keep(node, report_of(answer, reply));
+    if (record_ || answer != script_answer::done)
+        keep(node, report_of(answer, reply));
     answer_release(node, answer == script_answer::done || answer == script_answer::not_ours,
                    answer == script_answer::done);
 }

@@ -30,7 +30,7 @@ public:
     /// As fenced commands name it; empty: not known.
     [[nodiscard]] std::string const& text() const { return text_; }
     /// As the data tell it. Nothing: since ever.
-    [[nodiscard]] std::optional<core::instant> certain_since() const { return certain_since_; }
+    [[nodiscard]] std::optional<core::instant> const& certain_since() const { return certain_since_; }
 
     /// Its connection has ended.
     void forget();

@@ -28,10 +28,12 @@ loop::loop(any_io_executor executor, std::shared_ptr<net::machine> m)
 core::instant loop::read_clock()
 {
     core::instant const before = std::exchange(now_, machine_->read_clocks());
-    core::duration const counted = since_start(before);
+    core::duration const counted = std::exchange(counted_, core::elapsed(start_, now_));
     core::duration const passed = core::elapsed(before, now_);
-    if (since_start(now_) - counted < passed - unheeded)
-        start_ = now_ - (counted + passed);
+    if (counted_ - counted < passed - unheeded) {
+        counted_ = counted + passed;
+        start_ = now_ - counted_;
+    }
     return now_;
 }
 
@@ -153,7 +155,7 @@ bool loop::wait(core::duration delay) noexcept
 
 void loop::expire_timers()
 {
-    auto const now = static_cast<tick>(since_start(now_) / tick_length);
+    auto const now = static_cast<tick>(counted_ / tick_length);
     while (core::timer* due = wheel_.pop_due(now))
         due->expire();
 }

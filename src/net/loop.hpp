@@ -145,6 +145,7 @@ private:
     std::shared_ptr<net::machine> machine_;
     core::instant start_; ///< of the timers' ticks
     core::instant now_;
+    core::duration counted_{}; ///< from the start to now, by the timers' reckoning
     core::timer_wheel wheel_;
     std::unique_ptr<alarm> alarm_;
     std::weak_ptr<void> owner_;
