@@ -175,13 +175,16 @@ void contender::plan()
         engine_.loop().schedule_finely(*this, at);
 }
 
-/// On the others, too, so that what happens there is heard, and shown.
+/// On the others, too, so that what happens there is heard, and shown. Where a key has outlived what was expected of it
+/// nothing has happened to be heard of: that is asked again, or nobody would know when to try next.
 void contender::look_around()
 {
     looks_around_ = false;
-    for (unsigned i = 0; i != engine_.size(); ++i)
-        if (!listening_.contains(i))
-            look(i, contention_.taken(i));
+    for (unsigned i = 0; i != engine_.size(); ++i) {
+        bool const taken = contention_.taken(i);
+        if (!listening_.contains(i) || (taken && !contention_.of(i).until && !looking_.contains(i)))
+            look(i, taken);
+    }
 }
 
 /// Asks for the key and so, where the server tracks it, for word when it changes: both in one, so that no change goes
