@@ -89,6 +89,7 @@ private:
     void on_alarm(error_code, unsigned phase) override;
     [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,
                                   std::string_view input);
+    [[nodiscard]] bool answers_too_much(std::string_view left);
     void fail(failure);
     void fail(error_code, std::string const& doing);
     void fail_secure(error_code, std::string const& doing);

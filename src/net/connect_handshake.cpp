@@ -46,6 +46,14 @@ coroutine<bool> connector::secure()
     co_return !ec;
 }
 
+/// Fails if so: what is left of a flight's answers would be taken for those of the next flight, or of a vote.
+bool connector::answers_too_much(std::string_view left)
+{
+    if (!left.empty())
+        fail({node_result::unreachable, server_error::none, "handshake: a reply that nobody asked for"});
+    return !left.empty();
+}
+
 /// Fails if so. A TLS server answers what is not TLS with an alert, or hangs up before it has said anything.
 bool connector::unreadable(error_code ec, redis::parse_status status, std::string_view what,
                            std::string_view input)
@@ -81,6 +89,8 @@ coroutine<bool> connector::introduce()
     for (auto step = redis::handshake::step::more; step == redis::handshake::step::more;) {
         std::string const output = talk.take_output();
         if (!output.empty()) {
+            if (answers_too_much(input))
+                co_return false;
             sent = machine_.read_clocks();
             operation written(weak_from_this(), [&](resumption done) {
                 attempt->write(asio::buffer(output), std::move(done));
@@ -110,6 +120,8 @@ coroutine<bool> connector::introduce()
             co_return false;
         }
     }
+    if (answers_too_much(input))
+        co_return false;
     told_.facts = talk.facts();
     if (told_.facts.time)
         told_.clock = {*told_.facts.time, sent, received};

@@ -79,6 +79,18 @@ BOOST_AUTO_TEST_CASE(replies_belong_to_commands_in_order)
     }
 }
 
+/// Its other half would be the beginning of the answer to the first vote.
+BOOST_AUTO_TEST_CASE(half_an_answer_behind_the_handshake_ends_the_connection)
+{
+    scripted_cluster three;
+    three[0].expect("TIME", reply(std::string(canned::time) + "$5\r\n"));
+    auto const got = three.try_acquire(three.lock());
+    BOOST_TEST(got->ec == error_code());
+    auto const first = [&] { return three.locks->nodes().front(); };
+    run_until(three.context, [&] { return first().state == node_state::down; });
+    BOOST_TEST(first().detail == "handshake: a reply that nobody asked for");
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_after_the_node_timeout_does_not_shift_the_next)
 {
     lock_options options = unwatched;
