@@ -95,6 +95,8 @@ void network::speak(unsigned number, server::connection_id id)
     auto const at = links_.find(id);
     auto const to = at == links_.end() ? nullptr : at->second.lock();
     std::string bytes = n.redis.take_output(id);
+    if (n.garble && !bytes.empty())
+        bytes = n.garble(id, std::move(bytes));
     if (!to || bytes.empty())
         return;
     if (std::exchange(n.cuts_answer, false))

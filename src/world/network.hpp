@@ -31,6 +31,8 @@ struct node {
     bool reachable = true;    ///< otherwise packets are lost for good, and with them the connections
     bool cuts_answer = false; ///< the next thing that it says is broken off by a reset
     duration stalled_until{};
+    /// Whoever sits between: gets all that it says on a connection, and passes on what he likes.
+    std::function<std::string(server::connection_id, std::string)> garble{};
 
     [[nodiscard]] std::int64_t wall_us(duration now) const;
     /// From now on its wall clock runs at this rate.

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "redis/resp_parser.hpp"
+#include "world/process.hpp"
+#include <redlock/config.hpp>
+#include <redlock/mutex.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <iostream>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+// What the fuzz targets share that talk with a whole client.
+namespace redlock::fuzz {
+
+using namespace std::chrono_literals;
+
+inline void require(bool condition, std::source_location where = std::source_location::current())
+{
+    if (condition)
+        return;
+    std::cerr << where.file_name() << ':' << where.line() << '\n';
+    std::abort();
+}
+
+/// The parts of an input, which zeros part.
+[[nodiscard]] inline std::deque<std::string> parts_of(std::string_view text, std::size_t most)
+{
+    std::deque<std::string> parts;
+    while (!text.empty() && parts.size() != most) {
+        auto const end = std::min(text.find('\0'), text.size());
+        parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+}
+
+/// One program with one server, whose words somebody changes on the way. All of its time is simulated.
+struct garbled_server {
+    world::timeline time{};
+    world::network net;
+    world::process program;
+
+    /// \param seed its chance decides into which pieces bytes come apart
+    explicit garbled_server(unsigned seed) : net(time, 1, seed + 1), program(net, 0, 1)
+    {
+        net.pieces = seed % 2 * 50;
+    }
+
+    [[nodiscard]] world::node& node() { return net.at(0); }
+    [[nodiscard]] std::optional<std::string> value_of(std::string const& key)
+    {
+        return node().redis.keys().text(key, node().wall_us(time.now()) / 1000);
+    }
+    template <class Condition>
+    void run_until(world::duration end, Condition const& reached)
+    {
+        do
+            while (program.run())
+                ;
+        while (!reached() && time.step(end));
+    }
+    void run_until(world::duration end)
+    {
+        run_until(end, [] { return false; });
+    }
+};
+
+} // namespace redlock::fuzz
