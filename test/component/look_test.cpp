@@ -1,3 +1,4 @@
+#include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
 #include "lock/resource.hpp"
 
@@ -12,10 +13,18 @@ using namespace redlock::test;
 
 namespace {
 
+/// Who waits so is woken by word, or not at all.
+lock_options hears_or_never()
+{
+    lock_options options = unwatched;
+    options.retry.min_delay = options.retry.max_delay = 1h;
+    return options;
+}
+
 /// One who waits, and who is woken before a node has said whose the key is there.
 struct waits : scripted_cluster {
     outcome_ptr result = std::make_shared<outcome>();
-    mutex wanted = lock();
+    mutex wanted = lock("resource", hears_or_never());
     std::size_t const first = where_all_meet();
     scripted_node& meeting_point = *nodes[first];
     scripted_node& left = *nodes[(first + 1) % 3];
@@ -35,6 +44,21 @@ struct waits : scripted_cluster {
             .expect("PTTL", reply(":100000\r\n"))
             .expect("GET", reply("$8\r\nstranger\r\n"));
     }
+    /// The attempt is lost elsewhere, and its vote is taken back.
+    static void is_had_for_a_moment(scripted_node& node)
+    {
+        node.expect("SET", reply(canned::ok))
+            .expect("EVALSHA", reply(canned::one))
+            .expect("PTTL", reply(":-2\r\n"));
+    }
+    static void has_changed(scripted_node& node)
+    {
+        node.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+    }
+    void run_until_all_is_said()
+    {
+        run_until(context, [&] { return meeting_point.done() && left.done() && slow.done(); });
+    }
     /// An attempt that is lost everywhere. Afterwards `left` has no key any more.
     void lose_first_attempt(answer const& time_left_of_slow)
     {
@@ -47,8 +71,22 @@ struct waits : scripted_cluster {
             .expect("PTTL", time_left_of_slow)
             .expect("GET", reply("$8\r\nstranger\r\n"));
         wanted.acquire(keeps_outcome{result});
-        run_until(context, [&] { return meeting_point.done() && left.done() && slow.done(); });
+        run_until_all_is_said();
         left.deliver_late();
+    }
+};
+
+struct its_clock {
+    held_clock clock;
+};
+
+struct waits_by_its_clock : its_clock, waits {
+    waits_by_its_clock()
+    {
+        config quick = defaults();
+        quick.reconnect.min_delay = 1ms;
+        connect_with(quick);
+        wanted = lock("resource", hears_or_never());
     }
 };
 
@@ -61,7 +99,7 @@ BOOST_AUTO_TEST_CASE(after_which_a_silent_node_holds_nobody_up)
 {
     lose_first_attempt(reply(":100000\r\n"));
     meeting_point.expect("SET", late(canned::nil));
-    meeting_point.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+    has_changed(meeting_point);
     run_until(context, [&] { return result->done(); });
     BOOST_TEST(result->ec == error_code());
     meeting_point.deliver_late();
@@ -75,10 +113,81 @@ BOOST_AUTO_TEST_CASE(that_an_attempt_has_overtaken_are_repeated)
     is_taken(meeting_point);
     slow.expect("PTTL", reply(":90000\r\n")).expect("GET", reply("$8\r\nstranger\r\n"));
     be_idle();
-    meeting_point.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+    has_changed(meeting_point);
     run_until(context, [&] { return meeting_point.done(); });
     slow.deliver_late();
     run_until(context, [&] { return wanted.last_attempt().at(late_one).remaining.has_value(); });
+    BOOST_TEST(!surprised());
+    BOOST_TEST(!result->done());
+}
+
+/// Its own vote has changed the key, and its own release: a server tells nobody of what he does himself, and forgets that he
+/// listens.
+BOOST_AUTO_TEST_CASE(follow_a_vote_that_was_taken_back)
+{
+    warm_up();
+    is_had_for_a_moment(meeting_point);
+    is_taken(left);
+    is_taken(slow);
+    wanted.acquire(keeps_outcome{result});
+    run_until_all_is_said();
+
+    is_had_for_a_moment(meeting_point);
+    is_taken(left);
+    slow.expect("SET", reply(canned::nil));
+    has_changed(left);
+    run_until_all_is_said();
+    BOOST_TEST(!surprised());
+    BOOST_TEST(!result->done());
+}
+
+/// The script was forgotten. So the key was still there when somebody looked, behind the release that came to nothing.
+BOOST_AUTO_TEST_CASE(follow_a_release_that_is_said_again)
+{
+    warm_up();
+    is_taken(meeting_point);
+    is_taken(slow);
+    left.expect("SET", reply(canned::ok))
+        .expect("EVALSHA", late(canned::noscript))
+        .expect("PTTL", reply(":100000\r\n"));
+    wanted.acquire(keeps_outcome{result});
+    run_until_all_is_said();
+
+    left.expect("EVAL", reply(canned::one)).expect("PTTL", reply(":-2\r\n"));
+    left.deliver_late();
+    run_until_all_is_said();
+    BOOST_TEST(!surprised());
+    BOOST_TEST(!result->done());
+}
+
+/// While an attempt is under way that does not ask that node.
+BOOST_FIXTURE_TEST_CASE(follow_a_new_connection, waits_by_its_clock)
+{
+    auto const look_around = [&] {
+        clock.advance(2ms);
+        run_until_all_is_said();
+    };
+    warm_up();
+    is_taken(meeting_point);
+    is_had_for_a_moment(left);
+    is_taken(slow);
+    wanted.acquire(keeps_outcome{result});
+    run_until(context, [&] { return meeting_point.done(); });
+    look_around();
+
+    meeting_point.expect("SET", late(canned::nil));
+    has_changed(meeting_point);
+    run_until(context, [&] { return meeting_point.done(); });
+    auto const slow_is = [&](node_state state) { return locks->nodes()[late_one].state == state; };
+    slow.close_all();
+    run_until(context, [&] { return slow_is(node_state::down); });
+    clock.advance(1ms);
+    run_until(context, [&] { return slow_is(node_state::ready); });
+    for (scripted_node* const node : {&meeting_point, &slow})
+        node->expect("PTTL", reply(":100000\r\n")).expect("GET", reply("$8\r\nstranger\r\n"));
+    meeting_point.deliver_late();
+    run_until(context, [&] { return meeting_point.done(); });
+    look_around();
     BOOST_TEST(!surprised());
     BOOST_TEST(!result->done());
 }
