@@ -71,5 +71,6 @@ class AsioRedlock(ConanFile):
         library.system_libs = ["pthread"]
         kit = self.cpp_info.components["testing"]
         kit.set_property("cmake_target_name", "redlock::testing")
+        kit.set_property("pkg_config_name", "asio-redlock-testing")
         kit.libs = ["redlock_testing"]
         kit.requires = ["redlock"]

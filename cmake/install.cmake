@@ -53,9 +53,11 @@ else()
     set(pc_cflags " -DREDLOCK_STATIC_DEFINE")
     set(pc_requires "Requires")
 endif()
-configure_file(cmake/asio-redlock.pc.in asio-redlock.pc @ONLY)
+foreach(package IN ITEMS asio-redlock asio-redlock-testing)
+    configure_file("cmake/${package}.pc.in" "${package}.pc" @ONLY)
+endforeach()
 install(
-    FILES "${PROJECT_BINARY_DIR}/asio-redlock.pc"
+    FILES "${PROJECT_BINARY_DIR}/asio-redlock.pc" "${PROJECT_BINARY_DIR}/asio-redlock-testing.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
     COMPONENT ${development})
 if(REDLOCK_BUILD_CLI)

@@ -31,9 +31,9 @@ run() # run WHAT COMMAND...
 headers_stand_alone()
 {
     local header
-    for header in "$1"/include/redlock/*.hpp; do
+    for header in "$1"/include/redlock/{,testing/}*.hpp; do
         # shellcheck disable=SC2086
-        echo "#include <redlock/${header##*/}>" | "${CXX:-g++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ $flags - \
+        echo "#include <redlock/${header#"$1/include/redlock/"}>" | "${CXX:-g++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ $flags - \
             || { echo "not self-contained: ${header##*/}"; return 1; }
     done
 }
@@ -93,6 +93,10 @@ for kind in static shared; do
     # shellcheck disable=SC2086
     "${CXX:-g++}" -std=c++20 "$root/test_package/main.cpp" -o "$work/pc-$kind" $flags
     run "pkg-config, $kind" env LD_LIBRARY_PATH="$libdir" "$work/pc-$kind"
+    # shellcheck disable=SC2046
+    "${CXX:-g++}" -std=c++20 "$here/find_package/kit.cpp" -o "$work/pc-kit-$kind" \
+        $(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --cflags --libs asio-redlock-testing)
+    run "redlock::testing by pkg-config, $kind" env LD_LIBRARY_PATH="$libdir" "$work/pc-kit-$kind"
     run "command line, $kind" "$work/prefix-$kind/bin/redlock" --version
     run "what is shared with the program, $kind" boundary $kind "$libdir"
     if command -v clang++-16 >/dev/null; then
@@ -108,8 +112,10 @@ run "versions asked for" versions_are_honest -DCMAKE_PREFIX_PATH="$prefix"
 
 build subdirectory "$here/add_subdirectory"
 run "add_subdirectory, static" "$work/subdirectory/consumer"
+run "redlock::testing by add_subdirectory" "$work/subdirectory/kit"
 build fetch "$here/fetch_content" -DBUILD_SHARED_LIBS=ON -DFETCHCONTENT_SOURCE_DIR_ASIO-REDLOCK="$root"
 run "FetchContent, shared" "$work/fetch/consumer"
+run "redlock::testing by FetchContent" "$work/fetch/kit"
 
 "$here/vcpkg/run.sh"
 "$here/conan/run.sh"

@@ -21,7 +21,7 @@ for linkage in static dynamic; do
         -DCURRENT_PACKAGES_DIR="$package" -DBUILDTREES="$work/tree-$linkage" -DVCPKG_LIBRARY_LINKAGE=$linkage \
         -P "$here/helpers.cmake"
     # vcpkg's own rules for a package, those that fit.
-    for file in include/redlock/redlock.hpp share/asio-redlock/{copyright,usage,asio-redlock-config.cmake} {,debug/}lib/pkgconfig/asio-redlock.pc; do
+    for file in include/redlock/redlock.hpp share/asio-redlock/{copyright,usage,asio-redlock-config.cmake} {,debug/}lib/pkgconfig/asio-redlock{,-testing}.pc; do
         [ -f "$package/$file" ] || { echo "missing: $file"; exit 1; }
     done
     for left in debug/include debug/share {,debug/}lib/cmake share/doc; do
@@ -34,6 +34,6 @@ for linkage in static dynamic; do
     cmake -S "$here/../find_package" -B "$work/consumer-$linkage" -G Ninja -DCMAKE_PREFIX_PATH="$work/installed-$linkage" \
         >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     for type in '' debug/; do
-        pkg-config --exists "$work/installed-$linkage/${type}lib/pkgconfig/asio-redlock.pc"
+        PKG_CONFIG_PATH="$work/installed-$linkage/${type}lib/pkgconfig" pkg-config --exists asio-redlock asio-redlock-testing
     done
 done
