@@ -20,10 +20,14 @@ namespace redlock::lock {
 /// is not sent ahead of the node's marker, which tells whose data it will meet.
 void contender::connect_or_vote()
 {
+    auto const before = std::pair(phase_, number_);
     if (lock_->plan->fenced || engine_.ready() != engine_.size())
         engine_.connect();
     if (lock_->plan->fenced)
         engine_.require_markers();
+    // A connection was closed, of which we heard, and went on from there.
+    if (std::pair(phase_, number_) != before)
+        return;
     if (engine_.unsettled() == 0)
         return vote();
     bool const enough = engine_.voters(*lock_) >= core::majority(engine_.size());
