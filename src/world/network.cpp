@@ -199,10 +199,10 @@ void network::lead(std::size_t number)
     is.replid2 = std::exchange(is.replid, new_id('a'));
 }
 
-void network::reset_connections(std::size_t number)
+void network::reset_connections(std::size_t number, std::optional<unsigned> host)
 {
     for (auto const& [id, weak] : std::map(links_))
-        if (auto const l = weak.lock(); l && l->node() == number) {
+        if (auto const l = weak.lock(); l && l->node() == number && l->host() == host.value_or(l->host())) {
             nodes_[number]->redis.disconnect(id);
             links_.erase(id);
             l->reset();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -78,7 +79,8 @@ public:
     /// It is told to follow another server, which has no key; and then to follow nobody.
     void follow(std::size_t node);
     void lead(std::size_t node);
-    void reset_connections(std::size_t node);
+    /// \param host only those of this one
+    void reset_connections(std::size_t node, std::optional<unsigned> host = {});
 
     /// That process was killed: what it has not sent yet never is, and its machine ends its connections.
     void bury(unsigned host);

@@ -27,10 +27,7 @@ public:
         cancel();
         auto const set = std::make_shared<waiting>(waiting{std::move(owner), machine_.busy(), tag});
         pending_ = set;
-        machine_.net().time().after(std::max(delay, duration::zero()), [this, set] {
-            if (set->owner)
-                tell(*set, {});
-        });
+        machine_.net().time().after(std::max(delay, duration::zero()), [this, set] { ring(set); });
     }
 
     void cancel() override
@@ -46,6 +43,16 @@ private:
         std::shared_ptr<void> busy;
         unsigned tag;
     };
+
+    void ring(std::shared_ptr<waiting> const& set)
+    {
+        if (!set->owner) // this may be gone, too
+            return;
+        timeline& time = machine_.net().time();
+        if (machine_.timers_held_until() <= time.now())
+            return tell(*set, {});
+        time.at(machine_.timers_held_until(), [this, set] { ring(set); });
+    }
 
     void tell(waiting& set, net::error_code ec)
     {
@@ -174,6 +181,11 @@ bool process::has_forgotten_clients() const
 bool process::paused() const
 {
     return paused_until_ > net_.time().now();
+}
+
+duration process::late_until() const
+{
+    return std::max(paused_until_, machine_->timers_held_until());
 }
 
 bool process::run()

@@ -37,6 +37,9 @@ public:
     /// CLOCK_BOOTTIME alone goes on.
     void sleep_until(duration when);
 
+    /// Timers that are due before go off then, though all else goes on: the machine is busy.
+    void hold_timers_until(duration when) { timers_held_until_ = when; }
+    [[nodiscard]] duration timers_held_until() const { return timers_held_until_; }
     /// Of its wall clock, before true time.
     void set_wall_clock(duration ahead) { wall_ahead_ = ahead; }
 
@@ -54,6 +57,7 @@ private:
     double boot_rate_ = 1;
     double raw_rate_ = 1;
     duration wall_ahead_{};
+    duration timers_held_until_{};
     std::shared_ptr<void> busy_ = std::make_shared<int>();
 };
 
@@ -76,6 +80,8 @@ public:
     void pause_until(duration when) { paused_until_ = when; }
     [[nodiscard]] bool paused() const;
     [[nodiscard]] duration goes_on_at() const { return paused_until_; }
+    /// Stopped, or its timers are: it cannot do everything in time before then.
+    [[nodiscard]] duration late_until() const;
 
 private:
     network& net_;

@@ -125,6 +125,12 @@ void server::flushed()
             invalidate(id, "_\r\n");
 }
 
+void server::forget_whom_to_tell()
+{
+    while (!tracked_.empty())
+        changed(std::string(tracked_.begin()->first));
+}
+
 void server::invalidate(connection_id id, std::string const& keys)
 {
     if (!connections_.at(id).resp3) // it has nothing to say it with

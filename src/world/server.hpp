@@ -12,8 +12,8 @@
 
 namespace redlock::world {
 
-/// One Redis server as a value: it answers as a real one does to whatever the library sends (the differential test
-/// compares them byte for byte). It has no socket, no clock and no thread.
+/// One Redis server as a value: it answers as a real one does to whatever the library sends (a test compares
+/// them byte for byte). It has no socket, no clock and no thread.
 class server {
 public:
     using connection_id = unsigned;
@@ -55,6 +55,8 @@ public:
     /// As somebody else's command, on a connection of his own.
     [[nodiscard]] std::string execute(std::vector<std::string> const& words, std::int64_t now_us);
     void flush_scripts() { scripts_.clear(); }
+    /// Its tracking table is full: it tells of keys as if they had changed.
+    void forget_whom_to_tell();
     [[nodiscard]] keyspace& keys() { return keys_; }
     /// Its process ends: connections are gone, scripts too, and the keys unless they are put back.
     void die();

@@ -77,7 +77,8 @@ void schedule::actor::inspect()
 
 void schedule::actor::acquire_and_leave(unsigned number)
 {
-    later(dice.between(0, 3000) * 1ms, [this, number] {
+    auto const patience = dice.one_in(2) ? dice.between(0, 20'000) * 1us : dice.between(0, 3000) * 1ms;
+    later(patience, [this, number] {
         auto const waiting = under_way.find(number);
         if (waiting == under_way.end())
             return;
@@ -107,6 +108,7 @@ void schedule::actor::hold()
 {
     told = false;
     invalid_since.reset();
+    held_since = all.time_.now();
     auto const number = started("lost", for_ever, for_ever);
     current_ = number;
     held.lost([this, number](error_code why) {
@@ -153,6 +155,7 @@ void schedule::actor::extend()
 void schedule::actor::let_go()
 {
     all.note(name + " lets go");
+    about.changes(all.time_.now());
     if (held.valid())
         about.leases.ended(all.time_.now());
     if (!all.quiet_ && dice.one_in(8)) {

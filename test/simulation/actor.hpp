@@ -42,6 +42,7 @@ struct schedule::actor {
     std::map<unsigned, operation> under_way{};
     std::optional<std::uint64_t> ticket{}; ///< while it waits: its place among those of its program
     std::optional<duration> invalid_since{};
+    duration held_since{};
     bool served = false; ///< since it was last asked
     bool told = false;
     bool over = false;

@@ -65,11 +65,12 @@ void schedule::disturb_connections(unsigned number, model::dice& dice)
     world::node& n = net_->at(number);
     std::string const name = name_of(number);
     auto const length = dice.between(1, 3000) * 1ms;
-    switch (dice.below(5)) {
+    switch (dice.below(6)) {
     case 0: note(name + " stalls"); return void(n.stalled_until = time_.now() + length);
     case 1: note(name + " resets its connections"); return net_->reset_connections(number);
     case 2: note(name + " breaks an answer off"); return void(n.cuts_answer = true);
     case 3: note(name + " forgets its scripts"); return n.redis.flush_scripts();
+    case 4: note(name + " forgets whom to tell"); return n.redis.forget_whom_to_tell();
     default:
         if (!n.reachable)
             return;
@@ -80,9 +81,9 @@ void schedule::disturb_connections(unsigned number, model::dice& dice)
 
 void schedule::disturb_data(unsigned number, model::dice& dice)
 {
-    // Where a server is said never to forget, it does not. Under a standing connection only fenced locks notice a loss (C3).
-    bool const durable = servers_[number].durable;
-    switch (dice.below(durable ? 2 : kinds_ == kinds::fenced ? 4 : 3)) {
+    // Where a server is said never to forget, it does not, but for a replica that takes its place. Under a standing connection
+    // only fenced locks notice a loss (C3).
+    switch (dice.below(!servers_[number].durable && kinds_ == kinds::fenced ? 4 : 3)) {
     case 0:
     case 1: return kill_node(number, dice);
     case 2: return promote(number, dice);
@@ -90,9 +91,16 @@ void schedule::disturb_data(unsigned number, model::dice& dice)
     }
 }
 
+/// Whom its user calls durable, and who has lost writes when it was promoted, tells nothing of that once it is restarted.
+bool schedule::hides_promotion(unsigned number) const
+{
+    auto const& promoted = servers_[number].promoted;
+    return servers_[number].durable && promoted && time_.now() - *promoted < 3 * duration{longest_ttl_};
+}
+
 void schedule::kill_node(unsigned number, model::dice& dice)
 {
-    if (!net_->at(number).up)
+    if (!net_->at(number).up || hides_promotion(number))
         return;
     note(name_of(number) + " is killed");
     net_->kill(number, !dice.one_in(3));
@@ -139,6 +147,7 @@ void schedule::promote(unsigned number, model::dice& dice)
     time_.after(dice.between(0, 1500) * 1ms, [this, number, kept = servers_[number].saved] {
         note(name_of(number) + " is replaced by its replica");
         net_->promote(number, kept);
+        servers_[number].promoted = time_.now();
     });
 }
 
@@ -148,6 +157,11 @@ void schedule::flush(unsigned number, model::dice& dice)
     world::node& n = net_->at(number);
     if (!n.up)
         return;
+    if (dice.one_in(4)) {
+        note(name_of(number) + " loses its marker");
+        (void)n.redis.execute({"DEL", "redlock-marker"}, n.wall_us(time_.now()));
+        return;
+    }
     if (dice.one_in(2)) {
         bool const all = dice.one_in(2);
         for (unsigned i = 0; i != net_->size(); ++i) {
@@ -157,7 +171,7 @@ void schedule::flush(unsigned number, model::dice& dice)
             note(name_of(i) + " is flushed");
             (void)its.redis.execute({"FLUSHALL"}, its.wall_us(time_.now()));
         }
-        return;
+        return add_newcomer(); // who may be there before those who know better
     }
     note(name_of(number) + " follows another server for a while");
     net_->follow(number);
@@ -180,7 +194,7 @@ void schedule::disturb_clock(unsigned number, model::dice& dice)
     duration by{};
     if (dice.one_in(2)) {
         duration const slewing = duration{longest_ttl_} * 2 / 1000 + 1ms;
-        duration const smallest_slack = duration{longest_ttl_} / 3 / slack_divisor_ - slewing;
+        duration const smallest_slack = duration{longest_ttl_} / variety_ / slack_divisor_ - slewing;
         by = servers_[number].clock.take(
             std::min(duration{dice.between(1, 300) * 1ms}, std::max(furthest - ahead, duration{})),
             smallest_slack, duration{longest_ttl_} * 3 / 2, now);
@@ -214,31 +228,56 @@ void schedule::disturb_program(std::unique_ptr<program>& p, model::dice& dice)
     auto const node = static_cast<unsigned>(dice.below(net_->size()));
     auto const until = time_.now() + dice.between(1, 4000) * 1ms;
     std::string const length = "for " + std::to_string((until - time_.now()) / 1ms) + " ms";
-    world::path& way = net_->between(p->host, node);
-    switch (dice.below(6)) {
+    switch (dice.below(8)) {
     case 0: note(p->name() + " is stopped, " + length); return p->process->pause_until(until);
-    case 1: note(p->name() + " is not heard by " + name_of(node)); return void(way.cut_there_until = until);
-    case 2: note(p->name() + " does not hear " + name_of(node)); return void(way.cut_back_until = until);
+    case 1:
+    case 2: return cut(*p, node, until, dice);
     case 3:
         note(p->name() + "'s machine sleeps, " + length);
         p->process->pause_until(until);
-        return p->process->machine().sleep_until(until);
+        if (!is_slewed(*p))
+            p->process->machine().sleep_until(until);
+        return;
     case 4:
         if (!p->process->paused()) // else it may be asleep
             disturb_program_clock(*p, dice);
         return;
+    case 5:
+        note(p->name() + "'s timers are late, " + length);
+        return p->process->machine().hold_timers_until(until);
+    case 6:
+        note(p->name() + "'s connections to " + name_of(node) + " are reset");
+        return net_->reset_connections(node, p->host);
     default: return kill_program(p);
     }
 }
 
-/// C2: at most one percent slow. T2: dates stay near each other.
+/// In one direction, of one server or of all.
+void schedule::cut(program& p, unsigned number, duration until, model::dice& dice)
+{
+    bool const there = dice.one_in(2);
+    bool const all = dice.one_in(3);
+    note(p.name() + (there ? " is not heard by " : " does not hear ") + (all ? "anybody" : name_of(number)));
+    for (unsigned n = 0; n != net_->size(); ++n)
+        if (world::path& way = net_->between(p.host, n); all || n == number)
+            (there ? way.cut_there_until : way.cut_back_until) = until;
+}
+
+/// By adjtime(), as far as that goes. Asleep it would have no clock that is right (C2).
+bool schedule::is_slewed(program const& p)
+{
+    return p.host % 3 == 2;
+}
+
+/// C2: at most one percent slow. T2: dates stay near each other; one that is ahead is cut down by the servers (F3).
 void schedule::disturb_program_clock(program& p, model::dice& dice)
 {
     note(p.name() + "'s clocks are set");
-    double const boot = slewed(dice, -99, 50);
+    double const boot = is_slewed(p) ? slewed(dice, -833, 833) : slewed(dice, -99, 50);
     p.process->machine().run_at(boot, slewed(dice, -99, 50));
     auto const furthest = longest_ttl_.count() / 6;
-    p.process->machine().set_wall_clock(dice.between(-furthest, furthest) * 1ms);
+    duration const wrong = dice.one_in(6) ? duration{1h} : duration{};
+    p.process->machine().set_wall_clock(wrong + dice.between(-furthest, furthest) * 1ms);
 }
 
 void schedule::kill_program(std::unique_ptr<program>& p)

@@ -20,6 +20,9 @@ constexpr duration longest_wake_up = 120ms;
 /// With rivals whose attempts cross, and without word of changes.
 constexpr duration longest_contention = 4s;
 constexpr unsigned several = ~0U;
+/// Of those who cross each other for a while.
+constexpr unsigned attempts_at_once = 30;
+constexpr duration between_attempts = 20ms;
 /// `handover.period`, on a clock that is as slow as C2 allows.
 constexpr duration longest_row = 253ms + promptness;
 
@@ -34,6 +37,7 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     note(whose.name + " holds " + what.name + ", token " + std::to_string(token));
     check_order(whose, ticket);
     check_row(whose);
+    what.changes(time_.now());
     if (token == 0)
         return;
     if (token <= what.highest_token)
@@ -58,6 +62,16 @@ void schedule::check_row(actor const& whose)
     if (quiet_ && length > longest_row)
         flaw(whose.home.name() + " has kept " + whose.about.name + " to itself for " +
              std::to_string(length / 1ms) + " ms");
+}
+
+/// A8: nobody asks without pause while nothing changes.
+void schedule::check_attempt(unsigned host, std::string_view lock)
+{
+    if (!quiet_ || time_.now() < late)
+        return;
+    subject& what = *std::ranges::find(subjects_, lock, &subject::name);
+    if (++what.vain[host] > attempts_at_once + (time_.now() - what.changed) / between_attempts)
+        flaw("program " + std::to_string(host) + " asks for " + what.name + " without pause");
 }
 
 /// Each writes one more than it has read. So a write that did not know the one before shows.
@@ -89,6 +103,7 @@ void schedule::check(bool ran)
         for (auto const& p : *some)
             for (auto const& a : p->actors) {
                 check_told(*p, *a);
+                check_length(*a);
                 check_operations(*p, *a);
             }
     if (quiet_ && time_.now() > late)
@@ -115,7 +130,7 @@ void schedule::check_exclusion()
 void schedule::check_told(program const& p, actor& a)
 {
     bool const over = a.options.tolerate_suspect ? a.held.state() == lease_state::lost : !a.held.valid();
-    if (!a.held || a.told || !over || p.process->paused()) {
+    if (!a.held || a.told || !over || p.process->late_until() > time_.now()) {
         a.invalid_since.reset();
         return;
     }
@@ -126,11 +141,19 @@ void schedule::check_told(program const& p, actor& a)
              std::string(to_string(a.held.state())));
 }
 
+/// H7, on a clock that is as slow as C2 allows.
+void schedule::check_length(actor const& a)
+{
+    if (a.options.max_hold && a.held.valid() &&
+        time_.now() - a.held_since > duration{*a.options.max_hold} * 102 / 100)
+        flaw(a.name + " holds " + a.about.name + " for longer than its max_hold");
+}
+
 void schedule::check_operations(program const& p, actor& a)
 {
     for (auto& [number, one] : a.under_way) {
-        if (p.process->paused())
-            one.until = std::max(one.until, p.process->goes_on_at() + one.after_pause);
+        if (auto const late = p.process->late_until(); late > time_.now())
+            one.until = std::max(one.until, late + one.after_pause);
         if (time_.now() > one.until + promptness)
             flaw(a.name + "'s " + one.what + " has not ended");
     }

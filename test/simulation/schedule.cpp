@@ -21,7 +21,7 @@ constexpr duration longest_quiet_time = 40s;
 schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     : seed_(seed), dice_(seed), with_story_(with_story), chosen_(std::move(chosen)),
       kinds_(static_cast<kinds>(dice_.below(3))), longest_ttl_(dice_.between(800, 3000)),
-      slack_divisor_(dice_.between(4, 20)), crowded_(dice_.one_in(8))
+      variety_(dice_.one_in(3) ? 1 : 3), slack_divisor_(dice_.between(4, 20)), crowded_(dice_.one_in(8))
 {
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
@@ -52,8 +52,8 @@ void schedule::set_up_nodes()
         its.redis.is.resp3 = !dice_.one_in(8);
         polls_ = polls_ || !its.redis.is.resp3;
         servers_[n].durable = dice_.one_in(4);
-        its.redis.is.append_only = servers_[n].durable;
-        if (servers_[n].durable)
+        its.redis.is.append_only = servers_[n].durable || dice_.one_in(3); // settings alone prove nothing
+        if (its.redis.is.append_only)
             its.redis.is.append_fsync = "always";
         note(name_of(static_cast<unsigned>(n)) + (servers_[n].durable ? " never forgets" : "") +
              (its.redis.is.resp3 ? "" : " speaks RESP2"));
@@ -81,8 +81,9 @@ lock_options schedule::draw_options(model::dice& dice) const
 {
     lock_options drawn;
     drawn.ttl = std::chrono::milliseconds{
-        dice.one_in(2) ? longest_ttl_.count() : dice.between(longest_ttl_.count() / 3, longest_ttl_.count())};
-    drawn.slack = drawn.ttl / dice.between(4, slack_divisor_);
+        dice.one_in(2) ? longest_ttl_.count()
+                       : dice.between(longest_ttl_.count() / variety_, longest_ttl_.count())};
+    drawn.slack = drawn.ttl / (variety_ == 1 ? slack_divisor_ : dice.between(4, slack_divisor_));
     drawn.renew = !dice.one_in(4);
     drawn.tolerate_suspect = dice.one_in(6);
     drawn.barging = dice.one_in(6);
@@ -90,6 +91,8 @@ lock_options schedule::draw_options(model::dice& dice) const
     if (dice.one_in(8))
         drawn.max_hold =
             std::chrono::milliseconds{dice.between(longest_ttl_.count(), 3 * longest_ttl_.count())};
+    if (dice.one_in(3)) // the shortest that there is
+        drawn.fence_ttl = 10 * (drawn.ttl + *drawn.slack);
     return drawn;
 }
 
@@ -117,6 +120,17 @@ void schedule::flaw(std::string const& what)
     note(what);
 }
 
+/// Counts a program's attempts.
+class schedule::watcher final : public observer {
+public:
+    watcher(schedule& s, unsigned host) : all_(s), host_(host) {}
+    void on_attempt(attempt_event const& e) noexcept override { all_.check_attempt(host_, e.resource); }
+
+private:
+    schedule& all_;
+    unsigned host_;
+};
+
 std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
 {
     auto made = std::make_unique<program>();
@@ -128,15 +142,19 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
                                         .jitter = dice.between(0, 2000) * 1us};
     made->process = std::make_unique<world::process>(*net_, made->host, dice.next());
     disturb_program_clock(*made, dice);
-    made->locks.emplace(made->process->make_client(draw_config(dice, at_the_beginning)));
+    config settings = draw_config(dice, at_the_beginning);
+    if (!settings.observer && dice.one_in(4))
+        settings.observer = std::make_shared<watcher>(*this, made->host);
+    made->locks.emplace(made->process->make_client(std::move(settings)));
     auto const actors = static_cast<unsigned>(dice.between(1, 6));
+    auto const apart = dice.one_in(2) ? 100 : 0;
     for (unsigned i = 0; i != actors; ++i) {
         bool const fenced = kinds_ == kinds::fenced || (kinds_ == kinds::mixed && dice.one_in(2));
         std::string name = std::to_string(made->host) + static_cast<char>('a' + i);
         made->actors.push_back(std::make_unique<actor>(*this, *made, subjects_[dice.below(subjects_.size())],
                                                        std::move(name), fenced, model::dice(dice.next())));
         actor& one = *made->actors.back();
-        one.later(dice.between(0, 100) * 1ms, [&one] { one.begin(); });
+        one.later(dice.between(0, apart) * 1ms, [&one] { one.begin(); });
     }
     return made;
 }

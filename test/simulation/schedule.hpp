@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -58,6 +59,7 @@ public:
 private:
     /// One operation after the other, for ever.
     struct actor;
+    class watcher;
     struct program {
         unsigned host = 0;
         std::unique_ptr<world::process> process{};
@@ -77,6 +79,11 @@ private:
         };
 
         explicit subject(std::string its_name) : name(std::move(its_name)) {}
+        void changes(duration now)
+        {
+            changed = now;
+            vain.clear();
+        }
 
         std::string name;
         std::uint64_t highest_token = 0;
@@ -86,12 +93,15 @@ private:
         std::optional<unsigned>
             idle_for{}; ///< nobody has it, and somebody waits: of this host alone, or of several
         duration idle_since{};
+        duration changed{};                  ///< somebody got it, or left it
+        std::map<unsigned, unsigned> vain{}; ///< attempts of each host since then
         row leases{};
         std::vector<bequest> left_behind{};
     };
     /// One server's place in what is promised.
     struct server_record {
-        bool durable = false; ///< it never forgets
+        bool durable = false; ///< it never forgets, but when it is promoted
+        std::optional<duration> promoted{};
         step_budget clock{};
         world::network::data saved{}; ///< on its disk, or on its replica
     };
@@ -120,6 +130,9 @@ private:
     void disturb_clock(unsigned node, model::dice&);
     void disturb_program(std::unique_ptr<program>&, model::dice&);
     void disturb_program_clock(program&, model::dice&);
+    [[nodiscard]] static bool is_slewed(program const&);
+    void cut(program&, unsigned node, duration until, model::dice&);
+    [[nodiscard]] bool hides_promotion(unsigned node) const;
     void kill_node(unsigned node, model::dice&);
     void restart(unsigned node, model::dice);
     void promote(unsigned node, model::dice&);
@@ -136,11 +149,13 @@ private:
     void granted(actor&, std::uint64_t ticket);
     void check_order(actor const&, std::uint64_t ticket);
     void check_row(actor const&);
+    void check_attempt(unsigned host, std::string_view lock);
     void written(actor const&, std::uint64_t token, std::uint64_t value);
     void came_late(actor const&, std::uint64_t token);
     void check(bool ran);
     void check_exclusion();
     void check_told(program const&, actor&);
+    void check_length(actor const&);
     void check_operations(program const&, actor&);
     void check_wake_ups();
     void check_wake_up(subject&);
@@ -156,6 +171,7 @@ private:
     kinds kinds_;
     bool quiet_ = false; ///< nothing bad happens any more
     std::chrono::milliseconds longest_ttl_;
+    std::int64_t variety_;       ///< the shortest ttl is this part of the longest; 1: all locks are alike
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
     bool crowded_;               ///< nobody pauses for long, in the quiet time either
     bool polls_ = false;         ///< some server did not tell of changes, once
