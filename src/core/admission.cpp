@@ -35,7 +35,7 @@ acquaintance newcomer(node_facts const& facts, admission_terms const& terms, ins
 {
     if (terms.assume_fresh)
         return identity(facts, event::started);
-    if (facts.promoted && !terms.trust_promoted && applies(rule::a_promotion_hides_its_moment))
+    if (facts.promoted && !terms.trust_promoted)
         return identity(facts, event::met_promoted, now);
     if (is_durable(facts, terms) || terms.trust_restarted_nodes)
         return identity(facts, event::started);

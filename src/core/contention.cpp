@@ -1,7 +1,5 @@
 #include "core/contention.hpp"
 
-#include "core/rule.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -42,15 +40,12 @@ void contention::votes(unsigned node, bool yes)
 
 void contention::changed(unsigned node)
 {
-    if (applies(rule::a_change_frees))
-        rows_[node] = {};
+    rows_[node] = {};
 }
 
 /// Of a node that was not asked this is an old guess, and would be a reason to ask again at once.
 void contention::lost(instant asked)
 {
-    if (!applies(rule::a_passed_end_is_no_reason))
-        return;
     for (row& r : rows_)
         if (r.until && reached(*r.until, asked))
             r.until.reset();
@@ -73,15 +68,14 @@ bool contention::first_voter_is_free() const
 {
     for (unsigned step = 0; step != size(); ++step)
         if (row const& r = rows_[(first_ + step) % size()]; r.usable && r.votes)
-            return !r.taken || !applies(rule::not_free_while_the_first_is_taken);
+            return !r.taken;
     return false;
 }
 
 bool contention::may_be_free() const
 {
-    auto const free = std::ranges::count_if(rows_, [](row const& r) {
-        return r.usable && !r.taken && (r.votes || !applies(rule::who_does_not_vote_is_not_free));
-    });
+    auto const free =
+        std::ranges::count_if(rows_, [](row const& r) { return r.usable && !r.taken && r.votes; });
     return first_voter_is_free() && free >= majority(size());
 }
 

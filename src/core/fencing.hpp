@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/rule.hpp"
 #include "core/tally.hpp"
 
 #include <algorithm>
@@ -26,8 +25,6 @@ constexpr std::uint64_t fencing_token(fence value, unsigned hand_off = 0)
 /// round trip even where they differed before. The clock makes it larger than what a node that forgot had counted.
 constexpr fence proposal(fence highest_seen, std::chrono::milliseconds wall_clock)
 {
-    if (!applies(rule::clock_under_the_token))
-        return highest_seen + 1;
     return std::max(highest_seen + 1, static_cast<fence>(std::max<std::int64_t>(wall_clock.count(), 1)));
 }
 

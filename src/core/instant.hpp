@@ -1,7 +1,5 @@
 #pragma once
 
-#include "core/rule.hpp"
-
 #include <algorithm>
 #include <chrono>
 
@@ -22,11 +20,7 @@ struct instant {
 
 constexpr duration elapsed(instant from, instant to)
 {
-    duration const boot = to.boot - from.boot;
-    duration const raw = to.raw - from.raw;
-    if (!applies(rule::boot_clock_counts))
-        return raw;
-    return applies(rule::raw_clock_counts) ? std::max(boot, raw) : boot;
+    return std::max(to.boot - from.boot, to.raw - from.raw);
 }
 
 /// Negative once the deadline has passed on either clock.

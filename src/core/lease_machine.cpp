@@ -41,7 +41,7 @@ lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) 
     next.hold_left_ = terms.max_hold;
     if (next.hold_left_ != duration::max())
         next.hold_left_ += elapsed(sent_, now);
-    next.rely_on(applies(rule::hand_over_keeps_the_deadline) ? sent_ : now);
+    next.rely_on(sent_);
     return next;
 }
 
@@ -59,7 +59,7 @@ lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, i
 void lease_machine::rely_on(instant sent)
 {
     if (hold_left_ != duration::max())
-        hold_left_ -= applies(rule::max_hold) ? elapsed(sent_, sent) : duration::zero();
+        hold_left_ -= elapsed(sent_, sent);
     sent_ = sent;
     bool const last = validity(terms_->ttl) >= hold_left_;
     renew_after_ = terms_->renew && !last ? terms_->ttl / renewal_divisor : duration::max();
@@ -92,7 +92,7 @@ lease_machine::duty lease_machine::due(instant now)
     if (over())
         return duty::none;
     bool const tolerated = terms_->tolerate_suspect && remaining(grace_ends(), now) > notice;
-    if (remaining(deadline(), now) <= notice && !tolerated && applies(rule::loss_is_told_in_time)) {
+    if (remaining(deadline(), now) <= notice && !tolerated) {
         phase_ = lease_phase::lost;
         return duty::tell_lost;
     }
@@ -178,8 +178,7 @@ void lease_machine::note_refusal(unsigned node)
 {
     if (hears_refusals_ && !round_.answers.has_answered(node))
         round_.refused_by.insert(node);
-    if (applies(rule::lost_keys_are_forgotten))
-        holders_.erase(node);
+    holders_.erase(node);
 }
 
 /// The fence tells a late own vote apart, so a fenced lease needs no knowledge from before the round (rule F4).
@@ -214,8 +213,7 @@ lease_machine::outcome lease_machine::time_out(instant now)
 bool lease_machine::counts(instant now) const
 {
     tally const& answers = round_.answers;
-    bool const in_time = !reached(core::deadline(round_.sent, terms_->ttl), now) ||
-                         !applies(rule::extension_within_its_validity);
+    bool const in_time = !reached(core::deadline(round_.sent, terms_->ttl), now);
     bool const unbroken = answers.granted() - repaired_ >= majority(nodes());
     bool const before_the_end = !reached(deadline(), now) || !applies(rule::repair_before_the_old_deadline);
     return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));

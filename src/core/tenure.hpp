@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/instant.hpp"
-#include "core/rule.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +26,7 @@ public:
     /// May he have the lock at once?
     [[nodiscard]] bool may_go_on(terms const& t, next who, instant now) const
     {
-        if (count_ == 0 || !applies(rule::others_get_their_turn))
+        if (count_ == 0)
             return true;
         bool const overtakes = who == next::coming && rivals_;
         return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ && elapsed(began_, now) < t.period;

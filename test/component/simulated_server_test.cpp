@@ -373,12 +373,17 @@ private:
 
     void mark(std::string& command)
     {
+        redis::marker seen;
+        if (dice_.one_in(2)) {
+            seen.text = dice_.one_in(2) ? "run:one/0a1b2c3d/0/5" : "run:one/ffffffff/0/5";
+            seen.now = std::chrono::milliseconds{wall_us() / 1000} + (dice_.one_in(2) ? hour : -hour);
+        }
         redis::mark_call call{.key_prefix = "",
                               .incarnation = dice_.one_in(2) ? "run:one" : "run:two",
                               .lineage = "0a1b2c3d",
                               .certain_for = {},
                               .absence_is_excused = dice_.one_in(2),
-                              .seen = {}};
+                              .seen = seen};
         if (dice_.one_in(2))
             call.certain_for = std::chrono::milliseconds{100'000};
         redis::append_mark(command, call);

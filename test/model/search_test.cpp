@@ -1,7 +1,6 @@
 #include "model/scopes.hpp"
 #include "model/search.hpp"
 #include "model/settings.hpp"
-#include "model/waiting_world.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -29,25 +28,6 @@ BOOST_AUTO_TEST_CASE(no_state_breaks_a_promise)
         took += found.took;
     }
     std::cout << states << " distinct states in " << took.count() << " ms" << std::endl;
-}
-
-/// As above, for those who wait.
-BOOST_AUTO_TEST_CASE(no_state_leaves_a_free_lock_lying)
-{
-    std::uint64_t states = 0;
-    std::chrono::milliseconds took{};
-    for (waiting_scope const* planned : waiting_scopes::all) {
-        waiting_scope s = *planned;
-        s.most_states = setting("MODEL_STATES", 1'000'000);
-        auto const found = search(s);
-        std::cout << s.name << ": " << found.states << " states, depth " << found.depth
-                  << (found.complete ? ", complete, " : ", broken off, ") << found.took.count() << " ms"
-                  << std::endl;
-        BOOST_TEST((found.flaw == waiting_world::flaw::none), s.name << ":\n" << found.trace);
-        states += found.states;
-        took += found.took;
-    }
-    std::cout << states << " distinct states of waiting in " << took.count() << " ms" << std::endl;
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#include "model/rules.hpp"
 #include "model/small_world.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ using what = small_world::message::kind;
 
 void small_steps::execute(small_world& w, unsigned c, unsigned n, message& m) const
 {
-    fake_node& node = w.nodes[n].data;
+    small_node& node = w.nodes[n].data;
     nonce const owner = nonce_of(c, m.attempt);
     fenced_call const call{.px = px(), .fence_px = fence_px, .owner = owner, .number = m.number};
     reply said;
@@ -54,7 +53,7 @@ void small_steps::read(small_world& w, unsigned c, unsigned n, message m) const
         return read_attempt(w, c, n, m);
     if (m.attempt != me.attempt_number || me.now == doing::voting || me.now == doing::nothing)
         return;
-    if (m.round != me.round_number && applies(rule::answers_to_past_rounds))
+    if (m.round != me.round_number)
         return;
     using said = core::extension_answer;
     auto const answer = m.number == 1 ? said::mine : m.number == 2 ? said::repaired : said::not_mine;
@@ -66,7 +65,7 @@ void small_steps::read(small_world& w, unsigned c, unsigned n, message m) const
 void small_steps::read_attempt(small_world& w, unsigned c, unsigned n, message m) const
 {
     client& me = w.clients[c];
-    if (m.attempt != me.attempt_number && applies(rule::answers_to_past_attempts))
+    if (m.attempt != me.attempt_number)
         return;
     auto step = core::attempt::step::pending;
     if (m.what == what::raise) {

@@ -128,8 +128,8 @@ bool small_steps::useless(small_world const& w, unsigned c, unsigned n, message 
     if (!m.answered)
         return false;
     if (m.what == what::extend)
-        return old_attempt || (m.round != me.round_number && applies(rule::answers_to_past_rounds));
-    return (old_attempt && applies(rule::answers_to_past_attempts)) || me.now == doing::over;
+        return old_attempt || m.round != me.round_number;
+    return old_attempt || me.now == doing::over;
 }
 
 void small_steps::tidy(small_world& w, unsigned c) const

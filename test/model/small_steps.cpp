@@ -63,7 +63,7 @@ millis small_steps::px() const
 
 nonce small_steps::nonce_of(unsigned c, unsigned attempt) const
 {
-    return 1 + c * 16 + (applies(rule::fresh_nonce) ? attempt : 0);
+    return 1 + c * 16 + attempt;
 }
 
 core::fence small_steps::proposal(small_world const& w, unsigned c) const

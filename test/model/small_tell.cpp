@@ -45,7 +45,7 @@ std::string state_of(small_world const& w, unsigned c)
     return text;
 }
 
-std::string state_of(fake_node const& n)
+std::string state_of(small_node const& n)
 {
     std::string text = n.lock.exists() ? "key of nonce " + std::to_string(n.lock.value) : "no key";
     if (n.counter.exists())

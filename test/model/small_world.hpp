@@ -2,7 +2,7 @@
 
 #include "core/attempt.hpp"
 #include "core/lease_machine.hpp"
-#include "model/fake_node.hpp"
+#include "model/small_node.hpp"
 
 #include <array>
 #include <chrono>
@@ -105,7 +105,7 @@ struct small_world {
     };
 
     struct node {
-        fake_node data;
+        small_node data;
         std::uint8_t quarantined_until = 0;
     };
 

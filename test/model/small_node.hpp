@@ -12,7 +12,6 @@ using core::fence;
 using millis = std::int64_t;
 /// Zero: none.
 using nonce = std::uint32_t;
-using marker = std::uint32_t;
 
 /// A key that may expire: as in Redis it is gone when the clock is past its expiry, and still there when it is at it.
 template <class Value>
@@ -26,7 +25,7 @@ struct key {
 
 /// What a node answers.
 struct reply {
-    enum class kind : std::uint8_t { ok, nil, number, held, stranger, error };
+    enum class kind : std::uint8_t { ok, nil, number, held };
     kind what = kind::nil;
     std::uint64_t number = 0; ///< of `held`: the fence
     millis left = 0;          ///< of `held`
@@ -40,22 +39,18 @@ struct fenced_call {
     millis fence_px = 0;
     nonce owner = 0;
     std::uint64_t number = 0; ///< the proposal, or the token
-    marker expected = 0;
 };
 
-/// One server as seen by one lock: its three keys and its clock. A plain value; the operations do what
-/// src/redis/scripts/*.lua and `SET key nonce NX PX` do, which the differential test compares with a real server.
-struct fake_node {
+/// One server as seen by one lock: its two keys and its clock. A plain value; the operations do what
+/// src/redis/scripts/*.lua and `SET key nonce NX PX` do. A test compares them with the simulation's server.
+struct small_node {
     key<nonce> lock;
     key<fence> counter;
-    marker mark = 0;
     millis clock = 0;
 
     reply vote(nonce owner, millis px);
     reply release(nonce owner);
     reply extend(nonce owner, millis px);
-    /// PTTL, of a key that has an expiry.
-    reply look();
     reply fenced_vote(fenced_call const&);
     reply fenced_raise(fenced_call const&);
     reply fenced_extend(fenced_call const&);
@@ -63,16 +58,13 @@ struct fake_node {
     /// Keys that are past their expiry are as good as gone; two nodes that only differ in them become equal.
     void drop_expired();
     void advance(millis by) { clock += by; }
-    /// Without durable data, or FLUSHALL.
-    void forget() { *this = {.lock = {}, .counter = {}, .mark = 0, .clock = clock}; }
-    /// Starts with the data of an earlier moment.
-    void restore(fake_node const& earlier);
+    /// Without durable data.
+    void forget() { *this = {.lock = {}, .counter = {}, .clock = clock}; }
 
-    friend auto operator<=>(fake_node const&, fake_node const&) = default;
+    friend auto operator<=>(small_node const&, small_node const&) = default;
 
 private:
     void set_counter(fence value, millis px) { counter = {value, clock + px}; }
-    [[nodiscard]] bool strange(marker expected) const { return expected != 0 && mark != expected; }
 };
 
 } // namespace redlock::model

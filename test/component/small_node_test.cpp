@@ -1,0 +1,119 @@
+// The searches' node answers as the simulated server does, which is compared with a real one: what they show of it holds for
+// the scripts as they are.
+#include "model/dice.hpp"
+#include "model/small_node.hpp"
+#include "redis/command.hpp"
+#include "redis/handshake.hpp"
+#include "world/server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace redlock::test {
+
+namespace {
+
+using model::dice;
+using model::fence;
+using model::fenced_call;
+using model::millis;
+using model::reply;
+
+constexpr std::chrono::milliseconds key_ttl{50};
+constexpr std::chrono::milliseconds fence_ttl{500};
+
+class pair_of_nodes {
+public:
+    explicit pair_of_nodes(std::uint64_t seed) : dice_(seed)
+    {
+        server_.is.resp3 = true;
+        server_.connect(1);
+        std::string hello;
+        redis::append_command(hello, {"HELLO", "3"});
+        (void)say(hello);
+    }
+
+    /// Few owners and few numbers, so that they meet; and time passes.
+    void step()
+    {
+        small_.advance(dice_.between(0, 20));
+        fenced_call call{.px = key_ttl.count(), .fence_px = fence_ttl.count(), .owner = 0, .number = 0};
+        call.owner = static_cast<model::nonce>(1 + dice_.below(3));
+        call.number = dice_.one_in(4) ? 1 + dice_.below(10'000) : small_.counter.value + dice_.below(4);
+        call.number = std::max<fence>(call.number, 1); // no proposal and no token is less
+        std::string const owner(32, static_cast<char>('a' + call.owner));
+        redis::lock_key const key{"", "lock"};
+        redis::fenced_commands::call const fenced{key, owner, call.number, redis::script_form::text};
+        std::string command;
+        switch (dice_.below(6)) {
+        case 0:
+            plain_.append_vote(command, key, owner);
+            return compare(command, small_.vote(call.owner, call.px));
+        case 1:
+            plain_.append_extend(command, key, owner, redis::script_form::text);
+            return compare(command, small_.extend(call.owner, call.px));
+        case 2:
+            redis::append_release(command, key, owner, redis::script_form::text);
+            return compare(command, small_.release(call.owner));
+        case 3:
+            fenced_.append_vote(command, fenced);
+            return compare_fenced(command, small_.fenced_vote(call));
+        case 4:
+            fenced_.append_raise(command, fenced);
+            return compare_fenced(command, small_.fenced_raise(call));
+        default:
+            fenced_.append_extend(command, fenced);
+            return compare_fenced(command, small_.fenced_extend(call));
+        }
+    }
+
+private:
+    std::string say(std::string const& command)
+    {
+        server_.receive(1, command, small_.clock * 1000);
+        return server_.take_output(1);
+    }
+
+    void compare_fenced(std::string& command, reply const& expected)
+    {
+        redis::fenced_commands::append_marker(command, "");
+        compare(command, expected);
+    }
+
+    void compare(std::string const& command, reply const& expected)
+    {
+        std::string const said = say(command);
+        switch (expected.what) {
+        case reply::kind::ok: BOOST_TEST(said == "+OK\r\n"); return;
+        case reply::kind::nil: BOOST_TEST(said == "_\r\n"); return;
+        case reply::kind::number: BOOST_TEST(said == ":" + std::to_string(expected.number) + "\r\n"); return;
+        case reply::kind::held: break;
+        }
+        std::string const head =
+            "+HELD " + std::to_string(expected.left) + ' ' + std::to_string(expected.number) + ' ';
+        BOOST_TEST(said.substr(0, head.size()) == head);
+    }
+
+    dice dice_;
+    redis::lock_commands plain_{key_ttl};
+    redis::fenced_commands fenced_{"", key_ttl, fence_ttl};
+    world::server server_{[](world::server::connection_id) {}};
+    model::small_node small_{.lock = {}, .counter = {}, .clock = 5000};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_searches_node_answers_as_a_server_does)
+{
+    pair_of_nodes nodes(1);
+    for (unsigned call = 0; call != 20'000; ++call)
+        BOOST_TEST_CONTEXT("call " << call)
+        {
+            nodes.step();
+        }
+}
+
+} // namespace redlock::test
