@@ -37,6 +37,8 @@ constexpr int end_limit_ms = 20'000;
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(log, STDOUT_FILENO);
     ::dup2(log, STDERR_FILENO);
+    // A socket of ours that it had would stay open when we close it.
+    ::close_range(STDERR_FILENO + 1, ~0U, 0);
     ::execv(command[0], command);
     ::_exit(127);
 }
@@ -87,7 +89,7 @@ child_process::~child_process()
 
 child_process::child_process(child_process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)), handle_(std::exchange(other.handle_, -1)),
-      paused_(std::exchange(other.paused_, false))
+      paused_(std::exchange(other.paused_, false)), exit_status_(other.exit_status_)
 {}
 
 child_process& child_process::operator=(child_process&& other) noexcept
@@ -95,6 +97,7 @@ child_process& child_process::operator=(child_process&& other) noexcept
     std::swap(pid_, other.pid_);
     std::swap(handle_, other.handle_);
     std::swap(paused_, other.paused_);
+    std::swap(exit_status_, other.exit_status_);
     return *this;
 }
 
@@ -112,8 +115,11 @@ bool child_process::ended_within(int milliseconds)
         return true;
     pollfd watched{handle_, POLLIN, 0};
     ::poll(&watched, 1, milliseconds);
-    if (::waitpid(pid_, nullptr, WNOHANG) != pid_)
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) != pid_)
         return false;
+    if (WIFEXITED(status))
+        exit_status_ = WEXITSTATUS(status);
     forget();
     return true;
 }

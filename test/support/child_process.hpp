@@ -2,12 +2,14 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace redlock::test {
 
-/// A process of our own, dead at the latest with the thread that started it (prctl(2), PR_SET_PDEATHSIG).
+/// A process of our own, dead at the latest with the thread that started it (prctl(2), PR_SET_PDEATHSIG). It has none of
+/// our open files.
 /// Failures of the system throw std::system_error.
 class child_process {
 public:
@@ -23,6 +25,8 @@ public:
     pid_t pid() const noexcept { return pid_; }
     bool running() { return !ended_within(0); }
     bool ended_within(int milliseconds);
+    /// What it returned; nothing while it runs, and if a signal ended it.
+    std::optional<int> exit_status() const noexcept { return exit_status_; }
 
     /// SIGKILL; returns when it is gone.
     void kill();
@@ -41,6 +45,7 @@ private:
     pid_t pid_ = -1;
     int handle_ = -1;
     bool paused_ = false;
+    std::optional<int> exit_status_{};
 };
 
 } // namespace redlock::test

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::test {
@@ -63,6 +64,8 @@ public:
     /// 0 without TLS.
     std::uint16_t tls_port() const noexcept { return tls_port_ ? tls_port_->number() : std::uint16_t{0}; }
     std::string const& unix_path() const noexcept { return options_.unix_path; }
+    /// In its own directory, which it starts in: "dump.rdb".
+    std::string file(std::string_view name) const { return directory_.file(name); }
     std::string const& password() const noexcept { return options_.password; }
     std::string url() const;
     std::string tls_url() const;
