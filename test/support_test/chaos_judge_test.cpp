@@ -1,0 +1,127 @@
+#include "chaos/judge.hpp"
+#include "chaos/plan.hpp"
+#include "chaos/register_history.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <optional>
+#include <vector>
+
+using namespace redlock::chaos;
+using namespace std::chrono_literals;
+
+namespace {
+
+register_use read(std::uint64_t value, nanoseconds begin, nanoseconds end)
+{
+    return {false, value, begin, end};
+}
+
+register_use write(std::uint64_t value, nanoseconds begin, std::optional<nanoseconds> end)
+{
+    return {true, value, begin, end};
+}
+
+bool explained(std::vector<register_use> const& history)
+{
+    return !not_explained(history);
+}
+
+entry said(unsigned client, nanoseconds at, event what, std::uint64_t value = 0)
+{
+    return {.at = at, .value = value, .lease = 1, .client = static_cast<std::uint16_t>(client), .what = what};
+}
+
+std::uint64_t until(nanoseconds at)
+{
+    return static_cast<std::uint64_t>(at.count());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(chaos_judge)
+
+BOOST_AUTO_TEST_CASE(explains_what_a_register_does)
+{
+    BOOST_TEST(explained({}));
+    BOOST_TEST(explained({read(0, 1ns, 2ns), write(7, 3ns, 4ns), read(7, 5ns, 6ns)}));
+    // While it is written either value may be read, and the old one until the new one has been.
+    BOOST_TEST(explained({write(7, 1ns, 9ns), read(0, 2ns, 3ns), read(7, 4ns, 5ns)}));
+    BOOST_TEST(explained({write(7, 1ns, 9ns), write(8, 2ns, 8ns), read(8, 10ns, 11ns)}));
+    BOOST_TEST(explained({write(7, 1ns, 9ns), write(8, 2ns, 8ns), read(7, 10ns, 11ns)}));
+    // Of one who was killed nobody knows.
+    BOOST_TEST(explained({write(7, 1ns, std::nullopt), read(0, 5ns, 6ns)}));
+    BOOST_TEST(explained({write(7, 1ns, std::nullopt), read(0, 5ns, 6ns), read(7, 7ns, 8ns)}));
+}
+
+BOOST_AUTO_TEST_CASE(does_not_explain_what_none_does)
+{
+    BOOST_TEST(!explained({read(7, 1ns, 2ns)}));
+    BOOST_TEST(!explained({read(7, 1ns, 2ns), write(7, 3ns, 4ns)}));
+    BOOST_TEST(!explained({write(7, 1ns, 2ns), read(0, 3ns, 4ns)}));
+    BOOST_TEST(!explained({write(7, 1ns, 9ns), read(7, 2ns, 3ns), read(0, 4ns, 5ns)}));
+    BOOST_TEST(!explained({write(7, 1ns, 2ns), write(8, 3ns, 4ns), read(7, 5ns, 6ns)}));
+    BOOST_TEST(
+        !explained({write(7, 1ns, 9ns), write(8, 1ns, 9ns), read(7, 10ns, 11ns), read(8, 12ns, 13ns)}));
+    BOOST_TEST(!explained({write(7, 1ns, std::nullopt), read(7, 5ns, 6ns), read(0, 7ns, 8ns)}));
+    BOOST_TEST(!explained({write(7, 1ns, 2ns), write(7, 3ns, 4ns)}));
+}
+
+BOOST_AUTO_TEST_CASE(sees_two_leases_at_once)
+{
+    std::vector<entry> const one_after_another{said(1, 10ns, event::holds, 5),
+                                               said(1, 11ns, event::valid, until(100ns)),
+                                               said(1, 60ns, event::valid, until(200ns)),
+                                               said(1, 70ns, event::lets_go),
+                                               said(2, 71ns, event::holds, 6),
+                                               said(2, 71ns, event::valid, until(300ns))};
+    BOOST_TEST(judge(one_after_another).flaws.empty());
+    auto killed = one_after_another; // it has not let go, so its lease lasts
+    killed.erase(killed.begin() + 3);
+    BOOST_TEST(judge(killed).flaws.size() == 1U);
+    killed.back().at = killed[3].at = 200ns;
+    BOOST_TEST(judge(killed).flaws.empty());
+}
+
+BOOST_AUTO_TEST_CASE(sees_tokens_that_do_not_rise)
+{
+    auto const with_tokens = [](std::uint64_t first, std::uint64_t second) {
+        return judge({said(1, 10ns, event::holds, first), said(1, 10ns, event::valid, until(20ns)),
+                      said(2, 30ns, event::holds, second), said(2, 30ns, event::valid, until(40ns))})
+            .flaws.size();
+    };
+    BOOST_TEST(with_tokens(5, 6) == 0U);
+    BOOST_TEST(with_tokens(6, 5) == 1U);
+    BOOST_TEST(with_tokens(6, 6) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(sees_writes_over_each_other)
+{
+    constexpr std::uint64_t one = std::uint64_t{1} << 32U;
+    auto const second_reads = [](std::uint64_t value, event end) {
+        return judge({said(1, 1ns, event::reads), said(1, 2ns, event::has_read, 0),
+                      said(2, 3ns, event::reads), said(2, 4ns, event::has_read, value),
+                      said(1, 5ns, event::writes, one | 1U), said(1, 6ns, end, one | 1U),
+                      said(2, 7ns, event::writes, one | 2U), said(2, 8ns, event::has_written, one | 2U)})
+            .flaws.size();
+    };
+    BOOST_TEST(second_reads(0, event::writes_late) == 0U);
+    BOOST_TEST(second_reads(0, event::has_written) == 1U);
+    BOOST_TEST(second_reads(one | 1U, event::writes_late) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(sees_what_has_not_been_told)
+{
+    BOOST_TEST(judge({said(1, 1ns, event::told, 2)}).latest_told == 20ms);
+    BOOST_TEST(judge({said(1, 1ns, event::not_told)}).flaws.size() == 1U);
+    BOOST_TEST(judge({said(1, 1ns, event::overdue, 1)}).flaws.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(is_given_the_same_by_the_same_seed)
+{
+    auto const drawn = [](std::uint64_t seed) { return draw_faults(cast(seed), 30s); };
+    BOOST_TEST((drawn(7) == drawn(7)));
+    BOOST_TEST((drawn(7) != drawn(8)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
