@@ -4,30 +4,22 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <utility>
 
 namespace redlock::chaos {
 
 namespace {
 
-struct interval {
-    nanoseconds begin{};
-    nanoseconds end{};
-};
-
-/// What is known of one lease.
 struct tenure {
+    nanoseconds begin{}; ///< it is valid from here
+    nanoseconds end{};   ///< to there
     std::uint64_t owner = 0;
-    std::uint64_t token = 0;
-    std::vector<interval> valid{}; ///< in the order of their beginnings; they may overlap
-    bool over = false;
 };
 
-struct lock_history {
-    std::map<std::uint64_t, tenure> tenures{};     ///< by owner
-    std::map<std::uint64_t, register_use> reads{}; ///< likewise: each reads once and writes once
-    std::map<std::uint64_t, register_use> writes{};
-};
+nanoseconds instant_of(entry const& one)
+{
+    return nanoseconds{static_cast<std::int64_t>(one.value)};
+}
 
 std::string name_of(std::uint64_t owner)
 {
@@ -35,167 +27,153 @@ std::string name_of(std::uint64_t owner)
            std::to_string(owner & 0xffffffffU) + ')';
 }
 
+/// All that concerns one lock.
 class court {
 public:
-    verdict judge(std::vector<entry> const& entries)
-    {
-        for (entry const& one : entries)
-            take(one);
-        for (auto const& [number, lock] : locks_) {
-            check_exclusion(number, lock);
-            check_tokens(number, lock);
-            check_register(number, lock);
-        }
-        std::ranges::sort(seen_.flaws);
-        return std::move(seen_);
-    }
-
-private:
-    void flaw(nanoseconds at, unsigned lock, std::string const& what)
-    {
-        seen_.flaws.push_back(describe(at) + " lock-" + std::to_string(lock + 1) + ": " + what);
-    }
+    court(std::string name, verdict& seen) : name_(std::move(name)), seen_(seen) {}
 
     void take(entry const& one)
     {
-        lock_history& lock = locks_[one.lock];
-        tenure& its = lock.tenures[one.owner()];
         switch (one.what) {
         case event::refused: ++seen_.refused; break;
         case event::holds:
             ++seen_.leases;
-            its.token = one.value;
-            its.owner = one.owner();
+            tokens_[one.owner()] = one.value;
             break;
-        case event::valid:
-            if (!its.over)
-                its.valid.push_back({one.at, nanoseconds{static_cast<std::int64_t>(one.value)}});
-            break;
-        case event::lets_go:
-            its.over = true;
-            for (interval& part : its.valid)
-                part.end = std::min(part.end, one.at);
-            break;
+        case event::valid: tenures_[one.owner()].push_back({one.at, instant_of(one), one.owner()}); break;
+        case event::lets_go: cut(tenures_[one.owner()], one.at); break;
         case event::told:
             ++seen_.lost;
-            seen_.latest_told = std::max(seen_.latest_told, milliseconds{one.value} * 10);
+            seen_.latest_told = std::max(seen_.latest_told, one.value);
             break;
         case event::not_told:
-        case event::overdue: flaw(one.at, one.lock, describe(one)); break;
-        case event::reads: lock.reads[one.owner()] = {.begin = one.at}; break;
+        case event::overdue: flaw(describe(one.at) + ' ' + describe(one)); break;
+        case event::reads: reads_[one.owner()].begin = one.at; break;
         case event::has_read:
-            lock.reads[one.owner()].value = one.value;
-            lock.reads[one.owner()].end = one.at;
+            reads_[one.owner()].value = one.value;
+            reads_[one.owner()].end = one.at;
             break;
         case event::writes:
-            lock.writes[one.owner()] = {.is_write = true, .value = one.value, .begin = one.at};
+            writes_[one.owner()] = {.is_write = true, .value = one.value, .begin = one.at};
             break;
         case event::has_written:
             ++seen_.writes;
-            lock.writes[one.owner()].end = one.at;
+            writes_[one.owner()].end = one.at;
             break;
         case event::writes_late:
             ++seen_.writes_late;
-            lock.writes.erase(one.owner());
+            writes_.erase(one.owner());
             break;
         default: break;
         }
     }
 
+    void decide()
+    {
+        check_exclusion();
+        check_tokens();
+        check_register();
+    }
+
+private:
+    void flaw(std::string const& what) { seen_.flaws.push_back(name_ + ": " + what); }
+
+    static void cut(std::vector<tenure>& some, nanoseconds at)
+    {
+        for (tenure& one : some)
+            one.end = std::min(one.end, at);
+    }
+
     /// T1: no two leases are valid at once.
-    void check_exclusion(unsigned number, lock_history const& lock)
+    void check_exclusion()
     {
-        std::vector<std::pair<interval, std::uint64_t>> all;
-        for (auto const& [owner, its] : lock.tenures)
-            for (interval const& part : its.valid)
-                all.emplace_back(part, owner);
-        std::ranges::sort(all, {}, [](auto const& one) { return one.first.begin; });
-        std::pair<interval, std::uint64_t> longest{};
-        for (auto const& one : all) {
-            if (one.first.begin < longest.first.end && one.second != longest.second)
-                flaw(one.first.begin, number,
-                     name_of(one.second) + " holds it, and " + name_of(longest.second) + " does until " +
-                         describe(longest.first.end));
-            if (one.first.end > longest.first.end)
-                longest = one;
+        std::vector<tenure> all;
+        for (auto const& [owner, some] : tenures_)
+            all.insert(all.end(), some.begin(), some.end());
+        std::ranges::sort(all, {}, &tenure::begin);
+        tenure last{};
+        for (tenure const& one : all) {
+            if (one.begin < last.end && one.owner != last.owner)
+                flaw(describe(one.begin) + ' ' + name_of(one.owner) + " holds it, and " +
+                     name_of(last.owner) + " does until " + describe(last.end));
+            if (one.end > last.end)
+                last = one;
         }
     }
 
-    /// T2: whose lease was valid at once when it heard of it is in order; and nobody has another's token.
-    void check_tokens(unsigned number, lock_history const& lock)
+    /// T2: no two are the same; and of leases that were valid when their holders heard of them the later has the larger.
+    void check_tokens()
     {
-        std::vector<tenure const*> all;
         std::map<std::uint64_t, std::uint64_t> owners;
-        for (auto const& [owner, its] : lock.tenures) {
-            if (its.token == 0)
+        std::vector<tenure> firsts;
+        for (auto const& [owner, token] : tokens_) {
+            if (token == 0)
                 continue;
-            auto const [other, first] = owners.emplace(its.token, owner);
-            if (!first)
-                flaw({}, number, name_of(owner) + " and " + name_of(other->second) + " have the same token");
-            if (!its.valid.empty())
-                all.push_back(&its);
+            if (auto const [other, is_first] = owners.emplace(token, owner); !is_first)
+                flaw(name_of(owner) + " and " + name_of(other->second) + " have the same token");
+            if (!tenures_[owner].empty())
+                firsts.push_back(tenures_[owner].front());
         }
-        std::ranges::sort(all, {}, [](tenure const* one) { return one->valid.front().begin; });
-        for (std::size_t i = 1; i < all.size(); ++i)
-            if (all[i]->token <= all[i - 1]->token)
-                flaw(all[i]->valid.front().begin, number,
-                     name_of(all[i]->owner) + "'s token " + std::to_string(all[i]->token) + " is not above " +
-                         name_of(all[i - 1]->owner) + "'s " + std::to_string(all[i - 1]->token));
+        std::ranges::sort(firsts, {}, &tenure::begin);
+        for (std::size_t i = 1; i < firsts.size(); ++i)
+            if (tokens_[firsts[i].owner] < tokens_[firsts[i - 1].owner])
+                flaw(describe(firsts[i].begin) + ' ' + name_of(firsts[i].owner) +
+                     "'s token is below that of " + name_of(firsts[i - 1].owner));
     }
 
-    /// The register was one, and no write missed another: each counts one more.
-    void check_register(unsigned number, lock_history const& lock)
+    /// It was a register, and no write missed another: each counts one more than what was read.
+    void check_register()
     {
         std::vector<register_use> history;
         std::map<std::uint64_t, std::uint64_t> counted;
-        for (auto const& [owner, one] : lock.reads)
+        for (auto const& [owner, one] : reads_)
             if (one.end)
                 history.push_back(one);
-        for (auto const& [owner, one] : lock.writes) {
+        for (auto const& [owner, one] : writes_) {
             history.push_back(one);
-            auto const [other, first] = counted.emplace(one.value >> 32U, owner);
-            if (one.end && !first && lock.writes.at(other->second).end)
-                flaw(one.begin, number,
-                     name_of(owner) + " and " + name_of(other->second) + " wrote over each other");
-            if (one.end)
-                other->second = owner;
+            if (auto const count = one.value >> 32U; one.end && !counted.emplace(count, owner).second)
+                flaw(name_of(owner) + " and " + name_of(counted[count]) + " wrote over each other");
         }
         if (auto const value = not_explained(history))
-            flaw({}, number, "no order of reads and writes explains " + std::to_string(*value));
+            flaw("no order of reads and writes explains " + std::to_string(*value));
     }
 
-    std::map<unsigned, lock_history> locks_;
-    verdict seen_;
+    std::string name_;
+    verdict& seen_;
+    std::map<std::uint64_t, std::vector<tenure>> tenures_; ///< each with the one before, or after it
+    std::map<std::uint64_t, std::uint64_t> tokens_;
+    std::map<std::uint64_t, register_use> reads_, writes_; ///< each owner reads once, and writes once
 };
 
 } // namespace
 
 verdict judge(std::vector<entry> const& entries)
 {
-    return court().judge(entries);
+    verdict seen;
+    std::map<unsigned, court> courts;
+    for (entry const& one : entries)
+        courts.try_emplace(one.lock, "lock-" + std::to_string(one.lock + 1), seen).first->second.take(one);
+    for (auto& [lock, its] : courts)
+        its.decide();
+    return seen;
 }
 
 std::string describe(nanoseconds at)
 {
     std::string const us = std::to_string(at / std::chrono::microseconds{1});
-    std::size_t const whole = us.size() > 6 ? us.size() - 6 : 0;
+    std::size_t const whole = us.size() - std::min<std::size_t>(us.size(), 6);
     return us.substr(0, whole) + '.' + us.substr(whole);
 }
 
 std::string describe(entry const& one)
 {
-    std::string text = name_of(one.owner()) + ' ' + std::string(to_string(one.what));
-    switch (one.what) {
-    case event::valid: return text + " until " + describe(nanoseconds{static_cast<std::int64_t>(one.value)});
-    case event::overdue: return text + ": " + std::string(to_string(static_cast<event>(one.value)));
-    case event::ready:
-    case event::lets_go:
-    case event::leaves:
-    case event::reads:
-    case event::reads_late:
-    case event::not_told: return text;
-    default: return text + ' ' + std::to_string(one.value);
-    }
+    std::string value = std::to_string(one.value);
+    if (one.what == event::valid)
+        value = describe(instant_of(one));
+    if (one.what == event::overdue)
+        value = event_names.at(one.value);
+    return name_of(one.owner()) + ' ' + std::string(event_names.at(static_cast<std::size_t>(one.what))) +
+           ' ' + value;
 }
 
 } // namespace redlock::chaos

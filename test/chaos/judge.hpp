@@ -9,20 +9,19 @@
 namespace redlock::chaos {
 
 struct verdict {
-    std::vector<std::string> flaws{}; ///< each begins with its instant
+    std::vector<std::string> flaws{};
     std::uint64_t leases = 0;
     std::uint64_t refused = 0;
-    std::uint64_t lost = 0; ///< leases whose loss was told
+    std::uint64_t lost = 0; ///< whose loss was told
     std::uint64_t writes = 0;
     std::uint64_t writes_late = 0;
-    milliseconds latest_told{}; ///< of that program's own time, after the end
+    std::uint64_t latest_told = 0; ///< looks after the end
 };
 
 /// \param entries in the order of their instants
 [[nodiscard]] verdict judge(std::vector<entry> const& entries);
 
 [[nodiscard]] std::string describe(entry const&);
-/// Seconds on the clock of all.
 [[nodiscard]] std::string describe(nanoseconds);
 
 } // namespace redlock::chaos

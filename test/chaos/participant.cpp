@@ -9,11 +9,13 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <exception>
+#include <filesystem>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,131 +28,130 @@ namespace redlock::chaos {
 namespace {
 
 namespace asio = boost::asio;
+using asio::awaitable;
 using boost::system::error_code;
-using model::dice;
 using namespace std::chrono_literals;
 
-/// A program counts its own time in these: neither its being stopped nor the machine's load make anything late.
+/// A program counts its own time in these: neither its being stopped nor the machine's load makes the library late.
 constexpr milliseconds tick = 10ms;
-/// Beyond what the library promises.
+/// Beyond what is promised.
 constexpr milliseconds patience = 2s;
 constexpr milliseconds one_attempt = 3s; ///< connecting, the marker, the votes and a raise
 
 auto const no_throw = asio::as_tuple(asio::use_awaitable);
 
-/// The registers, one for each lock, on a server that nothing befalls.
-class guarded_registers {
-public:
-    explicit guarded_registers(std::uint16_t port) : server_(port, 60s) {}
-
-    /// Nothing: a larger token has been there.
-    std::optional<std::uint64_t> read(unsigned lock, std::uint64_t token)
-    {
-        std::string const said = call(fenced_scripts::read, lock, token, {});
-        if (said == "[0]")
-            return std::nullopt;
-        return said == "[1, (nil)]" ? 0 : std::stoull(said.substr(4));
-    }
-    bool write(unsigned lock, std::uint64_t token, std::uint64_t value)
-    {
-        std::string const said = call(fenced_scripts::write, lock, token, {std::to_string(value)});
-        if (said != "0" && said != "1")
-            throw std::runtime_error("the register says " + said);
-        return said == "1";
-    }
-
-private:
-    std::string call(std::string_view script, unsigned lock, std::uint64_t token,
-                     std::vector<std::string> more)
-    {
-        std::string const key = "register-" + std::to_string(lock);
-        std::vector<std::string> words{"EVAL", std::string(script), "2",
-                                       key,    key + ":fence",      std::to_string(token)};
-        words.insert(words.end(), more.begin(), more.end());
-        return server_.command(words);
-    }
-
-    test::probe server_;
-};
-
 class actor;
 
+/// One client, and those who use it.
 class participant {
 public:
-    participant(std::uint64_t seed, unsigned client, stage const&);
-
+    explicit participant(stage const&);
     void run();
 
+    [[nodiscard]] bool calm() const { return calm_; }
     [[nodiscard]] bool leaving() const { return leaving_; }
-    void note(entry);
-    /// It must have ended after so much of this program's own time.
-    std::uint64_t begun(entry const& what, milliseconds longest);
-    void ended(std::uint64_t operation) { under_way_.erase(operation); }
-    [[nodiscard]] std::uint64_t fresh_value(std::uint64_t read);
-    asio::awaitable<void> pause(milliseconds);
-    template <class Coroutine>
-    void spawn(Coroutine work);
+    void note(entry one)
+    {
+        one.program = static_cast<std::uint16_t>(where_.program);
+        journal_.append(one);
+    }
+    /// Must end within so much of this program's own time.
+    template <class Operation>
+    auto in_time(entry what, milliseconds longest, Operation operation)
+        -> awaitable<typename Operation::value_type>
+    {
+        auto const number = ++operations_;
+        under_way_[number] = {what, ticks_ + (longest + patience) / tick};
+        auto result = co_await std::move(operation);
+        under_way_.erase(number);
+        co_return result;
+    }
+    awaitable<void> pause(milliseconds length)
+    {
+        asio::steady_timer timer(context, length);
+        co_await timer.async_wait(no_throw);
+    }
+    void spawn(awaitable<void> work)
+    {
+        asio::co_spawn(context, std::move(work), [](std::exception_ptr e) {
+            if (e)
+                std::rethrow_exception(e);
+        });
+    }
+    /// What the lock guards: a register on a server that nothing befalls.
+    std::string ask_register(std::string_view script, unsigned lock, std::uint64_t token,
+                             std::uint64_t value);
+    /// One more than what was read; and nobody else writes the same.
+    std::uint64_t next_value(std::uint64_t read)
+    {
+        return ((read >> 32U) + 1) << 32U | std::uint64_t{where_.program} << 20U | ++writes_;
+    }
 
     asio::io_context context;
-    cast const all;
-    guarded_registers guarded;
     std::optional<client> locks;
-    chaos::journal journal;
 
 private:
     void on_tick();
     void leave();
-    asio::awaitable<void> meet_all_servers();
+    [[nodiscard]] bool is_said(std::string const& word) const
+    {
+        return std::filesystem::exists(where_.directory + '/' + word);
+    }
 
-    unsigned number_;
+    stage where_;
+    journal journal_;
+    test::probe guarded_;
+    bool calm_ = false;
     bool leaving_ = false;
-    std::uint64_t ticks_ = 0;
-    std::uint64_t operations_ = 0;
-    std::uint64_t writes_ = 0;
-    std::map<std::uint64_t, std::pair<entry, std::uint64_t>>
-        under_way_; ///< with the tick at which it is overdue
-    std::vector<std::unique_ptr<actor>> actors_;
+    std::int64_t ticks_ = 0;
+    unsigned operations_ = 0;
+    unsigned writes_ = 0;
+    std::map<unsigned, std::pair<entry, std::int64_t>> under_way_; ///< with its last tick
+    std::list<actor> actors_;
 };
 
+/// One operation after the other.
 class actor {
 public:
     actor(participant& home, unsigned number, part const& mine)
-        : home_(home), mine_(mine), chance_(mine.seed), number_(static_cast<std::uint8_t>(number)),
+        : home_(home), mine_(mine), chance_(mine.chance), number_(static_cast<std::uint8_t>(number)),
           lock_(mine.fenced ? static_cast<mutex>(fenced_mutex(*home.locks, name(), mine.options))
                             : mutex(*home.locks, name(), mine.options))
     {}
 
-    asio::awaitable<void> run();
-    /// Looks at its lease, as often as it can.
+    awaitable<void> run();
     void look();
-    void let_go_of_it() { note(event::lets_go, 0); }
-    [[nodiscard]] bool holds() const { return static_cast<bool>(held_); }
+    void is_ended()
+    {
+        if (held_)
+            note(event::lets_go);
+    }
 
 private:
-    std::string name() const { return home_.all.name_of_lock(mine_.lock); }
-    entry here(event what, std::uint64_t value) const
+    [[nodiscard]] std::string name() const { return "lock-" + std::to_string(mine_.lock + 1); }
+    [[nodiscard]] entry here(event what, std::uint64_t value = 0) const
     {
         return {.at = now(),
                 .value = value,
-                .lease = operation_,
+                .operation = operation_,
                 .actor = number_,
                 .lock = static_cast<std::uint8_t>(mine_.lock),
                 .what = what};
     }
-    void note(event what, std::uint64_t value) { home_.note(here(what, value)); }
+    void note(event what, std::uint64_t value = 0) { home_.note(here(what, value)); }
     milliseconds upto(milliseconds longest) { return milliseconds{chance_.between(1, longest.count())}; }
 
-    asio::awaitable<std::tuple<error_code, lease>> get();
-    asio::awaitable<std::tuple<error_code, lease>> wait_and_leave();
-    asio::awaitable<void> hold();
-    asio::awaitable<void> let_go();
-    asio::awaitable<void> extend_after(milliseconds, std::uint32_t its);
-    asio::awaitable<void> use(std::uint64_t token, milliseconds thinking, entry its);
-    void hear_of_the_end();
+    using grant = std::tuple<error_code, lease>;
+    awaitable<grant> get();
+    awaitable<grant> wait_and_leave(milliseconds limit);
+    awaitable<void> hold();
+    awaitable<void> let_go();
+    awaitable<void> extend_after(milliseconds, entry its);
+    awaitable<void> use(std::uint64_t token, milliseconds thinking, entry its);
 
     participant& home_;
     part mine_;
-    dice chance_;
+    model::dice chance_;
     std::uint8_t number_;
     mutex lock_;
     lease held_{};
@@ -160,78 +161,19 @@ private:
     bool told_ = false;
 };
 
-participant::participant(std::uint64_t seed, unsigned client, stage const& where)
-    : all(seed), guarded(where.guarded), journal(where.journal), number_(client)
+participant::participant(stage const& where)
+    : where_(where), journal_(where.directory + "/journal"), guarded_(where.guarded, 60s)
 {
-    locks.emplace(context.get_executor(), draw_config(all, client, where.nodes));
-    unsigned count = 0;
-    for (part const& one : draw_parts(all, client))
-        actors_.push_back(std::make_unique<actor>(*this, count++, one));
-}
-
-void participant::note(entry one)
-{
-    one.client = static_cast<std::uint16_t>(number_);
-    journal.append(one);
-}
-
-std::uint64_t participant::begun(entry const& what, milliseconds longest)
-{
-    auto const ticks = static_cast<std::uint64_t>((longest + patience) / tick);
-    under_way_.emplace(++operations_, std::pair{what, ticks_ + ticks});
-    return operations_;
-}
-
-/// One more than what was read; and nobody else writes the same.
-std::uint64_t participant::fresh_value(std::uint64_t read)
-{
-    constexpr unsigned counted_from = 32;
-    constexpr unsigned writers_from = 20;
-    return ((read >> counted_from) + 1) << counted_from | std::uint64_t{number_} << writers_from | ++writes_;
-}
-
-asio::awaitable<void> participant::pause(milliseconds length)
-{
-    asio::steady_timer timer(context, length);
-    co_await timer.async_wait(no_throw);
-}
-
-template <class Coroutine>
-void participant::spawn(Coroutine work)
-{
-    asio::co_spawn(context, std::move(work), [](std::exception_ptr e) {
-        if (e)
-            std::rethrow_exception(e);
-    });
-}
-
-/// Who answers for what was lost before its first meeting must have met them before anything is lost.
-asio::awaitable<void> participant::meet_all_servers()
-{
-    std::string const name = "meeting-" + std::to_string(number_);
-    lock_options const options{.ttl = all.longest_ttl};
-    mutex lock = all.locks_are == kinds::plain ? mutex(*locks, name, options)
-                                               : static_cast<mutex>(fenced_mutex(*locks, name, options));
-    lease held;
-    while (held.votes() != all.servers()) {
-        if (held.valid()) {
-            (void)co_await held.extend(no_throw);
-        } else {
-            held = std::get<lease>(co_await lock.acquire(no_throw));
-        }
-    }
-    (void)co_await held.release(no_throw);
-    note({.at = now(), .what = event::ready});
+    cast const all(where.seed);
+    locks.emplace(context.get_executor(), draw_config(all, where.program, where.nodes));
+    for (part const& one : draw_parts(all, where.program))
+        actors_.emplace_back(*this, static_cast<unsigned>(actors_.size()), one);
 }
 
 void participant::run()
 {
-    spawn([this]() -> asio::awaitable<void> {
-        if (all.may_assume_fresh(number_))
-            co_await meet_all_servers();
-        for (auto const& one : actors_)
-            spawn(one->run());
-    });
+    for (actor& one : actors_)
+        spawn(one.run());
     while (!context.stopped()) {
         context.run_for(tick);
         on_tick();
@@ -242,38 +184,43 @@ void participant::run()
 void participant::on_tick()
 {
     ++ticks_;
-    for (auto const& one : actors_)
-        one->look();
+    for (actor& one : actors_)
+        one.look();
     std::erase_if(under_way_, [this](auto const& one) {
-        auto [what, until] = one.second;
-        if (ticks_ <= until)
+        auto [what, last_tick] = one.second;
+        if (ticks_ <= last_tick)
             return false;
         what.at = now();
         what.value = static_cast<std::uint64_t>(std::exchange(what.what, event::overdue));
         note(what);
         return true;
     });
-    if (!leaving_ && (journal.now_is() == phase::over || journal.leaves(number_)))
+    calm_ = calm_ || is_said("calm");
+    if (!leaving_ && (is_said("leave") || is_said("leave-" + std::to_string(where_.program))))
         leave();
 }
 
-/// One way or the other.
+/// By one way or the other. Nothing may be left to do after it.
 void participant::leave()
 {
     leaving_ = true;
-    for (auto const& one : actors_)
-        if (one->holds())
-            one->let_go_of_it();
-    auto const all_of_it = begun({.what = event::leaves}, one_attempt + 2 * all.longest_ttl);
-    if (number_ % 2 == 0)
+    for (actor& one : actors_)
+        one.is_ended();
+    under_way_[0] = {{.what = event::leaves}, ticks_ + (one_attempt + patience) / tick};
+    if (where_.program % 2 == 0)
         return locks.reset();
-    locks->shutdown([this, all_of_it](error_code) {
-        ended(all_of_it);
-        locks.reset();
-    });
+    locks->shutdown([this](error_code) { locks.reset(); });
 }
 
-asio::awaitable<void> actor::run()
+std::string participant::ask_register(std::string_view script, unsigned lock, std::uint64_t token,
+                                      std::uint64_t value)
+{
+    std::string const key = "register-" + std::to_string(lock);
+    return guarded_.command({"EVAL", std::string(script), "2", key, key + ":fence", std::to_string(token),
+                             std::to_string(value)});
+}
+
+awaitable<void> actor::run()
 {
     co_await home_.pause(upto(100ms));
     while (!home_.leaving()) {
@@ -286,49 +233,37 @@ asio::awaitable<void> actor::run()
         }
         held_ = std::move(got);
         co_await hold();
+        co_await let_go();
         co_await home_.pause(upto(50ms));
     }
 }
 
-asio::awaitable<std::tuple<error_code, lease>> actor::get()
+awaitable<actor::grant> actor::get()
 {
     auto const how = chance_.below(8);
+    milliseconds const limit = upto(3s);
     note(event::asks, how);
-    if (how == 0) {
-        auto const under_way = home_.begun(here(event::asks, how), one_attempt);
-        auto result = co_await lock_.try_acquire(no_throw);
-        home_.ended(under_way);
-        co_return result;
-    }
-    if (how == 1) {
-        milliseconds const limit = upto(3s);
-        auto const under_way = home_.begun(here(event::asks, how), limit);
-        auto result = co_await lock_.acquire_for(limit, no_throw);
-        home_.ended(under_way);
-        co_return result;
-    }
+    if (how == 0)
+        co_return co_await home_.in_time(here(event::asks), one_attempt, lock_.try_acquire(no_throw));
+    if (how == 1)
+        co_return co_await home_.in_time(here(event::asks), limit, lock_.acquire_for(limit, no_throw));
     if (how == 2)
-        co_return co_await wait_and_leave();
+        co_return co_await home_.in_time(here(event::asks), limit, wait_and_leave(limit));
     co_return co_await lock_.acquire(no_throw);
 }
 
-asio::awaitable<std::tuple<error_code, lease>> actor::wait_and_leave()
+awaitable<actor::grant> actor::wait_and_leave(milliseconds limit)
 {
     auto const cancelled = std::make_shared<asio::cancellation_signal>();
-    milliseconds const limit = upto(3s);
     asio::steady_timer timer(home_.context, limit);
     timer.async_wait([cancelled](error_code ec) {
         if (!ec)
             cancelled->emit(asio::cancellation_type::terminal);
     });
-    auto const under_way = home_.begun(here(event::asks, 2), limit);
-    auto result = co_await lock_.acquire(asio::bind_cancellation_slot(cancelled->slot(), no_throw));
-    home_.ended(under_way);
-    timer.cancel();
-    co_return result;
+    co_return co_await lock_.acquire(asio::bind_cancellation_slot(cancelled->slot(), no_throw));
 }
 
-asio::awaitable<void> actor::hold()
+awaitable<void> actor::hold()
 {
     std::uint64_t const token = held_.fencing_token();
     note(event::holds, token);
@@ -336,23 +271,24 @@ asio::awaitable<void> actor::hold()
     looks_after_the_end_ = 0;
     told_ = false;
     look();
-    hear_of_the_end();
-    bool const calm = home_.journal.now_is() == phase::calm;
-    milliseconds const length = upto(calm ? 20ms : chance_.one_in(3) ? 2 * home_.all.longest_ttl : 50ms);
+    held_.lost([this, its = operation_](error_code) {
+        if (its != operation_ || !held_)
+            return;
+        told_ = true;
+        note(event::told, looks_after_the_end_);
+    });
+    milliseconds const length = upto(home_.calm() ? 20ms : chance_.one_in(3) ? 2 * mine_.options.ttl : 50ms);
     if (token != 0) {
-        milliseconds const thinking =
-            upto(chance_.one_in(2) ? 10ms : 1500ms) + upto(chance_.one_in(2) ? 5ms : 500ms);
-        home_.spawn(use(token, thinking, here(event::reads, 0)));
+        milliseconds const thinking = upto(chance_.one_in(2) ? 10ms : 2s);
+        home_.spawn(use(token, thinking, here(event::reads)));
     }
     if (chance_.one_in(8))
-        home_.spawn(extend_after(upto(length), operation_));
+        home_.spawn(extend_after(upto(length), here(event::extended)));
     for (nanoseconds const end = now() + length; now() < end && !home_.leaving();)
         co_await home_.pause(tick);
-    co_await let_go();
 }
 
-/// What the library says of a lease is written down before anything else is done with it. A moment that is taken before
-/// the question makes the answer shorter, however long this program is stopped between the two.
+/// At its lease. What is valid from a moment before the question on is so however long this program is stopped meanwhile.
 void actor::look()
 {
     if (!held_ || home_.leaving())
@@ -366,49 +302,35 @@ void actor::look()
         home_.note(valid);
     }
     bool const over = mine_.options.tolerate_suspect ? held_.state() == lease_state::lost : !held_.valid();
-    if (!over || told_)
-        return;
-    if (++looks_after_the_end_ == patience / tick)
-        note(event::not_told, 0);
+    if (over && !told_ && ++looks_after_the_end_ == patience / tick)
+        note(event::not_told);
 }
 
-void actor::hear_of_the_end()
+awaitable<void> actor::extend_after(milliseconds pause, entry its)
 {
-    held_.lost([this, its = operation_](error_code) {
-        if (its != operation_ || !held_)
-            return;
-        told_ = true;
-        note(event::told, looks_after_the_end_);
-    });
-}
-
-asio::awaitable<void> actor::extend_after(milliseconds length, std::uint32_t its)
-{
-    co_await home_.pause(length);
-    if (!held_ || its != operation_)
+    co_await home_.pause(pause);
+    if (!held_ || its.operation != operation_)
         co_return;
-    auto const under_way = home_.begun(here(event::extended, 0), 2 * mine_.options.ttl + 1s);
-    auto const [ec] = co_await held_.extend(no_throw);
-    home_.ended(under_way);
-    entry end = here(event::extended, static_cast<std::uint64_t>(ec.value()));
-    end.lease = its;
-    home_.note(end);
+    auto const [ec] = co_await home_.in_time(its, 2 * mine_.options.ttl + 1s, held_.extend(no_throw));
+    its.at = now();
+    its.value = static_cast<std::uint64_t>(ec.value());
+    home_.note(its);
 }
 
-asio::awaitable<void> actor::let_go()
+/// It is written down before the library is told.
+awaitable<void> actor::let_go()
 {
-    note(event::lets_go, 0);
+    note(event::lets_go);
     lease going = std::move(held_);
     if (chance_.one_in(3))
         co_return;
-    auto const under_way = home_.begun(here(event::released, 0), *mine_.options.node_timeout);
-    auto const [ec] = co_await going.release(no_throw);
-    home_.ended(under_way);
+    auto const [ec] =
+        co_await home_.in_time(here(event::released), *mine_.options.node_timeout, going.release(no_throw));
     note(event::released, static_cast<std::uint64_t>(ec.value()));
 }
 
 /// Reads what the lock guards and writes one more, however late: its lease may be over when the write comes.
-asio::awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, entry its)
+awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, entry its)
 {
     auto const note_use = [this, &its](event what, std::uint64_t value) {
         its.what = what;
@@ -417,22 +339,25 @@ asio::awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, ent
         home_.note(its);
     };
     note_use(event::reads, 0);
-    auto const seen = home_.guarded.read(mine_.lock, token);
-    note_use(seen ? event::has_read : event::reads_late, seen.value_or(0));
-    if (!seen)
-        co_return;
+    std::string const found = home_.ask_register(fenced_scripts::read, mine_.lock, token, 0);
+    if (found == "[0]")
+        co_return note_use(event::reads_late, 0);
+    std::uint64_t const seen = found == "[1, (nil)]" ? 0 : std::stoull(found.substr(4));
+    note_use(event::has_read, seen);
     co_await home_.pause(thinking);
-    std::uint64_t const next = home_.fresh_value(*seen);
+    std::uint64_t const next = home_.next_value(seen);
     note_use(event::writes, next);
-    bool const written = home_.guarded.write(mine_.lock, token, next);
-    note_use(written ? event::has_written : event::writes_late, next);
+    std::string const done = home_.ask_register(fenced_scripts::write, mine_.lock, token, next);
+    if (done != "0" && done != "1")
+        throw std::runtime_error("the register says " + done);
+    note_use(done == "1" ? event::has_written : event::writes_late, next);
 }
 
 } // namespace
 
-void participate(std::uint64_t seed, unsigned client, stage const& where)
+void participate(stage const& where)
 {
-    participant(seed, client, where).run();
+    participant(where).run();
 }
 
 } // namespace redlock::chaos

@@ -6,14 +6,17 @@
 
 namespace redlock::chaos {
 
-/// Where a process of a run finds the others.
+/// What a program of a run has to know. In the directory lie the journal, "calm" from when nothing bad happens any more,
+/// and what tells a program to leave: "leave-3" number 3, "leave" all.
 struct stage {
-    std::string journal{};
+    std::uint64_t seed = 0;
+    unsigned program = 0;
+    std::string directory{};
     std::uint16_t guarded = 0; ///< the port of the server with what the locks guard
     std::vector<std::string> nodes{};
 };
 
-/// One program that uses the library, until it is told to leave.
-void participate(std::uint64_t seed, unsigned client, stage const&);
+/// Uses the library until it is told to leave.
+void participate(stage const&);
 
 } // namespace redlock::chaos

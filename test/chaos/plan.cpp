@@ -1,6 +1,7 @@
 #include "chaos/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -11,161 +12,127 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Each draws from a number of its own, so that one more fault changes nobody else.
-dice fault_dice(std::uint64_t seed, unsigned number)
+using names = std::vector<std::string_view>;
+names const on_ways{"delay", "hold", "lose", "cut", "dribble", "reset", "refuse", "black hole"};
+names const of_programs{"stop program", "stop program", "kill program", "newcomer"};
+names const of_servers{"stop",  "kill",          "set clock", "forget scripts", "disconnect",
+                       "pause", "out of memory", "forbid",    "back up"};
+names const of_servers_that_forget{"empty", "empty", "follow", "read-only"};
+
+template <class List>
+auto one_of(dice& chance, List const& list)
 {
-    return dice(seed << 20U ^ number);
+    return *(std::begin(list) + static_cast<std::ptrdiff_t>(chance.below(std::size(list))));
 }
 
-dice client_dice(std::uint64_t seed, unsigned client)
+milliseconds between(dice& chance, milliseconds low, milliseconds high)
 {
-    return dice(seed << 20U ^ 0x80000U ^ client);
-}
-
-milliseconds ms(std::int64_t count)
-{
-    return milliseconds{count};
+    return milliseconds{chance.between(low.count(), high.count())};
 }
 
 lock_options draw_options(cast const& all, dice& chance)
 {
     lock_options drawn;
-    drawn.ttl = chance.one_in(2) ? all.longest_ttl
-                                 : ms(chance.between(all.longest_ttl.count() / 3, all.longest_ttl.count()));
+    drawn.ttl = chance.one_in(2) ? all.longest_ttl : between(chance, all.longest_ttl / 3, all.longest_ttl);
     drawn.slack = drawn.ttl / chance.between(4, all.slack_divisor);
     drawn.renew = !chance.one_in(4);
     drawn.tolerate_suspect = chance.one_in(6);
-    drawn.node_timeout = ms(chance.between(50, 250));
+    drawn.node_timeout = between(chance, 50ms, 250ms);
     if (chance.one_in(8))
-        drawn.max_hold = ms(chance.between(all.longest_ttl.count(), 3 * all.longest_ttl.count()));
+        drawn.max_hold = between(chance, all.longest_ttl, 3 * all.longest_ttl);
     return drawn;
 }
 
-/// What may befall a server without breaking a condition.
-misfortune draw_servers_misfortune(cast const& all, unsigned server, dice& chance)
+/// Within the conditions of docs/protocol.md.
+std::string_view draw_for_server(cast const& all, unsigned server, dice& chance)
 {
-    using enum misfortune;
-    static constexpr std::array harmless{stop_server, kill_server,   set_clock, forget_scripts, disconnect,
-                                         pause,       out_of_memory, forbid,    back_up};
-    static constexpr std::array forgetting{empty_server, follow, read_only, empty_server};
     if (all.durable[server] || !chance.one_in(3))
-        return harmless.at(chance.below(harmless.size()));
+        return one_of(chance, of_servers);
     // Under a standing connection only fenced locks notice a loss (C3).
-    if (all.locks_are == kinds::fenced && chance.one_in(3))
-        return flush;
-    return forgetting.at(chance.below(forgetting.size()));
+    bool const may_flush = all.locks_are == kinds::fenced && chance.one_in(3);
+    return may_flush ? "flush" : one_of(chance, of_servers_that_forget);
 }
 
 fault draw_fault(cast const& all, dice& chance)
 {
-    using enum misfortune;
-    fault drawn{.length = ms(chance.between(1, 3000))};
-    switch (chance.below(3)) {
-    case 0:
-        drawn.target = static_cast<unsigned>(chance.below(all.programs));
-        drawn.what = std::array{stop_program, stop_program, kill_program, newcomer}.at(chance.below(4));
-        break;
-    case 1:
-        drawn.target = static_cast<unsigned>(chance.below(std::uint64_t{all.servers()} * 2));
-        drawn.what = static_cast<misfortune>(chance.below(static_cast<std::uint64_t>(stop_server)));
-        break;
-    default:
-        drawn.target = static_cast<unsigned>(chance.below(all.servers()));
-        drawn.what = draw_servers_misfortune(all, drawn.target, chance);
-    }
+    fault drawn{.length = between(chance, 1ms, 3s), .whose = static_cast<fault::victim>(chance.below(3))};
+    std::array const victims{2 * all.servers(), all.servers(), all.programs};
+    drawn.target = static_cast<unsigned>(chance.below(victims.at(static_cast<std::size_t>(drawn.whose))));
+    drawn.what = drawn.whose == fault::victim::way       ? one_of(chance, on_ways)
+                 : drawn.whose == fault::victim::program ? one_of(chance, of_programs)
+                                                         : draw_for_server(all, drawn.target, chance);
     drawn.amount = chance.next();
     return drawn;
 }
 
-/// Targets of different kinds have different numbers.
-unsigned number_of_target(fault const& f)
-{
-    return f.target + 100 * ((f.what >= misfortune::stop_server ? 1U : 0U) +
-                             (f.what >= misfortune::stop_program ? 1U : 0U));
-}
-
 } // namespace
 
-cast::cast(std::uint64_t its_seed) : seed(its_seed)
+cast::cast(std::uint64_t its_seed)
+    : seed(its_seed), locks_are(static_cast<kinds>(chance.below(3))),
+      durable(one_of(chance, std::array<std::size_t, 4>{1, 3, 3, 5})),
+      programs(static_cast<unsigned>(chance.between(3, 8))),
+      locks(static_cast<unsigned>(chance.between(1, 4))), longest_ttl(between(chance, 1s, 4s)),
+      slack_divisor(static_cast<int>(chance.between(4, 10))), pace(between(chance, 200ms, 2s))
 {
-    dice chance(seed);
-    locks_are = static_cast<kinds>(chance.below(3));
-    durable.resize(std::array{1U, 3U, 3U, 5U}.at(chance.below(4)));
-    programs = static_cast<unsigned>(chance.between(3, 8));
-    locks = static_cast<unsigned>(chance.between(1, 4));
-    longest_ttl = ms(chance.between(1000, 4000));
-    slack_divisor = static_cast<int>(chance.between(4, 10));
-    pace = ms(chance.between(200, 2000));
     for (unsigned n = 0; n != servers(); ++n) {
         durable[n] = chance.one_in(4);
-        clocks_ahead.push_back(ms(chance.between(-furthest_clock().count(), furthest_clock().count())));
+        clocks_ahead.push_back(between(chance, -furthest_clock(), furthest_clock()));
     }
 }
 
 std::string cast::describe() const
 {
     constexpr std::array<std::string_view, 3> words{"plain", "fenced", "plain and fenced"};
-    auto const forgetless = std::ranges::count(durable, true);
-    return std::to_string(servers()) + " servers, " + std::to_string(forgetless) + " durable, " +
-           std::to_string(programs) + " programs, " + std::to_string(locks) + " locks, " +
+    return "seed " + std::to_string(seed) + ": " + std::to_string(servers()) + " servers, " +
+           std::to_string(std::ranges::count(durable, true)) + " durable, " + std::to_string(programs) +
+           " programs, " + std::to_string(locks) + " locks, " +
            std::string(words.at(static_cast<std::size_t>(locks_are))) + ", of " +
            std::to_string(longest_ttl.count()) + " ms";
 }
 
-std::vector<part> draw_parts(cast const& all, unsigned client)
+std::vector<part> draw_parts(cast const& all, unsigned program)
 {
-    dice chance = client_dice(all.seed, client);
+    dice chance(all.seed << 20U ^ 0x80000U ^ program);
     std::vector<part> parts(static_cast<std::size_t>(chance.between(2, 6)));
     for (part& one : parts) {
         one.lock = static_cast<unsigned>(chance.below(all.locks));
         one.fenced = all.locks_are == kinds::fenced || (all.locks_are == kinds::mixed && chance.one_in(2));
         one.options = draw_options(all, chance);
-        one.seed = chance.next();
+        one.chance = dice(chance.next());
     }
     return parts;
 }
 
-config draw_config(cast const& all, unsigned client, std::vector<std::string> const& nodes)
+/// That a server never forgets is true, or is not said.
+config draw_config(cast const& all, unsigned program, std::vector<std::string> nodes)
 {
-    dice chance(client_dice(all.seed, client).next());
-    config settings{.nodes = nodes};
     for (unsigned n = 0; n != all.servers(); ++n)
-        if (all.durable[n] && !chance.one_in(3))
-            settings.nodes[n] += "?durable=true";
+        if (all.durable[n] && program % 3 != 0)
+            nodes[n] += "?durable=true";
+    config settings{.nodes = std::move(nodes)};
     settings.health.check_interval = 500ms;
     settings.reconnect.max_delay = 1s;
     settings.admission.longest_ttl = all.longest_key();
-    settings.assume_fresh = all.may_assume_fresh(client);
     return settings;
-}
-
-std::string_view to_string(misfortune what)
-{
-    constexpr std::array<std::string_view, misfortunes> words{
-        "delay",     "hold",          "lose",      "cut",          "dribble",      "reset",
-        "refuse",    "black hole",    "stop",      "kill",         "empty",        "follow",
-        "read-only", "back up",       "set clock", "flush",        "no scripts",   "disconnect",
-        "pause",     "out of memory", "forbid",    "stop program", "kill program", "newcomer"};
-    return words.at(static_cast<std::size_t>(what));
 }
 
 std::vector<fault> draw_faults(cast const& all, milliseconds length)
 {
     std::vector<fault> faults;
-    std::map<unsigned, milliseconds> ends;
+    std::map<std::pair<fault::victim, unsigned>, milliseconds> ends;
     milliseconds at{};
     for (unsigned number = 1;; ++number) {
-        dice chance = fault_dice(all.seed, number);
-        at += ms(chance.between(10, all.pace.count()));
+        dice chance(all.seed << 20U ^ number); // its own: one fault more changes no other
+        at += between(chance, 10ms, all.pace);
         if (at >= length)
             return faults;
         fault drawn = draw_fault(all, chance);
-        milliseconds& busy = ends[number_of_target(drawn)];
-        if (at < busy)
+        milliseconds& end = ends[{drawn.whose, drawn.target}];
+        if (at < end)
             continue;
         drawn.at = at;
         drawn.length = std::min(drawn.length, length - at);
-        busy = at + drawn.length;
+        end = at + drawn.length;
         faults.push_back(drawn);
     }
 }

@@ -4,7 +4,6 @@
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -18,14 +17,14 @@ using std::chrono::milliseconds;
 
 enum class kinds : std::uint8_t { plain, fenced, mixed };
 
-/// What each process of a run draws for itself from its seed.
 struct cast {
     explicit cast(std::uint64_t its_seed);
 
     std::uint64_t seed;
+    model::dice chance{seed};
     kinds locks_are;
     std::vector<bool> durable; ///< one for each server: it never forgets
-    std::vector<milliseconds> clocks_ahead;
+    std::vector<milliseconds> clocks_ahead{};
     unsigned programs; ///< at once
     unsigned locks;
     milliseconds longest_ttl;
@@ -34,73 +33,37 @@ struct cast {
 
     [[nodiscard]] unsigned servers() const { return static_cast<unsigned>(durable.size()); }
     [[nodiscard]] std::string describe() const;
-    [[nodiscard]] std::string name_of_lock(unsigned lock) const { return "lock-" + std::to_string(lock + 1); }
-    /// A key lives no longer on a server's clock.
+    /// On its server's clock.
     [[nodiscard]] milliseconds longest_key() const { return longest_ttl + longest_ttl / 4; }
     [[nodiscard]] milliseconds smallest_slack() const { return longest_ttl / 3 / slack_divisor; }
-    /// The furthest that a server's clock is from this machine's. T2 asks for half a quarantine.
+    /// How far a server's clock may be from this machine's. T2 asks for half a quarantine.
     [[nodiscard]] milliseconds furthest_clock() const { return longest_ttl / 6; }
-    /// Servers are new, and it is there before anything happens to them.
-    [[nodiscard]] bool may_assume_fresh(unsigned client) const
-    {
-        return client < programs && client % 3 == 0;
-    }
 };
 
-/// One who wants a lock, again and again.
+/// One who wants a lock again and again.
 struct part {
     unsigned lock = 0;
     bool fenced = false;
     lock_options options{};
-    std::uint64_t seed = 0; ///< of what it does
+    model::dice chance{0}; ///< for what it does
 };
-[[nodiscard]] std::vector<part> draw_parts(cast const&, unsigned client);
-[[nodiscard]] config draw_config(cast const&, unsigned client, std::vector<std::string> const& nodes);
-
-enum class misfortune : std::uint8_t {
-    // of one of the two ways to a server
-    delay,
-    hold,
-    lose,
-    cut,
-    dribble,
-    reset,
-    refuse,
-    black_hole,
-    // of a server
-    stop_server,
-    kill_server,
-    empty_server,
-    follow,
-    read_only,
-    back_up,
-    set_clock,
-    flush,
-    forget_scripts,
-    disconnect,
-    pause,
-    out_of_memory,
-    forbid,
-    // of a program
-    stop_program,
-    kill_program,
-    newcomer,
-};
-inline constexpr std::size_t misfortunes = 24;
-[[nodiscard]] std::string_view to_string(misfortune);
+[[nodiscard]] std::vector<part> draw_parts(cast const&, unsigned program);
+[[nodiscard]] config draw_config(cast const&, unsigned program, std::vector<std::string> nodes);
 
 struct fault {
+    enum class victim : std::uint8_t { way, server, program };
+
     milliseconds at{};
     milliseconds length{};
-    misfortune what = misfortune::delay;
+    victim whose = victim::way;
     unsigned target =
-        0; ///< a server; a program's place; a way: twice the server's number, and one more for the second
-    std::uint64_t amount = 0; ///< what else is to be chosen
+        0; ///< a server; a program's place; a way: twice its server's number, and one more for the second
+    std::string_view what{};
+    std::uint64_t amount = 0; ///< for what else has to be chosen
 
     friend bool operator==(fault const&, fault const&) = default;
 };
-
-/// In the order of their beginnings. Of what befalls one target, nothing begins before the last has ended.
+/// In the order of their beginnings. What befalls one victim has ended before the next thing begins.
 [[nodiscard]] std::vector<fault> draw_faults(cast const&, milliseconds length);
 
 } // namespace redlock::chaos
