@@ -45,7 +45,6 @@ std::pair<words, words> orders_of(fault const& f)
         {"read-only", {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}}}, // nobody is there
         {"follow", {{}, {"REPLICAOF", "NO", "ONE"}}},
         {"back up", {{"SAVE"}, {}}},
-        {"flush", {{"FLUSHALL"}, {}}},
         {"forget scripts", {{"SCRIPT", "FLUSH"}, {}}},
         {"disconnect", {{"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"}, {}}},
         {"pause",
@@ -204,13 +203,15 @@ void conductor::start(program& one)
 template <class Condition>
 bool conductor::wait_for(milliseconds longest, Condition holds)
 {
-    for (nanoseconds const end = now() + longest; !holds();) {
-        if (now() > end)
+    for (nanoseconds const end = now() + longest;;) {
+        bool const over = now() > end; // what took long to answer is asked once more
+        if (holds())
+            return true;
+        if (over)
             return false;
         date_moved_ = std::max(date_moved_, std::chrono::abs(date_without_time_passed() - first_date_));
         std::this_thread::sleep_for(glance);
     }
-    return true;
 }
 
 void conductor::befall_all()

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,47 +15,33 @@ namespace {
 
 using namespace redlock::chaos;
 
-constexpr int skipped = 77;
-constexpr int wrong = 2;
-
 unsigned long number(std::string const& text)
 {
-    std::size_t read = 0;
-    unsigned long const found =
-        text.find_first_not_of("0123456789") == text.npos ? std::stoul(text, &read) : 0;
-    if (read == 0)
+    if (text.empty() || text.find_first_not_of("0123456789") != text.npos)
         throw std::invalid_argument('"' + text + "\" is not a number");
-    return found;
+    return std::stoul(text);
 }
 
 int lead(std::vector<std::string> const& arguments)
 {
-    unsigned long seed = 1;
-    unsigned long seconds = 60;
-    std::string story;
-    for (std::size_t i = 0; i != arguments.size(); i += 2) {
-        std::string const value = i + 1 == arguments.size() ? "" : arguments[i + 1];
-        if (arguments[i] == "--seed")
-            seed = number(value);
-        else if (arguments[i] == "--seconds")
-            seconds = number(value);
-        else if (arguments[i] == "--story" && !value.empty())
-            story = value;
-        else
+    std::map<std::string, std::string> wanted{{"--seed", "1"}, {"--seconds", "60"}, {"--story", ""}};
+    for (std::size_t i = 0; i < arguments.size(); i += 2) {
+        if (!wanted.contains(arguments[i]) || i + 1 == arguments.size())
             throw std::invalid_argument("usage: redlock_chaos [--seed N] [--seconds S] [--story FILE]");
-        if (value.empty())
-            break;
+        wanted[arguments[i]] = arguments[i + 1];
     }
-    outcome const all =
-        conduct(seed, std::chrono::seconds{seconds}, std::filesystem::read_symlink("/proc/self/exe"));
-    if (!story.empty())
-        std::ofstream(story) << all.story;
+    outcome const all = conduct(number(wanted["--seed"]), std::chrono::seconds{number(wanted["--seconds"])},
+                                std::filesystem::read_symlink("/proc/self/exe"));
+    if (!wanted["--story"].empty())
+        std::ofstream(wanted["--story"]) << all.story;
     else if (!all.flaws.empty())
         std::cerr << all.story;
     std::cout << all.figures << '\n' << all.flaws;
-    if (!all.clock_was_right)
-        std::cout << "this machine's clock was set: the run shows nothing\n";
-    return !all.clock_was_right ? skipped : all.flaws.empty() ? 0 : 1;
+    if (all.clock_was_right)
+        return all.flaws.empty() ? 0 : 1;
+    constexpr int skipped = 77;
+    std::cout << "this machine's clock was set: the run shows nothing\n";
+    return skipped;
 }
 
 } // namespace
@@ -73,6 +60,6 @@ int main(int count, char** values)
         return 0;
     } catch (std::exception const& e) {
         std::cerr << "redlock_chaos: " << e.what() << '\n';
-        return wrong;
+        return 2;
     }
 }
