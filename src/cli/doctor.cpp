@@ -121,8 +121,9 @@ int doctor(options const& o, output const& out)
 {
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));
     examination const terms{o.client, o.name, core::key_ttl(o.lock.ttl, slack), slack, node_timeout(o)};
-    net::process_page page;
-    lock::nonce_source nonces(*net::this_machine(), page);
+    auto const here = net::this_machine();
+    net::process_page page = here->make_page();
+    lock::nonce_source nonces(*here, page);
     auto const same = doctor_questions(o.client.key_prefix, o.name, nonces.next().text());
     auto const nodes = ask_nodes(o.client, [&](interview const& node) {
         questions all = same;

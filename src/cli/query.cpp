@@ -185,7 +185,7 @@ private:
 
 std::vector<interview> ask_nodes(config const& settings, questioner const& asked)
 {
-    auto const checked = lock::check(settings);
+    auto const checked = lock::check(settings, *net::this_machine());
     asio::io_context context{1};
     std::vector<std::unique_ptr<interviewer>> all;
     for (std::size_t i = 0; i != checked.peers.size(); ++i)

@@ -4,7 +4,6 @@
 #include "core/validity.hpp"
 #include "lock/lock_plan.hpp"
 #include "lock/words.hpp"
-#include "net/leaf/tls.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"
 #include <redlock/error.hpp>
@@ -69,7 +68,7 @@ tls_settings merged(tls_settings common, redis::endpoint const& where)
     return common;
 }
 
-void secure(net::peer& peer, tls_settings const& common)
+void secure(net::peer& peer, tls_settings const& common, net::machine& on)
 {
     tls_settings const settings = merged(common, peer.where);
     require(settings.cert_file.empty() == settings.key_file.empty(),
@@ -79,7 +78,7 @@ void secure(net::peer& peer, tls_settings const& common)
             peer.name + ": no certificate authority to trust: tls.system_roots is false, and no CA file or "
                         "directory is given");
     try {
-        peer.tls = net::make_tls_context(settings);
+        peer.tls = on.make_tls_context(settings);
     } catch (net::tls_error const& e) {
         misconfigured(peer.name + ": " + e.what());
     }
@@ -90,7 +89,7 @@ void secure(net::peer& peer, tls_settings const& common)
     peer.verify = !settings.insecure;
 }
 
-std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& settings)
+std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& settings, net::machine& on)
 {
     auto peer = std::make_shared<net::peer>();
     peer->name = redis::display(where);
@@ -107,7 +106,7 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
     require_positive(peer->connect_timeout, peer->name + ": connect_timeout");
     peer->where = std::move(where);
     if (peer->where.transport == redis::endpoint::kind::tls)
-        secure(*peer, settings.tls);
+        secure(*peer, settings.tls, on);
     return peer;
 }
 
@@ -173,7 +172,7 @@ void check_tls_is_used(config const& settings, std::vector<std::shared_ptr<net::
 
 } // namespace
 
-client_settings check(config const& settings)
+client_settings check(config const& settings, net::machine& on)
 {
     require(!settings.nodes.empty(), "no nodes: at least one URL is needed");
     require(settings.nodes.size() <= core::max_nodes, std::to_string(settings.nodes.size()) +
@@ -190,7 +189,7 @@ client_settings check(config const& settings)
                     earlier->name + " and " + redis::display(where) + " are one server, which has one vote");
         checked.terms.push_back(make_terms(where, settings));
         checked.admission.push_back(make_admission_terms(where, settings));
-        checked.peers.push_back(make_peer(std::move(where), settings));
+        checked.peers.push_back(make_peer(std::move(where), settings, on));
         checked.names.push_back(checked.peers.back()->name);
     }
     check_tls_is_used(settings, checked.peers);

@@ -30,8 +30,9 @@ struct client_settings {
     std::shared_ptr<observer> watcher;
 };
 
+/// \param on where it is going to be used: it reads the files that are named
 /// \throws lock_error `errc::misconfigured`
-[[nodiscard]] client_settings check(config const&);
+[[nodiscard]] client_settings check(config const&, net::machine& on);
 
 /// \throws lock_error `errc::misconfigured`
 void check(std::string const& name, lock_options const&, lock_kind, client_settings const&);

@@ -37,16 +37,16 @@ std::shared_ptr<engine> engine::make(net::any_io_executor executor, config const
     if (!net::serialising(executor))
         misconfigured("the executor does not serialise: give a strand over the pool, or an io_context run by "
                       "one thread");
-    auto made = std::make_shared<engine>(std::move(executor), check(settings), std::move(on));
+    auto made = std::make_shared<engine>(std::move(executor), check(settings, *on), on);
     made->loop_.owned_by(made);
     context_end::tell(boost::asio::query(made->executor(), boost::asio::execution::context), made);
     return made;
 }
 
 engine::engine(net::any_io_executor executor, client_settings settings, std::shared_ptr<net::machine> on)
-    : settings_(std::move(settings)), loop_(executor, std::move(on)), lease_blocks_(sizeof(held_lease)),
-      resources_(settings_.key_prefix), debts_(settings_.peers.size()), admissions_(settings_),
-      table_(settings_.names), quarantines_(settings_.peers.size()),
+    : settings_(std::move(settings)), process_(on->make_page()), loop_(executor, std::move(on)),
+      lease_blocks_(sizeof(held_lease)), resources_(settings_.key_prefix), debts_(settings_.peers.size()),
+      admissions_(settings_), table_(settings_.names), quarantines_(settings_.peers.size()),
       states_(settings_.peers.size(), node_state::idle)
 {
     for (unsigned i = 0; i != settings_.peers.size(); ++i) {

@@ -16,9 +16,9 @@
 #include "lock/resource.hpp"
 #include "lock/waiter.hpp"
 #include "lock/warnings.hpp"
-#include "net/leaf/process_page.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
+#include "net/process_page.hpp"
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
 

@@ -1,7 +1,7 @@
 #include "lock/in_words.hpp"
 #include "lock/log_line.hpp"
 #include "lock/words.hpp"
-#include "net/leaf/platform.hpp"
+#include "net/leaf/this_machine.hpp"
 #include <redlock/error.hpp>
 #include <redlock/log.hpp>
 
@@ -177,7 +177,7 @@ private:
     template <class Words>
     void write(log_level level, lock::rate_limit& limit, Words const& words)
     {
-        if (level > most_ || !limit.pass(net::platform::read_clocks()))
+        if (level > most_ || !limit.pass(net::this_machine()->read_clocks()))
             return;
         write(level, [&](log_line& line) {
             words(line);

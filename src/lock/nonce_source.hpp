@@ -1,7 +1,7 @@
 #pragma once
 
-#include "net/leaf/process_page.hpp"
 #include "net/machine.hpp"
+#include "net/process_page.hpp"
 #include "redis/command.hpp"
 
 #include <array>

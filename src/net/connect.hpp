@@ -9,8 +9,6 @@
 #include "redis/url.hpp"
 #include <redlock/node_outcome.hpp>
 
-#include <boost/asio/ssl/context.hpp>
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -25,8 +23,8 @@ struct peer {
     redis::endpoint where;
     std::string name; ///< URL without secrets
     redis::handshake_settings handshake;
-    std::shared_ptr<boost::asio::ssl::context> tls; ///< null: plain
-    std::string server_name;                        ///< for SNI and verification
+    std::shared_ptr<tls_context> tls; ///< null: plain
+    std::string server_name;          ///< for SNI and verification
     bool verify = true;
     bool keep_alive = true;
     std::chrono::milliseconds connect_timeout{1000};

@@ -3,8 +3,8 @@
 #include "core/instant.hpp"
 #include "core/timer_wheel.hpp"
 #include "net/executor.hpp"
-#include "net/leaf/process_page.hpp"
 #include "net/machine.hpp"
+#include "net/process_page.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include "core/instant.hpp"
 #include "net/coroutine.hpp"
 #include "net/executor.hpp"
+#include "net/process_page.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
@@ -11,11 +12,16 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 // What a client needs of the machine that it runs on, and nothing else: time, chance and connections. The real one is in
 // src/net/leaf; whoever simulates a client makes another.
+namespace redlock {
+struct tls_settings;
+}
+
 namespace redlock::net {
 
 class stream;
@@ -63,6 +69,22 @@ public:
     virtual void cancel() = 0;
 };
 
+/// What the files of a node's TLS settings hold, for whoever made it. Shared by all connections to the node, so that a
+/// reconnection verifies exactly what the first one did.
+class tls_context {
+public:
+    tls_context() = default;
+    tls_context(tls_context const&) = delete;
+    tls_context& operator=(tls_context const&) = delete;
+    virtual ~tls_context() = default;
+};
+
+/// A certificate or key that cannot be used; the message names it.
+class tls_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 class machine {
 public:
     machine() = default;
@@ -82,10 +104,14 @@ public:
     [[nodiscard]] virtual bool draw(std::span<unsigned char> secret) noexcept = 0;
     ///@}
 
+    /// \throws std::bad_alloc
+    [[nodiscard]] virtual process_page make_page() = 0;
     [[nodiscard]] virtual std::unique_ptr<alarm> make_alarm(any_io_executor const&, alarm_listener&) = 0;
     [[nodiscard]] virtual std::unique_ptr<resolver> make_resolver(any_io_executor const&) = 0;
     /// Not connected yet.
     [[nodiscard]] virtual std::shared_ptr<stream> make_stream(any_io_executor const&) = 0;
+    /// \throws tls_error
+    [[nodiscard]] virtual std::shared_ptr<tls_context> make_tls_context(tls_settings const&) = 0;
     /// TLS over a stream of this machine that is connected; that one is not used any more.
     [[nodiscard]] virtual std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const&,
                                                          error_code&) = 0;

@@ -139,6 +139,21 @@ bool sim_machine::draw(std::span<unsigned char> secret) noexcept
     return true;
 }
 
+net::process_page sim_machine::make_page()
+{
+    net::process_page::memory made(
+        new page(), [](net::process_page::content* gone) noexcept { delete static_cast<page*>(gone); });
+    made->maker = 1;
+    pages_.push_back(static_cast<page&>(*made));
+    return net::process_page(std::move(made));
+}
+
+void sim_machine::be_copied()
+{
+    for (page& p : pages_)
+        static_cast<net::process_page::content&>(p) = {};
+}
+
 std::unique_ptr<net::alarm> sim_machine::make_alarm(net::any_io_executor const& executor,
                                                     net::alarm_listener& listener)
 {
@@ -153,6 +168,11 @@ std::unique_ptr<net::resolver> sim_machine::make_resolver(net::any_io_executor c
 std::shared_ptr<net::stream> sim_machine::make_stream(net::any_io_executor const& executor)
 {
     return net_.make_stream(host_, executor, busy_);
+}
+
+std::shared_ptr<net::tls_context> sim_machine::make_tls_context(tls_settings const&)
+{
+    return std::make_shared<net::tls_context>();
 }
 
 std::shared_ptr<net::stream> sim_machine::secure(std::shared_ptr<net::stream> plain, net::peer const&,

@@ -6,6 +6,7 @@
 #include <redlock/client.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -25,12 +26,17 @@ public:
     [[nodiscard]] std::chrono::milliseconds wall_clock() const noexcept override;
     [[nodiscard]] core::random_fraction random_bits() noexcept override;
     [[nodiscard]] bool draw(std::span<unsigned char> secret) noexcept override;
+    [[nodiscard]] net::process_page make_page() override;
     [[nodiscard]] std::unique_ptr<net::alarm> make_alarm(net::any_io_executor const&,
                                                          net::alarm_listener&) override;
     [[nodiscard]] std::unique_ptr<net::resolver> make_resolver(net::any_io_executor const&) override;
     [[nodiscard]] std::shared_ptr<net::stream> make_stream(net::any_io_executor const&) override;
+    [[nodiscard]] std::shared_ptr<net::tls_context> make_tls_context(tls_settings const&) override;
     [[nodiscard]] std::shared_ptr<net::stream> secure(std::shared_ptr<net::stream> plain, net::peer const&,
                                                       net::error_code&) override;
+
+    /// What a child finds after a fork: pages are empty.
+    void be_copied();
 
     /// From now on its clocks run at these rates, beside true time.
     void run_at(double boot_rate, double raw_rate);
@@ -49,6 +55,11 @@ public:
     [[nodiscard]] bool is_busy() const { return busy_.use_count() != 1; }
 
 private:
+    using page_hook =
+        boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    struct page : net::process_page::content, page_hook {};
+    using pages = boost::intrusive::list<page, boost::intrusive::constant_time_size<false>>;
+
     network& net_;
     unsigned host_;
     std::mt19937_64 chance_;
@@ -58,6 +69,7 @@ private:
     double raw_rate_ = 1;
     duration wall_ahead_{};
     duration timers_held_until_{};
+    pages pages_;
     std::shared_ptr<void> busy_ = std::make_shared<int>();
 };
 

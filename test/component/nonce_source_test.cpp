@@ -1,5 +1,4 @@
 #include "lock/nonce_source.hpp"
-#include "net/leaf/process_page.hpp"
 #include "net/leaf/this_machine.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -54,8 +53,9 @@ BOOST_AUTO_TEST_SUITE(nonce_source_test)
 
 BOOST_AUTO_TEST_CASE(a_copy_of_a_process_draws_other_nonces)
 {
-    net::process_page page;
-    lock::nonce_source source(*net::this_machine(), page);
+    auto const here = net::this_machine();
+    net::process_page page = here->make_page();
+    lock::nonce_source source(*here, page);
     static_cast<void>(source.next()); // there are nonces in stock now
     std::string const theirs = said_by_copy([&] {
         std::string all;
@@ -72,10 +72,10 @@ BOOST_AUTO_TEST_CASE(a_copy_of_a_process_draws_other_nonces)
 
 BOOST_AUTO_TEST_CASE(a_page_knows_the_copy_and_what_the_copy_makes)
 {
-    net::process_page const page;
+    auto const page = net::this_machine()->make_page();
     BOOST_TEST(!page.forked());
     std::string const copy = said_by_copy([&] {
-        net::process_page const own;
+        auto const own = net::this_machine()->make_page();
         return std::string(page.forked() ? "copy" : "maker") + (own.forked() ? " copy" : " maker");
     });
     BOOST_TEST(copy == "copy maker");

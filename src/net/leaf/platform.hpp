@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "net/process_page.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
@@ -12,6 +13,9 @@ using descriptor = boost::asio::generic::stream_protocol::socket::native_handle_
 /// One that counts while the machine sleeps, and one that time synchronisation does not slew. Where a system has neither,
 /// its steady clock stands for both.
 [[nodiscard]] core::instant read_clocks() noexcept;
+
+/// \throws std::bad_alloc
+[[nodiscard]] process_page make_page();
 
 /// A program that is started by this one does not get it.
 void close_on_exec(descriptor) noexcept;

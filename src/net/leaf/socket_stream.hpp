@@ -1,6 +1,6 @@
 #pragma once
 
-#include "net/handler_memory.hpp"
+#include "net/leaf/handler_memory.hpp"
 #include "net/stream.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>

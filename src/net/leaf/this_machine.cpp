@@ -1,7 +1,7 @@
 #include "net/leaf/this_machine.hpp"
 
 #include "net/connect.hpp"
-#include "net/handler_memory.hpp"
+#include "net/leaf/handler_memory.hpp"
 #include "net/leaf/platform.hpp"
 #include "net/leaf/random.hpp"
 #include "net/leaf/socket_stream.hpp"
@@ -82,6 +82,7 @@ public:
         return drawn;
     }
 
+    process_page make_page() override { return platform::make_page(); }
     std::unique_ptr<alarm> make_alarm(any_io_executor const& executor, alarm_listener& listener) override
     {
         return std::make_unique<asio_alarm>(executor, listener);
@@ -93,6 +94,10 @@ public:
     std::shared_ptr<stream> make_stream(any_io_executor const& executor) override
     {
         return make_plain_stream(executor);
+    }
+    std::shared_ptr<tls_context> make_tls_context(tls_settings const& settings) override
+    {
+        return net::make_tls_context(settings);
     }
     std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const& to, error_code& ec) override
     {

@@ -4,6 +4,7 @@
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
@@ -24,10 +25,14 @@ namespace {
 /// How long a stream may take to get its last bytes out.
 constexpr std::chrono::milliseconds farewell{500};
 
+struct openssl_context final : tls_context {
+    asio::ssl::context ssl{asio::ssl::context::tls_client};
+};
+
 class tls_stream final : public socket_stream {
 public:
-    tls_stream(socket s, std::shared_ptr<asio::ssl::context> context)
-        : context_(std::move(context)), ssl_(std::move(s), *context_)
+    tls_stream(socket s, std::shared_ptr<openssl_context> context)
+        : context_(std::move(context)), ssl_(std::move(s), context_->ssl)
     {}
 
     asio::ssl::stream<socket>& ssl() { return ssl_; }
@@ -126,7 +131,7 @@ private:
         }
     }
 
-    std::shared_ptr<asio::ssl::context> context_;
+    std::shared_ptr<openssl_context> context_;
     asio::ssl::stream<socket> ssl_;
     std::string in_flight_;
     std::string last_words_;
@@ -168,9 +173,10 @@ error_code expect(SSL* ssl, std::string const& name)
 
 } // namespace
 
-std::shared_ptr<asio::ssl::context> make_tls_context(tls_settings const& settings)
+std::shared_ptr<tls_context> make_tls_context(tls_settings const& settings)
 {
-    auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+    auto made = std::make_shared<openssl_context>();
+    asio::ssl::context* const context = &made->ssl;
     error_code ec;
     SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
     if (!settings.ca_file.empty())
@@ -193,13 +199,14 @@ std::shared_ptr<asio::ssl::context> make_tls_context(tls_settings const& setting
     if (!settings.key_file.empty())
         check(context->use_private_key_file(settings.key_file, asio::ssl::context::pem, ec),
               "client key " + settings.key_file);
-    return context;
+    return made;
 }
 
-std::shared_ptr<stream> make_tls_stream(socket s, std::shared_ptr<asio::ssl::context> context,
+std::shared_ptr<stream> make_tls_stream(socket s, std::shared_ptr<tls_context> context,
                                         std::string const& server_name, bool verify, error_code& ec)
 {
-    auto made = std::make_shared<tls_stream>(std::move(s), std::move(context));
+    auto made =
+        std::make_shared<tls_stream>(std::move(s), std::static_pointer_cast<openssl_context>(context));
     auto& ssl = made->ssl();
     if (!is_numeric(server_name) && SSL_set_tlsext_host_name(ssl.native_handle(), server_name.c_str()) != 1) {
         ec = last_error();
