@@ -2,6 +2,7 @@
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -12,9 +13,30 @@ namespace redlock::world {
 
 namespace asio = boost::asio;
 
+namespace {
+
+/// Between two processes of one machine.
+constexpr duration at_home = std::chrono::microseconds{20};
+/// Until the rest of a write is taken.
+constexpr duration longest_stall = std::chrono::milliseconds{2};
+
+/// What a generic endpoint holds.
+template <class Endpoint>
+Endpoint from_generic(net::endpoint const& generic)
+{
+    Endpoint made;
+    std::memcpy(made.data(), generic.data(), std::min(made.capacity(), generic.size()));
+    made.resize(generic.size());
+    return made;
+}
+
+} // namespace
+
 /// In order, and what a cut holds up is said again when it is over, as TCP does.
 duration link::arrival(duration& last, duration cut_until)
 {
+    if (local())
+        return last = std::max(last, net_.time().now() + at_home);
     path const& p = net_.between(host_, node_);
     duration const trip = p.latency + net_.between_zero_and(p.jitter);
     last = std::max(last, std::max(net_.time().now(), cut_until) + trip);
@@ -31,10 +53,16 @@ void link::in_pieces(std::string bytes, void (link::*on)(std::string))
     (this->*on)(bytes.substr(first));
 }
 
+bool link::cut_off() const
+{
+    return !local() && !net_.at(node_).reachable;
+}
+
 void link::send(std::string bytes)
 {
-    if (net_.buried(host_))
+    if (net_.buried(host_) || bytes.empty())
         return;
+    net_.touch(host_);
     in_pieces(std::move(bytes), &link::carry);
 }
 
@@ -56,7 +84,7 @@ void link::carry_back(std::string bytes)
 {
     auto const back = arrival(last_back_, net_.between(host_, node_).cut_back_until);
     net_.time().at(back, [this, self = shared_from_this(), bytes = std::move(bytes)] {
-        if (!net_.at(node_).reachable)
+        if (cut_off())
             lose();
         if (ended || lost())
             return;
@@ -73,22 +101,26 @@ void link::close()
     net_.time().at(there, [this, self = shared_from_this()] { net_.hang_up(node_, self); });
 }
 
-void link::reset()
+void link::end(net::error_code ec)
 {
-    if (!net_.at(node_).reachable)
+    if (cut_off())
         lose();
-    if (lost_)
+    if (lost_ || ended)
         return;
-    if (std::exchange(ended, asio::error::connection_reset))
-        return;
+    ended = ec;
     if (heard_)
         heard_();
 }
 
-void link::reset_behind()
+void link::reset()
+{
+    end(asio::error::connection_reset);
+}
+
+void link::end_behind(net::error_code ec)
 {
     auto const back = arrival(last_back_, net_.between(host_, node_).cut_back_until);
-    net_.time().at(back, [this, self = shared_from_this()] { reset(); });
+    net_.time().at(back, [this, self = shared_from_this(), ec] { end(ec); });
 }
 
 /// run() of an executor does not return before it has ended.
@@ -103,29 +135,54 @@ void sim_stream::connect(net::endpoint const& address, bool, net::resumption don
 {
     if (net_.buried(host_))
         return;
-    asio::ip::tcp::endpoint to;
-    std::memcpy(to.data(), address.data(), std::min(to.capacity(), address.size()));
-    to.resize(address.size());
-    unsigned const node = to.address().to_v4().to_uint() % 256 - 1;
+    net_.touch(host_);
+    if (address.protocol().family() == AF_UNIX)
+        return connect_by_path(from_generic<asio::local::stream_protocol::endpoint>(address).path(),
+                               std::move(done));
     connecting_ = under_way(std::move(done));
-    path const& p = net_.between(host_, node);
+    auto const to = from_generic<asio::ip::tcp::endpoint>(address);
+    connect_to(to.address().to_v4(), to.port());
+}
+
+/// The system knows at once.
+void sim_stream::connect_by_path(std::string const& path, completion const& done)
+{
+    for (unsigned n = 0; n != net_.size(); ++n)
+        if (path == network::path_of(n))
+            return net_.at(n).up ? connected(n, {.local = true}, done)
+                                 : complete(done, asio::error::connection_refused);
+    complete(done, boost::system::errc::make_error_code(boost::system::errc::no_such_file_or_directory));
+}
+
+void sim_stream::connect_to(asio::ip::address_v4 address, std::uint16_t port)
+{
+    constexpr duration to_nobody = std::chrono::milliseconds{1};
+    auto const node = net_.at_address(address);
+    path const p = node ? net_.between(host_, *node) : path{.latency = to_nobody};
     duration const there = std::max(net_.time().now(), p.cut_there_until) + p.latency;
     net_.time().at(std::max(there, p.cut_back_until) + p.latency,
-                   [this, self = std::static_pointer_cast<sim_stream>(shared_from_this()), node] {
+                   [this, self = std::static_pointer_cast<sim_stream>(shared_from_this()), address, port] {
                        if (auto const waiting = std::exchange(connecting_, nullptr))
-                           connected(node, waiting);
+                           arrived(address, port, waiting);
                    });
 }
 
-void sim_stream::connected(unsigned node, completion const& done)
+void sim_stream::arrived(asio::ip::address_v4 address, std::uint16_t port, completion const& done)
 {
-    if (node >= net_.size() || (!net_.at(node).up && net_.at(node).reachable))
-        return complete(done, asio::error::connection_refused);
-    if (!net_.at(node).reachable) { // nobody says anything
+    auto const node = net_.at_address(address);
+    bool const silent = node ? !net_.at(*node).reachable : address.to_uint() == network::nowhere;
+    bool const secure = port == network::tls_port;
+    if (silent)
         connecting_ = done;
-        return;
-    }
-    link_ = net_.join(host_, node);
+    else if (!node || !net_.at(*node).up || (port != network::port && !secure))
+        complete(done, asio::error::connection_refused);
+    else
+        connected(*node, {.secure = secure}, done);
+}
+
+void sim_stream::connected(unsigned node, entrance by, completion const& done)
+{
+    link_ = net_.join(host_, node, by);
     link_->open([weak = weak_from_this()] {
         if (auto const self = std::static_pointer_cast<sim_stream>(weak.lock()))
             self->heard();
@@ -150,20 +207,42 @@ void sim_stream::handshake(net::resumption done)
 
 void sim_stream::read(asio::mutable_buffer into, net::resumption done)
 {
-    await(into, std::move(done));
+    read_some(into, std::move(done));
 }
 
 void sim_stream::write(asio::const_buffer bytes, net::resumption done)
 {
-    if (closed_)
-        return complete(std::move(done), asio::error::bad_descriptor);
-    link_->send(std::string(static_cast<char const*>(bytes.data()), bytes.size()));
-    complete(std::move(done), link_->ended, bytes.size());
+    send(std::string(static_cast<char const*>(bytes.data()), bytes.size()), std::move(done));
+}
+
+void sim_stream::send(std::string bytes, completion done)
+{
+    if (closed_ || link_->broken())
+        return complete(std::move(done), closed_ ? asio::error::bad_descriptor : link_->ended);
+    std::size_t const first = taken_of(bytes.size());
+    link_->send(bytes.substr(0, first));
+    if (first == bytes.size())
+        return complete(std::move(done), {}, first);
+    net_.time().after(net_.between_zero_and(longest_stall),
+                      [this, self = shared_from_this(), done = under_way(std::move(done)),
+                       bytes = std::move(bytes), first] {
+                          net::error_code const ec = closed_ ? asio::error::operation_aborted : link_->ended;
+                          if (!closed_ && !link_->broken())
+                              link_->send(bytes.substr(first));
+                          complete(done, !closed_ && !link_->broken() ? net::error_code() : ec, bytes.size());
+                      });
+}
+
+/// Where there are pieces, a write may be taken in part.
+std::size_t sim_stream::taken_of(std::size_t size)
+{
+    bool const part = net_.dice()() % 100 < net_.pieces;
+    return part ? net_.dice()() % (size + 1) : size;
 }
 
 void sim_stream::start_read(asio::mutable_buffer into)
 {
-    await(into, [this](net::error_code ec, std::size_t bytes) {
+    read_some(into, [this](net::error_code ec, std::size_t bytes) {
         if (listener_)
             listener_->on_read(ec, bytes);
     });
@@ -173,17 +252,17 @@ void sim_stream::flush(std::string& out)
 {
     if (writing_ || !link_)
         return;
-    bool const part = net_.dice()() % 100 < net_.pieces;
-    std::size_t const size = part ? net_.dice()() % (out.size() + 1) : out.size();
-    if (!link_->ended)
+    std::size_t const size = taken_of(out.size());
+    bool const failed = link_->broken();
+    if (!failed)
         link_->send(out.substr(0, size));
-    bool const failed = link_->ended.failed();
     out.erase(0, failed ? 0 : size);
     if (out.empty())
         return;
     writing_ = true;
-    net_.time().after(net_.between_zero_and(std::chrono::milliseconds{2}),
-                      [this, self = shared_from_this(), busy = busy_.lock(), ec = link_->ended] {
+    net_.time().after(net_.between_zero_and(longest_stall),
+                      [this, self = shared_from_this(), busy = busy_.lock(),
+                       ec = failed ? link_->ended : net::error_code()] {
                           complete(
                               [this](net::error_code why, std::size_t) {
                                   writing_ = false;
@@ -202,7 +281,15 @@ std::size_t sim_stream::peek(asio::mutable_buffer into)
     return size;
 }
 
+/// What is unread is read, and thrown away.
 void sim_stream::close()
+{
+    if (link_ && !closed_ && !link_->arrived.empty())
+        net_.touch(host_);
+    drop();
+}
+
+void sim_stream::drop()
 {
     listener_ = nullptr;
     interrupt();
@@ -211,12 +298,12 @@ void sim_stream::close()
 void sim_stream::finish(std::string rest)
 {
     listener_ = nullptr;
-    if (link_ && !closed_ && !link_->ended && !rest.empty())
+    if (link_ && !closed_ && !link_->broken())
         link_->send(std::move(rest));
     interrupt();
 }
 
-void sim_stream::await(asio::mutable_buffer into, completion done)
+void sim_stream::read_some(asio::mutable_buffer into, completion done)
 {
     if (closed_)
         return complete(std::move(done), asio::error::bad_descriptor);
@@ -233,8 +320,10 @@ void sim_stream::heard()
     std::size_t size = std::min(arrived.size(), into_.size());
     if (size > 1 && net_.dice()() % 100 < net_.pieces)
         size = 1 + net_.dice()() % size;
-    if (size != 0)
+    if (size != 0) {
+        net_.touch(host_);
         std::memcpy(into_.data(), arrived.data(), size);
+    }
     arrived.erase(0, size);
     complete(std::exchange(reading_, nullptr), size == 0 ? link_->ended : net::error_code(), size);
 }

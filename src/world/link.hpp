@@ -3,6 +3,7 @@
 #include "world/network.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/error.hpp>
 
 #include <functional>
 #include <memory>
@@ -13,13 +14,17 @@ namespace redlock::world {
 /// One connection. Bytes keep their order in each direction, whatever befalls other connections.
 class link : public std::enable_shared_from_this<link> {
 public:
-    link(network& net, unsigned host, unsigned node, server::connection_id id)
-        : net_(net), host_(host), node_(node), id_(id)
+    link(network& net, unsigned host, unsigned node, entrance by, server::connection_id id)
+        : net_(net), host_(host), node_(node), by_(by), id_(id)
     {}
 
     [[nodiscard]] unsigned host() const { return host_; }
     [[nodiscard]] unsigned node() const { return node_; }
     [[nodiscard]] server::connection_id id() const { return id_; }
+    [[nodiscard]] bool local() const { return by_.local; }
+    [[nodiscard]] bool secure() const { return by_.secure; }
+    /// Packets do not get through.
+    [[nodiscard]] bool cut_off() const;
 
     /// \param heard called when there is something to read, or nothing more will come
     void open(std::function<void()> heard) { heard_ = std::move(heard); }
@@ -29,8 +34,8 @@ public:
     void close();
     /// Nothing is delivered any more, and the client finds out now.
     void reset();
-    /// The client finds out behind what was said to it.
-    void reset_behind();
+    /// The client finds out behind what was said to it: a reset, or FIN.
+    void end_behind(net::error_code);
     /// A packet was lost for good: nothing that comes behind it is delivered, and neither end is told.
     void lose() { lost_ = true; }
     [[nodiscard]] bool lost() const { return lost_; }
@@ -38,10 +43,16 @@ public:
     std::string arrived;     ///< and not read yet
     net::error_code ended{}; ///< what comes behind it
 
-    std::string unread;    ///< by the server, which is busy
-    bool finished = false; ///< FIN stands behind it
+    /// What is written is not accepted any more.
+    [[nodiscard]] bool broken() const { return ended && ended != boost::asio::error::eof; }
+
+    tls_end tls{};
+    std::string enciphered; ///< of what came, where it is TLS
+    std::string unread;     ///< by the server, which is busy
+    bool finished = false;  ///< FIN stands behind it
 private:
     [[nodiscard]] duration arrival(duration& last, duration cut_until);
+    void end(net::error_code);
     void in_pieces(std::string bytes, void (link::*on)(std::string));
     void carry(std::string bytes);
     void carry_back(std::string bytes);
@@ -49,6 +60,7 @@ private:
     network& net_;
     unsigned host_;
     unsigned node_;
+    entrance by_;
     server::connection_id id_;
     duration last_there_{};
     duration last_back_{};
@@ -74,17 +86,28 @@ public:
     [[nodiscard]] bool hung_up() override { return !link_ || link_->ended.failed(); }
     [[nodiscard]] std::size_t peek(boost::asio::mutable_buffer) override;
     void close() override;
-    void drop() override { close(); }
+    void drop() override;
     void finish(std::string rest) override;
 
-private:
+    /// \name For what is put over it
+    ///@{
     using completion = std::function<void(net::error_code, std::size_t)>;
-
-    [[nodiscard]] completion under_way(completion) const;
-    void connected(unsigned node, completion const&);
-    void await(boost::asio::mutable_buffer, completion);
-    void heard();
+    void read_some(boost::asio::mutable_buffer, completion);
+    void send(std::string bytes, completion);
+    /// Nobody is told.
+    void stop_reading() { reading_ = nullptr; }
+    /// Tells it on the executor.
     void complete(completion, net::error_code, std::size_t bytes = 0);
+    ///@}
+
+private:
+    [[nodiscard]] completion under_way(completion) const;
+    [[nodiscard]] std::size_t taken_of(std::size_t size);
+    void connect_by_path(std::string const& path, completion const&);
+    void connect_to(boost::asio::ip::address_v4, std::uint16_t port);
+    void arrived(boost::asio::ip::address_v4, std::uint16_t port, completion const&);
+    void connected(unsigned node, entrance, completion const&);
+    void heard();
 
     network& net_;
     unsigned host_;

@@ -1,15 +1,20 @@
 #include "world/network.hpp"
 
 #include "world/link.hpp"
+#include "world/tls.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace redlock::world {
 
+namespace asio = boost::asio;
+
 node::node(network& net, unsigned number)
-    : redis([&net, number](server::connection_id id) { net.speak(number, id); })
+    : redis([&net, number](server::connection_id id) { net.speak(number, id); }),
+      address(0x7f4d0001U + number) // 127.77.0.1
 {}
 
 std::int64_t node::wall_us(duration now) const
@@ -36,6 +41,7 @@ network::network(timeline& t, unsigned nodes, std::uint64_t seed)
         nodes_.push_back(std::make_unique<node>(*this, i));
         start(i);
         nodes_.back()->redis.is.started_us -= month_us;
+        tell_address(i);
     }
 }
 
@@ -43,7 +49,15 @@ network::~network() = default;
 
 std::string network::url(std::size_t i) const
 {
-    return "redis://127.77.0." + std::to_string(i + 1) + ":6379";
+    return "redis://" + nodes_[i]->address.to_string() + ':' + std::to_string(port);
+}
+
+std::optional<unsigned> network::at_address(asio::ip::address_v4 address) const
+{
+    auto const found = std::ranges::find(nodes_, address, &node::address);
+    if (found == nodes_.end())
+        return {};
+    return static_cast<unsigned>(found - nodes_.begin());
 }
 
 duration network::between_zero_and(duration most)
@@ -59,7 +73,7 @@ std::shared_ptr<net::stream> network::make_stream(unsigned host, net::any_io_exe
 
 void network::run_server(unsigned number, std::shared_ptr<link> const& from, std::string const& bytes)
 {
-    from->unread += bytes;
+    (from->secure() ? from->enciphered : from->unread) += bytes;
     serve(number, from);
 }
 
@@ -73,7 +87,7 @@ void network::hang_up(unsigned number, std::shared_ptr<link> const& from)
 void network::serve(unsigned number, std::shared_ptr<link> const& from)
 {
     node& n = *nodes_[number];
-    if (!n.reachable)
+    if (from->cut_off())
         from->lose();
     if (from->lost())
         return;
@@ -83,10 +97,31 @@ void network::serve(unsigned number, std::shared_ptr<link> const& from)
         return;
     if (!links_.contains(from->id())) // of an earlier life
         return from->reset();
+    if (from->secure() && !decipher(number, from))
+        return;
     if (!from->unread.empty())
         n.redis.receive(from->id(), std::exchange(from->unread, {}), n.wall_us(time_.now()));
     if (from->finished)
         forget(number, from->id());
+}
+
+/// False: that is all, for now or for good.
+bool network::decipher(unsigned number, std::shared_ptr<link> const& from)
+{
+    node& n = *nodes_[number];
+    if (!from->tls.established() && n.tls.silent_until > time_.now()) {
+        time_.at(n.tls.silent_until, [this, number, from] { serve(number, from); });
+        return false;
+    }
+    auto heard = from->tls.receive(from->enciphered, n.tls);
+    from->unread += heard.said;
+    if (!heard.answer.empty())
+        from->send_back(std::move(heard.answer));
+    if (heard.over) {
+        from->end_behind(asio::error::eof);
+        forget(number, from->id());
+    }
+    return !heard.over;
 }
 
 void network::speak(unsigned number, server::connection_id id)
@@ -99,6 +134,8 @@ void network::speak(unsigned number, server::connection_id id)
         bytes = n.garble(id, std::move(bytes));
     if (!to || bytes.empty())
         return;
+    if (to->secure())
+        bytes = tls_record::wrap(tls_record::data, bytes);
     if (std::exchange(n.cuts_answer, false))
         return cut_answer(number, to, bytes);
     to->send_back(std::move(bytes));
@@ -109,13 +146,13 @@ void network::cut_answer(unsigned number, std::shared_ptr<link> const& to, std::
 {
     if (auto const some = dice_() % bytes.size(); some != 0)
         to->send_back(bytes.substr(0, some));
-    to->reset_behind();
+    to->end_behind(asio::error::connection_reset);
     time_.after({}, [this, number, id = to->id()] { forget(number, id); }); // it may be telling others
 }
 
-std::shared_ptr<link> network::join(unsigned host, unsigned number)
+std::shared_ptr<link> network::join(unsigned host, unsigned number, entrance by)
 {
-    auto made = std::make_shared<link>(*this, host, number, next_id_++);
+    auto made = std::make_shared<link>(*this, host, number, by, next_id_++);
     links_[made->id()] = made;
     nodes_[number]->redis.connect(made->id());
     return made;
@@ -146,7 +183,7 @@ void network::kill(std::size_t number, bool with_rst)
             ++at;
             continue;
         }
-        if (l && with_rst)
+        if (l && (with_rst || l->local()))
             l->reset();
         at = links_.erase(at);
     }
@@ -199,14 +236,40 @@ void network::lead(std::size_t number)
     is.replid2 = std::exchange(is.replid, new_id('a'));
 }
 
+std::vector<std::shared_ptr<link>> network::take_links(std::size_t number, bool remote_only,
+                                                       std::optional<unsigned> host)
+{
+    std::vector<std::shared_ptr<link>> taken;
+    for (auto const& [id, weak] : std::map(links_))
+        if (auto l = weak.lock(); l && l->node() == number && !(remote_only && l->local()) &&
+                                  l->host() == host.value_or(l->host())) {
+            forget(l->node(), id);
+            taken.push_back(std::move(l));
+        }
+    return taken;
+}
+
 void network::reset_connections(std::size_t number, std::optional<unsigned> host)
 {
-    for (auto const& [id, weak] : std::map(links_))
-        if (auto const l = weak.lock(); l && l->node() == number && l->host() == host.value_or(l->host())) {
-            nodes_[number]->redis.disconnect(id);
-            links_.erase(id);
-            l->reset();
-        }
+    for (auto const& l : take_links(number, false, host))
+        l->reset();
+}
+
+void network::close_connections(std::size_t number, bool announced)
+{
+    for (auto const& l : take_links(number)) {
+        if (l->secure() && announced)
+            l->send_back(tls_record::wrap(tls_record::alert, tls_record::close_notify));
+        l->end_behind(asio::error::eof);
+    }
+}
+
+void network::move(std::size_t number, bool with_rst)
+{
+    node& n = *nodes_[number];
+    n.address = asio::ip::address_v4(n.address.to_uint() + 0x100U);
+    for (auto const& l : take_links(number, true))
+        with_rst ? l->reset() : l->lose();
 }
 
 } // namespace redlock::world

@@ -2,8 +2,12 @@
 
 #include "net/machine.hpp"
 #include "net/stream.hpp"
+#include "world/names.hpp"
 #include "world/server.hpp"
 #include "world/timeline.hpp"
+#include "world/tls_end.hpp"
+
+#include <boost/asio/ip/address_v4.hpp>
 
 #include <array>
 #include <cstddef>
@@ -34,6 +38,8 @@ struct node {
     duration stalled_until{};
     /// Whoever sits between: gets all that it says on a connection, and passes on what he likes.
     std::function<std::string(server::connection_id, std::string)> garble{};
+    tls_traits tls{};
+    boost::asio::ip::address_v4 address;
 
     [[nodiscard]] std::int64_t wall_us(duration now) const;
     /// From now on its wall clock runs at this rate.
@@ -48,10 +54,16 @@ struct path {
     duration cut_back_until{};
 };
 
+/// Where a connection comes in.
+struct entrance {
+    bool local = false;  ///< by a socket of the server's machine, where no packet is lost
+    bool secure = false; ///< speaks TLS
+};
+
 /// One connection's two directions.
 class link;
 
-/// Nodes, and the connections of clients to them. Nodes have the addresses 127.77.0.1 and on, port 6379.
+/// Nodes, and the connections of clients to them. Nodes have the addresses 127.77.0.1 and on, names and sockets.
 class network {
 public:
     network(timeline& t, unsigned nodes, std::uint64_t seed);
@@ -61,6 +73,18 @@ public:
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
     [[nodiscard]] node& at(std::size_t i) { return *nodes_[i]; }
     [[nodiscard]] std::string url(std::size_t i) const;
+    [[nodiscard]] static std::string name(std::size_t i)
+    {
+        return "node-" + std::to_string(i + 1) + ".world";
+    }
+    [[nodiscard]] static std::string path_of(std::size_t i) { return "/world/" + name(i); }
+    static constexpr std::uint16_t port = 6379;
+    static constexpr std::uint16_t tls_port = 6380;
+    /// Whoever asks there hears nothing. At other addresses without a server he is refused.
+    static constexpr auto nowhere = 0x7f4e0001U; // 127.78.0.1
+    /// Nothing: nobody has it.
+    [[nodiscard]] std::optional<unsigned> at_address(boost::asio::ip::address_v4) const;
+    [[nodiscard]] world::names& names() { return names_; }
     [[nodiscard]] path& between(unsigned host, std::size_t node) { return paths_[{host, node}]; }
 
     [[nodiscard]] std::shared_ptr<net::stream> make_stream(unsigned host, net::any_io_executor const&,
@@ -81,6 +105,13 @@ public:
     void lead(std::size_t node);
     /// \param host only those of this one
     void reset_connections(std::size_t node, std::optional<unsigned> host = {});
+    /// With FIN, behind what was said.
+    /// \param announced by close_notify, where they are TLS
+    void close_connections(std::size_t node, bool announced);
+    /// Its name tells its address, and no other one.
+    void tell_address(std::size_t node) { names_.known[name(node)] = {nodes_[node]->address}; }
+    /// Its machine gets another address, which its name does not tell yet. Its process goes on.
+    void move(std::size_t node, bool with_rst);
 
     /// That process was killed: what it has not sent yet never is, and its machine ends its connections.
     void bury(unsigned host);
@@ -88,6 +119,9 @@ public:
 
     [[nodiscard]] std::minstd_rand& dice() { return dice_; }
     [[nodiscard]] duration between_zero_and(duration most);
+    /// A process has used a connection, or the names.
+    void touch(unsigned host) { ++touched_[host]; }
+    [[nodiscard]] std::uint64_t touched(unsigned host) { return touched_[host]; }
     /// Chance in a hundred that a write takes only a part, and that bytes arrive in pieces.
     unsigned pieces = 0;
 
@@ -96,10 +130,13 @@ private:
     friend struct node;
     void speak(unsigned node, server::connection_id);
     void serve(unsigned node, std::shared_ptr<link> const&);
+    [[nodiscard]] bool decipher(unsigned node, std::shared_ptr<link> const&);
     void cut_answer(unsigned node, std::shared_ptr<link> const&, std::string const& bytes);
     [[nodiscard]] std::string new_id(char fill);
-    [[nodiscard]] std::shared_ptr<link> join(unsigned host, unsigned node);
+    [[nodiscard]] std::shared_ptr<link> join(unsigned host, unsigned node, entrance);
     void forget(unsigned node, server::connection_id);
+    [[nodiscard]] std::vector<std::shared_ptr<link>> take_links(std::size_t node, bool remote_only = false,
+                                                                std::optional<unsigned> host = {});
 
     timeline& time_;
     std::minstd_rand dice_;
@@ -107,6 +144,8 @@ private:
     std::map<std::pair<unsigned, std::size_t>, path> paths_;
     std::map<server::connection_id, std::weak_ptr<link>> links_;
     std::set<unsigned> dead_;
+    world::names names_;
+    std::map<unsigned, std::uint64_t> touched_;
     server::connection_id next_id_ = 1;
     unsigned lives_ = 0;
 

@@ -1,7 +1,9 @@
 #include "world/process.hpp"
 
 #include "lock/client_access.hpp"
+#include "net/connect.hpp"
 #include "world/link.hpp"
+#include "world/tls.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -68,21 +70,6 @@ private:
     std::weak_ptr<waiting> pending_;
 };
 
-/// Every name is unknown.
-class sim_resolver final : public net::resolver {
-public:
-    explicit sim_resolver(net::any_io_executor executor) : executor_(std::move(executor)) {}
-    void resolve(std::string const&, std::uint16_t, std::vector<net::endpoint>&,
-                 net::resumption done) override
-    {
-        asio::post(executor_, [done = std::move(done)]() mutable { done(asio::error::host_not_found); });
-    }
-    void cancel() override {}
-
-private:
-    net::any_io_executor executor_;
-};
-
 duration scaled(duration time, double rate)
 {
     return duration{static_cast<std::int64_t>(static_cast<double>(time.count()) * rate)};
@@ -91,7 +78,7 @@ duration scaled(duration time, double rate)
 } // namespace
 
 sim_machine::sim_machine(network& net, unsigned host, std::uint64_t seed)
-    : net_(net), host_(host), chance_(seed)
+    : net_(net), host_(host), chance_(seed), look_ups_(std::make_shared<look_ups>(net, host))
 {
     since_ = net.time().now();
     duration const up = std::chrono::hours{24} * (1 + static_cast<int>(host));
@@ -162,7 +149,7 @@ std::unique_ptr<net::alarm> sim_machine::make_alarm(net::any_io_executor const& 
 
 std::unique_ptr<net::resolver> sim_machine::make_resolver(net::any_io_executor const& executor)
 {
-    return std::make_unique<sim_resolver>(executor);
+    return std::make_unique<sim_resolver>(executor, look_ups_, busy_);
 }
 
 std::shared_ptr<net::stream> sim_machine::make_stream(net::any_io_executor const& executor)
@@ -175,10 +162,11 @@ std::shared_ptr<net::tls_context> sim_machine::make_tls_context(tls_settings con
     return std::make_shared<net::tls_context>();
 }
 
-std::shared_ptr<net::stream> sim_machine::secure(std::shared_ptr<net::stream> plain, net::peer const&,
+std::shared_ptr<net::stream> sim_machine::secure(std::shared_ptr<net::stream> plain, net::peer const& to,
                                                  net::error_code&)
 {
-    return plain;
+    return std::make_shared<sim_tls_stream>(std::static_pointer_cast<sim_stream>(std::move(plain)),
+                                            to.verify);
 }
 
 process::process(network& net, unsigned host, std::uint64_t seed)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "net/machine.hpp"
+#include "world/names.hpp"
 #include "world/network.hpp"
 #include "world/timeline.hpp"
 #include <redlock/client.hpp>
@@ -70,6 +71,7 @@ private:
     duration wall_ahead_{};
     duration timers_held_until_{};
     pages pages_;
+    std::shared_ptr<look_ups> look_ups_;
     std::shared_ptr<void> busy_ = std::make_shared<int>();
 };
 

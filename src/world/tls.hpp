@@ -1,0 +1,72 @@
+#pragma once
+
+#include "world/link.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock::world {
+
+/// TLS as it shows itself to who uses it: bytes come in records, of which a part can be read by nobody; an end that was
+/// not announced is told from one that was.
+namespace tls_record {
+
+constexpr char alert = '\x15';
+constexpr char handshake = '\x16';
+constexpr char data = '\x17';
+constexpr std::string_view close_notify("\1\0", 2);
+
+[[nodiscard]] std::string wrap(char type, std::string_view content);
+/// Takes one out, type and content. Nothing: it is not there as a whole.
+[[nodiscard]] std::optional<std::pair<char, std::string>> take(std::string& from);
+
+} // namespace tls_record
+
+/// The client's end, over a stream that is connected.
+class sim_tls_stream final : public net::stream {
+public:
+    sim_tls_stream(std::shared_ptr<sim_stream> plain, bool verify) : plain_(std::move(plain)), verify_(verify)
+    {}
+
+    void connect(net::endpoint const&, bool, net::resumption) override {} // it is
+    void interrupt() override { plain_->interrupt(); }
+    void handshake(net::resumption) override;
+    void read(boost::asio::mutable_buffer, net::resumption) override;
+    void write(boost::asio::const_buffer, net::resumption) override;
+    [[nodiscard]] std::string certificate_trouble() override { return trouble_; }
+    void start_read(boost::asio::mutable_buffer) override;
+    void flush(std::string& out) override;
+    /// Of the connection underneath: what has been read from that and not been asked for is seen by nobody.
+    [[nodiscard]] bool readable() override { return plain_->readable(); }
+    [[nodiscard]] bool hung_up() override { return plain_->hung_up(); }
+    void close() override;
+    void drop() override;
+    void finish(std::string rest) override;
+
+private:
+    using completion = sim_stream::completion;
+    static constexpr std::size_t most_at_once = std::size_t{17} * 1024;
+
+    void next_record(completion);
+    void shaken(net::error_code, completion const&);
+    void await_content(completion);
+    [[nodiscard]] std::size_t take(boost::asio::mutable_buffer into);
+    void start_write(std::string& out);
+    void written(net::error_code);
+
+    std::shared_ptr<sim_stream> plain_;
+    bool verify_;
+    std::string trouble_;
+    std::string raw_ = {};     ///< read from the connection
+    std::string chunk_ = {};   ///< a read's, from the connection
+    std::string content_ = {}; ///< of the record that was read last
+    char type_ = 0;
+    bool notified_ = false; ///< that nothing more comes
+    bool writing_ = false;
+    std::optional<std::string> last_words_{}; ///< then it is finished
+};
+
+} // namespace redlock::world
