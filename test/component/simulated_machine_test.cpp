@@ -435,6 +435,29 @@ BOOST_AUTO_TEST_CASE(the_last_words_are_said)
     });
 }
 
+/// So that who listened may end, with the memory that he reads into.
+BOOST_AUTO_TEST_CASE(nothing_is_read_behind_the_last_words)
+{
+    on_both([](ground& on) {
+        std::string const more_than_a_socket_holds(std::size_t{16} << 20U, '.');
+        for (way const by : all_ways)
+            BOOST_TEST_CONTEXT(on.url(by))
+            {
+                meeting one(on, on.url(by));
+                one.listen();
+                one.read();
+                on.pause();
+                one.say({"SET", "a", "1"});
+                on.step();
+                auto const stream = one.stream().weak_from_this();
+                one.finish({"SET", "b", more_than_a_socket_holds});
+                on.resume(); // it answers, and the rest is still being written
+                on.run_until([&] { return stream.expired(); });
+                BOOST_TEST(!one.has_read());
+            }
+    });
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_read_after_an_interruption)
 {
     on_both([](ground& on) {

@@ -12,7 +12,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -22,6 +24,7 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr std::size_t longest_record = std::size_t{16} * 1024;
 /// How long a stream may take to get its last bytes out.
 constexpr std::chrono::milliseconds farewell{500};
 
@@ -69,13 +72,17 @@ public:
                    : "the server asked for a client certificate, and may not accept ours";
     }
 
+    /// Deciphered into memory of its own: a read outlasts the listener, who may have taken his with him.
     void start_read(asio::mutable_buffer into) override
     {
+        into_ = into;
         auto done = [this, self = shared_from_this()](error_code ec, std::size_t bytes) {
-            if (listener_)
-                listener_->on_read(ec, bytes);
+            if (!listener_)
+                return;
+            std::memcpy(into_.data(), deciphered_.data(), bytes);
+            listener_->on_read(ec, bytes);
         };
-        ssl_.async_read_some(into,
+        ssl_.async_read_some(asio::buffer(deciphered_, into.size()),
                              asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
     }
 
@@ -133,6 +140,8 @@ private:
 
     std::shared_ptr<openssl_context> context_;
     asio::ssl::stream<socket> ssl_;
+    asio::mutable_buffer into_;
+    std::array<char, longest_record> deciphered_;
     std::string in_flight_;
     std::string last_words_;
     std::unique_ptr<asio::steady_timer> limit_;
