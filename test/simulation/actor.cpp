@@ -9,7 +9,6 @@ namespace redlock::simulation {
 
 namespace {
 
-constexpr duration for_ever = std::chrono::hours{24 * 365};
 /// Connecting, the marker, the votes and a raise.
 constexpr duration one_attempt = 3s;
 
@@ -34,6 +33,16 @@ unsigned schedule::actor::started(std::string what, duration longest, duration a
 {
     under_way.emplace(++operations_, operation{std::move(what), all.time_.now() + longest, after_pause});
     return operations_;
+}
+
+void schedule::actor::ended(unsigned number, error_code ec)
+{
+    auto const at = under_way.find(number);
+    if (all.copied_ && ec != errc::forked)
+        all.flaw(name + "'s " + at->second.what + " ended with: " + ec.message());
+    under_way.erase(at);
+    if (home.forks)
+        all.fork(home);
 }
 
 void schedule::actor::begin()
@@ -70,7 +79,7 @@ void schedule::actor::inspect()
 {
     auto const number = started("inspect", one_attempt, one_attempt);
     lock->inspect([this, number](error_code ec, inspection const&) {
-        ended(number);
+        ended(number, ec);
         all.note(name + " inspected: " + ec.message());
     });
 }
@@ -89,7 +98,7 @@ void schedule::actor::acquire_and_leave(unsigned number)
 
 void schedule::actor::acquired(unsigned number, error_code ec, lease got)
 {
-    ended(number);
+    ended(number, ec);
     auto const place = std::exchange(ticket, {});
     if (over)
         return;
@@ -112,7 +121,7 @@ void schedule::actor::hold()
     auto const number = started("lost", for_ever, for_ever);
     current_ = number;
     held.lost([this, number](error_code why) {
-        ended(number);
+        ended(number, why);
         told = told || number == current_; // of an earlier lease it is heard late
         all.note(name + " is told: " + why.message());
     });
@@ -147,7 +156,7 @@ void schedule::actor::extend()
     auto const longest = 2 * duration{options.ttl} + 1s;
     auto const number = started("extend", longest, longest);
     held.extend([this, number](error_code ec) {
-        ended(number);
+        ended(number, ec);
         all.note(name + " extended: " + ec.message());
     });
 }
@@ -166,7 +175,7 @@ void schedule::actor::let_go()
         auto const longest = on_its_clock(*options.node_timeout);
         auto const number = started("release", longest, longest);
         held.release([this, number](error_code ec) {
-            ended(number);
+            ended(number, ec);
             all.note(name + " released: " + ec.message());
         });
     }
@@ -188,7 +197,7 @@ void schedule::actor::adopt(subject::bequest const& left)
     auto const number = started("adoption", longest, longest);
     adopted_ = lock->adopt(left.nonce, left.token);
     adopted_.extend([this, number](error_code ec) {
-        ended(number);
+        ended(number, ec);
         all.note(name + " adopts: " + ec.message());
         lease left_to_us = std::move(adopted_);
         if (over)

@@ -12,6 +12,8 @@ namespace redlock::simulation {
 
 using boost::system::error_code;
 
+constexpr duration for_ever = std::chrono::hours{24 * 365};
+
 struct schedule::actor {
     actor(schedule&, program&, subject&, std::string its_name, bool is_fenced, model::dice);
 
@@ -28,7 +30,9 @@ struct schedule::actor {
         duration after_pause; ///< and so long after its process went on
     };
     unsigned started(std::string what, duration longest, duration after_pause);
-    void ended(unsigned number) { under_way.erase(number); }
+    void ended(unsigned number, error_code);
+    /// In a copy of its program: uses what it has, which must end with `errc::forked`.
+    void misuse();
 
     schedule& all;
     program& home;

@@ -1,5 +1,7 @@
 #include "simulation/actor.hpp"
 
+#include <boost/asio/error.hpp>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -52,10 +54,12 @@ void schedule::disturb_node(unsigned number, model::dice& dice)
     world::node& n = net_->at(number);
     if (n.up && dice.one_in(2))
         servers_[number].saved = n.redis.keys().all();
-    switch (dice.below(4)) {
+    switch (dice.below(6)) {
     case 0: return disturb_connections(number, dice);
     case 1: return disturb_data(number, dice);
     case 2: return disturb_clock(number, dice);
+    case 3: return disturb_names(number, dice);
+    case 4: return disturb_ways(number, dice);
     default: return forbid(number, dice);
     }
 }
@@ -223,12 +227,70 @@ void schedule::forbid(unsigned number, model::dice& dice)
     for_a_while(is.forbidden, some, length);
 }
 
+/// Who knows a server by another name, or by none, notices nothing.
+void schedule::disturb_names(unsigned number, model::dice& dice)
+{
+    world::names& all = net_->names();
+    auto& known = all.known.at(world::network::name(number));
+    auto const length = dice.between(1, 3000) * 1ms;
+    auto const tell = [this, number] { net_->tell_address(number); };
+    switch (dice.below(5)) {
+    case 0: note("names are not told"); return void(all.silent_until = time_.now() + length);
+    case 1:
+        if (all.trouble)
+            return;
+        note("no name is known");
+        return for_a_while(all.trouble,
+                           make_error_code(dice.one_in(2) ? boost::asio::error::host_not_found
+                                                          : boost::asio::error::host_not_found_try_again),
+                           length);
+    case 2:
+        note("names are told late");
+        all.latency = dice.between(1, 2000) * 1ms;
+        return time_.after(length, [&all] { all.latency = 1ms; });
+    case 3:
+        note("the first address of " + name_of(number) + " is wrong");
+        known.insert(known.begin(), boost::asio::ip::address_v4(world::network::nowhere));
+        return time_.after(length, tell);
+    default:
+        if (!servers_[number].moves)
+            return;
+        note(name_of(number) + " moves");
+        net_->move(number, dice.one_in(2));
+        return time_.after(dice.one_in(2) ? 0ms : length, tell);
+    }
+}
+
+void schedule::disturb_ways(unsigned number, model::dice& dice)
+{
+    world::node& n = net_->at(number);
+    std::string const name = name_of(number);
+    auto const length = dice.between(1, 3000) * 1ms;
+    switch (dice.below(5)) {
+    case 0: note(name + " closes its connections"); return net_->close_connections(number, true);
+    case 1:
+        note(name + " closes its connections without a word");
+        return net_->close_connections(number, false);
+    case 2: note(name + " is slow to greet"); return void(n.tls.silent_until = time_.now() + length);
+    case 3:
+        if (n.tls.hangs_up)
+            return;
+        note(name + " breaks greetings off");
+        return for_a_while(n.tls.hangs_up, true, length);
+    default:
+        if (!n.tls.trouble.empty())
+            return;
+        note(name + "'s certificate has expired");
+        return for_a_while(n.tls.trouble, std::string("certificate has expired"), length);
+    }
+}
+
 void schedule::disturb_program(std::unique_ptr<program>& p, model::dice& dice)
 {
     auto const node = static_cast<unsigned>(dice.below(net_->size()));
     auto const until = time_.now() + dice.between(1, 4000) * 1ms;
     std::string const length = "for " + std::to_string((until - time_.now()) / 1ms) + " ms";
-    switch (dice.below(8)) {
+    switch (dice.below(10)) {
     case 0: note(p->name() + " is stopped, " + length); return p->process->pause_until(until);
     case 1:
     case 2: return cut(*p, node, until, dice);
@@ -248,6 +310,11 @@ void schedule::disturb_program(std::unique_ptr<program>& p, model::dice& dice)
     case 6:
         note(p->name() + "'s connections to " + name_of(node) + " are reset");
         return net_->reset_connections(node, p->host);
+    case 7:
+        if (!p->process->paused())
+            fork(*p);
+        return;
+    case 8: return void(p->forks = true);
     default: return kill_program(p);
     }
 }
@@ -310,14 +377,15 @@ void schedule::leave(std::unique_ptr<program>& p)
 {
     note(p->name() + " leaves");
     program& its = *p;
+    its.forks = false;
     leaving_.push_back(std::move(p));
     if (its.host % 2 == 0)
         return end(its);
     actor& a = *its.actors.front();
     constexpr duration longest = 600ms;
     auto const number = a.started("shutdown", longest, longest);
-    its.locks->shutdown([this, &its, &a, number](error_code) {
-        a.ended(number);
+    its.locks->shutdown([this, &its, &a, number](error_code ec) {
+        a.ended(number, ec);
         end(its);
     });
     for (auto const& one : its.actors)

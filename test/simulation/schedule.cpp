@@ -52,27 +52,48 @@ void schedule::set_up_nodes()
         its.redis.is.resp3 = !dice_.one_in(8);
         polls_ = polls_ || !its.redis.is.resp3;
         servers_[n].durable = dice_.one_in(4);
+        servers_[n].moves = dice_.one_in(3);
+        its.tls.two_round_trips = dice_.one_in(2);
         its.redis.is.append_only = servers_[n].durable || dice_.one_in(3); // settings alone prove nothing
         if (its.redis.is.append_only)
             its.redis.is.append_fsync = "always";
         note(name_of(static_cast<unsigned>(n)) + (servers_[n].durable ? " never forgets" : "") +
-             (its.redis.is.resp3 ? "" : " speaks RESP2"));
+             (servers_[n].moves ? " is known by name" : "") + (its.redis.is.resp3 ? "" : " speaks RESP2"));
+    }
+}
+
+/// By one of the ways that lead to it.
+std::string schedule::draw_url(std::size_t n, model::dice& dice) const
+{
+    std::string const durable = servers_[n].durable && !dice.one_in(3) ? "durable=true" : "durable=false";
+    bool const named = servers_[n].moves || dice.one_in(4);
+    std::string const host = named ? world::network::name(n) : net_->at(n).address.to_string();
+    switch (dice.below(6)) {
+    case 0: return "unix://" + world::network::path_of(n) + '?' + durable;
+    case 1:
+    case 2:
+        return "rediss://" + host + ':' + std::to_string(world::network::tls_port) + '?' + durable +
+               (dice.one_in(4) ? "&tls_verify=false" : "");
+    default: return "redis://" + host + '?' + durable;
     }
 }
 
 /// Whoever comes later may not assume that nothing was lost before. That a server never forgets is true, or is not said.
-config schedule::draw_config(model::dice& dice, bool at_the_beginning) const
+config schedule::draw_config(model::dice& dice, bool at_the_beginning)
 {
     config settings;
-    for (std::size_t n = 0; n != net_->size(); ++n) {
-        bool const told = servers_[n].durable && !dice.one_in(3);
-        settings.nodes.push_back(net_->url(n) + (told ? "?durable=true" : ""));
-    }
+    for (std::size_t n = 0; n != net_->size(); ++n)
+        settings.nodes.push_back(draw_url(n, dice));
     settings.health.check_interval = 500ms;
     settings.reconnect.max_delay = 1s;
     settings.admission.longest_ttl = longest_ttl_ + longest_ttl_ / 4;
     if (dice.one_in(8))
-        settings.observer = log_to([](log_level, std::string_view) {}, log_level::debug);
+        settings.observer = log_to(
+            [this](log_level, std::string_view) {
+                if (copied_)
+                    flaw("its observer was told something");
+            },
+            log_level::debug);
     settings.assume_fresh = at_the_beginning && dice.one_in(3);
     return settings;
 }
@@ -164,8 +185,11 @@ bool schedule::run_programs()
 {
     bool ran = false;
     for (auto const* some : {&programs_, &leaving_})
-        for (auto const& p : *some)
+        for (auto const& p : *some) {
             ran = p->process->run() || ran;
+            if (copied_)
+                be_copied();
+        }
     return ran;
 }
 
@@ -180,6 +204,8 @@ bool schedule::step(duration until)
         if (p->process->paused())
             next = std::min(next, p->process->goes_on_at());
     (void)time_.step(next);
+    if (copied_)
+        be_copied();
     return time_.now() < until;
 }
 

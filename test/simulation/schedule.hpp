@@ -34,6 +34,7 @@ struct verdict {
     std::uint64_t leases = 0;
     std::uint64_t writes = 0;  ///< to what fenced locks guard
     std::uint64_t late = 0;    ///< of them refused: a later holder had been there
+    std::uint64_t copies = 0;  ///< of programs, by fork
     unsigned disturbances = 0; ///< the number of the last one
     std::uint64_t digest = 0;  ///< of all that happened, in order
 
@@ -65,6 +66,7 @@ private:
         std::unique_ptr<world::process> process{};
         std::optional<client> locks{};
         std::vector<std::unique_ptr<actor>> actors{};
+        bool forks = false; ///< when the next operation ends
 
         [[nodiscard]] std::string name() const { return "program " + std::to_string(host); }
     };
@@ -102,6 +104,7 @@ private:
     struct server_record {
         bool durable = false; ///< it never forgets, but when it is promoted
         std::optional<duration> promoted{};
+        bool moves = false; ///< who comes by the network knows its name
         step_budget clock{};
         world::network::data saved{}; ///< on its disk, or on its replica
     };
@@ -110,7 +113,8 @@ private:
     // schedule.cpp: who takes part, and how time goes on
     void set_up_nodes();
     [[nodiscard]] std::unique_ptr<program> new_program(bool at_the_beginning = false);
-    [[nodiscard]] config draw_config(model::dice&, bool at_the_beginning) const;
+    [[nodiscard]] std::string draw_url(std::size_t node, model::dice&) const;
+    [[nodiscard]] config draw_config(model::dice&, bool at_the_beginning);
     [[nodiscard]] lock_options draw_options(model::dice&) const;
     bool step(duration until);
     bool run_programs();
@@ -128,6 +132,8 @@ private:
     void disturb_connections(unsigned node, model::dice&);
     void disturb_data(unsigned node, model::dice&);
     void disturb_clock(unsigned node, model::dice&);
+    void disturb_names(unsigned node, model::dice&);
+    void disturb_ways(unsigned node, model::dice&);
     void disturb_program(std::unique_ptr<program>&, model::dice&);
     void disturb_program_clock(program&, model::dice&);
     [[nodiscard]] static bool is_slewed(program const&);
@@ -144,6 +150,14 @@ private:
     template <class Value>
     void for_a_while(Value& what, Value then, duration length);
     [[nodiscard]] static std::string name_of(unsigned node) { return "node " + std::to_string(node + 1); }
+
+    // copy.cpp: what a program's copy may do, in a copy of this process
+    void fork(program&);
+    [[noreturn]] void be_copied();
+    void check_lost(char const* when);
+    void use_copy();
+    void run_copy(duration time);
+    [[nodiscard]] std::string copys_flaw(int pipe, int child);
 
     // oracles.cpp: what must hold
     void granted(actor&, std::uint64_t ticket);
@@ -186,6 +200,9 @@ private:
     unsigned disturbances_ = 0;
     std::uint64_t tickets_ = 0;
     duration checked_{};
+    program* copied_ = nullptr; ///< then this is a copy of that program
+    int report_ = -1;           ///< where its flaw is told
+    std::uint64_t touched_before_ = 0;
     verdict seen_{};
 };
 

@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(no_promise_is_broken)
         all.leases += seen.leases;
         all.writes += seen.writes;
         all.late += seen.late;
+        all.copies += seen.copies;
         if (!seen.flaw.empty())
             BOOST_FAIL("seed " << seed << ": " << seen.flaw << '\n' << story_of(seed, seen));
         if (seed % 100 == 1)
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(no_promise_is_broken)
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - began;
     std::cout << count << " schedules, " << static_cast<double>(count) / took.count() << " a second, "
               << all.events << " events, " << all.leases << " leases, " << all.writes << " writes, "
-              << all.late << " too late\n";
+              << all.late << " too late, " << all.copies << " copies\n";
 }
 
 BOOST_AUTO_TEST_SUITE_END()

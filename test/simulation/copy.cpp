@@ -1,0 +1,154 @@
+#include "simulation/actor.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+// A program forks. The copy is a copy of this process, where nobody else runs (docs/protocol.md, rule A3).
+namespace redlock::simulation {
+
+namespace {
+
+/// Of real time; the system ends what takes longer.
+constexpr unsigned longest_life_s = 60;
+
+void check_system(bool good, char const* what)
+{
+    if (!good)
+        throw std::system_error(errno, std::generic_category(), what);
+}
+
+} // namespace
+
+/// In the midst of a handler, or between two. The copy comes back from it, too, and does nothing more of its own.
+void schedule::fork(program& p)
+{
+    p.forks = false;
+    note(p.name() + " forks");
+    ++seen_.copies;
+    std::array<int, 2> ends{};
+    check_system(::pipe(ends.data()) == 0, "pipe");
+    pid_t const child = ::fork();
+    check_system(child != -1, "fork");
+    if (child != 0) {
+        ::close(ends[1]);
+        std::string const said = copys_flaw(ends[0], child);
+        if (!said.empty())
+            flaw(p.name() + "'s copy: " + said);
+        return;
+    }
+    ::alarm(longest_life_s);
+    report_ = ends[1];
+    copied_ = &p;
+    quiet_ = true; // nothing else befalls it
+    touched_before_ = net_->touched(p.host);
+    p.process->machine().be_copied();
+    for (auto const& a : p.actors)
+        a->over = true;
+}
+
+/// Waits for its end.
+std::string schedule::copys_flaw(int pipe, int child)
+{
+    std::string said;
+    std::array<char, 4096> some{};
+    for (ssize_t n = 0; (n = ::read(pipe, some.data(), some.size())) > 0 || (n < 0 && errno == EINTR);)
+        if (n > 0)
+            said.append(some.data(), static_cast<std::size_t>(n));
+    ::close(pipe);
+    int status = 0;
+    while (::waitpid(child, &status, 0) == -1)
+        check_system(errno == EINTR, "waitpid");
+    return said.empty() && status != 0 ? "it ended with the status " + std::to_string(status) : said;
+}
+
+void schedule::check_lost(char const* when)
+{
+    for (auto const& a : copied_->actors) {
+        if (a->held.valid() || a->held.remaining() != 0ns || a->held.state() == lease_state::held ||
+            a->held.state() == lease_state::suspect)
+            flaw(a->name + "'s lease looks valid " + when);
+    }
+}
+
+void schedule::run_copy(duration time)
+{
+    constexpr unsigned most_rounds = 100'000;
+    duration const until = time_.now() + time;
+    unsigned rounds = 0;
+    for (bool goes_on = true; goes_on; goes_on = time_.now() < until) {
+        while (copied_->process->run() && rounds++ < most_rounds)
+            check_lost("while it runs");
+        (void)time_.step(until);
+    }
+    if (rounds >= most_rounds)
+        flaw("it never stands still");
+}
+
+void schedule::use_copy()
+{
+    model::dice dice(dice_);
+    check_lost("at first");
+    bool const told = dice.one_in(2);
+    if (told)
+        copied_->process->context().notify_fork(boost::asio::io_context::fork_child);
+    bool used = false;
+    for (auto const& a : copied_->actors)
+        if (dice.one_in(2)) {
+            a->misuse();
+            used = true;
+        }
+    check_lost("when it has been told, or used");
+    if ((told || used) && dice.one_in(2))
+        run_copy(1s);
+    end(*copied_);
+    if (!dice.one_in(4)) {
+        run_copy(2 * world::names::patience);
+        check_forgotten(*copied_);
+    }
+    if (net_->touched(copied_->host) != touched_before_)
+        flaw("it used its connections");
+}
+
+/// By chance all of it, and then it is destroyed.
+void schedule::be_copied()
+{
+    try {
+        use_copy();
+        copied_->actors.clear();
+        time_.end();
+        copied_->process.reset();
+    } catch (std::exception const& e) {
+        flaw(e.what());
+    }
+    std::string const& said = seen_.flaw;
+    bool const told = ::write(report_, said.data(), said.size()) == static_cast<ssize_t>(said.size());
+    ::_exit(said.empty() && told ? 0 : 1);
+}
+
+void schedule::actor::misuse()
+{
+    auto const done = [this](char const* what) {
+        return [this, number = started(what, for_ever, for_ever)](error_code ec, auto&&...) {
+            ended(number, ec);
+        };
+    };
+    if (lock) {
+        lock->acquire(done("acquire in a copy"));
+        lock->try_acquire(done("try_acquire in a copy"));
+        lock->acquire_for(1s, done("acquire_for in a copy"));
+        lock->inspect(done("inspect in a copy"));
+    }
+    if (held) {
+        held.extend(done("extend in a copy"));
+        held.lost(done("lost in a copy"));
+        held.release(done("release in a copy"));
+    }
+    home.locks->shutdown(done("shutdown in a copy"));
+}
+
+} // namespace redlock::simulation
