@@ -82,8 +82,10 @@ std::string schedule::draw_url(std::size_t n, model::dice& dice) const
 config schedule::draw_config(model::dice& dice, bool at_the_beginning)
 {
     config settings;
-    for (std::size_t n = 0; n != net_->size(); ++n)
+    for (std::size_t n = 0; n != net_->size(); ++n) {
         settings.nodes.push_back(draw_url(n, dice));
+        enciphered_ = enciphered_ || settings.nodes.back().starts_with("rediss:");
+    }
     settings.health.check_interval = 500ms;
     settings.reconnect.max_delay = 1s;
     settings.admission.longest_ttl = longest_ttl_ + longest_ttl_ / 4;
@@ -236,8 +238,16 @@ void schedule::end(program& p)
     p.locks.reset();
 }
 
+/// Through TLS nobody sees what is unread: a client that finds something there takes a new connection, and where its end
+/// comes before that the keys have to expire.
 void schedule::end()
 {
+    if (enciphered_) {
+        for (auto const& p : programs_)
+            for (auto const& a : p->actors)
+                a->stop();
+        run_until(time_.now() + 1s);
+    }
     for (auto const& p : programs_)
         end(*p);
     run_until(time_.now() + 2s);

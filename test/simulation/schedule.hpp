@@ -189,6 +189,7 @@ private:
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
     bool crowded_;               ///< nobody pauses for long, in the quiet time either
     bool polls_ = false;         ///< some server did not tell of changes, once
+    bool enciphered_ = false; ///< somebody has come by TLS
     world::timeline time_;
     std::unique_ptr<world::network> net_;
     std::vector<server_record> servers_;
