@@ -15,6 +15,8 @@ constexpr duration busy_time = 20s;
 /// At least, and until everybody has been served; at most.
 constexpr duration quiet_time = 15s;
 constexpr duration longest_quiet_time = 40s;
+/// Into the quiet time, all nodes that were killed.
+constexpr duration back_by_then = 5s;
 
 } // namespace
 
@@ -217,10 +219,23 @@ void schedule::run_until(duration when)
         ;
 }
 
+/// In a third of the schedules of three nodes or more. Everybody is refused there, and goes on to the next one at once.
+void schedule::lose_one_for_good()
+{
+    if (net_->size() < 3 || !dice_.one_in(3))
+        return;
+    auto const which = dice_.below(net_->size());
+    time_.after(back_by_then, [this, which] {
+        note(name_of(static_cast<unsigned>(which)) + " is killed, and stays away");
+        net_->kill(which);
+    });
+}
+
 void schedule::run_quietly()
 {
     quiet_ = true;
     note("from here on nothing bad happens");
+    lose_one_for_good();
     for (auto const& p : programs_)
         for (auto const& a : p->actors)
             a->served = false;

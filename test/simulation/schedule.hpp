@@ -92,11 +92,9 @@ private:
         fenced_register<std::uint64_t> counter{};
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
-        std::optional<unsigned>
-            idle_for{}; ///< nobody has it, and somebody waits: of this host alone, or of several
-        duration idle_since{};
-        duration changed{};                  ///< somebody got it, or left it
-        std::map<unsigned, unsigned> vain{}; ///< attempts of each host since then
+        std::optional<duration> idle_since{}; ///< nobody has it, and somebody waits
+        duration changed{};                   ///< somebody got it, or left it
+        std::map<unsigned, unsigned> vain{};  ///< attempts of each host since then
         row leases{};
         std::vector<bequest> left_behind{};
     };
@@ -120,6 +118,7 @@ private:
     bool run_programs();
     void run_until(duration when);
     void run_quietly();
+    void lose_one_for_good();
     void end();
     void end(program&);
     [[nodiscard]] std::string time() const;
@@ -175,6 +174,7 @@ private:
     void check_wake_up(subject&);
     void check_progress();
     void check_forgotten(program const&);
+    [[nodiscard]] bool is_there(std::size_t node, subject const&) const;
     void check_keys();
     [[nodiscard]] bool served_all() const;
 
