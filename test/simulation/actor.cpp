@@ -38,7 +38,7 @@ unsigned schedule::actor::started(std::string what, duration longest, duration a
 void schedule::actor::ended(unsigned number, error_code ec)
 {
     auto const at = under_way.find(number);
-    if (all.copied_ && ec != errc::forked)
+    if (all.copied_ && ec != errc::forked && !had_ended(number))
         all.flaw(name + "'s " + at->second.what + " ended with: " + ec.message());
     under_way.erase(at);
     if (home.forks)

@@ -31,6 +31,8 @@ struct schedule::actor {
     };
     unsigned started(std::string what, duration longest, duration after_pause);
     void ended(unsigned number, error_code);
+    /// Its program forked, and this is the copy.
+    void be_copied();
     /// In a copy of its program: uses what it has, which must end with `errc::forked`.
     void misuse();
 
@@ -53,6 +55,7 @@ struct schedule::actor {
 
 private:
     void inspect();
+    [[nodiscard]] bool had_ended(unsigned number) const;
     void acquire_and_leave(unsigned number);
     void acquired(unsigned number, error_code, lease);
     void hold();
@@ -64,8 +67,9 @@ private:
 
     boost::asio::cancellation_signal cancelled_{};
     unsigned operations_ = 0;
-    unsigned current_ = 0; ///< that lease's end
-    lease adopted_{};      ///< and not confirmed yet
+    unsigned current_ = 0;     ///< that lease's end
+    unsigned before_copy_ = 0; ///< the last one that had begun
+    lease adopted_{};          ///< and not confirmed yet
 };
 
 } // namespace redlock::simulation

@@ -47,8 +47,9 @@ void schedule::fork(program& p)
     quiet_ = true; // nothing else befalls it
     touched_before_ = net_->touched(p.host);
     p.process->machine().be_copied();
+    copied_at_ = time_.now();
     for (auto const& a : p.actors)
-        a->over = true;
+        a->be_copied();
 }
 
 /// Waits for its end.
@@ -128,6 +129,18 @@ void schedule::be_copied()
     std::string const& said = seen_.flaw;
     bool const told = ::write(report_, said.data(), said.size()) == static_cast<ssize_t>(said.size());
     ::_exit(said.empty() && told ? 0 : 1);
+}
+
+void schedule::actor::be_copied()
+{
+    over = true;
+    before_copy_ = operations_;
+}
+
+/// A fork in the midst of a handler leaves those behind it, whose operations had ended, to both.
+bool schedule::actor::had_ended(unsigned number) const
+{
+    return number <= before_copy_ && all.time_.now() == all.copied_at_;
 }
 
 void schedule::actor::misuse()

@@ -17,7 +17,7 @@ constexpr duration late = 31s;
 /// Word of a release, a pause for others, votes that cross and a raise, with the longest round trips there are. Who has
 /// missed the word asks again after 200 ms.
 constexpr duration longest_wake_up = 180ms;
-/// Without word of changes.
+/// Without word of changes; and through TLS, where an idle connection is replaced when there is something unread.
 constexpr duration longest_wake_up_by_asking = 4s;
 /// Of those who cross each other for a while.
 constexpr unsigned attempts_at_once = 30;
@@ -37,6 +37,7 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     check_order(whose, ticket);
     check_row(whose);
     what.changes(time_.now());
+    what.idle_since.reset(); // it may have come and gone between two looks
     if (token == 0)
         return;
     if (token <= what.highest_token)
@@ -180,7 +181,7 @@ void schedule::check_wake_up(subject& s)
         return s.idle_since.reset();
     if (!s.idle_since)
         s.idle_since = time_.now();
-    if (time_.now() - *s.idle_since > (polls_ ? longest_wake_up_by_asking : longest_wake_up))
+    if (time_.now() - *s.idle_since > (polls_ || enciphered_ ? longest_wake_up_by_asking : longest_wake_up))
         flaw(s.name + " is free, and who waits for it does not get it");
 }
 

@@ -23,7 +23,8 @@ constexpr duration back_by_then = 5s;
 schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     : seed_(seed), dice_(seed), with_story_(with_story), chosen_(std::move(chosen)),
       kinds_(static_cast<kinds>(dice_.below(3))), longest_ttl_(dice_.between(800, 3000)),
-      variety_(dice_.one_in(3) ? 1 : 3), slack_divisor_(dice_.between(4, 20)), crowded_(dice_.one_in(8))
+      variety_(dice_.one_in(3) ? 1 : 3), slack_divisor_(dice_.between(4, 20)), enciphered_(dice_.one_in(3)),
+      crowded_(dice_.one_in(8))
 {
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
@@ -70,10 +71,10 @@ std::string schedule::draw_url(std::size_t n, model::dice& dice) const
     std::string const durable = servers_[n].durable && !dice.one_in(3) ? "durable=true" : "durable=false";
     bool const named = servers_[n].moves || dice.one_in(4);
     std::string const host = named ? world::network::name(n) : net_->at(n).address.to_string();
-    switch (dice.below(6)) {
+    switch (dice.below(enciphered_ ? 6 : 4)) {
     case 0: return "unix://" + world::network::path_of(n) + '?' + durable;
-    case 1:
-    case 2:
+    case 4:
+    case 5:
         return "rediss://" + host + ':' + std::to_string(world::network::tls_port) + '?' + durable +
                (dice.one_in(4) ? "&tls_verify=false" : "");
     default: return "redis://" + host + '?' + durable;
@@ -84,10 +85,8 @@ std::string schedule::draw_url(std::size_t n, model::dice& dice) const
 config schedule::draw_config(model::dice& dice, bool at_the_beginning)
 {
     config settings;
-    for (std::size_t n = 0; n != net_->size(); ++n) {
+    for (std::size_t n = 0; n != net_->size(); ++n)
         settings.nodes.push_back(draw_url(n, dice));
-        enciphered_ = enciphered_ || settings.nodes.back().starts_with("rediss:");
-    }
     settings.health.check_interval = 500ms;
     settings.reconnect.max_delay = 1s;
     settings.admission.longest_ttl = longest_ttl_ + longest_ttl_ / 4;

@@ -187,9 +187,9 @@ private:
     std::chrono::milliseconds longest_ttl_;
     std::int64_t variety_;       ///< the shortest ttl is this part of the longest; 1: all locks are alike
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
+    bool enciphered_;            ///< some come by TLS
     bool crowded_;               ///< nobody pauses for long, in the quiet time either
     bool polls_ = false;         ///< some server did not tell of changes, once
-    bool enciphered_ = false; ///< somebody has come by TLS
     world::timeline time_;
     std::unique_ptr<world::network> net_;
     std::vector<server_record> servers_;
@@ -202,7 +202,8 @@ private:
     std::uint64_t tickets_ = 0;
     duration checked_{};
     program* copied_ = nullptr; ///< then this is a copy of that program
-    int report_ = -1;           ///< where its flaw is told
+    duration copied_at_{};
+    int report_ = -1; ///< where its flaw is told
     std::uint64_t touched_before_ = 0;
     verdict seen_{};
 };
