@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,7 +46,7 @@ public:
     void sleep_until(duration when);
 
     /// Timers that are due before go off then, though all else goes on: the machine is busy.
-    void hold_timers_until(duration when) { timers_held_until_ = when; }
+    void hold_timers_until(duration when) { timers_held_until_ = std::max(timers_held_until_, when); }
     [[nodiscard]] duration timers_held_until() const { return timers_held_until_; }
     /// Of its wall clock, before true time.
     void set_wall_clock(duration ahead) { wall_ahead_ = ahead; }
