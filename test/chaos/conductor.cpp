@@ -30,8 +30,9 @@ using victim = fault::victim;
 using namespace std::chrono_literals;
 
 constexpr milliseconds glance = 20ms;
-/// Only a fault of ours, or a machine that hardly runs, makes anything take so long.
-constexpr milliseconds longest_wait = 120s;
+/// Nothing takes so long that is not wrong. Time counts only while this machine wakes who sleeps.
+constexpr milliseconds longest_wait = 60s;
+constexpr milliseconds hopeless = 5min;
 /// For what was on its way when the last program left.
 constexpr milliseconds last_words = 3s;
 
@@ -137,7 +138,7 @@ private:
     void step_clock(fault const&, node&);
 
     template <class Condition>
-    [[nodiscard]] bool wait_for(milliseconds longest, Condition holds);
+    [[nodiscard]] bool wait_for(milliseconds longest, Condition holds); ///< false: it does not
     void say(std::string const& word) const { std::ofstream(directory_.file(word)) << word; }
     void note(std::string const& what) { notes_.emplace_back(now(), what); }
     void flaw(std::string const& what)
@@ -161,6 +162,7 @@ private:
     std::vector<std::string> flaws_{};
     milliseconds first_date_ = date_without_time_passed();
     milliseconds date_moved_{};
+    bool machine_runs_ = true; ///< otherwise nothing is waited for
     nanoseconds began_ = now();
 };
 
@@ -176,9 +178,11 @@ outcome conductor::run()
     verdict const seen = judge(journal_.entries());
     for (std::string const& what : seen.flaws)
         flaw(what);
-    outcome all{.figures = figures(seen),
-                .story = story(),
-                .clock_was_right = date_moved_ <= all_.smallest_slack() / 4};
+    outcome all{.figures = figures(seen), .story = story()};
+    if (date_moved_ > all_.smallest_slack() / 4)
+        all.excuse = "this machine's clock was set";
+    else if (!machine_runs_ && flaws_.empty())
+        all.excuse = "this machine hardly ran";
     for (std::string const& what : flaws_)
         all.flaws += what + '\n';
     return all;
@@ -203,14 +207,18 @@ void conductor::start(program& one)
 template <class Condition>
 bool conductor::wait_for(milliseconds longest, Condition holds)
 {
-    for (nanoseconds const end = now() + longest;;) {
-        bool const over = now() > end; // what took long to answer is asked once more
+    nanoseconds const began = now();
+    for (milliseconds waited{};;) {
+        bool const over = waited > longest; // what took long to answer is asked once more
         if (holds())
             return true;
-        if (over)
-            return false;
+        machine_runs_ = machine_runs_ && now() - began < hopeless;
+        if (over || !machine_runs_)
+            return !machine_runs_;
         date_moved_ = std::max(date_moved_, std::chrono::abs(date_without_time_passed() - first_date_));
+        nanoseconds const before = now();
         std::this_thread::sleep_for(glance);
+        waited += now() - before < 2 * glance ? glance : 0ms;
     }
 }
 
@@ -230,7 +238,7 @@ void conductor::befall_all()
     std::ranges::stable_sort(agenda, {}, &step::at);
     nanoseconds const start = now();
     for (step const& one : agenda) {
-        (void)wait_for(length_ + longest_wait, [&] { return now() >= start + one.at; });
+        (void)wait_for(length_, [&] { return now() >= start + one.at; });
         befall(one.what, one.when);
     }
 }
@@ -377,7 +385,7 @@ void conductor::end_programs()
     std::ranges::move(programs_, std::back_inserter(leaving_));
     for (program& one : leaving_) {
         bool const ended = wait_for(longest_wait, [&] { return !one.process.running(); });
-        if (one.process.exit_status() != 0)
+        if (machine_runs_ && one.process.exit_status() != 0)
             flaw("program " + std::to_string(one.number) + (ended ? " did not end well" : " does not end"));
     }
 }

@@ -10,8 +10,8 @@ struct outcome {
     std::string figures{}; ///< one line
     std::string flaws{};   ///< lines; none: there is none
     std::string story{};   ///< all that happened, in order
-    bool clock_was_right =
-        true; ///< otherwise C1 and C2, which are this machine's to keep, did not hold: nothing is shown
+    /// Why it shows nothing; empty: it does. C1 and C2 are this machine's to keep, and T3 needs one that runs.
+    std::string excuse{};
 };
 
 /// Starts servers and programs, lets befall them what was drawn for so long, waits until all is well again, and judges.

@@ -37,7 +37,7 @@ lock_options draw_options(cast const& all, dice& chance)
     drawn.slack = drawn.ttl / chance.between(4, all.slack_divisor);
     drawn.renew = !chance.one_in(4);
     drawn.tolerate_suspect = chance.one_in(6);
-    drawn.node_timeout = between(chance, 50ms, 250ms);
+    drawn.node_timeout = between(chance, drawn.ttl / 8, drawn.ttl / 3);
     if (chance.one_in(8))
         drawn.max_hold = between(chance, all.longest_ttl, 3 * all.longest_ttl);
     return drawn;
