@@ -103,7 +103,8 @@ lease mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)
     if (!state_->plan->fenced && fencing_token != 0)
         refuse("a fencing token is given for a lock without tokens");
     if (state_->plan->fenced && fencing_token >> core::hand_off_bits == 0)
-        refuse("a fenced lock's lease is adopted with its fencing token");
+        refuse("a fenced lock's lease is adopted with its fencing token, which is " +
+               std::to_string(core::fencing_token(1)) + " or more, not " + std::to_string(fencing_token));
     if (fencing_token >> core::hand_off_bits >= redis::fence_end)
         refuse("a fencing token is below 2^53, not " + std::to_string(fencing_token));
     return lock::lease_access::make(lock::adopt_lease(state_, lock::nonce(text), fencing_token));

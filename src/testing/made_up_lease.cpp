@@ -1,6 +1,8 @@
 #include "testing/state.hpp"
 #include <redlock/testing/made_up_lease.hpp>
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace redlock::testing {
@@ -30,21 +32,43 @@ made_up_lease::made_up_lease(boost::asio::io_context& context, std::uint64_t tok
     confirm();
 }
 
+void made_up_lease::expect_no_end()
+{
+    world_.advance(std::chrono::milliseconds::zero()); // it may have been released a moment ago
+    testing::expect_no_end(lease_);
+}
+
+void made_up_lease::expect_hope()
+{
+    expect_no_end();
+    if (lease_.state() == lease_state::lost)
+        throw std::logic_error("redlock::testing::made_up_lease: the lease is lost, and stays so");
+}
+
 void made_up_lease::suspect()
 {
-    world_.advance(made_up_ttl);
+    expect_hope();
+    if (lease_.state() == lease_state::held)
+        world_.advance(made_up_ttl);
 }
 
 void made_up_lease::confirm()
 {
+    expect_hope();
     bool done = false;
     lease_.extend([&done](boost::system::error_code) { done = true; });
     world_.run_until([&done] { return done; });
 }
 
-void made_up_lease::lose()
+void made_up_lease::lose(loss_cause why)
 {
-    world_.lose(lease_);
+    expect_no_end();
+    if (why != loss_cause::expired && why != loss_cause::refused)
+        throw std::invalid_argument(
+            "redlock::testing::made_up_lease: it is lost as expired or refused, not as " +
+            std::string(to_string(why)));
+    if (why == loss_cause::refused)
+        world_.lose(lease_);
     world_.run_until([this] { return lease_.state() == lease_state::lost; });
 }
 

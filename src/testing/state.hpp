@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,17 +30,27 @@ struct world::state : std::enable_shared_from_this<world::state> {
     [[nodiscard]] bool can_be_had(std::size_t node);
     [[nodiscard]] std::size_t keys_of(std::string const& key);
     /// As votes that an attempt would have sent.
-    void grant(std::string const& key, std::string_view nonce, std::uint64_t token,
-               std::chrono::milliseconds ttl);
-    /// That key, or any, where it has this value.
+    /// \return how many servers did
+    std::size_t grant(std::string const& key, std::string_view nonce, std::uint64_t token,
+                      std::chrono::milliseconds ttl);
+    /// Where it has this value.
     void remove(std::string const& key, std::string_view nonce);
+    /// The key with this value, on any server.
+    [[nodiscard]] std::optional<std::string> find(std::string_view nonce);
+    /// Somebody with the next token came and went.
+    void overtake(std::string const& key, std::uint64_t token);
 
     boost::asio::io_context& context;
     redlock::world::timeline time;
     redlock::world::network net;
     std::map<std::size_t, std::map<std::string, redlock::world::keyspace::value>> saved; ///< of killed nodes
     unsigned hosts = 0;
-    bool awake = false; ///< what is due now has been posted
+    std::size_t asleep = 0;  ///< coroutines in sleep()
+    std::size_t running = 0; ///< those who run the context for the test
+    bool awake = false;      ///< what is due now has been posted
 };
+
+/// \throws std::logic_error it is empty or released
+void expect_no_end(lease const&);
 
 } // namespace redlock::testing

@@ -20,8 +20,50 @@ using core::duration;
 
 namespace {
 
-constexpr std::chrono::hours patience{1};
+using std::chrono::milliseconds;
+
+constexpr milliseconds for_ever = std::chrono::hours{24} * 365 * 100; ///< twice as much is no overflow
+constexpr milliseconds fence_ttl = std::chrono::hours{24};
+constexpr unsigned most_at_once = 200'000;
 constexpr std::string_view somebody = "feedfacefeedfacefeedfacefeedface";
+
+std::string in_words(milliseconds time)
+{
+    return std::to_string(time.count()) + " ms";
+}
+
+std::string complaint(std::string const& what)
+{
+    return "redlock::testing::world: " + what;
+}
+
+/// \return for ever, if it is more
+milliseconds checked(milliseconds time, std::string const& of)
+{
+    if (time < milliseconds::zero())
+        throw std::invalid_argument(complaint(of + " of " + in_words(time) + ": no time is negative"));
+    return std::min(time, for_ever);
+}
+
+std::string waits_still(std::size_t asleep)
+{
+    std::string text = ", and what is waited for has not happened. ";
+    if (asleep != 0)
+        text +=
+            std::to_string(asleep) + (asleep == 1 ? " coroutine is" : " coroutines are") + " in sleep(). ";
+    return text + "(Timers, sockets and threads of the test's own are not waited for: they take real time)";
+}
+
+class counted {
+public:
+    explicit counted(std::size_t& number) : number_(number) { ++number_; }
+    ~counted() { --number_; }
+    counted(counted const&) = delete;
+    counted& operator=(counted const&) = delete;
+
+private:
+    std::size_t& number_;
+};
 
 /// The world's clocks, for one client.
 struct owned_machine {
@@ -77,26 +119,59 @@ std::size_t world::state::keys_of(std::string const& key)
     return count;
 }
 
-void world::state::grant(std::string const& key, std::string_view nonce, std::uint64_t token,
-                         std::chrono::milliseconds ttl)
+std::size_t world::state::grant(std::string const& key, std::string_view nonce, std::uint64_t token,
+                                milliseconds ttl)
 {
     std::string const length = std::to_string(ttl.count());
+    std::size_t count = 0;
     for (std::size_t n = 0; n != net.size(); ++n) {
         if (!can_be_had(n))
             continue;
-        (void)execute(n, {"SET", key, std::string(nonce), "NX", "PX", length});
+        count += execute(n, {"SET", key, std::string(nonce), "NX", "PX", length}).front() == '+' ? 1U : 0U;
         if (token != 0)
             (void)execute(n, {"SET", key + std::string(redis::fence_suffix),
                               std::to_string(token >> core::hand_off_bits), "PX", length});
     }
+    return count;
 }
 
 void world::state::remove(std::string const& key, std::string_view nonce)
 {
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        auto& its = net.at(n);
+        if (its.redis.keys().text(key, its.wall_us(time.now()) / 1000) == nonce)
+            (void)execute(n, {"DEL", key});
+    }
+}
+
+std::optional<std::string> world::state::find(std::string_view nonce)
+{
     for (std::size_t n = 0; n != net.size(); ++n)
-        for (auto const& [its, value] : std::map(net.at(n).redis.keys().all()))
-            if (value.text == nonce && (key.empty() || its == key))
-                (void)execute(n, {"DEL", its});
+        for (auto const& [key, value] : net.at(n).redis.keys().all())
+            if (value.text == nonce)
+                return key;
+    return {};
+}
+
+void world::state::overtake(std::string const& key, std::uint64_t token)
+{
+    std::string const fence = key + std::string(redis::fence_suffix);
+    std::uint64_t const next = (token >> core::hand_off_bits) + 1;
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        auto& its = net.at(n);
+        auto const stands = its.redis.keys().text(fence, its.wall_us(time.now()) / 1000);
+        if (!stands || std::stoull(*stands) < next)
+            (void)execute(n, {"SET", fence, std::to_string(next), "PX", std::to_string(fence_ttl.count())});
+    }
+}
+
+void expect_no_end(lease const& held)
+{
+    if (held.state() == lease_state::empty)
+        throw std::logic_error("redlock::testing: the lease is empty: it was moved away, or never acquired");
+    if (held.state() == lease_state::released)
+        throw std::logic_error("redlock::testing: the lease of '" + std::string(held.resource()) +
+                               "' was released");
 }
 
 world::world(asio::io_context& context, std::size_t nodes, config common)
@@ -125,8 +200,10 @@ client world::make_client()
 
 client world::make_client(config settings)
 {
-    if (settings.nodes.empty())
+    if (settings.nodes.empty()) {
         settings.nodes = common_.nodes;
+        settings.assume_fresh = true;
+    }
     unsigned const host = state_->hosts++;
     for (std::size_t n = 0; n != size(); ++n)
         state_->net.between(host, n).latency = duration::zero();
@@ -142,45 +219,61 @@ config world::settings() const
 
 void world::settle()
 {
-    bool ran = true;
-    while (ran) {
-        if (context_.stopped())
-            context_.restart();
-        ran = context_.poll() != 0;
-        ran = state_->time.step(state_->time.now()) || ran;
+    for (unsigned count = 0; something_happens(); ++count)
+        if (count == most_at_once)
+            throw std::runtime_error(complaint(
+                "no time passes: 200000 handlers have run at one moment. Whoever tries again for "
+                "ever needs a pause, such as sleep()"));
+}
+
+/// At the present moment.
+bool world::something_happens()
+{
+    if (context_.stopped())
+        context_.restart();
+    return context_.poll_one() != 0 || state_->time.step(state_->time.now());
+}
+
+void world::run_until(std::function<bool()> const& condition, milliseconds limit)
+{
+    refuse_nesting();
+    counted const here(state_->running);
+    duration const end = std::min<duration>(state_->time.now() + checked(limit, "a limit"), for_ever);
+    for (settle(); !condition(); settle()) {
+        if (state_->time.empty())
+            throw std::runtime_error(complaint("nothing can happen any more" + waits_still(0)));
+        if (!state_->time.step(end))
+            throw std::runtime_error(
+                complaint(in_words(limit) + " of the world's time are over" + waits_still(state_->asleep)));
     }
 }
 
-void world::run_until(std::function<bool()> const& condition)
+void world::advance(milliseconds time)
 {
-    refuse_handlers();
-    duration const limit = state_->time.now() + patience;
-    for (settle(); !condition(); settle())
-        if (!state_->time.step(limit))
-            throw std::runtime_error(
-                "redlock::testing::world: an hour of its time is over, or nothing can happen any more");
-}
-
-void world::advance(std::chrono::milliseconds time)
-{
-    refuse_handlers();
-    duration const end = state_->time.now() + time;
+    refuse_nesting();
+    counted const here(state_->running);
+    duration const end = state_->time.now() + checked(time, "advance()");
+    if (end > for_ever || time > for_ever)
+        throw std::invalid_argument(
+            complaint("advance() of " + in_words(time) + ": a world lasts for 100 years"));
     for (settle(); state_->time.step(end); settle())
         ;
 }
 
-void world::refuse_handlers() const
+void world::refuse_nesting() const
 {
-    if (context_.get_executor().running_in_this_thread())
-        throw std::logic_error(
-            "redlock::testing::world: this runs the context, and is not for its handlers and "
-            "coroutines; they have sleep()");
+    if (state_->running || context_.get_executor().running_in_this_thread())
+        throw std::logic_error(complaint("this runs the context, and is not for its handlers and coroutines, "
+                                         "nor for conditions of run_until(); coroutines have sleep()"));
 }
 
-asio::awaitable<void> world::sleep(std::chrono::milliseconds time)
+asio::awaitable<void> world::sleep(milliseconds time)
 {
+    milliseconds const length = checked(time, "sleep()");
+    auto const its = state_; // the coroutine may be destroyed with the context
+    counted const one(its->asleep);
     auto const timer = std::make_shared<asio::steady_timer>(context_, asio::steady_timer::time_point::max());
-    state_->time.after(time, [timer] { timer->cancel(); });
+    its->time.after(length, [timer] { timer->cancel(); });
     boost::system::error_code ec;
     co_await timer->async_wait(asio::redirect_error(asio::use_awaitable, ec));
 }
@@ -223,9 +316,9 @@ void world::mend(std::size_t node)
     state_->node(node).reachable = true;
 }
 
-void world::stall(std::size_t node, std::chrono::milliseconds time)
+void world::stall(std::size_t node, milliseconds time)
 {
-    state_->node(node).stalled_until = state_->time.now() + time;
+    state_->node(node).stalled_until = state_->time.now() + checked(time, "stall()");
 }
 
 void world::flush(std::size_t node)
@@ -248,11 +341,14 @@ bool world::held(std::string_view name) const
     return state_->keys_of(key(name)) >= core::majority(static_cast<unsigned>(size()));
 }
 
-void world::hold(std::string_view name, std::chrono::milliseconds time)
+void world::hold(std::string_view name, milliseconds time)
 {
     if (held(name))
-        throw std::logic_error("redlock::testing::world: '" + std::string(name) + "' is held already");
-    state_->grant(key(name), somebody, 0, time);
+        throw std::logic_error(complaint("'" + std::string(name) + "' is held already"));
+    if (time == milliseconds::zero())
+        throw std::invalid_argument(complaint("hold() of 0 ms: nobody holds a lock for no time"));
+    if (state_->grant(key(name), somebody, 0, checked(time, "hold()")) == 0)
+        throw std::logic_error(complaint("'" + std::string(name) + "' is not held: no server can be had"));
 }
 
 void world::let_go(std::string_view name)
@@ -262,7 +358,14 @@ void world::let_go(std::string_view name)
 
 void world::lose(lease& held)
 {
-    state_->remove({}, held.nonce());
+    expect_no_end(held);
+    if (held.state() == lease_state::lost)
+        return;
+    if (auto const its = state_->find(held.nonce())) {
+        state_->remove(*its, held.nonce());
+        if (held.fencing_token() != 0) // an extension would set again what is only deleted
+            state_->overtake(*its, held.fencing_token());
+    }
     held.extend([](boost::system::error_code) {});
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -284,13 +285,19 @@ std::string server::set(connection const& c, words const& command)
 {
     keyspace::value v{.text = command.at(2), .expires = {}, .is_string = true};
     millis const now = now_us_ / 1000;
+    bool only_new = false;
     for (std::size_t i = 3; i < command.size(); ++i) {
         std::string const option = lower(command[i]);
-        if (option == "nx" && keys_.find(command[1], now))
-            return nil(c);
-        if (option == "px")
-            v.expires = now + whole_number(command.at(++i));
+        only_new |= option == "nx";
+        if (option == "px") {
+            millis const time = whole_number(command.at(++i));
+            if (time <= 0 || time > std::numeric_limits<millis>::max() - now)
+                return reply::error("ERR invalid expire time in 'set' command");
+            v.expires = now + time;
+        }
     }
+    if (only_new && keys_.find(command[1], now))
+        return nil(c);
     keys_.set(command[1], std::move(v));
     return reply::status("OK");
 }

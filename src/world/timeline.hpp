@@ -14,6 +14,8 @@ using core::duration;
 class timeline {
 public:
     [[nodiscard]] duration now() const { return now_; }
+    /// Nothing is going to happen.
+    [[nodiscard]] bool empty() const { return events_.empty(); }
     void at(duration when, std::function<void()> what);
     void after(duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
     /// Goes on to the next event and lets it happen. False: there is none until then.

@@ -2,12 +2,16 @@
 #include <redlock/testing/world.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -17,6 +21,24 @@ using redlock::testing::data;
 using redlock::testing::world;
 
 namespace {
+
+/// What() of what it throws; "nothing" where it does not.
+template <class Error>
+std::string complaint(std::function<void()> const& work)
+{
+    try {
+        work();
+    } catch (Error const& e) {
+        return e.what();
+    }
+    return "nothing";
+}
+
+bool says(std::string const& text, std::string_view part)
+{
+    BOOST_TEST_MESSAGE(text);
+    return text.find(part) != std::string::npos;
+}
 
 /// Servers, a client, and one lock of it.
 struct three_servers {
@@ -33,6 +55,11 @@ struct three_servers {
     }
     [[nodiscard]] lease acquire() { return servers.run(taken()); }
     [[nodiscard]] asio::awaitable<lease> taken() { co_return co_await lock.acquire(); }
+    [[nodiscard]] asio::awaitable<lease> taken_fenced(std::string name, client& from)
+    {
+        fenced_mutex fenced(from, std::move(name));
+        co_return co_await fenced.acquire();
+    }
     /// What `lost()` said.
     std::shared_ptr<std::optional<error_code>> watch(lease& held)
     {
@@ -115,13 +142,65 @@ BOOST_AUTO_TEST_CASE(loses_a_lease_on_command)
     BOOST_TEST(!servers.held("seat:42"));
 }
 
+/// Deleting the keys would not be enough: an extension sets them again.
+BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_on_command)
+{
+    client other = servers.make_client({.key_prefix = "app:"});
+    for (client* from : {&locks, &other}) {
+        lease held = servers.run(taken_fenced("account", *from));
+        std::uint64_t const token = held.fencing_token();
+        auto const told = watch(held);
+        servers.lose(held);
+        BOOST_TEST(!servers.held("account"));
+        servers.advance(0ms);
+        BOOST_TEST_REQUIRE(told->has_value());
+        BOOST_TEST((held.cause() == loss_cause::refused));
+        BOOST_TEST(servers.run(taken_fenced("account", *from)).fencing_token() > token);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(loses_a_lease_on_command_while_a_minority_is_away)
+{
+    servers.kill(2);
+    lease plain = acquire();
+    lease fenced = servers.run(taken_fenced("account", locks));
+    for (lease* held : {&plain, &fenced}) {
+        servers.lose(*held);
+        servers.advance(0ms);
+        BOOST_TEST((held->cause() == loss_cause::refused));
+    }
+    servers.lose(plain); // it is
+}
+
+BOOST_AUTO_TEST_CASE(does_not_lose_what_nobody_has)
+{
+    lease held = acquire();
+    lease moved = std::move(held);
+    BOOST_TEST(says(complaint<std::logic_error>([&] { servers.lose(held); }), "empty"));
+    moved.detach();
+    servers.advance(0ms);
+    BOOST_TEST(says(complaint<std::logic_error>([&] { servers.lose(moved); }), "released"));
+}
+
+BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_in_time_when_all_is_flushed)
+{
+    lease held = servers.run(taken_fenced("account", locks));
+    servers.advance(1s);
+    for (std::size_t n = 0; n != servers.size(); ++n)
+        servers.flush(n);
+    servers.advance(1s);
+    BOOST_TEST(held.valid());
+    servers.advance(10s);
+    BOOST_TEST((held.cause() == loss_cause::expired));
+}
+
 BOOST_AUTO_TEST_CASE(loses_a_lease_whose_keys_are_flushed)
 {
     lease held = acquire();
     servers.flush(0);
     servers.flush(1);
-    servers.advance(10s);
-    BOOST_TEST((held.state() == lease_state::lost));
+    servers.advance(4s); // its next renewal
+    BOOST_TEST((held.cause() == loss_cause::refused));
 }
 
 BOOST_AUTO_TEST_CASE(has_servers_that_die_and_come_back)
@@ -241,8 +320,163 @@ BOOST_AUTO_TEST_CASE(says_what_would_not_work)
         co_return;
     };
     BOOST_CHECK_THROW(servers.run(nested()), std::logic_error);
+}
+
+/// The retry loop that lacks a pause would otherwise run for ever.
+BOOST_AUTO_TEST_CASE(does_not_hang_where_no_time_passes)
+{
+    servers.cut(0);
+    servers.cut(1);
+    auto again = [&]() -> asio::awaitable<void> {
+        while (co_await try_it())
+            ;
+    };
+    BOOST_TEST(says(complaint<std::runtime_error>([&] { servers.run(again()); }), "no time passes"));
+    BOOST_TEST((servers.elapsed() < 10s));
+}
+
+BOOST_AUTO_TEST_CASE(lets_much_happen_at_one_moment)
+{
+    auto busy = [&]() -> asio::awaitable<void> {
+        for (int i = 0; i != 100'000; ++i)
+            co_await asio::post(asio::use_awaitable);
+    };
+    servers.run(busy());
+    BOOST_TEST((servers.elapsed() == 0ns));
+}
+
+BOOST_AUTO_TEST_CASE(says_that_nothing_can_happen)
+{
+    auto const why = complaint<std::runtime_error>([&] { servers.run_until([] { return false; }); });
+    BOOST_TEST(says(why, "nothing can happen any more"));
+    BOOST_TEST(says(why, "Timers"));
+    BOOST_TEST((servers.elapsed() == 0ns));
+}
+
+/// An idle client is none to wait for.
+BOOST_AUTO_TEST_CASE(says_that_nothing_can_happen_beside_a_client)
+{
+    BOOST_TEST(!servers.run(try_it()));
+    auto const why = complaint<std::runtime_error>([&] { servers.run_until([] { return false; }); });
+    BOOST_TEST(says(why, "nothing can happen any more"));
+    BOOST_TEST((servers.elapsed() < 10min));
+}
+
+BOOST_AUTO_TEST_CASE(says_that_its_limit_is_over_and_who_sleeps)
+{
     auto for_ever = [&]() -> asio::awaitable<void> { co_await servers.sleep(100h); };
-    BOOST_CHECK_THROW(servers.run(for_ever()), std::runtime_error);
+    auto const hour = complaint<std::runtime_error>([&] { servers.run(for_ever()); });
+    BOOST_TEST(says(hour, "3600000 ms of the world's time are over"));
+    BOOST_TEST(says(hour, "1 coroutine"));
+    BOOST_TEST((servers.elapsed() == 1h));
+    auto const more = complaint<std::runtime_error>([&] { servers.run(for_ever(), 2h); });
+    BOOST_TEST(says(more, "7200000 ms"));
+    BOOST_TEST(says(more, "2 coroutines"));
+    BOOST_TEST((servers.elapsed() == 3h));
+    BOOST_TEST(
+        says(complaint<std::runtime_error>([&] { servers.run_until([] { return false; }, 5s); }), "5000 ms"));
+    BOOST_TEST((servers.elapsed() == 3h + 5s));
+    lease const held = acquire();
+    BOOST_CHECK_THROW(servers.run_until([] { return false; }, 1min), std::runtime_error);
+    BOOST_TEST((servers.elapsed() == 3h + 65s));
+}
+
+BOOST_AUTO_TEST_CASE(runs_for_longer_than_an_hour_if_told)
+{
+    servers.run(servers.sleep(90min), 2h);
+    servers.run(servers.sleep(90min), std::chrono::milliseconds::max());
+    BOOST_TEST((servers.elapsed() == 3h));
+}
+
+BOOST_AUTO_TEST_CASE(counts_only_those_who_sleep_still)
+{
+    servers.run(servers.sleep(1s));
+    lease const held = acquire();
+    auto const why = complaint<std::runtime_error>([&] { servers.run_until([] { return false; }); });
+    BOOST_TEST(!says(why, "coroutine"));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_conditions_that_run_it)
+{
+    for (std::function<void()> const& nested : std::initializer_list<std::function<void()>>{
+             [&] { servers.advance(1s); }, [&] { servers.run(servers.sleep(1s)); },
+             [&] { servers.run_until([] { return true; }); }}) {
+        auto const why = complaint<std::logic_error>([&] {
+            servers.run_until([&] {
+                nested();
+                return true;
+            });
+        });
+        BOOST_TEST(says(why, "conditions"));
+    }
+    servers.advance(1s);
+    BOOST_TEST((servers.elapsed() == 1s));
+}
+
+BOOST_AUTO_TEST_CASE(knows_no_negative_times)
+{
+    auto refused = [](std::function<void()> const& work) {
+        return says(complaint<std::invalid_argument>(work), "-5 ms");
+    };
+    BOOST_TEST(refused([&] { servers.advance(-5ms); }));
+    BOOST_TEST(refused([&] { servers.run(servers.sleep(-5ms)); }));
+    BOOST_TEST(refused([&] { servers.stall(0, -5ms); }));
+    BOOST_TEST(refused([&] { servers.hold("seat:42", -5ms); }));
+    BOOST_TEST(refused([&] { servers.run(servers.sleep(0ms), -5ms); }));
+    BOOST_TEST(refused([&] { servers.run_until([] { return true; }, -5ms); }));
+    BOOST_TEST((servers.elapsed() == 0ns));
+    BOOST_TEST(says(complaint<std::invalid_argument>([&] { servers.hold("seat:42", 0ms); }), "0 ms"));
+    BOOST_TEST(!servers.held("seat:42"));
+}
+
+BOOST_AUTO_TEST_CASE(knows_for_ever)
+{
+    constexpr auto for_ever = std::chrono::milliseconds::max();
+    auto const job = asio::co_spawn(context, servers.sleep(for_ever), asio::use_future);
+    servers.hold("seat:42", for_ever);
+    servers.stall(0, for_ever);
+    BOOST_TEST(says(complaint<std::invalid_argument>([&] { servers.advance(for_ever); }), "100 years"));
+    servers.advance(24h * 365 * 60);
+    BOOST_CHECK_THROW(servers.advance(24h * 365 * 60), std::invalid_argument);
+    BOOST_TEST((job.wait_for(0s) != std::future_status::ready));
+    BOOST_CHECK_THROW(servers.run_until([] { return false; }, for_ever), std::runtime_error);
+    BOOST_TEST((servers.elapsed() == 24h * 365 * 100));
+    BOOST_TEST(servers.held("seat:42"));
+}
+
+BOOST_AUTO_TEST_CASE(says_that_nobody_can_be_reached)
+{
+    servers.cut(0);
+    servers.kill(1);
+    servers.exhaust_memory(2);
+    BOOST_TEST(says(complaint<std::logic_error>([&] { servers.hold("seat:42"); }), "no server"));
+    servers.mend(0);
+    servers.hold("seat:42"); // on one of three
+    BOOST_TEST(!servers.held("seat:42"));
+}
+
+/// Its own servers are new, whoever names settings without servers: fenced locks need not wait for their markers.
+BOOST_AUTO_TEST_CASE(has_clients_with_no_more_than_an_observer)
+{
+    struct counter : observer {
+        int acquired = 0;
+        void on_acquire(acquire_event const&) noexcept override { ++acquired; }
+    };
+    auto const mine = std::make_shared<counter>();
+    client watched = servers.make_client({.observer = mine});
+    BOOST_TEST(servers.run(taken_fenced("account", watched)).valid());
+    BOOST_TEST((servers.elapsed() == 0ns));
+    BOOST_TEST(mine->acquired == 1);
+}
+
+/// With nodes named, all settings are the test's.
+BOOST_AUTO_TEST_CASE(has_clients_that_do_not_trust_its_servers)
+{
+    config wary = servers.settings();
+    wary.assume_fresh = false;
+    client theirs = servers.make_client(wary);
+    BOOST_TEST(servers.run(taken_fenced("account", theirs)).valid());
+    BOOST_TEST((servers.elapsed() > 10s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/error.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>
@@ -13,7 +14,13 @@
 namespace redlock::testing {
 
 /// A lease for functions that take one, in a world of its own, where no time passes: it stays valid until the test says
-/// otherwise. All members but `get()` run the context, and are not called by its handlers and coroutines.
+/// otherwise.
+///
+/// Thread safety: none; one thread runs the context and has the lease. All members but `get()` run the context, and are
+/// not called by its handlers and coroutines. They throw std::logic_error where the lease was released, or moved away, by
+/// the code under test.
+///
+/// Lifetime: made after the context, and destroyed before it.
 class made_up_lease {
 public:
     /// Held, for ten seconds more.
@@ -24,14 +31,21 @@ public:
     [[nodiscard]] redlock::lease& get() noexcept { return lease_; }
 
     /// Its validity is over, and an extension could still prove that it was nobody else's: `lease_state::suspect`.
+    /// Without effect the second time.
+    /// \throws std::logic_error it is lost
     void suspect();
     /// It is extended: held again, after `suspect()`.
+    /// \throws std::logic_error it is lost
     void confirm();
-    /// It is lost, and `lost()` says so.
-    void lose();
+    /// It is lost, and `lost()` says so. Without effect if it is already.
+    /// \param why `loss_cause::expired` or `refused`
+    /// \throws std::invalid_argument another cause
+    void lose(loss_cause why = loss_cause::expired);
 
 private:
     [[nodiscard]] static mutex make_lock(client&, std::string name, bool fenced);
+    void expect_no_end();
+    void expect_hope();
 
     world world_;
     client client_;
