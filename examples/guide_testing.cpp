@@ -8,6 +8,9 @@
 #include <boost/asio.hpp>
 #include <boost/test/included/unit_test.hpp>
 
+#include <functional>
+#include <sstream>
+
 namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
@@ -23,14 +26,26 @@ asio::awaitable<std::string> book(redlock::client& locks, std::string seat)
     co_return ec ? "unavailable" : "booked";
 }
 
+/// How the program waits: on a timer when it ships, in the world's time in a test.
+using pauses = std::function<asio::awaitable<void>(std::chrono::milliseconds)>;
+
 /// So is this: it works for as long as it holds the lock, and says how far it has come.
-asio::awaitable<void> reindex(redlock::mutex lock, redlock::testing::world& servers, int& steps)
+asio::awaitable<void> reindex(redlock::mutex lock, pauses pause, int& steps)
 {
     auto body = [&](redlock::lease&) -> asio::awaitable<void> {
         for (;; ++steps)
-            co_await servers.sleep(1s); // the program's work; a timer of its own would take real time
+            co_await pause(1s);
     };
     co_await redlock::with_lock(lock, body);
+}
+
+/// This works on a thread of its own while it holds the lock, which takes real time.
+asio::awaitable<int> checksum(redlock::client& locks, asio::thread_pool& workers)
+{
+    redlock::mutex lock{locks, "files"};
+    redlock::lease held = co_await lock.acquire();
+    auto work = []() -> asio::awaitable<int> { co_return 42; };
+    co_return co_await asio::co_spawn(workers, work(), asio::use_awaitable);
 }
 
 /// And this, which is given a lease.
@@ -71,7 +86,8 @@ BOOST_AUTO_TEST_CASE(work_stops_when_the_lease_is_lost)
 {
     int steps = 0;
     redlock::mutex lock{locks, "index", {.ttl = 10s}};
-    auto job = asio::co_spawn(context, reindex(lock, servers, steps), asio::use_future);
+    pauses pause = [this](auto time) { return servers.sleep(time); };
+    auto job = asio::co_spawn(context, reindex(lock, pause, steps), asio::use_future);
     servers.advance(30s);
     BOOST_TEST(steps >= 29);
 
@@ -79,6 +95,24 @@ BOOST_AUTO_TEST_CASE(work_stops_when_the_lease_is_lost)
     servers.cut(1);
     servers.advance(10s);
     BOOST_CHECK_THROW(job.get(), redlock::lease_lost_error);
+}
+
+BOOST_AUTO_TEST_CASE(work_on_another_thread_is_waited_for)
+{
+    asio::thread_pool workers{1};
+    auto sum = asio::co_spawn(context, checksum(locks, workers), asio::use_future);
+    while (sum.wait_for(1ms) != std::future_status::ready)
+        servers.advance(0ms); // real time goes on, and the world's does not
+    BOOST_TEST(sum.get() == 42);
+    workers.join();
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_sees_what_happens)
+{
+    std::ostringstream log;
+    redlock::client watched = servers.make_client({.observer = redlock::log_to(log, {.timestamps = false})});
+    BOOST_TEST(servers.run(book(watched, "42")) == "booked");
+    BOOST_TEST(!log.str().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
