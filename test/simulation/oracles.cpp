@@ -152,8 +152,8 @@ void schedule::check_length(actor const& a)
 void schedule::check_operations(program const& p, actor& a)
 {
     for (auto& [number, one] : a.under_way) {
-        if (auto const late = p.process->late_until(); late > time_.now())
-            one.until = std::max(one.until, late + one.after_pause);
+        if (auto const until = p.process->late_until(); until > time_.now())
+            one.until = std::max(one.until, until + one.after_pause);
         if (time_.now() > one.until + promptness)
             flaw(a.name + "'s " + one.what + " has not ended");
     }
