@@ -29,7 +29,7 @@ public:
         cancel();
         auto const set = std::make_shared<waiting>(waiting{std::move(owner), machine_.busy(), tag});
         pending_ = set;
-        machine_.net().time().after(std::max(delay, duration::zero()), [this, set] { ring(set); });
+        ring(machine_.net().time().now() + std::max(delay, duration::zero()), set);
     }
 
     void cancel() override
@@ -46,14 +46,15 @@ private:
         unsigned tag;
     };
 
-    void ring(std::shared_ptr<waiting> const& set)
+    /// Without an owner this is gone, too.
+    void ring(duration when, std::shared_ptr<waiting> const& set)
     {
-        if (!set->owner) // this may be gone, too
-            return;
-        timeline& time = machine_.net().time();
-        if (machine_.timers_held_until() <= time.now())
-            return tell(*set, {});
-        time.at(machine_.timers_held_until(), [this, set] { ring(set); });
+        machine_.net().time().at(when, [this, set] {
+            if (!set->owner)
+                return;
+            duration const held_until = machine_.timers_held_until();
+            held_until <= machine_.net().time().now() ? tell(*set, {}) : ring(held_until, set);
+        });
     }
 
     void tell(waiting& set, net::error_code ec)
