@@ -190,6 +190,7 @@ private:
     core::node_set listening_; ///< nodes that will say so when the key changes
     core::node_set looking_;   ///< nodes that were asked for the key, and have not answered
     core::node_set outdated_;  ///< whose answers to this attempt are older than what this client changed
+    core::instant connecting_since_;
     core::instant outage_began_;
     core::instant not_before_;
     core::instant poll_at_;       ///< while nobody tells us

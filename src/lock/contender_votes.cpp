@@ -35,9 +35,13 @@ void contender::connect_or_vote()
     bool const early = lock_->plan->fenced && engine_.meets_somebody();
     if (enough && !early)
         return vote();
+    core::instant const now = engine_.loop().now();
+    if (phase_ != phase::connecting)
+        connecting_since_ = now;
     enter(phase::connecting);
-    engine_.loop().schedule_after(*this,
-                                  enough ? lock_->plan->node_timeout : engine_.settings().connect_timeout);
+    // Once, however often connections fail meanwhile, and are made anew.
+    core::duration const left = core::remaining(connecting_since_ + engine_.settings().connect_timeout, now);
+    engine_.loop().schedule_after(*this, enough ? std::min(lock_->plan->node_timeout, left) : left);
 }
 
 /// What the attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
