@@ -73,4 +73,4 @@ class AsioRedlock(ConanFile):
         kit.set_property("cmake_target_name", "redlock::testing")
         kit.set_property("pkg_config_name", "asio-redlock-testing")
         kit.libs = ["redlock_testing"]
-        kit.requires = ["redlock"]
+        kit.requires = ["redlock", "openssl::openssl"]

@@ -222,6 +222,8 @@ void schedule::forbid(unsigned number, model::dice& dice)
     if (!is.forbidden.empty())
         return;
     auto const& some = rights.at(dice.below(rights.size()));
+    if (some.contains("info") && servers_[number].durable) // nobody would see that it was promoted (C3)
+        return;
     note(name_of(number) + " forbids " + *some.begin());
     polls_ = polls_ || some.contains("client|tracking");
     for_a_while(is.forbidden, some, length);

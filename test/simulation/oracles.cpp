@@ -12,6 +12,8 @@ namespace {
 constexpr duration promptness = 20ms;
 constexpr duration check_interval = 5ms;
 
+/// What was last slow, late or stopped goes on.
+constexpr duration faults_are_over = 25s;
 /// The last quarantines and pauses between connections are over.
 constexpr duration late = 31s;
 /// Word of a release, a pause for others, votes that cross and a raise, with the longest round trips there are. Who has
@@ -59,7 +61,8 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 void schedule::check_row(actor const& whose)
 {
     duration const length = whose.about.leases.granted(whose.home.host, time_.now());
-    if (quiet_ && length > longest_row)
+    bool const began_quietly = time_.now() - length > faults_are_over;
+    if (began_quietly && length > longest_row)
         flaw(whose.home.name() + " has kept " + whose.about.name + " to itself for " +
              std::to_string(length / 1ms) + " ms");
 }
