@@ -64,19 +64,20 @@ bool contention::first_is_free() const
 }
 
 /// Where the first does not vote, the next one is asked in its place, and lets nobody through while it is taken.
-bool contention::first_voter_is_free() const
+contention::row const* contention::first_voter() const
 {
     for (unsigned step = 0; step != size(); ++step)
         if (row const& r = rows_[(first_ + step) % size()]; r.usable && r.votes)
-            return !r.taken;
-    return false;
+            return &r;
+    return nullptr;
 }
 
 bool contention::may_be_free() const
 {
     auto const free =
         std::ranges::count_if(rows_, [](row const& r) { return r.usable && !r.taken && r.votes; });
-    return first_voter_is_free() && free >= majority(size());
+    row const* const first = first_voter();
+    return first && !first->taken && free >= majority(size());
 }
 
 bool contention::lacks_votes() const
@@ -85,7 +86,8 @@ bool contention::lacks_votes() const
     return first_is_free() && free >= majority(size()) && !may_be_free();
 }
 
-/// With the M-th key that goes, M nodes are free (docs/protocol.md, rule W3).
+/// With the M-th key that goes, M nodes are free (docs/protocol.md, rule W3). Where they are already it is the first's that
+/// keeps everybody away.
 std::optional<instant> contention::free_at() const
 {
     unsigned missing = majority(size());
@@ -99,7 +101,9 @@ std::optional<instant> contention::free_at() const
         else if (r.until)
             ends[known++] = *r.until;
     }
-    if (missing == 0 || known < missing)
+    if (missing == 0)
+        return first_voter()->until;
+    if (known < missing)
         return std::nullopt;
     auto const last = ends.begin() + (missing - 1);
     std::ranges::nth_element(ends.begin(), last, ends.begin() + known, {}, &instant::boot);

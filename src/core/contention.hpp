@@ -42,7 +42,7 @@ public:
     [[nodiscard]] bool may_be_free() const;
     /// Could it, if those voted that last did not? Of them nobody sends word.
     [[nodiscard]] bool lacks_votes() const;
-    /// When the keys of a majority will have expired, if nobody renews them; nothing where that is not known.
+    /// When the keys that prevent it will have expired, if nobody renews them; nothing where that is not known.
     [[nodiscard]] std::optional<instant> free_at() const;
 
     /// Where contenders meet: the first node in the ring, from the lock's own on, that can be asked.
@@ -54,7 +54,7 @@ public:
 
 private:
     [[nodiscard]] bool first_is_free() const;
-    [[nodiscard]] bool first_voter_is_free() const;
+    [[nodiscard]] row const* first_voter() const;
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(rows_.size()); }
 
     std::vector<row> rows_;

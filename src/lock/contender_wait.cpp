@@ -146,11 +146,12 @@ bool contender::hears() const
 core::instant contender::next_try()
 {
     core::instant const now = engine_.loop().now();
-    core::instant at = poll_at_;
+    core::instant at = hears() ? try_anyway_at_ : poll_at_;
     if (contention_.may_be_free())
         at = not_before_;
-    else if (auto const free = contention_.free_at(); hears())
-        at = free ? *free + settling_time : try_anyway_at_; // a little later more than a majority is free
+    else if (auto const free = contention_.free_at();
+             free && (hears() || core::sooner(*free + settling_time, at, now)))
+        at = *free + settling_time; // a little later more than a majority is free
     if (contention_.lacks_votes() && core::sooner(try_anyway_at_, at, now))
         at = try_anyway_at_;
     return core::sooner(at, not_before_, now) ? not_before_ : at;

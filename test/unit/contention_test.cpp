@@ -92,6 +92,20 @@ BOOST_AUTO_TEST_CASE(it_is_free_when_the_keys_of_a_majority_have_expired)
     BOOST_TEST((known.free_at() == start + 7s));
 }
 
+/// The nodes' clocks are not the same: where contenders meet the key may be the last to go.
+BOOST_AUTO_TEST_CASE(a_majority_that_is_free_is_had_when_the_first_is_free_too)
+{
+    known.found_held_until(0, start + 5s);
+    known.found_held_until(1, start + 9s);
+    known.found_free(2);
+    BOOST_TEST((known.free_at() == start + 5s));
+    known.found_free(0);
+    BOOST_TEST(!known.may_be_free());
+    BOOST_TEST((known.free_at() == start + 9s));
+    known.refused(1);
+    BOOST_TEST(!known.free_at().has_value());
+}
+
 /// Word of the renewal was lost, and who is refused by another node does not ask this one.
 BOOST_AUTO_TEST_CASE(an_end_that_passed_before_a_lost_attempt_is_no_reason_for_another)
 {

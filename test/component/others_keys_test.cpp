@@ -1,0 +1,124 @@
+#include "lock/resource.hpp"
+#include "world/process.hpp"
+#include <redlock/mutex.hpp>
+#include <redlock/observer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace redlock::test {
+
+namespace {
+
+struct counts_votes final : observer {
+    void on_vote(vote_event const&) noexcept override { ++votes; }
+    unsigned votes = 0;
+};
+
+/// Somebody who waits behind keys that nobody renews.
+struct waits_for_others {
+    waits_for_others()
+    {
+        settings.assume_fresh = true;
+        settings.observer = counter;
+        for (std::size_t n = 0; n != net.size(); ++n)
+            settings.nodes.push_back(net.url(n));
+        first = lock::resources{""}.at("lock")->meeting_point(settings.nodes);
+    }
+    void execute(std::size_t node, std::vector<std::string> const& words)
+    {
+        (void)net.at(node).redis.execute(words, net.at(node).wall_us(time.now()));
+    }
+    void set_keys(std::chrono::milliseconds length)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            execute(n, {"SET", "lock", "somebody", "PX", std::to_string(length.count())});
+    }
+    void wait(lock_options const& options)
+    {
+        locks.emplace(program.make_client(settings));
+        wanted.emplace(*locks, "lock", options);
+        wanted->acquire([this](boost::system::error_code, lease got) { held = std::move(got); });
+    }
+    void pass(core::duration length)
+    {
+        core::duration const end = time.now() + length;
+        do
+            program.run();
+        while (time.step(end));
+    }
+
+    void expect_a_lease_after(core::duration length)
+    {
+        pass(length - 50ms);
+        BOOST_TEST(!held);
+        pass(100ms);
+        BOOST_TEST(held.valid());
+    }
+
+    world::timeline time;
+    world::network net{time, 3, 1};
+    world::process program{net, 0, 1};
+    std::shared_ptr<counts_votes> counter = std::make_shared<counts_votes>();
+    config settings{};
+    std::size_t first; ///< where all meet
+    std::optional<client> locks{};
+    std::optional<mutex> wanted{};
+    lease held{};
+};
+
+/// Nothing but what it knows makes such a one ask again.
+lock_options patient()
+{
+    lock_options options{.ttl = 2s, .slack = 200ms};
+    options.retry.min_delay = options.retry.max_delay = 1h;
+    return options;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(others_keys, waits_for_others)
+
+/// So long its own would live: then the holder may have died, and somebody else come.
+BOOST_AUTO_TEST_CASE(that_outlive_ones_own_are_asked_for_once_each_time)
+{
+    set_keys(10min);
+    wait({.ttl = 2s, .slack = 200ms});
+    pass(1min);
+    constexpr unsigned times = 30; // 2.2 s each
+    BOOST_TEST(counter->votes > times / 2);
+    BOOST_TEST(counter->votes <= 3 * times);
+}
+
+/// Its release did not come there.
+BOOST_AUTO_TEST_CASE(that_are_left_where_all_meet_are_waited_for)
+{
+    set_keys(1s);
+    wait(patient());
+    pass(500ms);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        if (n != first)
+            execute(n, {"DEL", "lock"});
+    expect_a_lease_after(500ms);
+}
+
+/// Or it came there alone: then word has come, and the lock is not free.
+BOOST_AUTO_TEST_CASE(that_are_left_elsewhere_are_waited_for)
+{
+    set_keys(1s);
+    wait(patient());
+    pass(500ms);
+    execute(first, {"DEL", "lock"});
+    expect_a_lease_after(500ms);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
