@@ -177,7 +177,7 @@ private:
     template <class Words>
     void write(log_level level, lock::rate_limit& limit, Words const& words)
     {
-        if (level > most_ || !limit.pass(net::this_machine()->read_clocks()))
+        if (level > most_ || !limit.pass(machine_->read_clocks()))
             return;
         write(level, [&](log_line& line) {
             words(line);
@@ -242,6 +242,7 @@ private:
 
     log_sink const sink_;
     log_level const most_;
+    std::shared_ptr<net::machine> const machine_ = net::this_machine();
     std::mutex lock_;
     std::map<std::string, std::pair<node_state, std::string>> nodes_;
     std::set<std::string, std::less<>> in_danger_; ///< locks whose last renewal failed

@@ -221,9 +221,9 @@ void world::settle()
 {
     for (unsigned count = 0; something_happens(); ++count)
         if (count == most_at_once)
-            throw std::runtime_error(
-                complaint("no time passes: 200000 handlers have run at one moment. Whoever tries again for "
-                          "ever needs a pause, such as sleep()"));
+            throw std::runtime_error(complaint("no time passes: " + std::to_string(most_at_once) +
+                                               " handlers have run at one moment. Whoever tries again for "
+                                               "ever needs a pause, such as sleep()"));
 }
 
 /// At the present moment.
