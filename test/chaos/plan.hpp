@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/dice.hpp"
+#include "support/dice.hpp"
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
 
@@ -21,7 +21,7 @@ struct cast {
     explicit cast(std::uint64_t its_seed);
 
     std::uint64_t seed;
-    model::dice chance{seed};
+    test::dice chance{seed};
     kinds locks_are;
     std::vector<bool> durable; ///< one for each server: it never forgets
     std::vector<milliseconds> clocks_ahead{};
@@ -45,7 +45,7 @@ struct part {
     unsigned lock = 0;
     bool fenced = false;
     lock_options options{};
-    model::dice chance{0}; ///< for what it does
+    test::dice chance{0}; ///< for what it does
 };
 [[nodiscard]] std::vector<part> draw_parts(cast const&, unsigned program);
 [[nodiscard]] config draw_config(cast const&, unsigned program, std::vector<std::string> nodes);

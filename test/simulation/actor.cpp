@@ -21,7 +21,7 @@ duration on_its_clock(duration time)
 } // namespace
 
 schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, bool is_fenced,
-                       model::dice chance)
+                       test::dice chance)
     : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)), fenced(is_fenced),
       name(std::move(its_name))
 {

@@ -15,7 +15,7 @@ using boost::system::error_code;
 constexpr duration for_ever = std::chrono::hours{24 * 365};
 
 struct schedule::actor {
-    actor(schedule&, program&, subject&, std::string its_name, bool is_fenced, model::dice);
+    actor(schedule&, program&, subject&, std::string its_name, bool is_fenced, test::dice);
 
     void begin();
     /// On its own thread.
@@ -39,7 +39,7 @@ struct schedule::actor {
     schedule& all;
     program& home;
     subject& about;
-    model::dice dice;
+    test::dice dice;
     lock_options options;
     bool fenced;
     std::optional<mutex> lock;

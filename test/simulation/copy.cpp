@@ -92,7 +92,7 @@ void schedule::run_copy(duration time)
 
 void schedule::use_copy()
 {
-    model::dice dice(seed_ ^ (seen_.copies << 32U));
+    test::dice dice(seed_ ^ (seen_.copies << 32U));
     check_lost("at first");
     bool const told = dice.one_in(2);
     if (told)

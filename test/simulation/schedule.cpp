@@ -66,7 +66,7 @@ void schedule::set_up_nodes()
 }
 
 /// By one of the ways that lead to it.
-std::string schedule::draw_url(std::size_t n, model::dice& dice) const
+std::string schedule::draw_url(std::size_t n, test::dice& dice) const
 {
     std::string const durable = servers_[n].durable && !dice.one_in(3) ? "durable=true" : "durable=false";
     bool const named = servers_[n].moves || dice.one_in(4);
@@ -82,7 +82,7 @@ std::string schedule::draw_url(std::size_t n, model::dice& dice) const
 }
 
 /// Whoever comes later may not assume that nothing was lost before. That a server never forgets is true, or is not said.
-config schedule::draw_config(model::dice& dice, bool at_the_beginning)
+config schedule::draw_config(test::dice& dice, bool at_the_beginning)
 {
     config settings;
     for (std::size_t n = 0; n != net_->size(); ++n)
@@ -101,7 +101,7 @@ config schedule::draw_config(model::dice& dice, bool at_the_beginning)
     return settings;
 }
 
-lock_options schedule::draw_options(model::dice& dice) const
+lock_options schedule::draw_options(test::dice& dice) const
 {
     lock_options drawn;
     drawn.ttl = std::chrono::milliseconds{
@@ -160,7 +160,7 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
     auto made = std::make_unique<program>();
     made->host = hosts_++;
     constexpr std::uint64_t not_a_disturbance = 0x80000;
-    model::dice dice((seed_ << 20U) ^ not_a_disturbance ^ made->host);
+    test::dice dice((seed_ << 20U) ^ not_a_disturbance ^ made->host);
     for (std::size_t n = 0; n != net_->size(); ++n)
         net_->between(made->host, n) = {.latency = dice.between(30, 3000) * 1us,
                                         .jitter = dice.between(0, 2000) * 1us};
@@ -176,7 +176,7 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
         bool const fenced = kinds_ == kinds::fenced || (kinds_ == kinds::mixed && dice.one_in(2));
         std::string name = std::to_string(made->host) + static_cast<char>('a' + i);
         made->actors.push_back(std::make_unique<actor>(*this, *made, subjects_[dice.below(subjects_.size())],
-                                                       std::move(name), fenced, model::dice(dice.next())));
+                                                       std::move(name), fenced, test::dice(dice.next())));
         actor& one = *made->actors.back();
         one.later(dice.between(0, apart) * 1ms, [&one] { one.begin(); });
     }
