@@ -6,6 +6,7 @@
 #include "redis/command.hpp"
 #include "support/certificates.hpp"
 #include "world/process.hpp"
+#include <redlock/testing/world.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/test/unit_test.hpp>
@@ -545,24 +546,21 @@ BOOST_FIXTURE_TEST_CASE(a_greeting_may_be_late, one_server)
 /// Some connection is always being made: the attempt does not wait for all of them to have failed.
 BOOST_AUTO_TEST_CASE(a_try_ends_though_connections_are_made_anew)
 {
-    world::timeline time;
-    world::network net(time, 3, 1);
-    world::process process(net, 0, 1);
-    config settings;
-    for (std::size_t n = 0; n != net.size(); ++n) {
-        net.at(n).reachable = false;
-        settings.nodes.push_back(net.url(n) + "?connect_timeout=" + std::to_string(300 + 100 * n) + "ms");
+    asio::io_context context;
+    testing::world servers(context);
+    config settings = servers.settings();
+    for (std::size_t n = 0; n != servers.size(); ++n) {
+        servers.cut(n);
+        settings.nodes[n] += "?connect_timeout=" + std::to_string(300 + 100 * n) + "ms";
     }
     settings.reconnect.min_delay = settings.reconnect.max_delay = 10ms;
-    client locks = process.make_client(settings);
+    client locks = servers.make_client(settings);
     mutex lock(locks, "resource", long_lived);
     auto const result = std::make_shared<outcome>();
     lock.try_acquire(keeps_outcome{result});
-    while (!result->done() && time.now() < 1min)
-        if (!process.run())
-            (void)time.step();
+    servers.run_until([&] { return result->done(); }, 1min);
     BOOST_TEST(result->ec == errc::no_quorum);
-    BOOST_TEST((time.now() < 1s));
+    BOOST_TEST((servers.elapsed() < 1s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
