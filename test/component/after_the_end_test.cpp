@@ -16,10 +16,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 struct on_held_clocks : its_clock, scripted_cluster {};
 
 struct lease_events final : observer {

@@ -19,10 +19,6 @@ constexpr lock_options terms{.ttl = 10min, .node_timeout = 20s};
 constexpr auto nearly_all = terms.ttl * 98 / 100; ///< of the time that a holder may rely on
 constexpr auto too_much = terms.ttl;
 
-struct its_clock {
-    held_clock clock;
-};
-
 struct on_held_clocks : its_clock, scripted_cluster {
     lease held;
 

@@ -379,9 +379,6 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
 struct timed : its_clock, asking {};
 
 } // namespace

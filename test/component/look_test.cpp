@@ -76,10 +76,6 @@ struct waits : scripted_cluster {
     }
 };
 
-struct its_clock {
-    held_clock clock;
-};
-
 struct waits_by_its_clock : its_clock, waits {
     waits_by_its_clock()
     {

@@ -10,10 +10,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 /// A lease whose deadline has passed, of which nobody has told the loss yet: no timer fires for so long.
 struct overdue_lease : its_clock, scripted_cluster {
     static constexpr lock_options terms{.ttl = 10min, .slack = 10min, .node_timeout = 20s};

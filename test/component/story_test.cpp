@@ -12,10 +12,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 struct kept_events final : observer {
     std::vector<lease_event::kind> kinds;
     std::vector<unsigned> failed;

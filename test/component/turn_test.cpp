@@ -13,10 +13,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 /// No turn ends, and none has passed, but where the test says so.
 struct one_node : its_clock, apart {
     mutex lock{locks, "resource", long_lived};
