@@ -56,8 +56,8 @@ struct fault {
     milliseconds at{};
     milliseconds length{};
     victim whose = victim::way;
-    unsigned target =
-        0; ///< a server; a program's place; a way: twice its server's number, and one more for the second
+    /// A server; a program's place; a way: twice its server's number, and one more for the second.
+    unsigned target = 0;
     std::string_view what{};
     std::uint64_t amount = 0; ///< for what else has to be chosen
 
