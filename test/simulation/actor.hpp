@@ -54,7 +54,15 @@ struct schedule::actor {
     bool over = false;
 
 private:
-    void inspect();
+    /// Begins an operation whose end is only noted.
+    auto noted(std::string what, duration longest)
+    {
+        auto const number = started(what, longest, longest);
+        return [this, what = std::move(what), number](error_code ec, auto&&...) {
+            ended(number, ec);
+            all.note(name + "'s " + what + ": " + ec.message());
+        };
+    }
     [[nodiscard]] bool had_ended(unsigned number) const;
     void acquire_and_leave(unsigned number);
     void acquired(unsigned number, error_code, lease);
