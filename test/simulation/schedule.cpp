@@ -60,7 +60,7 @@ void schedule::set_up_nodes()
         its.redis.is.append_only = servers_[n].durable || dice_.one_in(3); // settings alone prove nothing
         if (its.redis.is.append_only)
             its.redis.is.append_fsync = "always";
-        note(name_of(static_cast<unsigned>(n)) + (servers_[n].durable ? " never forgets" : "") +
+        note(name_of(n) + (servers_[n].durable ? " never forgets" : "") +
              (servers_[n].moves ? " is known by name" : "") + (its.redis.is.resp3 ? "" : " speaks RESP2"));
     }
 }
@@ -225,7 +225,7 @@ void schedule::lose_one_for_good()
         return;
     auto const which = dice_.below(net_->size());
     time_.after(back_by_then, [this, which] {
-        note(name_of(static_cast<unsigned>(which)) + " is killed, and stays away");
+        note(name_of(which) + " is killed, and stays away");
         net_->kill(which);
     });
 }

@@ -148,7 +148,7 @@ private:
     void leave(std::unique_ptr<program>&);
     template <class Value>
     void for_a_while(Value& what, Value then, duration length);
-    [[nodiscard]] static std::string name_of(unsigned node) { return "node " + std::to_string(node + 1); }
+    [[nodiscard]] static std::string name_of(std::size_t node) { return "node " + std::to_string(node + 1); }
 
     // copy.cpp: what a program's copy may do, in a copy of this process
     void fork(program&);
