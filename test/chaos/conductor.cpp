@@ -8,6 +8,7 @@
 #include "support/fault_proxy.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -427,7 +428,7 @@ std::string conductor::story() const
     std::ranges::stable_sort(lines, {}, &std::pair<nanoseconds, std::string>::first);
     std::string text;
     for (auto const& [at, what] : lines)
-        text += describe(at) + ' ' + what + '\n';
+        text += test::in_seconds(at) + ' ' + what + '\n';
     std::ifstream said(directory_.file("said"));
     return text + std::string(std::istreambuf_iterator<char>(said), {});
 }

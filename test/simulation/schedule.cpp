@@ -1,6 +1,7 @@
 #include "simulation/schedule.hpp"
 
 #include "simulation/actor.hpp"
+#include "support/text.hpp"
 #include <redlock/log.hpp>
 
 #include <algorithm>
@@ -120,16 +121,9 @@ lock_options schedule::draw_options(test::dice& dice) const
     return drawn;
 }
 
-std::string schedule::time() const
-{
-    auto const us = time_.now() / 1us;
-    std::string rest = std::to_string(us % 1'000'000);
-    return std::to_string(us / 1'000'000) + '.' + std::string(6 - rest.size(), '0') + rest;
-}
-
 void schedule::note(std::string const& what)
 {
-    std::string const line = time() + ' ' + what + '\n';
+    std::string const line = test::in_seconds(time_.now()) + ' ' + what + '\n';
     for (char const c : line)
         seen_.digest = (seen_.digest ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
     if (with_story_)
@@ -140,7 +134,7 @@ void schedule::flaw(std::string const& what)
 {
     if (!seen_.flaw.empty())
         return;
-    seen_.flaw = "at " + time() + ": " + what;
+    seen_.flaw = "at " + test::in_seconds(time_.now()) + ": " + what;
     note(what);
 }
 

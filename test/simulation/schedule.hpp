@@ -121,7 +121,6 @@ private:
     void lose_one_for_good();
     void end();
     void end(program&);
-    [[nodiscard]] std::string time() const;
     void note(std::string const& what);
     void flaw(std::string const& what);
 
