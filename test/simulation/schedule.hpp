@@ -155,7 +155,6 @@ private:
     void check_lost(char const* when);
     void use_copy();
     void run_copy(duration time);
-    [[nodiscard]] std::string copys_flaw(int pipe, int child);
 
     // oracles.cpp: what must hold
     void granted(actor&, std::uint64_t ticket);
