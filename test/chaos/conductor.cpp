@@ -8,6 +8,7 @@
 #include "support/fault_proxy.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,7 @@ using test::fault_proxy;
 using victim = fault::victim;
 using namespace std::chrono_literals;
 
+/// Between two looks: of a journal that grows, of keys that expire, and of a date that is set nobody tells.
 constexpr milliseconds glance = 20ms;
 /// Nothing takes so long that is not wrong. Time counts only while this machine wakes who sleeps.
 constexpr milliseconds longest_wait = 60s;
@@ -422,11 +424,11 @@ std::string conductor::story() const
 {
     auto lines = notes_;
     for (entry const& one : journal_.entries())
-        lines.emplace_back(one.at, "    lock-" + std::to_string(one.lock + 1) + ' ' + chaos::describe(one));
+        lines.emplace_back(one.at, "    lock-" + std::to_string(one.lock + 1) + ' ' + describe(one));
     std::ranges::stable_sort(lines, {}, &std::pair<nanoseconds, std::string>::first);
     std::string text;
     for (auto const& [at, what] : lines)
-        text += chaos::describe(at) + ' ' + what + '\n';
+        text += test::in_seconds(at) + ' ' + what + '\n';
     std::ifstream said(directory_.file("said"));
     return text + std::string(std::istreambuf_iterator<char>(said), {});
 }

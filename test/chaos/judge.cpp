@@ -1,6 +1,7 @@
 #include "chaos/judge.hpp"
 
 #include "chaos/register_history.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,6 +10,8 @@
 namespace redlock::chaos {
 
 namespace {
+
+using test::in_seconds;
 
 struct tenure {
     nanoseconds begin{}; ///< it is valid from here
@@ -47,7 +50,7 @@ public:
             seen_.latest_told = std::max(seen_.latest_told, one.value);
             break;
         case event::not_told:
-        case event::overdue: flaw(describe(one.at) + ' ' + describe(one)); break;
+        case event::overdue: flaw(in_seconds(one.at) + ' ' + describe(one)); break;
         case event::reads: reads_[one.owner()].begin = one.at; break;
         case event::has_read:
             reads_[one.owner()].value = one.value;
@@ -94,8 +97,8 @@ private:
         tenure last{};
         for (tenure const& one : all) {
             if (one.begin < last.end && one.owner != last.owner)
-                flaw(describe(one.begin) + ' ' + name_of(one.owner) + " holds it, and " +
-                     name_of(last.owner) + " does until " + describe(last.end));
+                flaw(in_seconds(one.begin) + ' ' + name_of(one.owner) + " holds it, and " +
+                     name_of(last.owner) + " does until " + in_seconds(last.end));
             if (one.end > last.end)
                 last = one;
         }
@@ -117,7 +120,7 @@ private:
         std::ranges::sort(firsts, {}, &tenure::begin);
         for (std::size_t i = 1; i < firsts.size(); ++i)
             if (tokens_[firsts[i].owner] < tokens_[firsts[i - 1].owner])
-                flaw(describe(firsts[i].begin) + ' ' + name_of(firsts[i].owner) +
+                flaw(in_seconds(firsts[i].begin) + ' ' + name_of(firsts[i].owner) +
                      "'s token is below that of " + name_of(firsts[i - 1].owner));
     }
 
@@ -158,18 +161,11 @@ verdict judge(std::vector<entry> const& entries)
     return seen;
 }
 
-std::string describe(nanoseconds at)
-{
-    std::string const us = std::to_string(at / std::chrono::microseconds{1});
-    std::size_t const whole = us.size() - std::min<std::size_t>(us.size(), 6);
-    return us.substr(0, whole) + '.' + us.substr(whole);
-}
-
 std::string describe(entry const& one)
 {
     std::string value = std::to_string(one.value);
     if (one.what == event::valid)
-        value = describe(instant_of(one));
+        value = in_seconds(instant_of(one));
     if (one.what == event::overdue)
         value = event_names.at(one.value);
     return name_of(one.owner()) + ' ' + std::string(event_names.at(static_cast<std::size_t>(one.what))) +

@@ -22,6 +22,5 @@ struct verdict {
 [[nodiscard]] verdict judge(std::vector<entry> const& entries);
 
 [[nodiscard]] std::string describe(entry const&);
-[[nodiscard]] std::string describe(nanoseconds);
 
 } // namespace redlock::chaos

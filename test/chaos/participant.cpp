@@ -151,7 +151,7 @@ private:
 
     participant& home_;
     part mine_;
-    model::dice chance_;
+    test::dice chance_;
     std::uint8_t number_;
     mutex lock_;
     lease held_{};

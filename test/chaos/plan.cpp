@@ -7,7 +7,7 @@
 
 namespace redlock::chaos {
 
-using model::dice;
+using test::dice;
 using namespace std::chrono_literals;
 
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/dice.hpp"
+#include "support/dice.hpp"
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
 
@@ -21,7 +21,7 @@ struct cast {
     explicit cast(std::uint64_t its_seed);
 
     std::uint64_t seed;
-    model::dice chance{seed};
+    test::dice chance{seed};
     kinds locks_are;
     std::vector<bool> durable; ///< one for each server: it never forgets
     std::vector<milliseconds> clocks_ahead{};
@@ -45,7 +45,7 @@ struct part {
     unsigned lock = 0;
     bool fenced = false;
     lock_options options{};
-    model::dice chance{0}; ///< for what it does
+    test::dice chance{0}; ///< for what it does
 };
 [[nodiscard]] std::vector<part> draw_parts(cast const&, unsigned program);
 [[nodiscard]] config draw_config(cast const&, unsigned program, std::vector<std::string> nodes);
@@ -56,8 +56,8 @@ struct fault {
     milliseconds at{};
     milliseconds length{};
     victim whose = victim::way;
-    unsigned target =
-        0; ///< a server; a program's place; a way: twice its server's number, and one more for the second
+    /// A server; a program's place; a way: twice its server's number, and one more for the second.
+    unsigned target = 0;
     std::string_view what{};
     std::uint64_t amount = 0; ///< for what else has to be chosen
 

@@ -16,10 +16,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 struct on_held_clocks : its_clock, scripted_cluster {};
 
 struct lease_events final : observer {
@@ -69,7 +65,7 @@ BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_where_the_one_before_was_refused, a
         .acquire(asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{result}));
     run_both([&] { return node.done(); });
     node.expect("SET", late(canned::ok));
-    node.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+    node.say(canned::invalidation);
     run_both([&] { return node.count("SET") == 2; });
     std::string const vote = node.heard().back().at(2);
     cancel.emit(asio::cancellation_type::terminal);

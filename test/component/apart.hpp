@@ -34,7 +34,7 @@ struct apart {
     {
         node.expect("SET", reply(canned::nil))
             .expect("PTTL", reply(":100000\r\n"))
-            .expect("GET", reply("$" + std::to_string(owner.size()) + "\r\n" + owner + "\r\n"));
+            .expect("GET", reply(bulk(owner)));
     }
 
     void come_to_rest()

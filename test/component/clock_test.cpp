@@ -19,10 +19,6 @@ constexpr lock_options terms{.ttl = 10min, .node_timeout = 20s};
 constexpr auto nearly_all = terms.ttl * 98 / 100; ///< of the time that a holder may rely on
 constexpr auto too_much = terms.ttl;
 
-struct its_clock {
-    held_clock clock;
-};
-
 struct on_held_clocks : its_clock, scripted_cluster {
     lease held;
 
@@ -118,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_holder_is_told_in_time_while_an_extension_is_under_way_af
     clock.suspend(held.remaining() - rest);
     expect_everywhere("EVAL", silence());
     held.extend([](error_code) {});
-    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    run_until_all_is_said();
     clock.advance(rest);
     run_until(context, [&] { return told->done(); });
     BOOST_TEST(told->ec == errc::lease_lost);
@@ -137,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_suspension_moves_timers_though_clocks_had_been_slewed)
     expect_everywhere("SET", silence());
     auto const timed_out = std::make_shared<outcome>();
     lock("another", hasty).try_acquire(keeps_outcome{timed_out});
-    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    run_until_all_is_said();
     clock.advance(30ms);
     run_until(context, [&] { return timed_out->done(); });
     run_until(context, [&] { return told->done(); });
@@ -175,9 +171,7 @@ BOOST_AUTO_TEST_CASE(connecting_is_not_paid_from_the_lease)
     expect_everywhere("HELLO", late(canned::hello));
     auto const result = std::make_shared<outcome>();
     lock("resource", terms).try_acquire(keeps_outcome{result});
-    run_until(context, [&] {
-        return std::ranges::all_of(nodes, [](auto const& n) { return n->count("TIME") == 1; });
-    });
+    run_until_each([](auto const& n) { return n.count("TIME") == 1; });
     clock.advance(10s);
     for (auto const& node : nodes)
         node->deliver_late();

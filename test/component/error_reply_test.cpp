@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_SUITE(reply_framing)
 
 BOOST_AUTO_TEST_CASE(push_between_replies_is_ignored)
 {
-    std::string const push = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n";
+    std::string const push(canned::invalidation);
     scripted_cluster three;
     three.expect_everywhere("SET", reply(push + std::string(canned::ok) + push));
     auto const got = three.try_acquire(three.lock());

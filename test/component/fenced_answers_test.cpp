@@ -18,10 +18,6 @@ constexpr std::string_view set_again = ":2\r\n";
 constexpr std::string_view at_the_token = ":7\r\n";
 constexpr std::string_view behind = ":5\r\n";
 
-struct its_clock {
-    held_clock clock;
-};
-
 /// Two nodes grant, and what the third says comes after that was enough.
 struct third_is_late : scripted_cluster {
     template <class Lock>

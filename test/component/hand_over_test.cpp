@@ -12,10 +12,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 /// A holder, and one that waits behind it for the same lock.
 struct in_a_row : its_clock {
     real_servers& servers = real_servers::get();

@@ -22,4 +22,9 @@ public:
     void advance_while_others_are_slewed(std::chrono::nanoseconds);
 };
 
+/// The first base of a fixture whose others read the clock when they are made.
+struct its_clock {
+    held_clock clock;
+};
+
 } // namespace redlock::test

@@ -20,11 +20,6 @@ namespace {
 
 constexpr lock_options ten_seconds{.ttl = 10s, .node_timeout = 5s};
 
-std::string bulk(std::string const& text)
-{
-    return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
-}
-
 /// What is said in one handshake.
 struct greeting {
     std::string hello{canned::hello};

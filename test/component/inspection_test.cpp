@@ -16,11 +16,6 @@ namespace {
 constexpr std::string_view nonce = "0123456789abcdef0123456789abcdef";
 constexpr std::string_view denied = "-NOPERM this user has no permissions to run the 'get' command\r\n";
 
-std::string bulk(std::string_view text)
-{
-    return '$' + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
-}
-
 std::string number(long long n)
 {
     return ':' + std::to_string(n) + "\r\n";
@@ -379,9 +374,6 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
 struct timed : its_clock, asking {};
 
 } // namespace
@@ -396,7 +388,7 @@ BOOST_AUTO_TEST_CASE(are_reckoned_from_the_question_and_from_the_answer)
     has_key(1, nonce);
     nodes[2]->expect("GET", late(bulk(nonce))).expect("PTTL", reply(":9000\r\n"));
     auto const result = begin(lock());
-    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    run_until_all_is_said();
     be_idle();
     clock.advance(1s);
     nodes[2]->deliver_late();

@@ -38,10 +38,10 @@ struct waits : scripted_cluster {
             names.push_back(row.node);
         return lock::resources{""}.at("resource")->meeting_point(names);
     }
-    static void is_taken(scripted_node& node)
+    static void is_taken(scripted_node& node, answer const& time_left = reply(":100000\r\n"))
     {
         node.expect("SET", reply(canned::nil))
-            .expect("PTTL", reply(":100000\r\n"))
+            .expect("PTTL", time_left)
             .expect("GET", reply("$8\r\nstranger\r\n"));
     }
     /// The attempt is lost elsewhere, and its vote is taken back.
@@ -51,14 +51,7 @@ struct waits : scripted_cluster {
             .expect("EVALSHA", reply(canned::one))
             .expect("PTTL", reply(":-2\r\n"));
     }
-    static void has_changed(scripted_node& node)
-    {
-        node.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
-    }
-    void run_until_all_is_said()
-    {
-        run_until(context, [&] { return meeting_point.done() && left.done() && slow.done(); });
-    }
+    static void has_changed(scripted_node& node) { node.say(canned::invalidation); }
     /// An attempt that is lost everywhere. Afterwards `left` has no key any more.
     void lose_first_attempt(answer const& time_left_of_slow)
     {
@@ -67,17 +60,11 @@ struct waits : scripted_cluster {
         left.expect("SET", late(canned::nil))
             .expect("EVALSHA", reply(canned::zero))
             .expect("PTTL", reply(":-2\r\n"));
-        slow.expect("SET", reply(canned::nil))
-            .expect("PTTL", time_left_of_slow)
-            .expect("GET", reply("$8\r\nstranger\r\n"));
+        is_taken(slow, time_left_of_slow);
         wanted.acquire(keeps_outcome{result});
         run_until_all_is_said();
         left.deliver_late();
     }
-};
-
-struct its_clock {
-    held_clock clock;
 };
 
 struct waits_by_its_clock : its_clock, waits {

@@ -107,8 +107,7 @@ BOOST_AUTO_TEST_CASE(the_first_try_of_a_client_waits_for_the_node_that_is_a_mome
     fenced_mutex lock(*three.locks, "lock", long_lived);
     lock.try_acquire(keeps_outcome{result});
     run_until(three.context, [&] { return three[0].count("TIME") == 1 && three[1].count("TIME") == 1; });
-    while (three.context.poll() != 0)
-        ;
+    three.come_to_rest();
     BOOST_TEST(!result->done());
     three[2].deliver_late();
     run_until(three.context, [&] { return result->done(); });
@@ -129,8 +128,7 @@ BOOST_AUTO_TEST_CASE(an_adoption_waits_for_the_node_that_is_a_moment_late)
     auto const result = std::make_shared<outcome>();
     held.extend(keeps_outcome{result});
     run_until(three.context, [&] { return three[0].count("EVAL") == 1 && three[1].count("EVAL") == 1; });
-    while (three.context.poll() != 0)
-        ;
+    three.come_to_rest();
     BOOST_TEST(!result->done());
     three[2].deliver_late();
     run_until(three.context, [&] { return result->done(); });

@@ -1,9 +1,9 @@
 #include "lock/nonce_source.hpp"
 #include "net/leaf/this_machine.hpp"
+#include "support/last_words.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -35,16 +35,9 @@ std::string said_by_copy(Work work)
         std::string const text = work();
         ::_exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
     }
-    ::close(ends[1]);
-    std::string text;
-    std::array<char, 4096> some{};
-    for (ssize_t n = 0; (n = ::read(ends[0], some.data(), some.size())) > 0;)
-        text.append(some.data(), static_cast<std::size_t>(n));
-    ::close(ends[0]);
-    int status = -1;
-    ::waitpid(copy, &status, 0);
-    BOOST_TEST(status == 0);
-    return text;
+    auto const heard = test::hear_out(ends, copy);
+    BOOST_TEST(heard.status == 0);
+    return heard.said;
 }
 
 } // namespace

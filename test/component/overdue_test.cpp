@@ -10,10 +10,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 /// A lease whose deadline has passed, of which nobody has told the loss yet: no timer fires for so long.
 struct overdue_lease : its_clock, scripted_cluster {
     static constexpr lock_options terms{.ttl = 10min, .slack = 10min, .node_timeout = 20s};
@@ -46,9 +42,7 @@ struct overdue_lease : its_clock, scripted_cluster {
         for (auto const& node : nodes)
             node->expect("SET", reply(canned::nil));
         try_acquire(lock("other", terms));
-        run_until(context, [&] {
-            return std::ranges::all_of(nodes, [](auto const& n) { return n->count("SET") == 2; });
-        });
+        run_until_each([](auto const& n) { return n.count("SET") == 2; });
     }
 };
 
@@ -78,8 +72,7 @@ BOOST_AUTO_TEST_CASE(is_not_extended_by_a_handler_that_took_its_time)
     });
     run_until(context, [&] { return extended && extended->done(); });
     BOOST_TEST(extended->ec == errc::lease_lost);
-    run_until(context,
-              [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->count("SET") == 2; }); });
+    run_until_each([](auto const& n) { return n.count("SET") == 2; });
     BOOST_TEST(extensions() == 0U);
 }
 
@@ -100,9 +93,9 @@ BOOST_AUTO_TEST_CASE(is_not_extended_because_word_of_its_key_comes)
     acquire();
     expect_everywhere("GET", reply("-ERR not now\r\n"));
     clock.advance(100ms); // it asks for its keys
-    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    run_until_all_is_said();
     clock.advance(terms.ttl);
-    nodes[0]->say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+    nodes[0]->say(canned::invalidation);
     auto const told = std::make_shared<outcome>();
     held.lost(keeps_outcome{told});
     run_until(context, [&] { return told->done(); });
@@ -178,9 +171,7 @@ BOOST_AUTO_TEST_CASE(is_not_extended_when_nodes_are_connected_at_last)
     lock_options const shorter_than_connecting{.ttl = 1s, .node_timeout = 500ms};
     held = lock("resource", shorter_than_connecting).adopt("0123456789abcdef0123456789abcdef");
     auto const result = extend_later();
-    run_until(context, [&] {
-        return std::ranges::all_of(nodes, [](auto const& n) { return n->count("TIME") == 1; });
-    });
+    run_until_each([](auto const& n) { return n.count("TIME") == 1; });
     clock.advance(shorter_than_connecting.ttl);
     run_until(context, [&] { return result->done(); });
     BOOST_TEST(result->ec == errc::lease_lost);

@@ -19,10 +19,6 @@ struct vote_counter final : observer {
     void on_vote(vote_event const& v) noexcept override { votes += v.resource == "resource" ? 1U : 0U; }
 };
 
-struct its_clock {
-    held_clock clock;
-};
-
 /// A client that waits for a lock on three real servers; who has it before is the test.
 struct three_nodes : its_clock {
     real_servers& servers = real_servers::get();

@@ -94,14 +94,29 @@ struct scripted_cluster {
         }
     }
 
+    template <class Condition>
+    void run_until_each(Condition met)
+    {
+        run_until(context,
+                  [&] { return std::ranges::all_of(nodes, [&](auto const& n) { return met(*n); }); });
+    }
+    /// Nothing of any script is left.
+    void run_until_all_is_said()
+    {
+        run_until_each([](auto const& n) { return n.done(); });
+    }
     /// Every server has heard this many votes and scripts.
     void run_until_heard(std::size_t count)
     {
-        run_until(context, [&] {
-            return std::ranges::all_of(nodes, [&](auto const& n) {
-                return n->count("SET") + n->count("EVAL") + n->count("EVALSHA") == count;
-            });
-        });
+        run_until_each(
+            [&](auto const& n) { return n.count("SET") + n.count("EVAL") + n.count("EVALSHA") == count; });
+    }
+    /// Nothing is left to do at once.
+    void come_to_rest()
+    {
+        context.restart();
+        while (context.poll() != 0)
+            ;
     }
 
     /// Longer than a connection counts as surely alive.

@@ -73,11 +73,8 @@ std::string info_reply(std::vector<std::pair<std::string, std::string>> const& c
 
 std::string time_reply(std::chrono::microseconds since_1970)
 {
-    auto const bulk = [](auto number) {
-        std::string const digits = std::to_string(number);
-        return "$" + std::to_string(digits.size()) + "\r\n" + digits + "\r\n";
-    };
-    return "*2\r\n" + bulk(since_1970.count() / 1'000'000) + bulk(since_1970.count() % 1'000'000);
+    auto const us = since_1970.count();
+    return "*2\r\n" + bulk(std::to_string(us / 1'000'000)) + bulk(std::to_string(us % 1'000'000));
 }
 
 class scripted_node::impl : public std::enable_shared_from_this<impl> {

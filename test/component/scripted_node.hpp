@@ -43,6 +43,8 @@ inline constexpr std::string_view append_settings =
 inline constexpr std::string_view marker = "+1700000000000 run:data/0a1b2c3d/0/0\r\n";
 /// A clock that stands still is none that was set forward.
 inline constexpr std::string_view time = "*2\r\n$10\r\n1700000000\r\n$6\r\n000042\r\n";
+/// Word of a change that was asked for.
+inline constexpr std::string_view invalidation = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n";
 inline constexpr std::string_view noscript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
 inline constexpr std::string_view noauth = "-NOAUTH Authentication required.\r\n";
 inline constexpr std::string_view wrongpass =
@@ -81,6 +83,10 @@ struct answer {
 inline answer reply(std::string_view bytes)
 {
     return {answer::kind::reply, std::string(bytes)};
+}
+inline std::string bulk(std::string_view text)
+{
+    return '$' + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
 }
 /// INFO's answer, `canned::info` with these changes: {"role", "slave"}.
 std::string info_reply(std::vector<std::pair<std::string, std::string>> const& changes);

@@ -64,10 +64,6 @@ struct clockmaker {
     bool in_state(node_state state) { return locks->nodes().at(0).state == state; }
 };
 
-struct its_clock {
-    held_clock clock;
-};
-
 /// What passes on the client's clock, passes on the server's.
 struct held_clockmaker : its_clock, clockmaker {
     void expect_no_step()

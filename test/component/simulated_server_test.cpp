@@ -1,10 +1,10 @@
 // The simulation's server says what a real one says, byte for byte: to every command of the library, and unasked.
-#include "model/dice.hpp"
 #include "redis/command.hpp"
 #include "redis/handshake.hpp"
 #include "redis/info.hpp"
 #include "redis/marker.hpp"
 #include "redis/resp_parser.hpp"
+#include "support/dice.hpp"
 #include "support/probe.hpp"
 #include "support/redis_server.hpp"
 #include "world/server.hpp"
@@ -31,8 +31,6 @@
 namespace redlock::test {
 
 namespace {
-
-using model::dice;
 
 /// What has been said and not been taken, message by message.
 class messages {

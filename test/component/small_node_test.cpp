@@ -1,9 +1,9 @@
 // The searches' node answers as the simulated server does, which is compared with a real one: what they show of it holds for
 // the scripts as they are.
-#include "model/dice.hpp"
 #include "model/small_node.hpp"
 #include "redis/command.hpp"
 #include "redis/handshake.hpp"
+#include "support/dice.hpp"
 #include "world/server.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,6 @@ namespace redlock::test {
 
 namespace {
 
-using model::dice;
 using model::fence;
 using model::fenced_call;
 using model::millis;

@@ -12,10 +12,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 struct kept_events final : observer {
     std::vector<lease_event::kind> kinds;
     std::vector<unsigned> failed;
@@ -97,7 +93,7 @@ BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_read_the_answers_either)
     expect_everywhere("EVAL", silence());
     auto const result = std::make_shared<outcome>();
     held.extend(keeps_outcome{result});
-    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    run_until_all_is_said();
     clock.advance(terms.ttl);
     BOOST_TEST(release(held) == errc::lease_lost);
     BOOST_TEST(story(errc::lease_lost) ==
@@ -168,7 +164,7 @@ BOOST_AUTO_TEST_CASE(of_an_outage_does_not_blame_the_thread_and_counts_the_round
     acquire();
     expect_everywhere("GET", reply("-ERR not now\r\n")); // it asks for its keys once
     clock.advance(100ms);
-    run_until(context, [&] { return std::ranges::all_of(nodes, [](auto const& n) { return n->done(); }); });
+    run_until_all_is_said();
     unsigned rounds = 0;
     for (; held.remaining() > 100ms; ++rounds) {
         extend_in_vain();

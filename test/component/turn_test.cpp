@@ -13,10 +13,6 @@ using namespace redlock::test;
 
 namespace {
 
-struct its_clock {
-    held_clock clock;
-};
-
 /// No turn ends, and none has passed, but where the test says so.
 struct one_node : its_clock, apart {
     mutex lock{locks, "resource", long_lived};
@@ -35,7 +31,7 @@ struct one_node : its_clock, apart {
         refuse();
         lock.acquire(keeps_outcome{first});
         run_both([&] { return node.done(); });
-        node.say(">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n");
+        node.say(canned::invalidation);
         run_both([&] { return first->done(); });
         BOOST_TEST(first->granted.valid());
     }
@@ -64,10 +60,6 @@ struct several_waits : one_node {
     mutex control{locks, "control", long_lived};
     outcome_ptr third = std::make_shared<outcome>();
 
-    static std::string bulk(std::string const& text)
-    {
-        return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
-    }
     /// In one segment: the client reads of all of them in one turn.
     void become_free(std::vector<std::string> const& keys)
     {
@@ -87,14 +79,7 @@ struct several_waits : one_node {
     }
 };
 
-struct three_nodes : its_clock, scripted_cluster {
-    void come_to_rest()
-    {
-        context.restart();
-        while (context.poll() != 0)
-            ;
-    }
-};
+struct three_nodes : its_clock, scripted_cluster {};
 
 } // namespace
 
@@ -149,9 +134,7 @@ BOOST_FIXTURE_TEST_CASE(who_was_refused_by_one_node_offers_the_turn_all_the_same
     auto const second = std::make_shared<outcome>();
     wanted.acquire(keeps_outcome{second});
     first->granted = {};
-    run_until(context, [&] {
-        return std::ranges::all_of(nodes, [](auto const& n) { return n->count("EVAL") == 1; });
-    });
+    run_until_each([](auto const& n) { return n.count("EVAL") == 1; });
     come_to_rest();
     for (auto const& node : nodes)
         BOOST_TEST(node->count("SET") == 1U);

@@ -1,4 +1,5 @@
 #include "component/foreign_threads.hpp"
+#include "support/last_words.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
@@ -37,11 +38,6 @@ void meet_in_one_client()
     runners two(context, 2);
 }
 
-struct last_words {
-    std::string said;
-    int status = 0;
-};
-
 template <class Body>
 last_words run_in_child(Body body)
 {
@@ -54,14 +50,7 @@ last_words run_in_child(Body body)
         body();
         ::_exit(0);
     }
-    ::close(ends[1]);
-    last_words heard;
-    std::array<char, 256> chunk{};
-    for (ssize_t got = 0; (got = ::read(ends[0], chunk.data(), chunk.size())) > 0;)
-        heard.said.append(chunk.data(), static_cast<std::size_t>(got));
-    ::close(ends[0]);
-    ::waitpid(child, &heard.status, 0);
-    return heard;
+    return hear_out(ends, child);
 }
 
 } // namespace

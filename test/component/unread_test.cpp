@@ -9,7 +9,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr std::string_view invalidation = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$8\r\nresource\r\n";
+using canned::invalidation;
 
 /// A client that has waited for the lock in vain: its server still sends word of the key, and nobody reads it.
 struct has_waited : apart {

@@ -1,3 +1,4 @@
+#include "fuzz/require.hpp"
 #include "redis/handshake.hpp"
 #include "redis/info.hpp"
 #include "redis/resp_parser.hpp"
@@ -6,19 +7,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 using namespace redlock::redis;
+using redlock::fuzz::require;
 
 namespace {
-
-void require(bool condition)
-{
-    if (!condition)
-        std::abort();
-}
 
 bool plain(std::string_view text)
 {

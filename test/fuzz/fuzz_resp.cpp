@@ -1,21 +1,16 @@
+#include "fuzz/require.hpp"
 #include "redis/handshake.hpp"
 #include "redis/resp_parser.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
 using namespace redlock::redis;
+using redlock::fuzz::require;
 
 namespace {
-
-void require(bool condition)
-{
-    if (!condition)
-        std::abort();
-}
 
 struct judgement {
     std::vector<std::size_t> ends;

@@ -1,20 +1,15 @@
+#include "fuzz/require.hpp"
 #include "redis/url.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 using namespace redlock::redis;
+using redlock::fuzz::require;
 
 namespace {
-
-void require(bool condition)
-{
-    if (!condition)
-        std::abort();
-}
 
 void check(endpoint const& node)
 {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fuzz/require.hpp"
 #include "redis/resp_parser.hpp"
 #include "world/process.hpp"
 #include <redlock/config.hpp>
@@ -8,11 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
-#include <iostream>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -20,14 +18,6 @@
 namespace redlock::fuzz {
 
 using namespace std::chrono_literals;
-
-inline void require(bool condition, std::source_location where = std::source_location::current())
-{
-    if (condition)
-        return;
-    std::cerr << where.file_name() << ':' << where.line() << '\n';
-    std::abort();
-}
 
 /// The parts of an input, which zeros part.
 [[nodiscard]] inline std::deque<std::string> parts_of(std::string_view text, std::size_t most)

@@ -2,7 +2,6 @@
 
 #include "core/fencing.hpp"
 
-#include <compare>
 #include <cstdint>
 
 namespace redlock::model {
@@ -20,7 +19,7 @@ struct key {
     millis expires = 0;
 
     [[nodiscard]] bool exists() const { return value != Value{}; }
-    friend auto operator<=>(key const&, key const&) = default;
+    friend bool operator==(key const&, key const&) = default;
 };
 
 /// What a node answers.
@@ -29,8 +28,6 @@ struct reply {
     kind what = kind::nil;
     std::uint64_t number = 0; ///< of `held`: the fence
     millis left = 0;          ///< of `held`
-
-    friend auto operator<=>(reply const&, reply const&) = default;
 };
 
 /// The arguments that the fenced scripts share.
@@ -61,7 +58,7 @@ struct small_node {
     /// Without durable data.
     void forget() { *this = {.lock = {}, .counter = {}, .clock = clock}; }
 
-    friend auto operator<=>(small_node const&, small_node const&) = default;
+    friend bool operator==(small_node const&, small_node const&) = default;
 
 private:
     void set_counter(fence value, millis px) { counter = {value, clock + px}; }

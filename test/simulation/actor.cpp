@@ -21,7 +21,7 @@ duration on_its_clock(duration time)
 } // namespace
 
 schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, bool is_fenced,
-                       model::dice chance)
+                       test::dice chance)
     : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)), fenced(is_fenced),
       name(std::move(its_name))
 {
@@ -48,7 +48,7 @@ void schedule::actor::ended(unsigned number, error_code ec)
 void schedule::actor::begin()
 {
     if (dice.one_in(16))
-        inspect();
+        lock->inspect(noted("inspect", one_attempt));
     auto& left = about.left_behind;
     if (!left.empty() && (left.back().token != 0) == fenced) {
         auto const one = std::move(left.back());
@@ -73,15 +73,6 @@ void schedule::actor::begin()
     }
     default: return lock->acquire(done(started("acquire", for_ever, for_ever)));
     }
-}
-
-void schedule::actor::inspect()
-{
-    auto const number = started("inspect", one_attempt, one_attempt);
-    lock->inspect([this, number](error_code ec, inspection const&) {
-        ended(number, ec);
-        all.note(name + " inspected: " + ec.message());
-    });
 }
 
 void schedule::actor::acquire_and_leave(unsigned number)
@@ -153,12 +144,7 @@ void schedule::actor::extend()
 {
     if (!held)
         return;
-    auto const longest = 2 * duration{options.ttl} + 1s;
-    auto const number = started("extend", longest, longest);
-    held.extend([this, number](error_code ec) {
-        ended(number, ec);
-        all.note(name + " extended: " + ec.message());
-    });
+    held.extend(noted("extend", 2 * duration{options.ttl} + 1s));
 }
 
 void schedule::actor::let_go()
@@ -172,12 +158,7 @@ void schedule::actor::let_go()
     } else if (dice.one_in(3)) {
         held = {};
     } else {
-        auto const longest = on_its_clock(*options.node_timeout);
-        auto const number = started("release", longest, longest);
-        held.release([this, number](error_code ec) {
-            ended(number, ec);
-            all.note(name + " released: " + ec.message());
-        });
+        held.release(noted("release", on_its_clock(*options.node_timeout)));
     }
     later(dice.between(0, all.quiet_ && !all.crowded_ ? 5000 : 50) * 1ms, [this] { begin(); });
 }

@@ -15,7 +15,7 @@ using boost::system::error_code;
 constexpr duration for_ever = std::chrono::hours{24 * 365};
 
 struct schedule::actor {
-    actor(schedule&, program&, subject&, std::string its_name, bool is_fenced, model::dice);
+    actor(schedule&, program&, subject&, std::string its_name, bool is_fenced, test::dice);
 
     void begin();
     /// On its own thread.
@@ -39,7 +39,7 @@ struct schedule::actor {
     schedule& all;
     program& home;
     subject& about;
-    model::dice dice;
+    test::dice dice;
     lock_options options;
     bool fenced;
     std::optional<mutex> lock;
@@ -54,7 +54,15 @@ struct schedule::actor {
     bool over = false;
 
 private:
-    void inspect();
+    /// Begins an operation whose end is only noted.
+    auto noted(std::string what, duration longest)
+    {
+        auto const number = started(what, longest, longest);
+        return [this, what = std::move(what), number](error_code ec, auto&&...) {
+            ended(number, ec);
+            all.note(name + "'s " + what + ": " + ec.message());
+        };
+    }
     [[nodiscard]] bool had_ended(unsigned number) const;
     void acquire_and_leave(unsigned number);
     void acquired(unsigned number, error_code, lease);

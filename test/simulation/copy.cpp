@@ -1,6 +1,6 @@
 #include "simulation/actor.hpp"
+#include "support/last_words.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -35,10 +35,10 @@ void schedule::fork(program& p)
     pid_t const child = ::fork();
     check_system(child != -1, "fork");
     if (child != 0) {
-        ::close(ends[1]);
-        std::string const said = copys_flaw(ends[0], child);
-        if (!said.empty())
-            flaw(p.name() + "'s copy: " + said);
+        auto const [said, status] = test::hear_out(ends, child);
+        if (!said.empty() || status != 0)
+            flaw(p.name() +
+                 "'s copy: " + (said.empty() ? "it ended with the status " + std::to_string(status) : said));
         return;
     }
     ::alarm(longest_life_s);
@@ -50,21 +50,6 @@ void schedule::fork(program& p)
     copied_at_ = time_.now();
     for (auto const& a : p.actors)
         a->be_copied();
-}
-
-/// Waits for its end.
-std::string schedule::copys_flaw(int pipe, int child)
-{
-    std::string said;
-    std::array<char, 4096> some{};
-    for (ssize_t n = 0; (n = ::read(pipe, some.data(), some.size())) > 0 || (n < 0 && errno == EINTR);)
-        if (n > 0)
-            said.append(some.data(), static_cast<std::size_t>(n));
-    ::close(pipe);
-    int status = 0;
-    while (::waitpid(child, &status, 0) == -1)
-        check_system(errno == EINTR, "waitpid");
-    return said.empty() && status != 0 ? "it ended with the status " + std::to_string(status) : said;
 }
 
 void schedule::check_lost(char const* when)
@@ -92,7 +77,7 @@ void schedule::run_copy(duration time)
 
 void schedule::use_copy()
 {
-    model::dice dice(seed_ ^ (seen_.copies << 32U));
+    test::dice dice(seed_ ^ (seen_.copies << 32U));
     check_lost("at first");
     bool const told = dice.one_in(2);
     if (told)
@@ -145,11 +130,7 @@ bool schedule::actor::had_ended(unsigned number) const
 
 void schedule::actor::misuse()
 {
-    auto const done = [this](char const* what) {
-        return [this, number = started(what, for_ever, for_ever)](error_code ec, auto&&...) {
-            ended(number, ec);
-        };
-    };
+    auto const done = [this](char const* what) { return noted(what, for_ever); };
     if (lock) {
         lock->acquire(done("acquire in a copy"));
         lock->try_acquire(done("try_acquire in a copy"));

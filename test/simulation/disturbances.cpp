@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_programs = 5;
 
-double slewed(model::dice& dice, std::int64_t slowest, std::int64_t fastest)
+double slewed(test::dice& dice, std::int64_t slowest, std::int64_t fastest)
 {
     return 1 + static_cast<double>(dice.between(slowest, fastest)) * 1e-4;
 }
@@ -34,7 +34,7 @@ void schedule::disturb()
     if (quiet_)
         return;
     ++disturbances_;
-    model::dice dice((seed_ << 20U) ^ disturbances_);
+    test::dice dice((seed_ << 20U) ^ disturbances_);
     auto const pause = dice.between(10, 2000) * 1ms;
     if (chosen_.has(disturbances_)) {
         seen_.disturbances = disturbances_;
@@ -49,7 +49,7 @@ void schedule::disturb()
     time_.after(pause, [this] { disturb(); });
 }
 
-void schedule::disturb_node(unsigned number, model::dice& dice)
+void schedule::disturb_node(unsigned number, test::dice& dice)
 {
     world::node& n = net_->at(number);
     if (n.up && dice.one_in(2))
@@ -64,7 +64,7 @@ void schedule::disturb_node(unsigned number, model::dice& dice)
     }
 }
 
-void schedule::disturb_connections(unsigned number, model::dice& dice)
+void schedule::disturb_connections(unsigned number, test::dice& dice)
 {
     world::node& n = net_->at(number);
     std::string const name = name_of(number);
@@ -83,7 +83,7 @@ void schedule::disturb_connections(unsigned number, model::dice& dice)
     }
 }
 
-void schedule::disturb_data(unsigned number, model::dice& dice)
+void schedule::disturb_data(unsigned number, test::dice& dice)
 {
     // Where a server is said never to forget, it does not, but for a replica that takes its place. Under a standing connection
     // only fenced locks notice a loss (C3).
@@ -102,17 +102,17 @@ bool schedule::hides_promotion(unsigned number) const
     return servers_[number].durable && promoted && time_.now() - *promoted < 3 * duration{longest_ttl_};
 }
 
-void schedule::kill_node(unsigned number, model::dice& dice)
+void schedule::kill_node(unsigned number, test::dice& dice)
 {
     if (!net_->at(number).up || hides_promotion(number))
         return;
     note(name_of(number) + " is killed");
     net_->kill(number, !dice.one_in(3));
     time_.after(dice.between(1, 3000) * 1ms,
-                [this, number, rest = model::dice(dice.next())] { restart(number, rest); });
+                [this, number, rest = test::dice(dice.next())] { restart(number, rest); });
 }
 
-void schedule::restart(unsigned number, model::dice dice)
+void schedule::restart(unsigned number, test::dice dice)
 {
     world::node& n = net_->at(number);
     if (n.up) // a replica has taken its place
@@ -144,7 +144,7 @@ void schedule::restart(unsigned number, model::dice dice)
 }
 
 /// The replica has not heard of what happens from now on.
-void schedule::promote(unsigned number, model::dice& dice)
+void schedule::promote(unsigned number, test::dice& dice)
 {
     if (net_->at(number).up)
         servers_[number].saved = net_->at(number).redis.keys().all();
@@ -156,7 +156,7 @@ void schedule::promote(unsigned number, model::dice& dice)
 }
 
 /// Only where all locks are fenced: those find their marker gone.
-void schedule::flush(unsigned number, model::dice& dice)
+void schedule::flush(unsigned number, test::dice& dice)
 {
     world::node& n = net_->at(number);
     if (!n.up)
@@ -183,7 +183,7 @@ void schedule::flush(unsigned number, model::dice& dice)
 }
 
 /// C1: while a key lives, its server's clock gains less than the smallest slack. T2: clocks stay near each other.
-void schedule::disturb_clock(unsigned number, model::dice& dice)
+void schedule::disturb_clock(unsigned number, test::dice& dice)
 {
     world::node& n = net_->at(number);
     duration const furthest = duration{longest_ttl_} / 6;
@@ -209,7 +209,7 @@ void schedule::disturb_clock(unsigned number, model::dice& dice)
     n.clock_ahead += by;
 }
 
-void schedule::forbid(unsigned number, model::dice& dice)
+void schedule::forbid(unsigned number, test::dice& dice)
 {
     static std::array<std::set<std::string>, 7> const rights{
         {{"set"}, {"eval", "evalsha"}, {"client|tracking"}, {"info"}, {"time"}, {"config"}, {"get", "pttl"}}};
@@ -230,7 +230,7 @@ void schedule::forbid(unsigned number, model::dice& dice)
 }
 
 /// Who knows a server by another name, or by none, notices nothing.
-void schedule::disturb_names(unsigned number, model::dice& dice)
+void schedule::disturb_names(unsigned number, test::dice& dice)
 {
     world::names& all = net_->names();
     auto& known = all.known.at(world::network::name(number));
@@ -263,7 +263,7 @@ void schedule::disturb_names(unsigned number, model::dice& dice)
     }
 }
 
-void schedule::disturb_ways(unsigned number, model::dice& dice)
+void schedule::disturb_ways(unsigned number, test::dice& dice)
 {
     world::node& n = net_->at(number);
     std::string const name = name_of(number);
@@ -287,7 +287,7 @@ void schedule::disturb_ways(unsigned number, model::dice& dice)
     }
 }
 
-void schedule::disturb_program(std::unique_ptr<program>& p, model::dice& dice)
+void schedule::disturb_program(std::unique_ptr<program>& p, test::dice& dice)
 {
     auto const node = static_cast<unsigned>(dice.below(net_->size()));
     auto const until = time_.now() + dice.between(1, 4000) * 1ms;
@@ -322,7 +322,7 @@ void schedule::disturb_program(std::unique_ptr<program>& p, model::dice& dice)
 }
 
 /// In one direction, of one server or of all.
-void schedule::cut(program& p, unsigned number, duration until, model::dice& dice)
+void schedule::cut(program& p, unsigned number, duration until, test::dice& dice)
 {
     bool const there = dice.one_in(2);
     bool const all = dice.one_in(3);
@@ -339,7 +339,7 @@ bool schedule::is_slewed(program const& p)
 }
 
 /// C2: at most one percent slow. T2: dates stay near each other; one that is ahead is cut down by the servers (F3).
-void schedule::disturb_program_clock(program& p, model::dice& dice)
+void schedule::disturb_program_clock(program& p, test::dice& dice)
 {
     note(p.name() + "'s clocks are set");
     double const boot = is_slewed(p) ? slewed(dice, -833, 833) : slewed(dice, -99, 50);

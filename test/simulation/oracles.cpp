@@ -228,7 +228,7 @@ void schedule::check_keys()
     for (std::size_t n = 0; n != net_->size(); ++n)
         for (subject const& s : subjects_)
             if (is_there(n, s))
-                flaw("a key of " + s.name + " is left on " + name_of(static_cast<unsigned>(n)));
+                flaw("a key of " + s.name + " is left on " + name_of(n));
 }
 
 } // namespace redlock::simulation

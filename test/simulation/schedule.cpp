@@ -1,6 +1,7 @@
 #include "simulation/schedule.hpp"
 
 #include "simulation/actor.hpp"
+#include "support/text.hpp"
 #include <redlock/log.hpp>
 
 #include <algorithm>
@@ -60,13 +61,13 @@ void schedule::set_up_nodes()
         its.redis.is.append_only = servers_[n].durable || dice_.one_in(3); // settings alone prove nothing
         if (its.redis.is.append_only)
             its.redis.is.append_fsync = "always";
-        note(name_of(static_cast<unsigned>(n)) + (servers_[n].durable ? " never forgets" : "") +
+        note(name_of(n) + (servers_[n].durable ? " never forgets" : "") +
              (servers_[n].moves ? " is known by name" : "") + (its.redis.is.resp3 ? "" : " speaks RESP2"));
     }
 }
 
 /// By one of the ways that lead to it.
-std::string schedule::draw_url(std::size_t n, model::dice& dice) const
+std::string schedule::draw_url(std::size_t n, test::dice& dice) const
 {
     std::string const durable = servers_[n].durable && !dice.one_in(3) ? "durable=true" : "durable=false";
     bool const named = servers_[n].moves || dice.one_in(4);
@@ -82,7 +83,7 @@ std::string schedule::draw_url(std::size_t n, model::dice& dice) const
 }
 
 /// Whoever comes later may not assume that nothing was lost before. That a server never forgets is true, or is not said.
-config schedule::draw_config(model::dice& dice, bool at_the_beginning)
+config schedule::draw_config(test::dice& dice, bool at_the_beginning)
 {
     config settings;
     for (std::size_t n = 0; n != net_->size(); ++n)
@@ -101,7 +102,7 @@ config schedule::draw_config(model::dice& dice, bool at_the_beginning)
     return settings;
 }
 
-lock_options schedule::draw_options(model::dice& dice) const
+lock_options schedule::draw_options(test::dice& dice) const
 {
     lock_options drawn;
     drawn.ttl = std::chrono::milliseconds{
@@ -120,16 +121,9 @@ lock_options schedule::draw_options(model::dice& dice) const
     return drawn;
 }
 
-std::string schedule::time() const
-{
-    auto const us = time_.now() / 1us;
-    std::string rest = std::to_string(us % 1'000'000);
-    return std::to_string(us / 1'000'000) + '.' + std::string(6 - rest.size(), '0') + rest;
-}
-
 void schedule::note(std::string const& what)
 {
-    std::string const line = time() + ' ' + what + '\n';
+    std::string const line = test::in_seconds(time_.now()) + ' ' + what + '\n';
     for (char const c : line)
         seen_.digest = (seen_.digest ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
     if (with_story_)
@@ -140,7 +134,7 @@ void schedule::flaw(std::string const& what)
 {
     if (!seen_.flaw.empty())
         return;
-    seen_.flaw = "at " + time() + ": " + what;
+    seen_.flaw = "at " + test::in_seconds(time_.now()) + ": " + what;
     note(what);
 }
 
@@ -160,7 +154,7 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
     auto made = std::make_unique<program>();
     made->host = hosts_++;
     constexpr std::uint64_t not_a_disturbance = 0x80000;
-    model::dice dice((seed_ << 20U) ^ not_a_disturbance ^ made->host);
+    test::dice dice((seed_ << 20U) ^ not_a_disturbance ^ made->host);
     for (std::size_t n = 0; n != net_->size(); ++n)
         net_->between(made->host, n) = {.latency = dice.between(30, 3000) * 1us,
                                         .jitter = dice.between(0, 2000) * 1us};
@@ -176,7 +170,7 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
         bool const fenced = kinds_ == kinds::fenced || (kinds_ == kinds::mixed && dice.one_in(2));
         std::string name = std::to_string(made->host) + static_cast<char>('a' + i);
         made->actors.push_back(std::make_unique<actor>(*this, *made, subjects_[dice.below(subjects_.size())],
-                                                       std::move(name), fenced, model::dice(dice.next())));
+                                                       std::move(name), fenced, test::dice(dice.next())));
         actor& one = *made->actors.back();
         one.later(dice.between(0, apart) * 1ms, [&one] { one.begin(); });
     }
@@ -225,7 +219,7 @@ void schedule::lose_one_for_good()
         return;
     auto const which = dice_.below(net_->size());
     time_.after(back_by_then, [this, which] {
-        note(name_of(static_cast<unsigned>(which)) + " is killed, and stays away");
+        note(name_of(which) + " is killed, and stays away");
         net_->kill(which);
     });
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "model/dice.hpp"
 #include "simulation/clocks.hpp"
 #include "simulation/row.hpp"
+#include "support/dice.hpp"
 #include "world/network.hpp"
 #include "world/process.hpp"
 #include "world/timeline.hpp"
@@ -111,9 +111,9 @@ private:
     // schedule.cpp: who takes part, and how time goes on
     void set_up_nodes();
     [[nodiscard]] std::unique_ptr<program> new_program(bool at_the_beginning = false);
-    [[nodiscard]] std::string draw_url(std::size_t node, model::dice&) const;
-    [[nodiscard]] config draw_config(model::dice&, bool at_the_beginning);
-    [[nodiscard]] lock_options draw_options(model::dice&) const;
+    [[nodiscard]] std::string draw_url(std::size_t node, test::dice&) const;
+    [[nodiscard]] config draw_config(test::dice&, bool at_the_beginning);
+    [[nodiscard]] lock_options draw_options(test::dice&) const;
     bool step(duration until);
     bool run_programs();
     void run_until(duration when);
@@ -121,34 +121,33 @@ private:
     void lose_one_for_good();
     void end();
     void end(program&);
-    [[nodiscard]] std::string time() const;
     void note(std::string const& what);
     void flaw(std::string const& what);
 
     // disturbances.cpp
     void disturb();
-    void disturb_node(unsigned node, model::dice&);
-    void disturb_connections(unsigned node, model::dice&);
-    void disturb_data(unsigned node, model::dice&);
-    void disturb_clock(unsigned node, model::dice&);
-    void disturb_names(unsigned node, model::dice&);
-    void disturb_ways(unsigned node, model::dice&);
-    void disturb_program(std::unique_ptr<program>&, model::dice&);
-    void disturb_program_clock(program&, model::dice&);
+    void disturb_node(unsigned node, test::dice&);
+    void disturb_connections(unsigned node, test::dice&);
+    void disturb_data(unsigned node, test::dice&);
+    void disturb_clock(unsigned node, test::dice&);
+    void disturb_names(unsigned node, test::dice&);
+    void disturb_ways(unsigned node, test::dice&);
+    void disturb_program(std::unique_ptr<program>&, test::dice&);
+    void disturb_program_clock(program&, test::dice&);
     [[nodiscard]] static bool is_slewed(program const&);
-    void cut(program&, unsigned node, duration until, model::dice&);
+    void cut(program&, unsigned node, duration until, test::dice&);
     [[nodiscard]] bool hides_promotion(unsigned node) const;
-    void kill_node(unsigned node, model::dice&);
-    void restart(unsigned node, model::dice);
-    void promote(unsigned node, model::dice&);
-    void flush(unsigned node, model::dice&);
-    void forbid(unsigned node, model::dice&);
+    void kill_node(unsigned node, test::dice&);
+    void restart(unsigned node, test::dice);
+    void promote(unsigned node, test::dice&);
+    void flush(unsigned node, test::dice&);
+    void forbid(unsigned node, test::dice&);
     void kill_program(std::unique_ptr<program>&);
     void add_newcomer();
     void leave(std::unique_ptr<program>&);
     template <class Value>
     void for_a_while(Value& what, Value then, duration length);
-    [[nodiscard]] static std::string name_of(unsigned node) { return "node " + std::to_string(node + 1); }
+    [[nodiscard]] static std::string name_of(std::size_t node) { return "node " + std::to_string(node + 1); }
 
     // copy.cpp: what a program's copy may do, in a copy of this process
     void fork(program&);
@@ -156,7 +155,6 @@ private:
     void check_lost(char const* when);
     void use_copy();
     void run_copy(duration time);
-    [[nodiscard]] std::string copys_flaw(int pipe, int child);
 
     // oracles.cpp: what must hold
     void granted(actor&, std::uint64_t ticket);
@@ -179,7 +177,7 @@ private:
     [[nodiscard]] bool served_all() const;
 
     std::uint64_t seed_;
-    model::dice dice_;
+    test::dice dice_;
     bool with_story_;
     selection chosen_;
     kinds kinds_;

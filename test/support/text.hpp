@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace redlock::test {
@@ -7,6 +8,14 @@ namespace redlock::test {
 inline bool contains(std::string const& text, std::string const& part)
 {
     return text.find(part) != std::string::npos;
+}
+
+/// To the microsecond.
+inline std::string in_seconds(std::chrono::nanoseconds t)
+{
+    auto const us = t / std::chrono::microseconds{1};
+    std::string const rest = std::to_string(us % 1'000'000);
+    return std::to_string(us / 1'000'000) + '.' + std::string(6 - rest.size(), '0') + rest;
 }
 
 } // namespace redlock::test

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace redlock::model {
+namespace redlock::test {
 
 /// Random numbers that are the same on every machine (SplitMix64).
 class dice {
@@ -29,4 +29,4 @@ private:
     std::uint64_t state_;
 };
 
-} // namespace redlock::model
+} // namespace redlock::test

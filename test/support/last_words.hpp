@@ -1,0 +1,33 @@
+#pragma once
+
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+
+namespace redlock::test {
+
+struct last_words {
+    std::string said{};
+    int status = -1; ///< as waitpid(2) tells it
+};
+
+/// What a copy of this process says through a pipe until its end.
+inline last_words hear_out(std::array<int, 2> const& pipe, pid_t copy)
+{
+    ::close(pipe[1]);
+    last_words heard;
+    std::array<char, 4096> some{};
+    for (ssize_t n = 0; (n = ::read(pipe[0], some.data(), some.size())) > 0 || (n < 0 && errno == EINTR);)
+        if (n > 0)
+            heard.said.append(some.data(), static_cast<std::size_t>(n));
+    ::close(pipe[0]);
+    while (::waitpid(copy, &heard.status, 0) == -1 && errno == EINTR)
+        ;
+    return heard;
+}
+
+} // namespace redlock::test
