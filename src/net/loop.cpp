@@ -14,6 +14,9 @@ namespace {
 constexpr core::duration tick_length = std::chrono::nanoseconds{62'500};
 /// Of a suspension. Clocks that are read one after the other are always a little apart.
 constexpr core::duration unheeded = std::chrono::milliseconds{1};
+/// More than time synchronisation slews the machine's timers by (chrony: a twelfth at most).
+constexpr int slewed_by = 10;
+constexpr core::duration soon = std::chrono::milliseconds{10};
 constexpr std::int64_t ticks_in_ms = std::chrono::milliseconds{1} / tick_length;
 
 } // namespace
@@ -186,6 +189,7 @@ void loop::flush_all() noexcept
     flushing_.clear();
 }
 
+/// The machine's timers do not run by the clock that counts (rule H2): what is far off is approached in steps.
 void loop::arm() noexcept
 {
     auto const due = wheel_.next_due();
@@ -199,7 +203,7 @@ void loop::arm() noexcept
     bool const moves = std::exchange(armed_, true);
     armed_for_ = *due;
     auto const left = tick_length * static_cast<std::int64_t>(*due) - since_start(read_clock());
-    if (wait(std::max(left, core::duration::zero())))
+    if (wait(std::max(left > soon ? left - left / slewed_by : left, core::duration::zero())))
         return;
     armed_ = false;           // tried again in another turn
     woken_ = woken_ || moves; // for which the wait that has just been cancelled stands

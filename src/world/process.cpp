@@ -29,7 +29,7 @@ public:
         cancel();
         auto const set = std::make_shared<waiting>(waiting{std::move(owner), machine_.busy(), tag});
         pending_ = set;
-        ring(machine_.net().time().now() + std::max(delay, duration::zero()), set);
+        ring(machine_.net().time().now() + machine_.timer_takes(std::max(delay, duration::zero())), set);
     }
 
     void cancel() override
@@ -90,6 +90,12 @@ core::instant sim_machine::read_clocks() const noexcept
 {
     duration const passed = net_.time().now() - since_;
     return {then_.boot + scaled(passed, boot_rate_), then_.raw + scaled(passed, raw_rate_)};
+}
+
+/// Never early.
+duration sim_machine::timer_takes(duration delay) const
+{
+    return scaled(delay, 1 / boot_rate_) + std::chrono::microseconds{1};
 }
 
 void sim_machine::run_at(double boot_rate, double raw_rate)

@@ -45,6 +45,8 @@ public:
     /// CLOCK_BOOTTIME alone goes on.
     void sleep_until(duration when);
 
+    /// Timers run by CLOCK_MONOTONIC, which is slewed as CLOCK_BOOTTIME is.
+    [[nodiscard]] duration timer_takes(duration delay) const;
     /// Timers that are due before go off then, though all else goes on: the machine is busy.
     void hold_timers_until(duration when) { timers_held_until_ = std::max(timers_held_until_, when); }
     [[nodiscard]] duration timers_held_until() const { return timers_held_until_; }
