@@ -56,10 +56,11 @@ void schedule::actor::begin()
         return adopt(one);
     }
     ticket = ++all.tickets_;
+    came = all.time_.now();
     auto const done = [this](unsigned number) {
         return [this, number](error_code ec, lease got) { acquired(number, ec, std::move(got)); };
     };
-    switch (dice.below(8)) {
+    switch (all.expiring_ && dice.one_in(2) ? 0 : dice.below(8)) {
     case 0: return lock->try_acquire(done(started("try_acquire", one_attempt, one_attempt)));
     case 1: {
         auto const limit = dice.between(1, 3000) * 1ms;
@@ -95,7 +96,7 @@ void schedule::actor::acquired(unsigned number, error_code ec, lease got)
         return;
     if (ec) {
         all.note(name + ": " + ec.message());
-        return later(dice.between(1, 300) * 1ms, [this] { begin(); });
+        return come_again(dice.between(1, 300) * 1ms);
     }
     held = std::move(got);
     served = true;
@@ -153,14 +154,21 @@ void schedule::actor::let_go()
     about.changes(all.time_.now());
     if (held.valid())
         about.leases.ended(all.time_.now());
-    if (!all.quiet_ && dice.one_in(8)) {
-        bequeath();
+    if (all.expiring_ ? dice.one_in(2) : !all.quiet_ && dice.one_in(8)) {
+        all.expiring_ ? abandon() : bequeath();
     } else if (dice.one_in(3)) {
         held = {};
     } else {
         held.release(noted("release", on_its_clock(*options.node_timeout)));
     }
-    later(dice.between(0, all.quiet_ && !all.crowded_ ? 5000 : 50) * 1ms, [this] { begin(); });
+    come_again(dice.between(0, all.quiet_ && !all.crowded_ ? 5000 : 50) * 1ms);
+}
+
+/// To nobody: as if it had died. Who waits knows when the keys will have expired.
+void schedule::actor::abandon()
+{
+    all.note(name + " leaves its keys to expire");
+    held.detach();
 }
 
 /// To whoever comes next, of this program or of another one.
@@ -190,6 +198,14 @@ void schedule::actor::adopt(subject::bequest const& left)
         served = true;
         hold();
     });
+}
+
+/// Towards the end many come at one moment.
+void schedule::actor::come_again(duration pause)
+{
+    if (all.expiring_)
+        pause = all.until_next_crowd();
+    later(pause, [this] { begin(); });
 }
 
 void schedule::actor::later(duration pause, std::function<void()> what)

@@ -47,6 +47,7 @@ struct schedule::actor {
     lease held{};
     std::map<unsigned, operation> under_way{};
     std::optional<std::uint64_t> ticket{}; ///< while it waits: its place among those of its program
+    duration came{};
     std::optional<duration> invalid_since{};
     duration held_since{};
     bool served = false; ///< since it was last asked
@@ -70,6 +71,8 @@ private:
     void use();
     void extend();
     void let_go();
+    void come_again(duration pause);
+    void abandon();
     void bequeath();
     void adopt(subject::bequest const&);
 

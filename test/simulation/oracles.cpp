@@ -17,7 +17,7 @@ constexpr duration faults_are_over = 25s;
 /// The last quarantines and pauses between connections are over.
 constexpr duration late = 31s;
 /// Word of a release, a pause for others, votes that cross and a raise, with the longest round trips there are. Who has
-/// missed the word asks again after 200 ms.
+/// missed the word asks again after 200 ms or more.
 constexpr duration longest_wake_up = 180ms;
 /// Without word of changes; and through TLS, where an idle connection is replaced when there is something unread.
 constexpr duration longest_wake_up_by_asking = 4s;
@@ -39,7 +39,7 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     check_order(whose, ticket);
     check_row(whose);
     what.changes(time_.now());
-    what.idle_since.reset(); // it may have come and gone between two looks
+    what.free_since.reset(); // it may have come and gone between two looks
     if (token == 0)
         return;
     if (token <= what.highest_token)
@@ -171,20 +171,24 @@ void schedule::check_wake_ups()
 /// W2: whose lock is free gets it.
 void schedule::check_wake_up(subject& s)
 {
-    bool wanted = false;
+    std::optional<duration> wanted_since;
     bool taken = false;
     for (auto const& p : programs_)
         for (auto const& a : p->actors) {
-            wanted = wanted || (&a->about == &s && a->ticket);
-            taken = taken || (&a->about == &s && a->held.valid());
+            if (&a->about != &s)
+                continue;
+            taken = taken || a->held.valid();
+            if (a->ticket)
+                wanted_since = std::min(a->came, wanted_since.value_or(a->came));
         }
     for (std::size_t n = 0; n != net_->size(); ++n)
         taken = taken || is_there(n, s);
-    if (taken || !wanted)
-        return s.idle_since.reset();
-    if (!s.idle_since)
-        s.idle_since = time_.now();
-    if (time_.now() - *s.idle_since > (polls_ || enciphered_ ? longest_wake_up_by_asking : longest_wake_up))
+    if (taken)
+        return s.free_since.reset();
+    if (!s.free_since)
+        s.free_since = time_.now();
+    duration const longest = polls_ || enciphered_ ? longest_wake_up_by_asking : longest_wake_up;
+    if (wanted_since && time_.now() - std::max(*s.free_since, *wanted_since) > longest)
         flaw(s.name + " is free, and who waits for it does not get it");
 }
 

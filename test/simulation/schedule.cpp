@@ -18,6 +18,8 @@ constexpr duration quiet_time = 15s;
 constexpr duration longest_quiet_time = 40s;
 /// Into the quiet time, all nodes that were killed.
 constexpr duration back_by_then = 5s;
+/// In which some leave their keys to expire.
+constexpr duration expiring_time = 10s;
 
 } // namespace
 
@@ -113,6 +115,8 @@ lock_options schedule::draw_options(test::dice& dice) const
     drawn.tolerate_suspect = dice.one_in(6);
     drawn.barging = dice.one_in(6);
     drawn.node_timeout = std::chrono::milliseconds{dice.between(20, 200)};
+    if (dice.one_in(2)) // so it shows when nobody tells a waiter what it waits for
+        drawn.retry.max_delay = 1s;
     if (dice.one_in(8))
         drawn.max_hold =
             std::chrono::milliseconds{dice.between(longest_ttl_.count(), 3 * longest_ttl_.count())};
@@ -237,6 +241,14 @@ void schedule::run_quietly()
     while (seen_.flaw.empty() && !served_all() && time_.now() < began + longest_quiet_time)
         run_until(time_.now() + 1s);
     check_progress();
+    expiring_ = true;
+    run_until(time_.now() + expiring_time);
+}
+
+duration schedule::until_next_crowd() const
+{
+    constexpr duration between_crowds = 700ms;
+    return between_crowds - time_.now() % between_crowds;
 }
 
 void schedule::end(program& p)
@@ -258,7 +270,7 @@ void schedule::end()
     }
     for (auto const& p : programs_)
         end(*p);
-    run_until(time_.now() + 2s);
+    run_until(time_.now() + 2 * longest_ttl_);
     check_keys();
     for (auto const* some : {&programs_, &leaving_})
         for (auto const& p : *some)

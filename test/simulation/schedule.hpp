@@ -92,9 +92,9 @@ private:
         fenced_register<std::uint64_t> counter{};
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
-        std::optional<duration> idle_since{}; ///< nobody has it, and somebody waits
-        duration changed{};                   ///< somebody got it, or left it
-        std::map<unsigned, unsigned> vain{};  ///< attempts of each host since then
+        std::optional<duration> free_since{};
+        duration changed{};                  ///< somebody got it, or left it
+        std::map<unsigned, unsigned> vain{}; ///< attempts of each host since then
         row leases{};
         std::vector<bequest> left_behind{};
     };
@@ -118,6 +118,7 @@ private:
     bool run_programs();
     void run_until(duration when);
     void run_quietly();
+    [[nodiscard]] duration until_next_crowd() const;
     void lose_one_for_good();
     void end();
     void end(program&);
@@ -181,7 +182,8 @@ private:
     bool with_story_;
     selection chosen_;
     kinds kinds_;
-    bool quiet_ = false; ///< nothing bad happens any more
+    bool quiet_ = false;    ///< nothing bad happens any more
+    bool expiring_ = false; ///< but that some who have a lock do not release it
     std::chrono::milliseconds longest_ttl_;
     std::int64_t variety_;       ///< the shortest ttl is this part of the longest; 1: all locks are alike
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
