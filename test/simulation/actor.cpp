@@ -168,6 +168,7 @@ void schedule::actor::let_go()
 void schedule::actor::abandon()
 {
     all.note(name + " leaves its keys to expire");
+    about.abandoned.emplace(held.nonce());
     held.detach();
 }
 

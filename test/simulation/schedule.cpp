@@ -270,7 +270,7 @@ void schedule::end()
     }
     for (auto const& p : programs_)
         end(*p);
-    run_until(time_.now() + 2 * longest_ttl_);
+    run_until(time_.now() + 2s);
     check_keys();
     for (auto const* some : {&programs_, &leaving_})
         for (auto const& p : *some)

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -93,8 +94,9 @@ private:
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
         std::optional<duration> free_since{};
-        duration changed{};                  ///< somebody got it, or left it
-        std::map<unsigned, unsigned> vain{}; ///< attempts of each host since then
+        std::set<std::string, std::less<>> abandoned{}; ///< nonces whose keys were left to expire
+        duration changed{};                             ///< somebody got it, or left it
+        std::map<unsigned, unsigned> vain{};            ///< attempts of each host since then
         row leases{};
         std::vector<bequest> left_behind{};
     };
