@@ -204,6 +204,8 @@ void schedule::actor::adopt(subject::bequest const& left)
 /// Towards the end many come at one moment.
 void schedule::actor::come_again(duration pause)
 {
+    if (all.slow_first_ && served)
+        pause = time_of_the_slow;
     if (all.expiring_)
         pause = all.until_next_crowd();
     later(pause, [this] { begin(); });

@@ -240,9 +240,20 @@ void schedule::run_quietly()
     run_until(began + quiet_time);
     while (seen_.flaw.empty() && !served_all() && time_.now() < began + longest_quiet_time)
         run_until(time_.now() + 1s);
+    if (seen_.flaw.empty() && !served_all())
+        serve_the_slow();
     check_progress();
     expiring_ = true;
     run_until(time_.now() + expiring_time);
+}
+
+/// Who is slow to wake may miss every turn (W5). Nobody may be forgotten.
+void schedule::serve_the_slow()
+{
+    note("who has been served comes later");
+    slow_first_ = true;
+    run_until(time_.now() + time_of_the_slow);
+    slow_first_ = false;
 }
 
 duration schedule::until_next_crowd() const

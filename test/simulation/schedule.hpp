@@ -27,6 +27,9 @@ namespace redlock::simulation {
 using core::duration;
 using namespace std::chrono_literals;
 
+/// For whoever has not been served.
+constexpr duration time_of_the_slow = 10s;
+
 /// What a schedule showed.
 struct verdict {
     std::string flaw{};  ///< empty: none
@@ -120,6 +123,7 @@ private:
     bool run_programs();
     void run_until(duration when);
     void run_quietly();
+    void serve_the_slow();
     [[nodiscard]] duration until_next_crowd() const;
     void lose_one_for_good();
     void end();
@@ -184,8 +188,9 @@ private:
     bool with_story_;
     selection chosen_;
     kinds kinds_;
-    bool quiet_ = false;    ///< nothing bad happens any more
-    bool expiring_ = false; ///< but that some who have a lock do not release it
+    bool quiet_ = false;      ///< nothing bad happens any more
+    bool slow_first_ = false; ///< who has been served comes later
+    bool expiring_ = false;   ///< but that some who have a lock do not release it
     std::chrono::milliseconds longest_ttl_;
     std::int64_t variety_;       ///< the shortest ttl is this part of the longest; 1: all locks are alike
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
