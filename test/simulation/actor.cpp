@@ -60,7 +60,9 @@ void schedule::actor::begin()
     auto const done = [this](unsigned number) {
         return [this, number](error_code ec, lease got) { acquired(number, ec, std::move(got)); };
     };
-    switch (all.expiring_ && dice.one_in(2) ? 0 : dice.below(8)) {
+    auto const what = all.expiring_ && dice.one_in(2) ? 0 : dice.below(8);
+    tries = what == 0;
+    switch (what) {
     case 0: return lock->try_acquire(done(started("try_acquire", one_attempt, one_attempt)));
     case 1: {
         auto const limit = dice.between(1, 3000) * 1ms;
