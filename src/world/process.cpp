@@ -53,7 +53,9 @@ private:
             if (!set->owner)
                 return;
             duration const held_until = machine_.timers_held_until();
-            held_until <= machine_.net().time().now() ? tell(*set, {}) : ring(held_until, set);
+            if (held_until > machine_.net().time().now())
+                return ring(held_until, set);
+            tell(*set, {});
         });
     }
 

@@ -1,5 +1,5 @@
+#include "component/simulated_program.hpp"
 #include "lock/resource.hpp"
-#include "world/process.hpp"
 #include <redlock/mutex.hpp>
 #include <redlock/observer.hpp>
 
@@ -23,15 +23,8 @@ struct counts_votes final : observer {
 };
 
 /// Somebody who waits behind keys that nobody renews.
-struct waits_for_others {
-    waits_for_others()
-    {
-        settings.assume_fresh = true;
-        settings.observer = counter;
-        for (std::size_t n = 0; n != net.size(); ++n)
-            settings.nodes.push_back(net.url(n));
-        first = lock::resources{""}.at("lock")->meeting_point(settings.nodes);
-    }
+struct waits_for_others : simulated_program {
+    waits_for_others() { settings.observer = counter; }
     void execute(std::size_t node, std::vector<std::string> const& words)
     {
         (void)net.at(node).redis.execute(words, net.at(node).wall_us(time.now()));
@@ -47,14 +40,6 @@ struct waits_for_others {
         wanted.emplace(*locks, "lock", options);
         wanted->acquire([this](boost::system::error_code, lease got) { held = std::move(got); });
     }
-    void pass(core::duration length)
-    {
-        core::duration const end = time.now() + length;
-        do
-            program.run();
-        while (time.step(end));
-    }
-
     void expect_a_lease_after(core::duration length)
     {
         pass(length - 50ms);
@@ -63,12 +48,9 @@ struct waits_for_others {
         BOOST_TEST(held.valid());
     }
 
-    world::timeline time;
-    world::network net{time, 3, 1};
-    world::process program{net, 0, 1};
     std::shared_ptr<counts_votes> counter = std::make_shared<counts_votes>();
-    config settings{};
-    std::size_t first; ///< where all meet
+    std::size_t const first =
+        lock::resources{""}.at("lock")->meeting_point(settings.nodes); ///< where all meet
     std::optional<client> locks{};
     std::optional<mutex> wanted{};
     lease held{};

@@ -60,8 +60,8 @@ void schedule::actor::begin()
     auto const done = [this](unsigned number) {
         return [this, number](error_code ec, lease got) { acquired(number, ec, std::move(got)); };
     };
-    auto const what = all.expiring_ && dice.one_in(2) ? 0 : dice.below(8);
-    tries = what == 0;
+    auto const what = all.stage_ == stage::expiring && dice.one_in(2) ? 0 : dice.below(8);
+    barges = what == 0 && options.barging;
     switch (what) {
     case 0: return lock->try_acquire(done(started("try_acquire", one_attempt, one_attempt)));
     case 1: {
@@ -119,7 +119,7 @@ void schedule::actor::hold()
         told = told || number == current_; // of an earlier lease it is heard late
         all.note(name + " is told: " + why.message());
     });
-    auto const most = all.quiet_ || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
+    auto const most = all.quiet() || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
     if (dice.one_in(8))
         later(dice.between(0, most) * 1ms, [this] { extend(); });
     later(dice.between(0, most) * 1ms, [this] { let_go(); });
@@ -156,14 +156,16 @@ void schedule::actor::let_go()
     about.changes(all.time_.now());
     if (held.valid())
         about.leases.ended(all.time_.now());
-    if (all.expiring_ ? dice.one_in(2) : !all.quiet_ && dice.one_in(8)) {
-        all.expiring_ ? abandon() : bequeath();
+    if (all.stage_ == stage::expiring && dice.one_in(2)) {
+        abandon();
+    } else if (!all.quiet() && dice.one_in(8)) {
+        bequeath();
     } else if (dice.one_in(3)) {
         held = {};
     } else {
         held.release(noted("release", on_its_clock(*options.node_timeout)));
     }
-    come_again(dice.between(0, all.quiet_ && !all.crowded_ ? 5000 : 50) * 1ms);
+    come_again(dice.between(0, all.quiet() && !all.crowded_ ? 5000 : 50) * 1ms);
 }
 
 /// To nobody: as if it had died. Who waits knows when the keys will have expired.
@@ -206,9 +208,9 @@ void schedule::actor::adopt(subject::bequest const& left)
 /// Towards the end many come at one moment.
 void schedule::actor::come_again(duration pause)
 {
-    if (all.slow_first_ && served)
+    if (all.stage_ == stage::for_slow && served)
         pause = time_of_the_slow;
-    if (all.expiring_)
+    if (all.stage_ == stage::expiring)
         pause = all.until_next_crowd();
     later(pause, [this] { begin(); });
 }

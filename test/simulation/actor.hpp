@@ -48,7 +48,7 @@ struct schedule::actor {
     std::map<unsigned, operation> under_way{};
     std::optional<std::uint64_t> ticket{}; ///< while it waits: its place among those of its program
     duration came{};
-    bool tries = false; ///< it does not wait
+    bool barges = false;
     std::optional<duration> invalid_since{};
     duration held_since{};
     bool served = false; ///< since it was last asked

@@ -44,7 +44,7 @@ void schedule::fork(program& p)
     ::alarm(longest_life_s);
     report_ = ends[1];
     copied_ = &p;
-    quiet_ = true; // nothing else befalls it
+    stage_ = stage::quiet; // nothing else befalls it
     touched_before_ = net_->touched(p.host);
     p.process->machine().be_copied();
     copied_at_ = time_.now();

@@ -31,7 +31,7 @@ void schedule::for_a_while(Value& what, Value then, duration length)
 
 void schedule::disturb()
 {
-    if (quiet_)
+    if (quiet())
         return;
     ++disturbances_;
     test::dice dice((seed_ << 20U) ^ disturbances_);
@@ -361,7 +361,7 @@ void schedule::kill_program(std::unique_ptr<program>& p)
 /// So that there is always somebody who has not seen what befell the servers.
 void schedule::add_newcomer()
 {
-    if (quiet_)
+    if (quiet())
         return;
     auto const oldest = std::ranges::find_if(programs_, [](auto const& p) { return !p->process->paused(); });
     if (programs_.size() >= most_programs && oldest != programs_.end()) {

@@ -60,7 +60,7 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 /// W5: others get their turn, but for a try that may barge in.
 void schedule::check_row(actor const& whose)
 {
-    if (whose.tries && whose.options.barging) {
+    if (whose.barges) {
         whose.about.leases = {};
         return;
     }
@@ -74,7 +74,7 @@ void schedule::check_row(actor const& whose)
 /// A8: nobody asks without pause while nothing changes.
 void schedule::check_attempt(unsigned host, std::string_view lock)
 {
-    if (!quiet_ || time_.now() < late)
+    if (!quiet() || time_.now() < late)
         return;
     subject& what = *std::ranges::find(subjects_, lock, &subject::name);
     if (++what.vain[host] > attempts_at_once + (time_.now() - what.changed) / between_attempts)
@@ -113,7 +113,7 @@ void schedule::check(bool ran)
                 check_length(*a);
                 check_operations(*p, *a);
             }
-    if (quiet_ && time_.now() > late)
+    if (quiet() && time_.now() > late)
         check_wake_ups();
 }
 

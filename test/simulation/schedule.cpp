@@ -230,7 +230,7 @@ void schedule::lose_one_for_good()
 
 void schedule::run_quietly()
 {
-    quiet_ = true;
+    stage_ = stage::quiet;
     note("from here on nothing bad happens");
     lose_one_for_good();
     for (auto const& p : programs_)
@@ -243,7 +243,7 @@ void schedule::run_quietly()
     if (seen_.flaw.empty() && !served_all())
         serve_the_slow();
     check_progress();
-    expiring_ = true;
+    stage_ = stage::expiring;
     run_until(time_.now() + expiring_time);
 }
 
@@ -251,9 +251,9 @@ void schedule::run_quietly()
 void schedule::serve_the_slow()
 {
     note("who has been served comes later");
-    slow_first_ = true;
+    stage_ = stage::for_slow;
     run_until(time_.now() + time_of_the_slow);
-    slow_first_ = false;
+    stage_ = stage::quiet;
 }
 
 duration schedule::until_next_crowd() const

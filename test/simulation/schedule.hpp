@@ -112,6 +112,12 @@ private:
         world::network::data saved{}; ///< on its disk, or on its replica
     };
     enum class kinds : std::uint8_t { plain, fenced, mixed };
+    enum class stage : std::uint8_t {
+        faults,
+        quiet,    ///< nothing bad happens any more
+        for_slow, ///< who has been served comes later
+        expiring, ///< some who have a lock do not release it
+    };
 
     // schedule.cpp: who takes part, and how time goes on
     void set_up_nodes();
@@ -182,15 +188,14 @@ private:
     [[nodiscard]] bool is_there(std::size_t node, subject const&) const;
     void check_keys();
     [[nodiscard]] bool served_all() const;
+    [[nodiscard]] bool quiet() const { return stage_ != stage::faults; }
 
     std::uint64_t seed_;
     test::dice dice_;
     bool with_story_;
     selection chosen_;
     kinds kinds_;
-    bool quiet_ = false;      ///< nothing bad happens any more
-    bool slow_first_ = false; ///< who has been served comes later
-    bool expiring_ = false;   ///< but that some who have a lock do not release it
+    stage stage_ = stage::faults;
     std::chrono::milliseconds longest_ttl_;
     std::int64_t variety_;       ///< the shortest ttl is this part of the longest; 1: all locks are alike
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
