@@ -118,7 +118,8 @@ public:
     [[nodiscard]] auto extend(Token&& token = {});
 
     /// Gives the lock up: renewal stops, and a compare-and-delete goes to every node behind whatever was sent
-    /// before. The lease is not valid any more from the moment of the call.
+    /// before. The lease is not valid any more from the moment of the call; called on another thread than the executor's,
+    /// from the moment at which the executor has begun it.
     ///
     /// Completes when a majority has answered, at the latest after the per-node timeout.
     /// \par Completion signature

@@ -1,6 +1,8 @@
 #include "lock/cancellation.hpp"
 #include "lock/client_access.hpp"
 #include "lock/engine.hpp"
+#include "lock/held_lease.hpp"
+#include "lock/lease_access.hpp"
 #include "net/leaf/this_machine.hpp"
 #include <redlock/client.hpp>
 
@@ -11,6 +13,12 @@ namespace redlock {
 struct lock::engine_access {
     static client wrap(std::shared_ptr<engine> made) { return client(std::move(made)); }
 };
+
+net::machine const* lock::machine_of(lease const& of)
+{
+    held_lease const* const held = lease_access::get(of);
+    return held ? &held->client().loop().machine() : nullptr;
+}
 
 client lock::make_client(net::any_io_executor executor, config const& settings,
                          std::shared_ptr<net::machine> machine)

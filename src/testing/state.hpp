@@ -1,15 +1,18 @@
 #pragma once
 
+#include "net/machine.hpp"
 #include "world/network.hpp"
 #include "world/timeline.hpp"
 #include <redlock/testing/world.hpp>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +21,15 @@ namespace redlock::testing {
 
 /// Clients may die later than the world, with their context: so they share it.
 struct world::state : std::enable_shared_from_this<world::state> {
+    struct owned_machine;
+
     state(boost::asio::io_context& its, std::size_t nodes)
         : context(its), net(time, static_cast<unsigned>(nodes), 1)
     {}
 
+    /// For coroutines that may outlive the world.
+    [[nodiscard]] static boost::asio::awaitable<void> sleep(std::shared_ptr<state>,
+                                                            std::chrono::milliseconds);
     /// From now on what can happen at the present moment does when the context runs.
     void drive_itself();
     /// \throws std::out_of_range
@@ -44,6 +52,7 @@ struct world::state : std::enable_shared_from_this<world::state> {
     redlock::world::timeline time;
     redlock::world::network net;
     std::map<std::size_t, std::map<std::string, redlock::world::keyspace::value>> saved; ///< of killed nodes
+    std::set<net::machine const*> machines;                                              ///< of its clients
     unsigned hosts = 0;
     std::size_t asleep = 0;  ///< coroutines in sleep()
     std::size_t running = 0; ///< those who run the context for the test

@@ -6,10 +6,12 @@
 #include "world/process.hpp"
 #include <redlock/testing/world.hpp>
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <stdexcept>
 
@@ -65,16 +67,22 @@ private:
     std::size_t& number_;
 };
 
+} // namespace
+
 /// The world's clocks, for one client.
-struct owned_machine {
-    owned_machine(std::shared_ptr<void> its, redlock::world::network& net, unsigned host)
-        : keeps(std::move(its)), machine(net, host, host + 1)
-    {}
-    std::shared_ptr<void> keeps;
+struct world::state::owned_machine {
+    owned_machine(std::shared_ptr<state> its, unsigned host)
+        : of(std::move(its)), machine(of->net, host, host + 1)
+    {
+        of->machines.insert(&machine);
+    }
+    ~owned_machine() { of->machines.erase(&machine); }
+    owned_machine(owned_machine const&) = delete;
+    owned_machine& operator=(owned_machine const&) = delete;
+
+    std::shared_ptr<state> const of;
     redlock::world::sim_machine machine;
 };
-
-} // namespace
 
 void world::state::drive_itself()
 {
@@ -160,8 +168,11 @@ void world::state::overtake(std::string const& key, std::uint64_t token)
     for (std::size_t n = 0; n != net.size(); ++n) {
         auto& its = net.at(n);
         auto const stands = its.redis.keys().text(fence, its.wall_us(time.now()) / 1000);
-        if (!stands || std::stoull(*stands) < next)
-            (void)execute(n, {"SET", fence, std::to_string(next), "PX", std::to_string(fence_ttl.count())});
+        if (stands && std::stoull(*stands) >= next)
+            continue;
+        bool const full = std::exchange(its.redis.is.out_of_memory, false);
+        (void)execute(n, {"SET", fence, std::to_string(next), "PX", std::to_string(fence_ttl.count())});
+        its.redis.is.out_of_memory = full;
     }
 }
 
@@ -207,7 +218,7 @@ client world::make_client(config settings)
     unsigned const host = state_->hosts++;
     for (std::size_t n = 0; n != size(); ++n)
         state_->net.between(host, n).latency = duration::zero();
-    auto const owned = std::make_shared<owned_machine>(state_, state_->net, host);
+    auto const owned = std::make_shared<state::owned_machine>(state_, host);
     return lock::make_client(context_.get_executor(), settings,
                              std::shared_ptr<net::machine>(owned, &owned->machine));
 }
@@ -217,13 +228,20 @@ config world::settings() const
     return common_;
 }
 
-void world::settle()
+/// Until nothing more happens at this moment. True: the condition was so at a time.
+bool world::settle(std::function<bool()> const& condition)
 {
-    for (unsigned count = 0; something_happens(); ++count)
+    bool met = condition();
+    for (unsigned count = 0; something_happens(); ++count) {
+        met = met || condition();
+        if (count == most_at_once && met)
+            break;
         if (count == most_at_once)
             throw std::runtime_error(complaint("no time passes: " + std::to_string(most_at_once) +
                                                " handlers have run at one moment. Whoever tries again for "
                                                "ever needs a pause, such as sleep()"));
+    }
+    return met;
 }
 
 /// At the present moment.
@@ -238,13 +256,15 @@ void world::run_until(std::function<bool()> const& condition, milliseconds limit
 {
     refuse_nesting();
     counted const here(state_->running);
-    duration const end = std::min<duration>(state_->time.now() + checked(limit, "a limit"), for_ever);
-    for (settle(); !condition(); settle()) {
+    duration const wanted = state_->time.now() + checked(limit, "a limit");
+    duration const end = std::min<duration>(wanted, for_ever);
+    while (!settle(condition)) {
         if (state_->time.empty())
             throw std::runtime_error(complaint("nothing can happen any more" + waits_still(0)));
         if (!state_->time.step(end))
             throw std::runtime_error(
-                complaint(in_words(limit) + " of the world's time are over" + waits_still(state_->asleep)));
+                complaint((wanted > end ? "its 100 years" : in_words(limit) + " of the world's time") +
+                          " are over" + waits_still(state_->asleep)));
     }
 }
 
@@ -256,7 +276,8 @@ void world::advance(milliseconds time)
     if (end > for_ever || time > for_ever)
         throw std::invalid_argument(
             complaint("advance() of " + in_words(time) + ": a world lasts for 100 years"));
-    for (settle(); state_->time.step(end); settle())
+    auto const never = [] { return false; };
+    for ((void)settle(never); state_->time.step(end); (void)settle(never))
         ;
 }
 
@@ -269,13 +290,30 @@ void world::refuse_nesting() const
 
 asio::awaitable<void> world::sleep(milliseconds time)
 {
+    return state::sleep(state_, time);
+}
+
+/// Its event is dropped with the world: that ends it, too.
+asio::awaitable<void> world::state::sleep(std::shared_ptr<state> its, milliseconds time)
+{
+    struct alarm {
+        asio::steady_timer timer;
+        bool rung = false;
+        bool dropped = false;
+    };
     milliseconds const length = checked(time, "sleep()");
-    auto const its = state_; // the coroutine may be destroyed with the context
     counted const one(its->asleep);
-    auto const timer = std::make_shared<asio::steady_timer>(context_, asio::steady_timer::time_point::max());
-    its->time.after(length, [timer] { timer->cancel(); });
+    auto const wake = std::make_shared<alarm>(
+        alarm{asio::steady_timer(its->context, asio::steady_timer::time_point::max())});
+    its->time.after(length, [wake, at_its_end = std::shared_ptr<void>(nullptr, [wake](void*) {
+                                       wake->dropped = true;
+                                       wake->timer.cancel();
+                                   })] { wake->rung = true; });
     boost::system::error_code ec;
-    co_await timer->async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    if (!wake->dropped)
+        co_await wake->timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    if (!wake->rung)
+        throw boost::system::system_error(asio::error::operation_aborted);
 }
 
 std::chrono::nanoseconds world::elapsed() const
@@ -303,6 +341,7 @@ void world::restart(std::size_t node, data what)
     auto keys = std::exchange(state_->saved[node], {});
     if (what == data::lost)
         keys.clear();
+    state_->node(node).stalled_until = {};
     state_->net.start(node, std::move(keys));
 }
 
@@ -324,6 +363,7 @@ void world::stall(std::size_t node, milliseconds time)
 void world::flush(std::size_t node)
 {
     (void)state_->execute(node, {"FLUSHALL"});
+    state_->saved.erase(node);
 }
 
 void world::exhaust_memory(std::size_t node, bool exhausted)
@@ -343,12 +383,19 @@ bool world::held(std::string_view name) const
 
 void world::hold(std::string_view name, milliseconds time)
 {
+    milliseconds const length = checked(time, "hold()");
+    if (name.empty())
+        throw std::invalid_argument(complaint("hold(): the lock's name is empty"));
+    if (length == milliseconds::zero())
+        throw std::invalid_argument(complaint("hold() of 0 ms: nobody holds a lock for no time"));
     if (held(name))
         throw std::logic_error(complaint("'" + std::string(name) + "' is held already"));
-    if (time == milliseconds::zero())
-        throw std::invalid_argument(complaint("hold() of 0 ms: nobody holds a lock for no time"));
-    if (state_->grant(key(name), somebody, 0, checked(time, "hold()")) == 0)
-        throw std::logic_error(complaint("'" + std::string(name) + "' is not held: no server can be had"));
+    if (state_->grant(key(name), somebody, 0, length) != 0)
+        return;
+    bool const any = state_->keys_of(key(name)) != 0;
+    throw std::logic_error(complaint(
+        "'" + std::string(name) +
+        "' is not taken: " + (any ? "it is held on every server that can be had" : "no server can be had")));
 }
 
 void world::let_go(std::string_view name)
@@ -359,6 +406,9 @@ void world::let_go(std::string_view name)
 void world::lose(lease& held)
 {
     expect_no_end(held);
+    if (!state_->machines.contains(lock::machine_of(held)))
+        throw std::logic_error(
+            complaint("the lease of '" + std::string(held.resource()) + "' is one of another world"));
     if (held.state() == lease_state::lost)
         return;
     if (auto const its = state_->find(held.nonce())) {

@@ -1,10 +1,16 @@
 #include <redlock/redlock.hpp>
 #include <redlock/testing/world.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <functional>
@@ -479,6 +485,105 @@ BOOST_AUTO_TEST_CASE(has_clients_that_do_not_trust_its_servers)
     BOOST_TEST((servers.elapsed() > 10s));
 }
 
+/// As a timer would end it: what comes after it is not done.
+BOOST_AUTO_TEST_CASE(ends_a_sleep_that_is_cancelled)
+{
+    asio::cancellation_signal cancel;
+    bool went_on = false;
+    auto const work = [&]() -> asio::awaitable<void> {
+        co_await servers.sleep(1h);
+        went_on = true;
+    };
+    auto done =
+        asio::co_spawn(context, work(), asio::bind_cancellation_slot(cancel.slot(), asio::use_future));
+    servers.advance(1s);
+    cancel.emit(asio::cancellation_type::terminal);
+    servers.advance(0ms);
+    BOOST_TEST((done.wait_for(0s) == std::future_status::ready));
+    BOOST_CHECK_THROW(done.get(), boost::system::system_error);
+    BOOST_TEST(!went_on);
+}
+
+BOOST_AUTO_TEST_CASE(asks_a_condition_amid_a_moment)
+{
+    auto const work = [&]() -> asio::awaitable<void> {
+        lease held = co_await lock.acquire();
+        co_await held.release();
+    };
+    asio::co_spawn(context, work(), asio::detached);
+    servers.run_until([&] { return servers.held("seat:42"); });
+    BOOST_TEST(!servers.held("seat:42")); // the rest of the moment has happened, too
+    unsigned count = 0;
+    std::function<void()> const spin = [&] {
+        ++count;
+        asio::post(context, spin);
+    };
+    spin();
+    servers.run_until([&] { return count > 5; });
+}
+
+BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_on_command_whose_servers_have_no_memory)
+{
+    lease held = servers.run(taken_fenced("x", locks));
+    for (std::size_t n = 0; n != servers.size(); ++n)
+        servers.exhaust_memory(n);
+    servers.lose(held);
+    servers.advance(0ms);
+    BOOST_TEST((held.state() == lease_state::lost));
+    BOOST_TEST((held.cause() == loss_cause::refused));
+}
+
+BOOST_AUTO_TEST_CASE(does_not_lose_the_leases_of_another_world)
+{
+    world others(context);
+    client theirs = others.make_client();
+    lease ours = acquire();
+    mutex same(theirs, "seat:42");
+    lease foreign =
+        others.run([](mutex m) -> asio::awaitable<lease> { co_return co_await m.acquire(); }(same));
+    BOOST_TEST(says(complaint<std::logic_error>([&] { servers.lose(foreign); }), "another world"));
+    servers.advance(0ms);
+    BOOST_TEST(ours.valid());
+    BOOST_TEST(foreign.valid());
+}
+
+BOOST_AUTO_TEST_CASE(says_why_nobody_can_hold_a_lock)
+{
+    servers.cut(1);
+    servers.cut(2);
+    servers.hold("x");
+    BOOST_TEST(says(complaint<std::logic_error>([&] { servers.hold("x"); }),
+                    "held on every server that can be had"));
+    BOOST_TEST(
+        says(complaint<std::invalid_argument>([&] { servers.hold("x", -1ms); }), "no time is negative"));
+    BOOST_TEST(says(complaint<std::invalid_argument>([&] { servers.hold(""); }), "empty"));
+}
+
+BOOST_AUTO_TEST_CASE(says_that_its_hundred_years_are_over)
+{
+    servers.advance(std::chrono::hours{24} * 365 * 100 - 10s);
+    auto const work = [&]() -> asio::awaitable<void> { co_await servers.sleep(20s); };
+    BOOST_TEST(says(complaint<std::runtime_error>([&] { servers.run(work()); }), "100 years"));
+}
+
+BOOST_AUTO_TEST_CASE(starts_a_server_that_was_flushed_or_stalled_as_a_new_one)
+{
+    servers.hold("x");
+    servers.kill(0);
+    servers.kill(1);
+    servers.flush(0);
+    servers.stall(0, 1h);
+    servers.restart(0, data::kept);
+    servers.restart(1, data::kept);
+    servers.flush(2);
+    BOOST_TEST(!servers.held("x"));
+    config settings = servers.settings();
+    settings.nodes = {settings.nodes[0]};
+    client one = servers.make_client(settings);
+    mutex there(one, "y");
+    servers.run([](mutex m) -> asio::awaitable<void> { (void)co_await m.acquire(); }(there), 1min);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(ends_of_a_world)
@@ -498,6 +603,21 @@ BOOST_AUTO_TEST_CASE(leases_and_clients_may_be_destroyed_while_they_wait)
         servers.advance(1s);
     }
     context.run();
+}
+
+/// It ends as a timer's that was cancelled, so that `run()` returns.
+BOOST_AUTO_TEST_CASE(ends_what_sleeps_in_it)
+{
+    asio::io_context context;
+    auto servers = std::make_unique<world>(context);
+    auto begun = asio::co_spawn(context, servers->sleep(1s), asio::use_future);
+    servers->advance(0ms);
+    auto not_begun = asio::co_spawn(context, servers->sleep(1s), asio::use_future);
+    servers.reset();
+    context.restart();
+    context.run();
+    BOOST_CHECK_THROW(begun.get(), boost::system::system_error);
+    BOOST_CHECK_THROW(not_begun.get(), boost::system::system_error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

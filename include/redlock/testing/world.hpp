@@ -39,10 +39,10 @@ enum class data : std::uint8_t { lost, kept };
 ///
 /// Thread safety: none; one thread runs the context and has the world. `run()`, `run_until()` and `advance()` run the
 /// context, and are therefore not called by its handlers and coroutines, nor by conditions of `run_until()`. All else may
-/// be.
+/// be, but the destructor.
 ///
 /// Lifetime: made after the context, and destroyed before it. Clients, locks and leases may outlive it; nothing happens
-/// to them any more, so operations that go on then never complete.
+/// to them any more, so operations that go on then never complete. `sleep()` ends with `operation_aborted`.
 class world {
 public:
     /// How much time `run()` and `run_until()` let pass at most, if nothing else is said.
@@ -79,7 +79,8 @@ public:
                   limit);
         return result.get();
     }
-    /// Lets time pass until this is true. It is asked whenever something has happened.
+    /// Lets time pass until this is true. It is asked whenever a handler has run; once it has been true, whatever else can
+    /// happen at that moment happens, too.
     /// \param limit how much time may pass
     /// \throws std::runtime_error nothing can happen any more; or the limit is over; or no time passes, since 200000
     ///         handlers have run at one moment. It says which
@@ -91,8 +92,10 @@ public:
     /// \throws std::invalid_argument a negative time, or one beyond the world's 100 years
     /// \throws std::runtime_error no time passes, as above
     /// \throws std::logic_error as above
+    /// \throws what handlers throw; time has passed as far as that then
     void advance(std::chrono::milliseconds time);
     /// For coroutines: goes on after that much of the world's time.
+    /// \throws boost::system::system_error `operation_aborted`: it was cancelled, or the world is gone
     /// \throws std::invalid_argument a negative time, when it is awaited
     [[nodiscard]] boost::asio::awaitable<void> sleep(std::chrono::milliseconds time);
     /// How much time has passed.
@@ -104,7 +107,7 @@ public:
     [[nodiscard]] std::size_t size() const;
     /// Its process ends, and the connections with it.
     void kill(std::size_t node);
-    /// A killed one is started again. It waits before it votes, as after any restart (docs/protocol.md, rule N4).
+    /// A killed one is started again, with the keys that it had when it was killed, or none. It waits before it votes, as after any restart (docs/protocol.md, rule N4).
     void restart(std::size_t node, data what = data::lost);
     /// Nothing reaches it any more, and nobody is told.
     void cut(std::size_t node);
@@ -113,7 +116,7 @@ public:
     /// It answers nothing for so long, and then all of it.
     /// \throws std::invalid_argument a negative time
     void stall(std::size_t node, std::chrono::milliseconds time);
-    /// FLUSHALL: all keys are gone. On a majority of the servers a plain lease is lost by it, with `loss_cause::refused`,
+    /// FLUSHALL: all keys are gone, and those that a killed one would be started with. On a majority of the servers a plain lease is lost by it, with `loss_cause::refused`,
     /// as soon as its client hears of it, at the latest at the next renewal. A fenced one is lost when its validity ends,
     /// with `loss_cause::expired`: servers that have lost their data are not asked until its key could not live any more
     /// (docs/protocol.md, rule F6).
@@ -126,17 +129,18 @@ public:
     /// Names are without prefix, which is that of `settings()`: a client with another `key_prefix` has other locks.
     ///@{
     /// Another process takes the lock on every server that can be had, and keeps it for that long.
-    /// \throws std::logic_error a majority has that key already, or no server can be had
-    /// \throws std::invalid_argument a time that is not more than zero
+    /// \throws std::logic_error a majority has that key already, or every server that can be had; or none can be
+    /// \throws std::invalid_argument an empty name, or a time that is not more than zero
     void hold(std::string_view name, std::chrono::milliseconds time = std::chrono::hours{1});
     /// And releases it: whoever waits is woken.
     void let_go(std::string_view name);
     /// Does a majority of the servers have its key, whoever set it?
     [[nodiscard]] bool held(std::string_view name) const;
     /// Somebody deletes its keys, and, if it is fenced, comes and goes meanwhile: it is lost, with `loss_cause::refused`,
-    /// as soon as its client has asked the servers. Without effect on a lease that is lost already.
-    /// (To lose it with `loss_cause::expired`: cut off a majority, and let its `ttl` pass.)
-    /// \throws std::logic_error it is empty or released
+    /// as soon as its client has asked the servers, which it does now, or after the extension that is under way. Without
+    /// effect on a lease that is lost already. (To lose it with `loss_cause::expired`: cut off a majority, and let its `ttl`
+    /// pass. So ends a fenced lease, too, whose servers were flushed.)
+    /// \throws std::logic_error it is empty, released, or one of another world
     void lose(lease& held);
     ///@}
 
@@ -145,7 +149,7 @@ private:
     struct state;
 
     [[nodiscard]] std::string key(std::string_view name) const;
-    void settle();
+    [[nodiscard]] bool settle(std::function<bool()> const& condition);
     [[nodiscard]] bool something_happens();
     void refuse_nesting() const;
 
