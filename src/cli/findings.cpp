@@ -3,6 +3,8 @@
 #include "cli/output.hpp"
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
+#include "kind/fenced.hpp"
+#include "kind/kind.hpp"
 #include "lock/warnings.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
@@ -106,7 +108,7 @@ void fence(interview const& node, examination const& terms, std::vector<finding>
     answer const& told = said(node, question::fence);
     if (!told.is(answer::kind::text))
         return;
-    bool const readable = redis::read_number(told.text, value) && value < redis::fence_end;
+    bool const readable = redis::read_number(told.text, value) && value < kind::fence_end;
     auto const today = std::chrono::system_clock::now().time_since_epoch() + node.ahead.value_or(0us);
     if (readable && std::chrono::milliseconds{value} < today + far)
         return;
@@ -114,7 +116,7 @@ void fence(interview const& node, examination const& terms, std::vector<finding>
         {"fence", readable ? severity::warning : severity::error, node.node,
          readable ? "the last fencing token is far ahead of the date: was it written by hand?"
                   : "the last fencing token is none that a lock can count on from, and fenced votes fail",
-         "delete the key '" + redis::name_beside(terms.client.key_prefix + terms.lock, redis::fence_suffix) +
+         "delete the key '" + redis::name_beside(terms.client.key_prefix + terms.lock, kind::fence_suffix) +
              "' on all nodes while nobody has the lock, and what the resource remembers with it"});
 }
 
@@ -173,26 +175,24 @@ std::string probe_of(std::string const& lock)
 questions doctor_questions(std::string const& key_prefix, std::string const& lock, std::string_view nonce)
 {
     std::string const probe = probe_of(lock);
-    redis::lock_commands const commands(probe_ttl);
-    redis::lock_key const key{key_prefix, probe};
+    auto const commands = kind::plain.make_commands(key_prefix, {probe_ttl, {}});
+    kind::claim const key{{key_prefix, probe}, nonce};
     std::string const marker = redis::name_beside(key_prefix, redis::marker_name);
-    std::string const fence = redis::name_beside(key_prefix + probe, redis::fence_suffix);
+    std::string const fence = redis::name_beside(key_prefix + probe, kind::fence_suffix);
     questions all;
     all.ask({"INFO"});
     all.ask({"CONFIG", "GET", "save"});
     all.ask({"CONFIG", "GET", "stop-writes-on-bgsave-error"});
     all.ask({"CONFIG", "GET", "min-replicas-to-write"});
     all.ask({"CLIENT", "TRACKING", "ON", "NOLOOP"});
-    commands.append_vote(all.bytes, key, nonce);
-    redis::append_time_left(all.bytes, key);
-    redis::append_owner(all.bytes, key);
-    commands.append_extend(all.bytes, key, nonce, redis::script_form::text);
-    redis::append_release(all.bytes, key, nonce, redis::script_form::text);
+    for (auto const what : {kind::request::vote, kind::request::time_left, kind::request::owner,
+                            kind::request::extend, kind::request::release})
+        commands->append(all.bytes, what, key, redis::script_form::text);
     all.count += 5;
     all.ask({"MGET", key_prefix + probe, fence, marker});
-    all.ask({"GET", redis::name_beside(key_prefix + lock, redis::fence_suffix)});
-    redis::append_owner(all.bytes, {key_prefix, lock});
-    redis::append_time_left(all.bytes, {key_prefix, lock});
+    all.ask({"GET", redis::name_beside(key_prefix + lock, kind::fence_suffix)});
+    for (auto const what : kind::plain.inspection)
+        commands->append(all.bytes, what, {{key_prefix, lock}, nonce}, redis::script_form::text);
     all.count += 2;
     return all;
 }

@@ -2,6 +2,7 @@
 #include "cli/verbs.hpp"
 #include "core/fencing.hpp"
 #include "core/sightings.hpp"
+#include "kind/fenced.hpp"
 #include "redis/command.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
@@ -156,7 +157,7 @@ std::string headline(core::lock_verdict const& v, std::vector<sighting> const& n
 int status(options const& o, output const& out)
 {
     std::string const key = o.client.key_prefix + o.name;
-    std::string const fence = redis::name_beside(key, redis::fence_suffix);
+    std::string const fence = redis::name_beside(key, kind::fence_suffix);
     questions asked;
     asked.ask({"GET", key});
     asked.ask({"PTTL", key});

@@ -4,7 +4,8 @@
 
 namespace redlock::core {
 
-attempt::attempt(kind k, unsigned nodes, instant sent) : sent_(sent), votes_(nodes), raises_(nodes), kind_(k)
+attempt::attempt(agreement on, unsigned nodes, instant sent)
+    : sent_(sent), votes_(nodes), raises_(nodes), on_(on)
 {}
 
 attempt::step attempt::voted(unsigned node, vote v, fence counter)
@@ -13,17 +14,18 @@ attempt::step attempt::voted(unsigned node, vote v, fence counter)
         heard_late(node, v, counter);
         return raising() && raises_.has_answered(node) ? decide(raises_.result()) : step::pending;
     }
-    if (v == vote::granted && kind_ == kind::fenced && !votes_.has_answered(node))
+    if (v == vote::granted && on_ == agreement::one_number && !votes_.has_answered(node))
         fences_.granted(node, counter);
     votes_.record(node, v);
-    return votes_.result() == verdict::won && kind_ == kind::fenced ? agree() : decide(votes_.result());
+    return votes_.result() == verdict::won && on_ == agreement::one_number ? agree()
+                                                                           : decide(votes_.result());
 }
 
 /// Never counted as a vote (rule A5), but a node whose counter stands at the token has it like any other.
 void attempt::heard_late(unsigned node, vote v, fence counter)
 {
-    bool const holds = v == vote::granted &&
-                       (kind_ == kind::plain || counter == token() || !applies(rule::late_vote_at_the_token));
+    bool const holds = v == vote::granted && (on_ == agreement::majority || counter == token() ||
+                                              !applies(rule::late_vote_at_the_token));
     if (raising() && !fences_.behind().contains(node))
         raises_.record(node, holds ? vote::granted : vote::failed);
     else if (holds)
@@ -94,7 +96,7 @@ bool attempt::awaits(unsigned node) const
 
 node_set attempt::holders() const
 {
-    node_set ours = kind_ == kind::fenced ? raises_.granted_by() : votes_.granted_by();
+    node_set ours = on_ == agreement::one_number ? raises_.granted_by() : votes_.granted_by();
     ours.insert(late_);
     return ours;
 }

@@ -8,18 +8,20 @@
 
 namespace redlock::core {
 
+/// What must agree: a majority of votes, or of numbers, too (docs/protocol.md, rule F2).
+enum class agreement : std::uint8_t { majority, one_number };
+
 /// One attempt to win a majority: answers go in, what to do next comes out (docs/protocol.md, rules A1 to A6 and F2).
 ///
-/// A fenced attempt is not over with its majority of grants: a majority of the counters must stand at one token. Where
-/// they do not, those behind are raised, which each node does only while the key is ours and nobody came after us.
+/// An attempt for one number is not over with its majority of grants: a majority of the counters must stand at one token.
+/// Where they do not, those behind are raised, which each node does only while the key is ours and nobody came after us.
 class attempt {
 public:
-    enum class kind : std::uint8_t { plain, fenced };
     /// \param sent the clocks before the first byte was sent
-    attempt(kind, unsigned nodes, instant sent);
+    attempt(agreement, unsigned nodes, instant sent);
 
     enum class step : std::uint8_t { pending, raise, won, lost };
-    /// \param counter of a granting node, in fenced attempts
+    /// \param counter of a granting node, where there must be one number
     step voted(unsigned node, vote, fence counter = 0);
     /// The answer to a raise: granted when the node's counter now stands at the token.
     step raised(unsigned node, vote);
@@ -32,7 +34,7 @@ public:
     [[nodiscard]] bool awaits(unsigned node) const;
     [[nodiscard]] bool has_answered(unsigned node) const { return votes_.has_answered(node); }
     [[nodiscard]] node_set to_raise() const { return fences_.behind(); }
-    /// Of a fenced attempt that is raising or won.
+    /// Where there must be one: of an attempt that is raising or won.
     [[nodiscard]] fence token() const { return fences_.highest(); }
     /// Nodes that may be relied on: ours, and at the token where there is one.
     [[nodiscard]] node_set holders() const;
@@ -55,7 +57,7 @@ private:
     tally raises_; ///< nodes at the token
     fence_tally fences_;
     node_set late_;
-    kind kind_;
+    agreement on_;
     bool raising_ = false;
     bool decided_ = false;
     bool timed_out_ = false;

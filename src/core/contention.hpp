@@ -49,13 +49,13 @@ public:
     [[nodiscard]] std::optional<unsigned> meeting_point() const;
     /// The one after it, for when that one is silent.
     [[nodiscard]] std::optional<unsigned> after(unsigned node) const;
+    [[nodiscard]] unsigned size() const { return static_cast<unsigned>(rows_.size()); }
     [[nodiscard]] bool taken(unsigned node) const { return rows_[node].taken; }
     [[nodiscard]] row const& of(unsigned node) const { return rows_[node]; }
 
 private:
     [[nodiscard]] bool first_is_free() const;
     [[nodiscard]] row const* first_voter() const;
-    [[nodiscard]] unsigned size() const { return static_cast<unsigned>(rows_.size()); }
 
     std::vector<row> rows_;
     unsigned first_ = 0;

@@ -186,11 +186,11 @@ vote lease_machine::judge(unsigned node, extension_answer said) const
 {
     switch (said) {
     case extension_answer::mine:
-        return terms_->fenced || round_.holders_before.contains(node) ||
+        return terms_->guarded || round_.holders_before.contains(node) ||
                        !applies(rule::own_late_votes_prove_nothing)
                    ? vote::granted
                    : vote::failed;
-    case extension_answer::repaired: return terms_->fenced ? vote::granted : vote::failed;
+    case extension_answer::repaired: return terms_->guarded ? vote::granted : vote::failed;
     case extension_answer::not_mine: return vote::denied;
     case extension_answer::failed: break;
     }

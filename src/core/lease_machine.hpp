@@ -15,7 +15,7 @@ struct lease_terms {
     duration progress_within = duration::max();
     bool renew = true;
     bool tolerate_suspect = false;
-    bool fenced = false;
+    bool guarded = false; ///< a node itself sees whether somebody came in between (rule F4)
 };
 
 enum class lease_phase : std::uint8_t { held, suspect, lost, released };

@@ -2,15 +2,14 @@
 
 #include "lock/engine.hpp"
 #include "lock/replies.hpp"
-#include "lock/resource.hpp"
 
 #include <utility>
 
 namespace redlock::lock {
 
-void compensation::start(debt what, core::node_set where)
+void compensation::start(debt owed, core::node_set where)
 {
-    what_ = std::move(what);
+    owed_ = std::move(owed);
     left_ = 0;
     for (unsigned i = 0; i != engine_.size(); ++i)
         if (where.contains(i))
@@ -22,7 +21,7 @@ void compensation::send_to(unsigned node)
 {
     net::node& n = engine_.at(node);
     if (n.reachable())
-        send(node, n.form(net::node::script::release));
+        send(node, form_for(n, *owed_.what.type, kind::request::release));
     else
         leave(node);
 }
@@ -30,13 +29,13 @@ void compensation::send_to(unsigned node)
 void compensation::leave(unsigned node)
 {
     ++left_;
-    engine_.owe(node, what_);
+    engine_.owe(node, owed_);
 }
 
 void compensation::send(unsigned node, redis::script_form form)
 {
     net::node& n = engine_.at(node);
-    redis::append_release(n.output(), what_.lock->key(), what_.owner.text(), form);
+    owed_.what.type->append(n.output(), kind::request::release, owed_.what.said(), form);
     ++outstanding_;
     n.expect(*this, static_cast<std::uint32_t>(form));
 }
@@ -44,12 +43,12 @@ void compensation::send(unsigned node, redis::script_form form)
 void compensation::on_reply(unsigned node, std::uint32_t form, redis::resp_node const& reply)
 {
     --outstanding_;
-    script_answer const answer = read_script_answer(engine_.at(node), net::node::script::release, reply);
-    if (answer == script_answer::unknown_script &&
-        form == static_cast<std::uint32_t>(redis::script_form::hash)) {
+    using meaning = kind::answer::meaning;
+    auto const answer = read_answer(engine_.at(node), *owed_.what.type, kind::request::release, reply).what;
+    if (answer == meaning::unknown_script && form == static_cast<std::uint32_t>(redis::script_form::hash)) {
         send(node, redis::script_form::text);
-        what_.lock->wanted->changed_here(core::node_set(node));
-    } else if (answer != script_answer::done && answer != script_answer::not_ours) {
+        owed_.what.key->changed_here(core::node_set(node));
+    } else if (answer != meaning::granted && answer != meaning::denied) {
         ++left_;
         engine_.remark(node, "release", reply);
     }
@@ -70,7 +69,7 @@ void compensation::settle()
 {
     if (outstanding_ != 0)
         return;
-    what_ = {};
+    owed_ = {};
     engine_.retire(*this);
     engine_.undone(left_ <= engine_.size() - core::majority(engine_.size()));
 }

@@ -1,24 +1,14 @@
 #pragma once
 
-#include "core/instant.hpp"
 #include "core/tally.hpp"
-#include "lock/nonce_source.hpp"
+#include "lock/claim.hpp"
 #include "net/node.hpp"
 
 #include <cstdint>
-#include <memory>
 
 namespace redlock::lock {
 
 class engine;
-struct lock_state;
-
-/// A release that some node has not confirmed.
-struct debt {
-    std::shared_ptr<lock_state> lock;
-    nonce owner;
-    core::instant expires; ///< the key cannot live longer
-};
 
 /// Takes votes back that came to nothing: a compare-and-delete behind each of them on the same connection. Nobody waits
 /// for it (docs/protocol.md, rule A6).
@@ -26,7 +16,7 @@ class compensation final : public net::reply_sink {
 public:
     explicit compensation(engine& owner) : engine_(owner) {}
 
-    void start(debt what, core::node_set where);
+    void start(debt, core::node_set where);
 
 private:
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
@@ -37,7 +27,7 @@ private:
     void settle();
 
     engine& engine_;
-    debt what_;
+    debt owed_;
     unsigned outstanding_ = 0;
     unsigned left_ = 0; ///< nodes that have not confirmed it
 };

@@ -268,10 +268,10 @@ milliseconds fence_ttl_of(lock_options const& options)
 
 namespace {
 
-void check_lock(std::string const& name, lock_options const& options, lock_kind kind,
+void check_lock(std::string const& name, lock_options const& options, kind::lock_kind const& type,
                 client_settings const& client)
 {
-    for (std::string_view const kept : {redis::fence_suffix, redis::marker_name})
+    for (std::string_view const kept : kind::kept_names())
         require(!name.ends_with(kept),
                 "a name that ends in '" + std::string(kept) + "' is kept for fenced locks");
     require(!name.empty(), "the lock's name is empty");
@@ -295,7 +295,7 @@ void check_lock(std::string const& name, lock_options const& options, lock_kind 
             "ttl " + text(options.ttl) +
                 " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
                 text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
-    if (kind == lock_kind::fenced && options.fence_ttl)
+    if (type.counts() && options.fence_ttl)
         require(*options.fence_ttl >= shortest_fence(options) && *options.fence_ttl <= longest_fence,
                 "fence_ttl " + text(*options.fence_ttl) + " is not between ten times ttl and slack (" +
                     text(shortest_fence(options)) + ") and a year");
@@ -305,11 +305,11 @@ void check_lock(std::string const& name, lock_options const& options, lock_kind 
 
 } // namespace
 
-void check(std::string const& name, lock_options const& options, lock_kind kind,
+void check(std::string const& name, lock_options const& options, kind::lock_kind const& type,
            client_settings const& client)
 {
     try {
-        check_lock(name, options, kind, client);
+        check_lock(name, options, type, client);
     } catch (lock_error const& e) {
         if (name.empty())
             throw;

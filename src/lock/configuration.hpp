@@ -2,6 +2,7 @@
 
 #include "core/admission.hpp"
 #include "core/instant.hpp"
+#include "kind/kind.hpp"
 #include "net/node.hpp"
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
@@ -14,8 +15,6 @@
 #include <vector>
 
 namespace redlock::lock {
-
-enum class lock_kind : std::uint8_t;
 
 /// A checked configuration, ready for use.
 struct client_settings {
@@ -35,7 +34,7 @@ struct client_settings {
 [[nodiscard]] client_settings check(config const&, net::machine& on);
 
 /// \throws lock_error `errc::misconfigured`
-void check(std::string const& name, lock_options const&, lock_kind, client_settings const&);
+void check(std::string const& name, lock_options const&, kind::lock_kind const&, client_settings const&);
 
 /// The slack and the times that a lock really has: what is checked is what is used.
 [[nodiscard]] std::chrono::milliseconds slack_of(lock_options const&);

@@ -12,10 +12,7 @@
 // For whom it asks, how that begins and ends.
 namespace redlock::lock {
 
-contender::contender(engine& owner) : engine_(owner), rows_(owner.size())
-{
-    contention_.start(owner.size(), 0); // for the memory
-}
+contender::contender(engine& owner) : engine_(owner), rows_(owner.size()), waiting_(owner.size()) {}
 
 contender::~contender()
 {
@@ -30,13 +27,9 @@ void contender::start(resource& wanted, acquisition& whom, opening how)
     whom_ = &whom;
     lock_ = whom.lock();
     refusals_ = 0;
-    collisions_ = 0;
     outage_ = false;
-    knows_ = false;
-    looks_around_ = false;
-    listening_ = looking_ = outdated_ = {};
+    waiting_.start();
     in_turn_ = offered_turn_ = how != opening::at_once;
-    yielding_ = false;
     offered_turn_ ? offer_turn(how) : connect_or_vote();
 }
 
@@ -91,7 +84,7 @@ void contender::nodes_changed()
 {
     for (unsigned i = 0; i != engine_.size(); ++i) // what a connection's server was to tell ends with it
         if (engine_.at(i).state() != node_state::ready)
-            listening_.erase(i);
+            waiting_.deaf(core::node_set(i));
     if (phase_ == phase::connecting)
         return connect_or_vote();
     if (phase_ != phase::waiting)
@@ -101,7 +94,7 @@ void contender::nodes_changed()
     if (cause_ == errc::no_quorum)
         return;
     learn();
-    looks_around_ = true; // where it could not before
+    waiting_.nodes_changed();
     plan();
 }
 
@@ -206,12 +199,13 @@ void contender::take_back()
     wanted_->publish(rows_);
     core::node_set perhaps = asked_;
     perhaps.erase(refused_);
-    listening_.erase(perhaps); // our own change ends it, and is not told (NOLOOP)
+    waiting_.deaf(perhaps); // our own change ends it, and is not told (NOLOOP)
     if (perhaps.size() == 0)
         return;
     // A vote may wait for a connection before it is executed.
     core::instant const expires = attempt_.sent() + engine_.settings().connect_timeout + lock_->plan->key_ttl;
-    engine_.compensate(*std::exchange(undo_, nullptr), {lock_, nonce_, expires}, perhaps);
+    engine_.compensate(*std::exchange(undo_, nullptr),
+                       {{lock_->wanted, &lock_->plan->kind, nonce_, proposal_}, expires}, perhaps);
     wanted_->taken_back(*this, perhaps);
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/attempt.hpp"
-#include "core/contention.hpp"
 #include "core/instant.hpp"
 #include "core/timer_wheel.hpp"
+#include "core/waiting.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/node_report.hpp"
 #include "lock/nonce_source.hpp"
@@ -90,10 +90,10 @@ private:
     [[nodiscard]] core::duration patience() const;
     [[nodiscard]] std::string draft_vote();
     [[nodiscard]] core::attempt::step ask(unsigned node, std::string const& draft);
-    void append_fenced_vote(std::string& out, redis::script_form) const;
     void send_vote(unsigned node, redis::script_form, std::string const& draft);
     void raise();
     void send_raise(unsigned node, redis::script_form);
+    void append(std::string& out, kind::request, redis::script_form) const;
     void on_vote(unsigned node, std::uint32_t tag, redis::resp_node const&);
     void on_late_vote(unsigned node, std::uint32_t tag, redis::resp_node const&);
     [[nodiscard]] core::attempt::step count(unsigned node, std::uint32_t tag, redis::resp_node const&,
@@ -120,24 +120,21 @@ private:
     ///@{
     void offer_turn(opening);
     void turn_taken();
-    void let_others_first();
     [[nodiscard]] bool anybody_left(errc cause);
     [[nodiscard]] errc after_attempt(errc cause) const;
     [[nodiscard]] bool waits_for_quarantine() const;
-    [[nodiscard]] core::duration jitter(unsigned failures, core::duration first, core::duration cap) const;
     [[nodiscard]] bool hopeless() const;
     void wait_for_nodes(errc cause);
     void wait_for_others();
-    void meet();
     void learn();
     void note_failures();
     void plan();
-    [[nodiscard]] core::instant next_try();
-    void look(unsigned node, bool at_owner);
-    void look_around();
-    void believe(unsigned node, sighting const&);
-    void on_look(unsigned node, purpose, redis::resp_node const&);
-    [[nodiscard]] bool hears() const;
+    void peek(unsigned node, bool at_owner);
+    void question(net::node&, kind::request, purpose);
+    void believe(unsigned node, kind::sighting const&);
+    void on_peek(unsigned node, purpose, redis::resp_node const&);
+    [[nodiscard]] core::waiting::pace pace() const;
+    [[nodiscard]] core::waiting::chances chances() const;
     [[nodiscard]] bool hears_too_few() const;
     [[nodiscard]] bool waits_for_others() const
     {
@@ -168,12 +165,9 @@ private:
     phase phase_ = phase::retired;
     bool in_turn_ = false;
     bool offered_turn_ = false;
-    bool yielding_ = false; ///< the turn that was offered goes on
-    bool knows_ = false;
-    bool looks_around_ = false;
     bool hearing_ = false;
     bool outage_ = false;
-    core::attempt attempt_{core::attempt::kind::plain, 0, {}};
+    core::attempt attempt_{core::agreement::majority, 0, {}};
     std::shared_ptr<lock_state> lock_;
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
@@ -186,18 +180,10 @@ private:
     nonce nonce_;
     core::fence proposal_ = 0;
 
-    core::contention contention_;
-    core::node_set listening_; ///< nodes that will say so when the key changes
-    core::node_set looking_;   ///< nodes that were asked for the key, and have not answered
-    core::node_set outdated_;  ///< whose answers to this attempt are older than what this client changed
+    core::waiting waiting_;
     core::instant connecting_since_;
     core::instant outage_began_;
-    core::instant not_before_;
-    core::instant poll_at_;       ///< while nobody tells us
-    core::instant try_anyway_at_; ///< while nobody knows when the keys expire
-    core::instant look_around_at_;
-    unsigned refusals_ = 0;   ///< in a row, for the back-off
-    unsigned collisions_ = 0; ///< attempts in a row that others crossed
+    unsigned refusals_ = 0; ///< in a row, for the back-off
     std::uint32_t asked_last_ = 0;
     errc cause_{}; ///< of the wait; contended: for the others
 };

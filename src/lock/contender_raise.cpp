@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-// What an attempt for a fenced lock does beside voting.
+// What an attempt for one number does beside voting.
 namespace redlock::lock {
 
 void contender::raise()
@@ -17,7 +17,7 @@ void contender::raise()
             continue;
         net::node& node = engine_.at(i);
         if (node.usable())
-            send_raise(i, node.form(net::node::script::fenced_raise));
+            send_raise(i, form_for(node, lock_->plan->kind, kind::request::write_back));
         else
             verdict = std::max(verdict, attempt_.raised(i, core::vote::failed));
     }
@@ -28,18 +28,19 @@ void contender::raise()
 void contender::send_raise(unsigned node, redis::script_form form)
 {
     net::node& n = engine_.at(node);
-    lock_->plan->fenced->append_raise(n.output(), {lock_->key(), nonce_.text(), attempt_.token(), form});
-    redis::fenced_commands::append_marker(n.output(), engine_.marker_of(node).text());
+    append(n.output(), kind::request::write_back, form);
+    kind::append_marker(n.output(), engine_.marker_of(node).text());
     ++outstanding_;
     n.expect(*this, tag(purpose::raise, form));
 }
 
 core::attempt::step contender::read_raise(unsigned node, bool may_repeat, redis::resp_node const& reply)
 {
-    switch (read_script_answer(engine_.at(node), net::node::script::fenced_raise, reply)) {
-    case script_answer::done: return attempt_.raised(node, core::vote::granted);
-    case script_answer::not_ours: return attempt_.raised(node, core::vote::denied);
-    case script_answer::unknown_script:
+    using meaning = kind::answer::meaning;
+    switch (read_answer(engine_.at(node), lock_->plan->kind, kind::request::write_back, reply).what) {
+    case meaning::granted: return attempt_.raised(node, core::vote::granted);
+    case meaning::denied: return attempt_.raised(node, core::vote::denied);
+    case meaning::unknown_script:
         if (!may_repeat)
             break;
         send_raise(node, redis::script_form::text);

@@ -16,14 +16,27 @@
 // One attempt's votes.
 namespace redlock::lock {
 
+namespace {
+
+core::vote vote_of(kind::answer::meaning said)
+{
+    switch (said) {
+    case kind::answer::meaning::granted: return core::vote::granted;
+    case kind::answer::meaning::denied: return core::vote::denied;
+    default: return core::vote::failed;
+    }
+}
+
+} // namespace
+
 /// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease. A fenced vote
 /// is not sent ahead of the node's marker, which tells whose data it will meet.
 void contender::connect_or_vote()
 {
     auto const before = std::pair(phase_, number_);
-    if (lock_->plan->fenced || engine_.ready() != engine_.size())
+    if (lock_->plan->kind.marked || engine_.ready() != engine_.size())
         engine_.connect();
-    if (lock_->plan->fenced)
+    if (lock_->plan->kind.marked)
         engine_.require_markers();
     // A connection was closed, of which we heard, and went on from there.
     if (std::pair(phase_, number_) != before)
@@ -32,7 +45,7 @@ void contender::connect_or_vote()
         return vote();
     bool const enough = engine_.voters(*lock_) >= core::majority(engine_.size());
     // One refusal would decide against a client that has just begun, and whose other nodes are a moment late.
-    bool const early = lock_->plan->fenced && engine_.meets_somebody();
+    bool const early = lock_->plan->kind.marked && engine_.meets_somebody();
     if (enough && !early)
         return vote();
     core::instant const now = engine_.loop().now();
@@ -73,14 +86,12 @@ void contender::starve(boost::system::error_code why)
         wanted_->abandoned(*this);
         return finish();
     }
-    yielding_ = false;
     lock_ = whom_->lock();
     wait_for_nodes(errc::no_quorum);
 }
 
 void contender::vote()
 {
-    using kind = core::attempt::kind;
     enter(phase::held_up);
     engine_.loop().cancel(*this);
     if (!engine_.limit().enter(*this))
@@ -88,18 +99,17 @@ void contender::vote()
     phase_ = phase::voting;
     if (auto const missing = provide())
         return starve(missing);
-    yielding_ = false;
     ++number_;
     whom_->attempt_began();
-    asked_ = refused_ = outdated_ = {};
-    listening_.erase(std::exchange(looking_, {})); // their answers will not be believed: they are asked again
-    if (lock_->plan->fenced)
-        proposal_ = core::proposal(wanted_->highest_fence, engine_.loop().machine().wall_clock());
-    attempt_ =
-        core::attempt(lock_->plan->fenced ? kind::fenced : kind::plain, engine_.size(), engine_.loop().now());
+    waiting_.attempt_began();
+    asked_ = refused_ = {};
+    kind::lock_kind const& type = lock_->plan->kind;
+    if (type.counts())
+        proposal_ = core::proposal(wanted_->highest_number, engine_.loop().machine().wall_clock());
+    attempt_ = core::attempt(type.agreement, engine_.size(), engine_.loop().now());
     for (node_report& row : rows_)
         row = {};
-    auto const first = in_turn_ ? contention_.meeting_point() : std::nullopt;
+    auto const first = in_turn_ ? waiting_.known().meeting_point() : std::nullopt;
     in_turn_ = first.has_value();
     if (first)
         ask_in_turn(*first);
@@ -130,8 +140,8 @@ core::duration contender::patience() const
 /// The first is silent, or cannot be asked.
 void contender::ask_next_in_turn()
 {
-    contention_.votes(asked_last_, false); // not free, until it answers, for whoever is refused by another
-    auto const another = contention_.after(asked_last_);
+    waiting_.votes(asked_last_, false); // not free, until it answers, for whoever is refused by another
+    auto const another = waiting_.known().after(asked_last_);
     if (!another || attempt_.has_answered(*another) || asked_.contains(*another))
         return ask_all();
     ask_in_turn(*another);
@@ -150,43 +160,41 @@ void contender::ask_all()
     follow(verdict);
 }
 
-/// A vote is the same for all nodes, but for a fenced one's end.
+/// A vote is the same for all nodes, but for a marker at its end.
 std::string contender::draft_vote()
 {
     std::string vote = engine_.take_draft();
-    if (lock_->plan->fenced)
-        append_fenced_vote(vote, redis::script_form::hash);
-    else
-        lock_->plan->commands.append_vote(vote, lock_->key(), nonce_.text());
+    append(vote, kind::request::vote, redis::script_form::hash);
     return vote;
 }
 
-void contender::append_fenced_vote(std::string& out, redis::script_form form) const
+void contender::append(std::string& out, kind::request what, redis::script_form form) const
 {
-    lock_->plan->fenced->append_vote(out, {lock_->key(), nonce_.text(), proposal_, form});
+    auto const number = what == kind::request::vote ? proposal_ : attempt_.token();
+    lock_->plan->commands->append(out, what, {lock_->key(), nonce_.text(), number}, form);
 }
 
 core::attempt::step contender::ask(unsigned node, std::string const& draft)
 {
     net::node& n = engine_.at(node);
     if (engine_.admit(node, *lock_, rows_[node])) {
-        send_vote(node, n.form(net::node::script::fenced_vote), draft);
+        send_vote(node, form_for(n, lock_->plan->kind, kind::request::vote), draft);
         return core::attempt::step::pending;
     }
     tell_vote(node, rows_[node]);
     return attempt_.voted(node, core::vote::failed);
 }
 
-/// A fenced vote is said again as text where its hash was unknown, and so nothing executed; nothing else is repeated.
+/// A script is said again as text where its hash was unknown, and so nothing executed; nothing else is repeated.
 void contender::send_vote(unsigned node, redis::script_form form, std::string const& draft)
 {
     net::node& n = engine_.at(node);
-    if (form == redis::script_form::text && lock_->plan->fenced)
-        append_fenced_vote(n.output(), form);
+    if (form == redis::script_form::text)
+        append(n.output(), kind::request::vote, form);
     else
         n.output().append(draft);
-    if (lock_->plan->fenced)
-        redis::fenced_commands::append_marker(n.output(), engine_.marker_of(node).text());
+    if (lock_->plan->kind.marked)
+        kind::append_marker(n.output(), engine_.marker_of(node).text());
     asked_.insert(node);
     ++outstanding_;
     n.expect(*this, tag(purpose::vote, form));
@@ -200,7 +208,7 @@ void contender::on_reply(unsigned node, std::uint32_t t, redis::resp_node const&
         if (p == purpose::vote || p == purpose::raise)
             on_vote(node, t, reply);
         else if (phase_ == phase::waiting)
-            on_look(node, p, reply);
+            on_peek(node, p, reply);
     }
     retire_if_drained();
 }
@@ -234,15 +242,15 @@ core::attempt::step contender::count(unsigned node, std::uint32_t t, redis::resp
     return step;
 }
 
-/// Reading another's key in its refusal, a fenced vote makes the server tell when that changes.
+/// A script that reads another's key, for its refusal, makes the server tell when that changes.
 void contender::note_refusal(unsigned node, node_report const& row)
 {
     refused_.insert(node);
-    if (lock_->plan->fenced && engine_.at(node).tracks())
-        listening_.insert(node);
-    if (!knows_)
+    if (lock_->plan->kind.script(kind::request::vote) && engine_.at(node).tracks())
+        waiting_.listens(node);
+    if (!waiting_.knows_nodes())
         return;
-    contention_.refused(node);
+    waiting_.refused(node);
     believe(node, {.owner = row.owner, .left = row.remaining});
 }
 
@@ -259,24 +267,23 @@ core::attempt::step contender::read_vote(unsigned node, bool may_repeat, redis::
 {
     auto const took = core::elapsed(attempt_.sent(), engine_.loop().now());
     row.round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
-    if (!lock_->plan->fenced)
-        return attempt_.voted(node, lock::read_vote(reply, row));
-    auto const answer = read_fenced_vote(engine_.at(node), reply, row);
-    if (answer.unknown_script && may_repeat) {
+    using meaning = kind::answer::meaning;
+    auto const answer = read_answer(engine_.at(node), lock_->plan->kind, kind::request::vote, reply);
+    if (answer.what == meaning::unknown_script && may_repeat) {
         send_vote(node, redis::script_form::text, {});
         return core::attempt::step::pending;
     }
-    if (answer.stranger)
+    report(answer, lock_->plan->kind, kind::request::vote, reply, row);
+    if (answer.what == meaning::other_data)
         engine_.marker_of(node).missed();
-    wanted_->highest_fence = std::max(wanted_->highest_fence, answer.counter);
-    return attempt_.voted(node, answer.vote, answer.counter);
+    wanted_->highest_number = std::max(wanted_->highest_number, answer.number);
+    return attempt_.voted(node, vote_of(answer.what), answer.number);
 }
 
 void contender::on_failure(unsigned node, std::uint32_t t, net::failure const& why)
 {
     --outstanding_;
-    listening_.erase(node);
-    looking_.erase(node);
+    waiting_.failed(node);
     if (current(t) && phase_ == phase::voting) {
         if (purpose_of(t) == purpose::raise) {
             follow(attempt_.raised(node, core::vote::failed));

@@ -57,7 +57,6 @@ engine::engine(net::any_io_executor executor, client_settings settings, std::sha
     loop_.made_in(process_, *this);
     loop_.make_room_for(nodes_.size());
     make_room_for_draft();
-    redis::prepare_commands();
 }
 
 engine::~engine() = default;
@@ -279,25 +278,26 @@ void engine::describe_node(unsigned node, bool news)
     o->on_node({settings_.names[node], now, mention ? std::string_view(why.detail) : std::string_view()});
 }
 
-void engine::compensate(compensation& c, debt what, core::node_set where)
+void engine::compensate(compensation& c, debt owed, core::node_set where)
 {
     ++undoing_;
-    c.start(std::move(what), where);
+    c.start(std::move(owed), where);
 }
 
-void engine::owe(unsigned node, debt what)
+void engine::owe(unsigned node, debt owed)
 {
-    if (forsaken_ || core::reached(what.expires, loop_.now()))
+    if (forsaken_ || core::reached(owed.expires, loop_.now()))
         return;
     if (observer* const o = watcher())
-        o->on_linger({what.lock->name(), settings_.names[node], core::remaining(what.expires, loop_.now())});
+        o->on_linger(
+            {owed.what.key->name(), settings_.names[node], core::remaining(owed.expires, loop_.now())});
     if (closed_)
         return;
-    auto& owed = debts_[node];
-    while (!owed.empty() && (owed.size() >= max_debts || core::reached(owed.front().expires, loop_.now())))
-        owed.pop_front();
+    auto& all = debts_[node];
+    while (!all.empty() && (all.size() >= max_debts || core::reached(all.front().expires, loop_.now())))
+        all.pop_front();
     try {
-        owed.push_back(std::move(what));
+        all.push_back(std::move(owed));
     } catch (std::bad_alloc const&) {
         return;
     }

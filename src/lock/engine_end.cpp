@@ -100,8 +100,6 @@ void engine::let_go() noexcept
         i.abort(errc::forked);
     for (auto const& node : nodes_)
         node->close();
-    for (auto& owed : debts_)
-        owed.clear();
     take_back_abandoned();
 }
 
@@ -115,8 +113,6 @@ void engine::forsake()
     loop_.close();
     for (auto const& node : nodes_)
         node->close();
-    for (auto& owed : debts_)
-        owed.clear();
     take_back_abandoned();
     while (!held_.empty())
         held_.front().forsake();
@@ -190,8 +186,6 @@ void engine::close()
         return;
     for (auto const& node : nodes_)
         node->close();
-    for (auto& owed : debts_) // they hold their locks, which hold us
-        owed.clear();
     loop_.close();
     finish_all(shutdown_waiters_,
                all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));

@@ -62,14 +62,14 @@ bool engine::is_quarantined(unsigned node, lock_state const& lock) const
         return since && !core::reached(*since + length, now);
     };
     return runs(admissions_.certain_since(node)) ||
-           (lock.plan->fenced && runs(markers_[node]->certain_since()));
+           (lock.plan->kind.marked && runs(markers_[node]->certain_since()));
 }
 
 std::optional<core::instant> engine::quarantined_until(unsigned node, lock_state const& lock) const
 {
     if (!is_quarantined(node, lock))
         return {};
-    auto const marked = lock.plan->fenced ? markers_[node]->certain_since() : std::nullopt;
+    auto const marked = lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
     return *core::later(admissions_.certain_since(node), marked) + quarantine_for(lock);
 }
 
@@ -81,7 +81,7 @@ bool engine::admit(unsigned node, lock_state const& lock, node_report& row)
         report_failure(nodes_[node]->last_failure(), row);
         return false;
     }
-    if (lock.plan->fenced && !knows_marker(node, row))
+    if (lock.plan->kind.marked && !knows_marker(node, row))
         return false;
     return nodes_[node]->state() != node_state::ready || has_waited(node, lock, row);
 }
@@ -115,7 +115,7 @@ unsigned engine::voters(lock_state const& lock) const
 {
     unsigned count = 0;
     for (unsigned i = 0; i != size(); ++i) {
-        bool const known = !lock.plan->fenced || !markers_[i]->text().empty();
+        bool const known = !lock.plan->kind.marked || !markers_[i]->text().empty();
         count += states_[i] == node_state::ready && known && !is_quarantined(i, lock) ? 1U : 0U;
     }
     return count;
@@ -128,7 +128,7 @@ std::optional<core::instant> engine::majority_at(lock_state const& lock) const
     for (unsigned i = 0; i != size(); ++i) {
         if (states_[i] != node_state::ready)
             continue;
-        if (lock.plan->fenced && markers_[i]->text().empty()) // asked again it may tell
+        if (lock.plan->kind.marked && markers_[i]->text().empty()) // asked again it may tell
             return {};
         if (auto const until = quarantined_until(i, lock))
             ends[waiting++] = *until;
@@ -145,7 +145,7 @@ std::optional<core::instant> engine::majority_at(lock_state const& lock) const
 quarantine engine::quarantine_of(unsigned node, lock_state const& lock, core::instant until) const
 {
     auto const own = admissions_.certain_since(node);
-    auto const marked = lock.plan->fenced ? markers_[node]->certain_since() : std::nullopt;
+    auto const marked = lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
     bool const by_marker = marked && (!own || core::elapsed(*own, *marked) > core::duration::zero());
     return {by_marker ? "first met by a fenced lock, or lost its data," : admissions_.what_happened(node),
             by_marker ? *marked : own.value_or(until), until, lock.name()};

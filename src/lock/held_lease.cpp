@@ -22,8 +22,8 @@ constexpr core::duration before_watching = std::chrono::milliseconds{100};
 held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, core::attempt const& won,
                        unsigned attempts, core::duration waited)
     : lock_(std::move(lock)), machine_(lock_->plan->terms, won.nodes(), won.sent(), won.holders()),
-      progressed_(won.sent().boot.count()), waited_(waited), fence_(lock_->plan->fenced ? won.token() : 0),
-      attempts_(attempts), nonce_(owner)
+      progressed_(won.sent().boot.count()), waited_(waited), fence_(won.token()), attempts_(attempts),
+      nonce_(owner)
 {
     publish(lease_state::held);
 }

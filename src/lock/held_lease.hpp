@@ -4,6 +4,7 @@
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
 #include "core/timer_wheel.hpp"
+#include "lock/claim.hpp"
 #include "lock/lease_record.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/nonce_source.hpp"
@@ -100,7 +101,7 @@ private:
 
     void take_up();
     [[nodiscard]] bool waits_for_nodes();
-    enum class purpose : std::uint8_t { extension, release, watch };
+    enum class purpose : std::uint8_t { extension, adoption, release, watch };
     using event = lease_event::kind;
 
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
@@ -141,12 +142,12 @@ private:
 
     void ask(unsigned node, purpose, redis::script_form);
     void say_again(unsigned node, purpose);
-    void append_fenced_extension(net::node&, redis::script_form) const;
+    [[nodiscard]] kind::claim claim() const;
     void expect(net::node&, purpose, redis::script_form);
     void schedule();
     void publish(lease_state);
     void publish_votes();
-    [[nodiscard]] net::node::script extension_script() const;
+    [[nodiscard]] static kind::request request_of(purpose);
     void tell(event, core::duration spare = {}, std::string_view detail = {});
     void tell_loss();
     void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
@@ -158,7 +159,7 @@ private:
     void forget_record() noexcept;
     void close_record() noexcept;
     [[nodiscard]] core::duration late_by(core::instant now) const;
-    [[nodiscard]] core::instant expires() const;
+    [[nodiscard]] debt owed() const;
     /// The lowest bit of a tag; the rest is the round and the purpose.
     static constexpr std::uint32_t as_text = 1;
     [[nodiscard]] std::uint32_t tag(purpose p) const
@@ -169,7 +170,12 @@ private:
     {
         return static_cast<purpose>(tag >> 1U & 3U);
     }
-    [[nodiscard]] bool current(std::uint32_t t, purpose p) const { return (t & ~as_text) == tag(p); }
+    [[nodiscard]] static bool extends(purpose p) { return p == purpose::extension || p == purpose::adoption; }
+    /// An extension, or an adoption, of the last round.
+    [[nodiscard]] bool extends_now(std::uint32_t t) const
+    {
+        return extends(purpose_of(t)) && (t & ~as_text) == tag(purpose_of(t));
+    }
 
     std::shared_ptr<lock_state> lock_;
     core::lease_machine machine_;

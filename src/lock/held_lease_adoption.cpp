@@ -71,11 +71,11 @@ bool held_lease::waits_for_nodes()
 {
     engine& owner = client();
     owner.connect();
-    if (lock_->plan->fenced)
+    if (lock_->plan->kind.marked)
         owner.require_markers();
     core::duration const waited = owner.loop().now().boot - began_;
     bool const enough = owner.voters(*lock_) >= core::majority(owner.size());
-    bool const early = !enough || (lock_->plan->fenced && owner.meets_somebody());
+    bool const early = !enough || (lock_->plan->kind.marked && owner.meets_somebody());
     core::duration const patience = enough ? lock_->plan->node_timeout : owner.settings().connect_timeout;
     bool const waits = early && owner.unsettled() != 0 && waited < patience;
     if (waits)

@@ -1,6 +1,7 @@
 #include "core/fencing.hpp"
 #include "lock/engine.hpp"
 #include "lock/held_lease.hpp"
+#include "lock/replies.hpp"
 #include "lock/resource.hpp"
 
 #include <new>
@@ -139,14 +140,15 @@ void held_lease::take_back()
     if (client().closing() || std::exchange(taken_back_, true))
         return;
     try {
-        client().compensate(client().new_compensation(), {lock_, nonce_, expires()}, client().all_nodes());
+        client().compensate(client().new_compensation(), owed(), client().all_nodes());
     } catch (std::bad_alloc const&) { // the keys expire by themselves
     }
 }
 
-core::instant held_lease::expires() const
+debt held_lease::owed() const
 {
-    return client().loop().now() + lock_->plan->key_ttl;
+    return {{lock_->wanted, &lock_->plan->kind, nonce_, fence_},
+            client().loop().now() + lock_->plan->key_ttl};
 }
 
 // Release: behind everything sent before on each connection, so no renewal comes after it
@@ -155,7 +157,7 @@ core::instant held_lease::expires() const
 bool held_lease::draft_release(std::string& out) const noexcept
 {
     try {
-        redis::append_release(out, lock_->key(), nonce_.text(), redis::script_form::hash);
+        lock_->plan->commands->append(out, kind::request::release, claim(), redis::script_form::hash);
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -178,7 +180,7 @@ void held_lease::start_release()
             fail_release(i);
             continue;
         }
-        auto const form = node.form(net::node::script::release);
+        auto const form = form_for(node, lock_->plan->kind, kind::request::release);
         if (form == redis::script_form::text || !drafted) {
             ask(i, purpose::release, form);
         } else {
@@ -194,7 +196,7 @@ void held_lease::fail_release(unsigned node)
 {
     bool const adopted = attempts_ == 0;
     if (adopted || client().at(node).has_stood())
-        client().owe(node, {lock_, nonce_, expires()});
+        client().owe(node, owed());
     answer_release(node, false, false);
 }
 

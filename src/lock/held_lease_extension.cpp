@@ -12,17 +12,24 @@ namespace redlock::lock {
 
 namespace {
 
-node_report report_of(script_answer answer, redis::resp_node const& reply)
+using meaning = kind::answer::meaning;
+
+node_report report_of(kind::answer const& said, kind::lock_kind const& type, kind::request what,
+                      redis::resp_node const& reply)
 {
     node_report row;
-    switch (answer) {
-    case script_answer::done:
-    case script_answer::repaired: row.result = node_result::granted; break;
-    case script_answer::not_ours: row.result = node_result::held_by_other; break;
-    case script_answer::stranger: report_stranger(row); break;
-    default: report_refusal(reply, row);
-    }
+    report(said, type, what, reply, row);
     return row;
+}
+
+core::extension_answer counted(meaning said)
+{
+    switch (said) {
+    case meaning::granted: return core::extension_answer::mine;
+    case meaning::repaired: return core::extension_answer::repaired;
+    case meaning::denied: return core::extension_answer::not_mine;
+    default: return core::extension_answer::failed;
+    }
 }
 
 } // namespace
@@ -92,31 +99,24 @@ void held_lease::extend_on(unsigned node)
         return answer_extension(node, core::extension_answer::failed);
     }
     // What adopts is asked once: it is always said as text.
-    ask(node, purpose::extension,
-        machine_.proven() ? client().at(node).form(extension_script()) : redis::script_form::text);
+    if (machine_.proven())
+        ask(node, purpose::extension, form_for(client().at(node), lock_->plan->kind, kind::request::extend));
+    else
+        ask(node, purpose::adoption, redis::script_form::text);
 }
 
 void held_lease::ask(unsigned node, purpose p, redis::script_form form)
 {
     net::node& n = client().at(node);
-    if (p == purpose::watch)
-        redis::append_owner(n.output(), lock_->key());
-    else if (p == purpose::release)
-        redis::append_release(n.output(), lock_->key(), nonce_.text(), form);
-    else if (lock_->plan->fenced)
-        append_fenced_extension(n, form);
-    else
-        lock_->plan->commands.append_extend(n.output(), lock_->key(), nonce_.text(), form);
+    lock_->plan->commands->append(n.output(), request_of(p), claim(), form);
+    if (extends(p) && lock_->plan->kind.marked)
+        kind::append_marker(n.output(), client().marker_of(node).text());
     expect(n, p, form);
 }
 
-void held_lease::append_fenced_extension(net::node& node, redis::script_form form) const
+kind::claim held_lease::claim() const
 {
-    redis::fenced_commands const& commands = *lock_->plan->fenced;
-    redis::fenced_commands::call const call{lock_->key(), nonce_.text(), fence_, form};
-    machine_.proven() ? commands.append_extend(node.output(), call)
-                      : commands.append_adopt(node.output(), call);
-    redis::fenced_commands::append_marker(node.output(), client().marker_of(node.index()).text());
+    return {lock_->key(), nonce_.text(), fence_};
 }
 
 void held_lease::expect(net::node& node, purpose p, redis::script_form form)
@@ -126,9 +126,15 @@ void held_lease::expect(net::node& node, purpose p, redis::script_form form)
     node.expect(*this, tag(p) | (form == redis::script_form::text ? as_text : 0));
 }
 
-net::node::script held_lease::extension_script() const
+kind::request held_lease::request_of(purpose p)
 {
-    return lock_->plan->fenced ? net::node::script::fenced_extend : net::node::script::extend;
+    switch (p) {
+    case purpose::extension: return kind::request::extend;
+    case purpose::adoption: return kind::request::adopt;
+    case purpose::release: return kind::request::release;
+    case purpose::watch: break;
+    }
+    return kind::request::owner;
 }
 
 /// All replies on their way share one reference; the last one gives it back when it has been dealt with.
@@ -150,43 +156,41 @@ void held_lease::on_reply(unsigned node, std::uint32_t t, redis::resp_node const
     switch (purpose_of(t)) {
     case purpose::watch: return on_watch(reply);
     case purpose::release: return on_release(node, t, reply);
-    case purpose::extension: return on_extension(node, t, reply);
+    case purpose::extension:
+    case purpose::adoption: return on_extension(node, t, reply);
     }
 }
 
 void held_lease::on_release(unsigned node, std::uint32_t t, redis::resp_node const& reply)
 {
-    auto const answer = read_script_answer(client().at(node), net::node::script::release, reply);
-    if (answer == script_answer::unknown_script && (t & as_text) == 0)
+    auto const answer = read_answer(client().at(node), lock_->plan->kind, kind::request::release, reply);
+    if (answer.what == meaning::unknown_script && (t & as_text) == 0)
         return say_again(node, purpose::release);
-    if (answer == script_answer::error)
+    if (answer.what == meaning::error)
         client().remark(node, "release", reply);
-    if (record_ || answer != script_answer::done)
-        keep(node, report_of(answer, reply));
-    answer_release(node, answer == script_answer::done || answer == script_answer::not_ours,
-                   answer == script_answer::done);
+    if (record_ || answer.what != meaning::granted)
+        keep(node, report_of(answer, lock_->plan->kind, kind::request::release, reply));
+    answer_release(node, answer.what == meaning::granted || answer.what == meaning::denied,
+                   answer.what == meaning::granted);
 }
 
 void held_lease::on_extension(unsigned node, std::uint32_t t, redis::resp_node const& reply)
 {
     // Of a lease that is over nothing is said again: it would come behind the release (rule R1).
-    bool const wanted = current(t, purpose::extension) && !machine_.over();
-    auto const answer = read_script_answer(client().at(node), extension_script(), reply);
-    if (answer == script_answer::unknown_script && wanted && (t & as_text) == 0)
+    bool const wanted = extends_now(t) && !machine_.over();
+    auto const answer = read_answer(client().at(node), lock_->plan->kind, request_of(purpose_of(t)), reply);
+    if (answer.what == meaning::unknown_script && wanted && (t & as_text) == 0)
         return lost_by_now() ? vacate() : say_again(node, purpose::extension);
-    if (answer == script_answer::stranger)
+    if (answer.what == meaning::other_data)
         client().marker_of(node).missed();
-    if (answer == script_answer::error)
+    if (answer.what == meaning::error)
         client().remark(node, "extend", reply);
-    node_report row = report_of(answer, reply);
+    node_report row = report_of(answer, lock_->plan->kind, request_of(purpose_of(t)), reply);
     if (!wanted)
         return tell_answer(node, row); // what comes too late says nothing of the end
     tell_answer(node, row, core::elapsed(machine_.extension_sent(), client().loop().now()));
     keep(node, std::move(row));
-    answer_extension(node, answer == script_answer::done       ? core::extension_answer::mine
-                           : answer == script_answer::repaired ? core::extension_answer::repaired
-                           : answer == script_answer::not_ours ? core::extension_answer::not_mine
-                                                               : core::extension_answer::failed);
+    answer_extension(node, counted(answer.what));
 }
 
 /// Who waits has asked in between, and found the key.
@@ -200,13 +204,13 @@ void held_lease::say_again(unsigned node, purpose p)
 void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& why)
 {
     arrival const guard(*this);
-    bool const wanted = current(t, purpose::extension) && !machine_.over();
+    bool const wanted = extends_now(t) && !machine_.over();
     if (wanted && why.unsent) // a young node's connection stands now: it may be old enough for this lock
         return extend_on(node);
     if (purpose_of(t) == purpose::release && why.unsent &&
         client().at(node).reachable()) // no node is too young
         return ask(node, purpose::release, redis::script_form::text);
-    if (purpose_of(t) == purpose::extension) {
+    if (extends(purpose_of(t))) {
         node_report row;
         report_failure(why, row);
         tell_answer(node, row);
@@ -216,7 +220,7 @@ void held_lease::on_failure(unsigned node, std::uint32_t t, net::failure const& 
     if (purpose_of(t) == purpose::release) {
         keep_failure(node, why);
         fail_release(node);
-    } else if (current(t, purpose::extension)) {
+    } else if (extends_now(t)) {
         answer_extension(node, core::extension_answer::failed);
     }
 }

@@ -5,9 +5,7 @@
 #include "lock/lock_state.hpp"
 #include "lock/replies.hpp"
 #include "lock/resource.hpp"
-#include "redis/command.hpp"
 #include "redis/error_class.hpp"
-#include "redis/text_number.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/system/errc.hpp>
@@ -38,7 +36,7 @@ void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
     phase_ = phase::asking;
     std::ranges::generate(rows_, [] { return node_report(); });
     std::ranges::fill(found_, finding());
-    highest_fence_ = 0;
+    highest_number_ = 0;
     known_ = 0;
     if (engine_.closing())
         return finish(make_error_code(errc::shut_down));
@@ -62,35 +60,27 @@ bool inspector::connected_to_majority() const
 /// The owner first: what is told of the time is then never older.
 void inspector::ask(unsigned node, std::uint32_t round)
 {
-    std::string& out = engine_.at(node).output();
-    redis::append_owner(out, lock_->key());
-    expect(node, purpose::owner, round);
-    redis::append_time_left(out, lock_->key());
-    expect(node, purpose::time_left, round);
-    if (!lock_->plan->fenced)
-        return;
-    redis::append_fence(out, lock_->key());
-    expect(node, purpose::fence, round);
-}
-
-void inspector::expect(unsigned node, purpose p, std::uint32_t round)
-{
-    ++outstanding_;
-    engine_.at(node).expect(*this, static_cast<std::uint32_t>(p) | round);
+    kind::lock_kind const& type = lock_->plan->kind;
+    net::node& asked = engine_.at(node);
+    for (kind::request const what : type.inspection) {
+        type.append(asked.output(), what, {lock_->key(), {}}, redis::script_form::text);
+        ++outstanding_;
+        asked.expect(*this, static_cast<std::uint32_t>(what) | round);
+    }
 }
 
 void inspector::on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply)
 {
     --outstanding_;
     if (phase_ == phase::asking)
-        take(node, static_cast<purpose>(tag & ~again), reply);
+        take(node, static_cast<kind::request>(tag & ~again), reply);
     settle();
 }
 
 void inspector::on_failure(unsigned node, std::uint32_t tag, net::failure const& why)
 {
     --outstanding_;
-    if (phase_ == phase::asking && static_cast<purpose>(tag & ~again) == purpose::owner)
+    if (phase_ == phase::asking && static_cast<kind::request>(tag & ~again) == kind::request::owner)
         missed(node, tag & again, why);
     settle();
 }
@@ -104,26 +94,22 @@ void inspector::missed(unsigned node, std::uint32_t round, net::failure const& w
         report_failure(why, rows_[node]);
 }
 
-void inspector::take(unsigned node, purpose what, redis::resp_node const& reply)
+void inspector::take(unsigned node, kind::request what, redis::resp_node const& reply)
 {
+    kind::lock_kind const& type = lock_->plan->kind;
     switch (what) {
-    case purpose::owner: return take_owner(node, reply);
-    case purpose::time_left: return take_time_left(node, reply);
-    case purpose::fence: break;
+    case kind::request::owner: return take_owner(node, type.read_sighting(what, reply), reply);
+    case kind::request::time_left: return take_time_left(node, type.read_sighting(what, reply), reply);
+    default: highest_number_ = std::max(highest_number_, type.read(what, reply).number);
     }
-    core::fence fence = 0;
-    if (reply.type == redis::resp_type::bulk_string && redis::read_number(reply.text, fence) &&
-        fence < redis::fence_end)
-        highest_fence_ = std::max(highest_fence_, fence);
 }
 
-void inspector::take_owner(unsigned node, redis::resp_node const& reply)
+void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::resp_node const& reply)
 {
     finding& found = found_[node];
     node_report& row = rows_[node];
     auto const took = core::elapsed(sent_, engine_.loop().now());
     row.round_trip_us = static_cast<std::uint32_t>(took / std::chrono::microseconds{1});
-    sighting const seen = read_owner(reply);
     if (seen.gone) {
         found_absent(node);
     } else if (seen.no_lock) {
@@ -144,9 +130,8 @@ void inspector::take_owner(unsigned node, redis::resp_node const& reply)
 }
 
 /// Without the right to ask, the time alone is not known.
-void inspector::take_time_left(unsigned node, redis::resp_node const& reply)
+void inspector::take_time_left(unsigned node, kind::sighting const& seen, redis::resp_node const& reply)
 {
-    sighting const seen = read_time_left(reply);
     if (seen.gone)
         return found_absent(node); // between the two questions
     found_[node].read = engine_.loop().now();
@@ -271,7 +256,7 @@ inspection inspector::report() const
                               : std::chrono::floor<std::chrono::milliseconds>(said.taken_at_least);
     if (said.taken_at_most)
         found.expires_within = std::chrono::ceil<std::chrono::milliseconds>(*said.taken_at_most);
-    found.last_token = core::fencing_token(highest_fence_);
+    found.last_token = core::fencing_token(highest_number_);
     return found;
 }
 

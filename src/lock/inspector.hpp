@@ -4,6 +4,7 @@
 #include "core/instant.hpp"
 #include "core/sightings.hpp"
 #include "core/timer_wheel.hpp"
+#include "kind/kind.hpp"
 #include "lock/node_report.hpp"
 #include "net/loop.hpp"
 #include "net/node.hpp"
@@ -44,9 +45,8 @@ public:
 
 private:
     enum class phase : std::uint8_t { retired, asking, finished, draining };
-    enum class purpose : std::uint32_t { owner, time_left, fence };
     /// Bit of a tag: asked a second time.
-    static constexpr std::uint32_t again = 4;
+    static constexpr std::uint32_t again = 0x100;
 
     /// Of one node.
     struct finding {
@@ -62,11 +62,10 @@ private:
     void run() override;
 
     void ask(unsigned node, std::uint32_t round);
-    void expect(unsigned node, purpose, std::uint32_t round);
     [[nodiscard]] bool connected_to_majority() const;
-    void take(unsigned node, purpose, redis::resp_node const&);
-    void take_owner(unsigned node, redis::resp_node const&);
-    void take_time_left(unsigned node, redis::resp_node const&);
+    void take(unsigned node, kind::request, redis::resp_node const&);
+    void take_owner(unsigned node, kind::sighting const&, redis::resp_node const&);
+    void take_time_left(unsigned node, kind::sighting const&, redis::resp_node const&);
     void found_absent(unsigned node);
     void missed(unsigned node, std::uint32_t round, net::failure const&);
     void settle();
@@ -82,7 +81,7 @@ private:
     std::vector<finding> found_;
     boost::system::error_code result_;
     core::instant sent_;
-    core::fence highest_fence_ = 0;
+    core::fence highest_number_ = 0;
     unsigned outstanding_ = 0; ///< replies on their way to us
     unsigned known_ = 0;       ///< nodes that have said whose the key is
     std::uint32_t generation_ = 0;

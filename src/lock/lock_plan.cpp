@@ -10,12 +10,12 @@ namespace redlock::lock {
 
 namespace {
 
-core::lease_terms terms_of(lock_options const& options, lock_kind kind)
+core::lease_terms terms_of(lock_options const& options, kind::lock_kind const& type)
 {
     core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};
     terms.renew = options.renew;
     terms.tolerate_suspect = options.tolerate_suspect;
-    terms.fenced = kind == lock_kind::fenced;
+    terms.guarded = type.counts();
     if (options.progress_within)
         terms.progress_within = *options.progress_within;
     if (options.max_hold)
@@ -25,28 +25,26 @@ core::lease_terms terms_of(lock_options const& options, lock_kind kind)
 
 } // namespace
 
-lock_plan::lock_plan(std::shared_ptr<engine> owner, lock_options const& its_options, lock_kind kind)
-    : client(std::move(owner)), options(its_options), terms(terms_of(its_options, kind)),
+lock_plan::lock_plan(std::shared_ptr<engine> owner, lock_options const& its_options,
+                     kind::lock_kind const& type)
+    : client(std::move(owner)), options(its_options), terms(terms_of(its_options, type)),
       node_timeout(node_timeout_of(its_options, client->settings())),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
-      tenure{its_options.handover.batch, its_options.handover.period}, commands(key_ttl),
-      fenced(kind == lock_kind::fenced
-                 ? std::make_unique<redis::fenced_commands>(client->settings().key_prefix, key_ttl,
-                                                            fence_ttl_of(its_options))
-                 : nullptr)
+      tenure{its_options.handover.batch, its_options.handover.period},
+      commands(type.make_commands(client->settings().key_prefix, {key_ttl, fence_ttl_of(its_options)})),
+      kind(type)
 {
     client->expect_keys(key_ttl, terms.slack);
 }
 
 std::shared_ptr<lock_plan const> lock_plans::get(std::shared_ptr<engine> const& owner,
-                                                 lock_options const& options, lock_kind kind)
+                                                 lock_options const& options, kind::lock_kind const& type)
 {
     std::scoped_lock const guard(guard_);
     for (auto const& known : recent_)
-        if (auto same = known.lock();
-            same && same->options == options && same->terms.fenced == (kind == lock_kind::fenced))
+        if (auto same = known.lock(); same && same->options == options && &same->kind == &type)
             return same;
-    auto made = std::make_shared<lock_plan const>(owner, options, kind);
+    auto made = std::make_shared<lock_plan const>(owner, options, type);
     recent_[oldest_++ % recent_.size()] = made;
     return made;
 }

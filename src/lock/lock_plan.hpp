@@ -2,13 +2,12 @@
 
 #include "core/lease_machine.hpp"
 #include "core/tenure.hpp"
-#include "redis/command.hpp"
+#include "kind/kind.hpp"
 #include <redlock/lock_options.hpp>
 
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 
@@ -16,11 +15,9 @@ namespace redlock::lock {
 
 class engine;
 
-enum class lock_kind : std::uint8_t { plain, fenced };
-
 /// What follows from a lock's options alone: the locks of one client that have the same ones share it. Constant.
 struct lock_plan {
-    lock_plan(std::shared_ptr<engine> owner, lock_options const&, lock_kind);
+    lock_plan(std::shared_ptr<engine> owner, lock_options const&, redlock::kind::lock_kind const&);
 
     std::shared_ptr<engine> const client;
     lock_options const options;
@@ -28,15 +25,15 @@ struct lock_plan {
     core::duration const node_timeout;
     std::chrono::milliseconds const key_ttl;
     core::tenure::terms const tenure;
-    redis::lock_commands const commands;
-    std::unique_ptr<redis::fenced_commands> const fenced; ///< null: plain locks
+    std::unique_ptr<redlock::kind::commands const> const commands;
+    redlock::kind::lock_kind const& kind;
 };
 
 /// The plans that were used last, so that a hundred thousand locks do not each have one. Any thread.
 class lock_plans {
 public:
     [[nodiscard]] std::shared_ptr<lock_plan const> get(std::shared_ptr<engine> const& owner,
-                                                       lock_options const&, lock_kind);
+                                                       lock_options const&, kind::lock_kind const&);
 
 private:
     std::mutex guard_;

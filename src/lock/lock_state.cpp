@@ -14,8 +14,8 @@
 namespace redlock::lock {
 
 lock_state::lock_state(std::shared_ptr<engine> const& owner, std::string its_name,
-                       lock_options const& options, lock_kind kind)
-    : plan(owner->plans().get(owner, options, kind)), wanted(owner->resources().at(std::move(its_name)))
+                       lock_options const& options, kind::lock_kind const& type)
+    : plan(owner->plans().get(owner, options, type)), wanted(owner->resources().at(std::move(its_name)))
 {
     wanted->expect_keys(plan->key_ttl);
 }
@@ -66,9 +66,8 @@ lock_error lock_state::explain(boost::system::error_code ec) const
 
 bool same_terms(lock_state const& a, lock_state const& b)
 {
-    return a.plan == b.plan ||
-           (a.plan->key_ttl == b.plan->key_ttl && a.plan->options.ttl == b.plan->options.ttl &&
-            !a.plan->fenced == !b.plan->fenced);
+    return a.plan == b.plan || (a.plan->key_ttl == b.plan->key_ttl &&
+                                a.plan->options.ttl == b.plan->options.ttl && &a.plan->kind == &b.plan->kind);
 }
 
 namespace {

@@ -21,7 +21,7 @@ void intrusive_ptr_release(resource*) noexcept;
 /// What all copies of a mutex, its acquisitions and its leases share. Constant.
 struct lock_state {
     lock_state(std::shared_ptr<engine> const& owner, std::string name, lock_options const& options,
-               lock_kind);
+               kind::lock_kind const&);
 
     std::shared_ptr<lock_plan const> const plan;
     boost::intrusive_ptr<resource> const wanted; ///< shared with the other locks of the same key

@@ -1,3 +1,4 @@
+#include "kind/fenced.hpp"
 #include "lock/acquisition.hpp"
 #include "lock/cancellation.hpp"
 #include "lock/configuration.hpp"
@@ -77,19 +78,19 @@ template struct start_acquire<throwing_lease_signature>;
 
 struct lock::lock_access {
     static std::shared_ptr<lock_state> make(client& owner, std::string name, lock_options const& options,
-                                            lock_kind kind)
+                                            kind::lock_kind const& type)
     {
-        check(name, options, kind, owner.engine_->settings());
-        return std::make_shared<lock_state>(owner.engine_, std::move(name), options, kind);
+        check(name, options, type, owner.engine_->settings());
+        return std::make_shared<lock_state>(owner.engine_, std::move(name), options, type);
     }
 };
 
 mutex::mutex(client& owner, std::string name, lock_options options)
-    : state_(lock::lock_access::make(owner, std::move(name), options, lock::lock_kind::plain))
+    : state_(lock::lock_access::make(owner, std::move(name), options, kind::plain))
 {}
 
 fenced_mutex::fenced_mutex(client& owner, std::string name, lock_options options)
-    : mutex(lock::lock_access::make(owner, std::move(name), options, lock::lock_kind::fenced))
+    : mutex(lock::lock_access::make(owner, std::move(name), options, kind::fenced))
 {}
 
 lease mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)
@@ -100,12 +101,12 @@ lease mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)
         refuse("a nonce has " + std::to_string(text.size()) + " characters, not " +
                std::to_string(nonce.size()));
     std::ranges::copy(nonce, text.begin());
-    if (!state_->plan->fenced && fencing_token != 0)
+    if (!state_->plan->kind.counts() && fencing_token != 0)
         refuse("a fencing token is given for a lock without tokens");
-    if (state_->plan->fenced && fencing_token >> core::hand_off_bits == 0)
+    if (state_->plan->kind.counts() && fencing_token >> core::hand_off_bits == 0)
         refuse("a fenced lock's lease is adopted with its fencing token, which is " +
                std::to_string(core::fencing_token(1)) + " or more, not " + std::to_string(fencing_token));
-    if (fencing_token >> core::hand_off_bits >= redis::fence_end)
+    if (fencing_token >> core::hand_off_bits >= kind::fence_end)
         refuse("a fencing token is below 2^53, not " + std::to_string(fencing_token));
     return lock::lease_access::make(lock::adopt_lease(state_, lock::nonce(text), fencing_token));
 }

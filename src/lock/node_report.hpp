@@ -49,14 +49,6 @@ inline void describe_no_lock(node_report& row)
     describe(row, [] { return "its key is no lock"; });
 }
 
-/// What a node told of another's key.
-struct sighting {
-    bool gone = false;
-    bool no_lock = false; ///< something else stands under its name
-    std::uint64_t owner = 0;
-    std::optional<std::chrono::milliseconds> left{};
-};
-
 /// \param names the nodes' URLs, in order
 [[nodiscard]] std::vector<node_outcome> to_table(std::vector<node_report> const&,
                                                  std::vector<std::string> const& names);

@@ -192,7 +192,7 @@ void resource::publish(std::vector<node_report>& rows) noexcept
     }
 }
 
-void resource::note_holder(unsigned node, unsigned nodes, sighting const& seen) noexcept
+void resource::note_holder(unsigned node, unsigned nodes, kind::sighting const& seen) noexcept
 {
     if (seen.owner == 0 && !seen.left && !seen.no_lock)
         return;

@@ -4,9 +4,9 @@
 #include "core/instant.hpp"
 #include "core/precedence.hpp"
 #include "core/tenure.hpp"
+#include "kind/kind.hpp"
 #include "lock/acquisition.hpp"
 #include "lock/node_report.hpp"
-#include "redis/command.hpp"
 
 #include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -91,7 +91,7 @@ public:
     /// The same of one that was won. Where nodes did nothing but grant it, only which ones is kept.
     void publish_success(std::vector<node_report>& rows) noexcept;
     /// \param nodes their number
-    void note_holder(unsigned node, unsigned nodes, sighting const&) noexcept;
+    void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
     /// The lock is won, for the first in the queue or for somebody who did not wait.
     void taken(contender&, held_lease&);
     /// Nobody is left to ask for.
@@ -121,7 +121,7 @@ public:
     /// This client itself has sent these nodes what may delete the key: of that they do not tell it (rule W2).
     void changed_here(core::node_set);
 
-    core::fence highest_fence = 0; ///< on any node, as far as this client has seen
+    std::uint64_t highest_number = 0; ///< on any node, as far as this client has seen
 
 private:
     friend class resources;

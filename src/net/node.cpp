@@ -104,16 +104,6 @@ void node::flush_soon()
         loop_.enqueue(static_cast<flushable&>(*this));
 }
 
-redis::script_form node::form(script s) const
-{
-    return known_scripts_[static_cast<int>(s)] ? redis::script_form::hash : redis::script_form::text;
-}
-
-void node::script_worked(script s, bool known)
-{
-    known_scripts_[static_cast<int>(s)] = known;
-}
-
 /// What failed half-way on a stream ends it: the next connection begins anew.
 void node::flush() noexcept
 {

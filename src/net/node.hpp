@@ -6,10 +6,12 @@
 #include "net/loop.hpp"
 #include "redis/command.hpp"
 #include "redis/resp_parser.hpp"
+#include "redis/script.hpp"
 #include <redlock/node_outcome.hpp>
 
 #include <boost/circular_buffer.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -92,9 +94,11 @@ public:
     }
 
     /// Scripts travel as text until this connection has seen them work once.
-    enum class script : std::uint8_t { release, extend, fenced_vote, fenced_raise, fenced_extend };
-    [[nodiscard]] redis::script_form form(script) const;
-    void script_worked(script, bool known);
+    [[nodiscard]] redis::script_form form(redis::script const& s) const
+    {
+        return known_scripts_[s.index] ? redis::script_form::hash : redis::script_form::text;
+    }
+    void script_worked(redis::script const& s, bool known) { known_scripts_[s.index] = known; }
 
     /// A new connection in place of the one that stands, to learn who the server is now.
     void renew();
@@ -105,6 +109,10 @@ public:
     void track();
     /// As far as is known by now.
     [[nodiscard]] bool tracks() const { return tracking_ == tracking::asked; }
+    [[nodiscard]] bool may_track() const
+    {
+        return tracks() || (tracking_ == tracking::off && facts_.protocol >= 3);
+    }
 
     /// While something is held or waited for, a lost connection is made again, and a standing one is checked: the server
     /// is asked what time it is.
@@ -261,7 +269,7 @@ private:
     unsigned index_;
     node_state state_ = node_state::idle;
     tracking tracking_ = tracking::off;
-    bool known_scripts_[5] = {};
+    std::array<bool, redis::most_scripts> known_scripts_{};
     bool dirty_ = false;
     bool reading_ = false;
     bool listening_ = false;

@@ -1,5 +1,6 @@
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
+#include "kind/fenced.hpp"
 #include "lock/client_access.hpp"
 #include "redis/command.hpp"
 #include "testing/state.hpp"
@@ -137,7 +138,7 @@ std::size_t world::state::grant(std::string const& key, std::string_view nonce, 
             continue;
         count += execute(n, {"SET", key, std::string(nonce), "NX", "PX", length}).front() == '+' ? 1U : 0U;
         if (token != 0)
-            (void)execute(n, {"SET", key + std::string(redis::fence_suffix),
+            (void)execute(n, {"SET", key + std::string(kind::fence_suffix),
                               std::to_string(token >> core::hand_off_bits), "PX", length});
     }
     return count;
@@ -163,7 +164,7 @@ std::optional<std::string> world::state::find(std::string_view nonce)
 
 void world::state::overtake(std::string const& key, std::uint64_t token)
 {
-    std::string const fence = key + std::string(redis::fence_suffix);
+    std::string const fence = key + std::string(kind::fence_suffix);
     std::uint64_t const next = (token >> core::hand_off_bits) + 1;
     for (std::size_t n = 0; n != net.size(); ++n) {
         auto& its = net.at(n);

@@ -9,7 +9,7 @@
 
 namespace redlock::world {
 
-/// What the library's scripts (src/redis/scripts) do, without Lua. A test compares both.
+/// What the library's scripts (src/kind/scripts, src/redis/scripts) do, without Lua. A test compares both.
 class script_run {
 public:
     struct surroundings {

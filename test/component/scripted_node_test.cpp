@@ -1,6 +1,6 @@
 #include "component/scripted_node.hpp"
 #include "component/stage.hpp"
-#include "redis/command.hpp"
+#include "kind/kind.hpp"
 #include "redis/info.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -9,6 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -133,20 +134,16 @@ BOOST_AUTO_TEST_CASE(scripts)
     redis_server server;
     raw_client raw(server.port());
     raw.ask({"HELLO", "3"});
-    redis::lock_key const key{"", "k"};
-    redis::lock_commands const lock(60s);
+    auto const commands = kind::plain.make_commands("", {60s, 60s});
     std::string const ours(redis::nonce_length, 'a');
     std::string const theirs(redis::nonce_length, 'b');
-    auto const extend = [&](std::string const& nonce, redis::script_form form) {
+    auto const ask = [&](kind::request what, std::string const& nonce, redis::script_form form) {
         std::string bytes;
-        lock.append_extend(bytes, key, nonce, form);
+        commands->append(bytes, what, {{"", "k"}, nonce}, form);
         return raw.ask(std::move(bytes));
     };
-    auto const release = [&](std::string const& nonce, redis::script_form form) {
-        std::string bytes;
-        redis::append_release(bytes, key, nonce, form);
-        return raw.ask(std::move(bytes));
-    };
+    auto const extend = std::bind_front(ask, kind::request::extend);
+    auto const release = std::bind_front(ask, kind::request::release);
     raw.ask({"SET", "k", ours});
     BOOST_TEST(release(ours, redis::script_form::hash) == canned::noscript);
     BOOST_TEST(extend(ours, redis::script_form::text) == canned::one);

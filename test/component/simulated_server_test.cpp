@@ -1,4 +1,5 @@
 // The simulation's server says what a real one says, byte for byte: to every command of the library, and unasked.
+#include "kind/kind.hpp"
 #include "redis/command.hpp"
 #include "redis/handshake.hpp"
 #include "redis/info.hpp"
@@ -214,26 +215,28 @@ public:
     {
         unsigned const id = dice_.one_in(2) ? 1 : 2;
         std::string command;
-        redis::lock_key const key{"", "lock"};
         auto const form = dice_.one_in(2) ? redis::script_form::hash : redis::script_form::text;
         std::string const owner(32, static_cast<char>('a' + dice_.below(3)));
-        redis::fenced_commands::call const call{key, owner, number(), form};
+        kind::claim const whose{{"", "lock"}, owner, number()};
+        using kind::request;
+        auto const plain = [&](request what) { plain_->append(command, what, whose, form); };
+        auto const fenced = [&](request what) { fenced_->append(command, what, whose, form); };
         switch (dice_.below(16)) {
         case 0: return as_somebody_else();
         case 1:
-        case 2: plain_.append_vote(command, key, owner); break;
-        case 3: plain_.append_extend(command, key, owner, form); break;
+        case 2: plain(request::vote); break;
+        case 3: plain(request::extend); break;
         case 4:
-        case 5: redis::append_release(command, key, owner, form); break;
-        case 6: redis::append_time_left(command, key); break;
-        case 7: redis::append_owner(command, key); break;
-        case 8: redis::append_fence(command, key); break;
-        case 9: fenced_.append_raise(command, call); break;
+        case 5: plain(request::release); break;
+        case 6: plain(request::time_left); break;
+        case 7: plain(request::owner); break;
+        case 8: fenced(request::number); break;
+        case 9: fenced(request::write_back); break;
         case 10:
-        case 11: fenced_.append_extend(command, call); break;
-        case 12: fenced_.append_adopt(command, call); break;
+        case 11: fenced(request::extend); break;
+        case 12: fenced(request::adopt); break;
         case 13: mark(command); break;
-        default: fenced_.append_vote(command, call); break;
+        default: fenced(request::vote); break;
         }
         if (takes_marker(command)) // each has its own, for their clocks differ a little
             return compare_fenced(id, command);
@@ -320,8 +323,8 @@ private:
         bool const named = dice_.one_in(2);
         std::string to_real = command;
         std::string to_fake = command;
-        redis::fenced_commands::append_marker(to_real, named ? real_marker_ : "");
-        redis::fenced_commands::append_marker(to_fake, named ? fake_marker_ : "");
+        kind::append_marker(to_real, named ? real_marker_ : "");
+        kind::append_marker(to_fake, named ? fake_marker_ : "");
         compare_answers(id, to_real, to_fake);
         compare_answers(3 - id, ping_, ping_);
     }
@@ -425,8 +428,8 @@ private:
     wire second_{context_, real_.port()};
     world::server fake_{[](world::server::connection_id) {}};
     world::server::connection_id next_id_ = 3;
-    redis::lock_commands plain_{hour};
-    redis::fenced_commands fenced_{"", hour, 10 * hour};
+    std::unique_ptr<kind::commands const> plain_ = kind::plain.make_commands("", {hour, hour});
+    std::unique_ptr<kind::commands const> fenced_ = kind::fenced.make_commands("", {hour, 10 * hour});
     std::string const ping_ = "*1\r\n$4\r\nPING\r\n";
     std::string real_marker_;
     std::string fake_marker_;

@@ -1,7 +1,7 @@
 // The searches' node answers as the simulated server does, which is compared with a real one: what they show of it holds for
 // the scripts as they are.
+#include "kind/kind.hpp"
 #include "model/small_node.hpp"
-#include "redis/command.hpp"
 #include "redis/handshake.hpp"
 #include "support/dice.hpp"
 #include "world/server.hpp"
@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace redlock::test {
@@ -44,27 +45,28 @@ public:
         call.number = dice_.one_in(4) ? 1 + dice_.below(10'000) : small_.counter.value + dice_.below(4);
         call.number = std::max<fence>(call.number, 1); // no proposal and no token is less
         std::string const owner(32, static_cast<char>('a' + call.owner));
-        redis::lock_key const key{"", "lock"};
-        redis::fenced_commands::call const fenced{key, owner, call.number, redis::script_form::text};
+        kind::claim const whose{{"", "lock"}, owner, call.number};
+        using kind::request;
         std::string command;
+        auto const as_text = redis::script_form::text;
         switch (dice_.below(6)) {
         case 0:
-            plain_.append_vote(command, key, owner);
+            plain_->append(command, request::vote, whose, as_text);
             return compare(command, small_.vote(call.owner, call.px));
         case 1:
-            plain_.append_extend(command, key, owner, redis::script_form::text);
+            plain_->append(command, request::extend, whose, as_text);
             return compare(command, small_.extend(call.owner, call.px));
         case 2:
-            redis::append_release(command, key, owner, redis::script_form::text);
+            plain_->append(command, request::release, whose, as_text);
             return compare(command, small_.release(call.owner));
         case 3:
-            fenced_.append_vote(command, fenced);
+            fenced_->append(command, request::vote, whose, as_text);
             return compare_fenced(command, small_.fenced_vote(call));
         case 4:
-            fenced_.append_raise(command, fenced);
+            fenced_->append(command, request::write_back, whose, as_text);
             return compare_fenced(command, small_.fenced_raise(call));
         default:
-            fenced_.append_extend(command, fenced);
+            fenced_->append(command, request::extend, whose, as_text);
             return compare_fenced(command, small_.fenced_extend(call));
         }
     }
@@ -78,7 +80,7 @@ private:
 
     void compare_fenced(std::string& command, reply const& expected)
     {
-        redis::fenced_commands::append_marker(command, "");
+        kind::append_marker(command, "");
         compare(command, expected);
     }
 
@@ -97,8 +99,8 @@ private:
     }
 
     dice dice_;
-    redis::lock_commands plain_{key_ttl};
-    redis::fenced_commands fenced_{"", key_ttl, fence_ttl};
+    std::unique_ptr<kind::commands const> plain_ = kind::plain.make_commands("", {key_ttl, fence_ttl});
+    std::unique_ptr<kind::commands const> fenced_ = kind::fenced.make_commands("", {key_ttl, fence_ttl});
     world::server server_{[](world::server::connection_id) {}};
     model::small_node small_{.lock = {}, .counter = {}, .clock = 5000};
 };

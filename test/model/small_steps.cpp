@@ -17,14 +17,14 @@ core::lease_terms const& terms_of(scope const& s)
     static core::lease_terms plain{.ttl = {}, .slack = {}, .renew = false};
     plain.ttl = s.ttl * one_tick;
     plain.slack = s.slack * one_tick;
-    plain.fenced = s.fenced;
+    plain.guarded = s.fenced;
     plain.tolerate_suspect = s.tolerate_suspect;
     return plain;
 }
 
-core::attempt::kind kind_of(scope const& s)
+core::agreement agreement_of(scope const& s)
 {
-    return s.fenced ? core::attempt::kind::fenced : core::attempt::kind::plain;
+    return s.fenced ? core::agreement::one_number : core::agreement::majority;
 }
 
 using doing = small_world::client::doing;
@@ -34,7 +34,7 @@ using what = small_world::message::kind;
 } // namespace
 
 small_world::client::client(scope const& s)
-    : attempt(kind_of(s), small_nodes, {}), lease(terms_of(s), small_nodes, {}, {})
+    : attempt(agreement_of(s), small_nodes, {}), lease(terms_of(s), small_nodes, {}, {})
 {}
 
 small_world::small_world(scope const& s) : nodes{}, clients{client(s), client(s)}, lines{}
@@ -98,7 +98,7 @@ void small_steps::start(small_world& w, unsigned c) const
     me.token = 0;
     me.end_seen = me.other_granted = false;
     me.granted_before_attempt = w.largest_token;
-    me.attempt = core::attempt(kind_of(scope_), small_nodes, clock(w));
+    me.attempt = core::attempt(agreement_of(scope_), small_nodes, clock(w));
     me.lease = core::lease_machine(terms_of(scope_), small_nodes, {}, {});
     auto const p = static_cast<std::uint32_t>(proposal(w, c));
     auto step = core::attempt::step::pending;

@@ -21,7 +21,7 @@ std::string in_order(node_set nodes)
 /// "0g7 1d 2f": node 0 granted with counter 7, node 1 denied, node 2 failed. "0R 1D 2F": what they said to the raise.
 /// "t": time is up. For each: pending, raise, Won or Lost.
 struct vote_log {
-    explicit vote_log(attempt::kind kind, unsigned nodes = 3) : tried(kind, nodes, {}) {}
+    explicit vote_log(agreement kind, unsigned nodes = 3) : tried(kind, nodes, {}) {}
 
     std::string hear(std::string const& script)
     {
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_plain_one_is_decided_by_its_votes)
         {3, "0d 1d 2g", ".L.", "2"},
     };
     for (auto const& r : rows) {
-        vote_log log(attempt::kind::plain, r.nodes);
+        vote_log log(agreement::majority, r.nodes);
         BOOST_TEST(log.hear(r.script) == r.told, r.script);
         BOOST_TEST(in_order(log.tried.holders()) == r.holders, r.script);
     }
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_fenced_one_needs_a_majority_at_one_token)
         {3, "0d 1d", ".L", 0, ""},
     };
     for (auto const& r : rows) {
-        vote_log log(attempt::kind::fenced, r.nodes);
+        vote_log log(agreement::one_number, r.nodes);
         BOOST_TEST(log.hear(r.script) == r.told, r.script);
         BOOST_TEST(log.tried.token() == r.token, r.script);
         BOOST_TEST(in_order(log.tried.holders()) == r.holders, r.script);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_fenced_one_needs_a_majority_at_one_token)
 
 BOOST_AUTO_TEST_CASE(raises_those_that_are_behind)
 {
-    vote_log log(attempt::kind::fenced, 5);
+    vote_log log(agreement::one_number, 5);
     BOOST_TEST(log.hear("3g4 1g9 0g9 4d") == "..r.");
     BOOST_TEST(in_order(log.tried.to_raise()) == "3");
     BOOST_TEST(log.tried.awaits(3));
@@ -130,16 +130,16 @@ BOOST_AUTO_TEST_CASE(raises_those_that_are_behind)
 
 BOOST_AUTO_TEST_CASE(tells_others_from_an_outage)
 {
-    vote_log refused(attempt::kind::fenced);
+    vote_log refused(agreement::one_number);
     BOOST_TEST(refused.hear("0g7 1g8 2d 0D") == ".r.L");
     BOOST_TEST(refused.tried.contended());
-    vote_log one_down(attempt::kind::plain);
+    vote_log one_down(agreement::majority);
     BOOST_TEST(one_down.hear("0f 1d") == ".L");
     BOOST_TEST(one_down.tried.contended());
-    vote_log two_silent(attempt::kind::plain);
+    vote_log two_silent(agreement::majority);
     BOOST_TEST(two_silent.hear("0d t") == ".L");
     BOOST_TEST(!two_silent.tried.contended());
-    vote_log silent(attempt::kind::fenced);
+    vote_log silent(agreement::one_number);
     BOOST_TEST(silent.hear("0g7 1g8 2f t") == ".r.L");
     BOOST_TEST(!silent.tried.contended());
 }

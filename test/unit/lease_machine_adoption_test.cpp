@@ -13,7 +13,7 @@ struct adopted {
     redlock::test::lease l;
 };
 
-constexpr lease_terms guarded{.ttl = 9s, .slack = 900ms, .fenced = true};
+constexpr lease_terms guarded{.ttl = 9s, .slack = 900ms, .guarded = true};
 
 } // namespace
 

@@ -6,8 +6,8 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr lease_terms fenced{.ttl = 9s, .slack = 900ms, .fenced = true};
-constexpr lease_terms fenced_tolerant{.ttl = 9s, .slack = 900ms, .tolerate_suspect = true, .fenced = true};
+constexpr lease_terms fenced{.ttl = 9s, .slack = 900ms, .guarded = true};
+constexpr lease_terms fenced_tolerant{.ttl = 9s, .slack = 900ms, .tolerate_suspect = true, .guarded = true};
 
 } // namespace
 

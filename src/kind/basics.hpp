@@ -1,0 +1,57 @@
+#pragma once
+
+#include "kind/kind.hpp"
+#include "redis/writer.hpp"
+
+#include <cassert>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// What the kinds have in common.
+namespace redlock::kind {
+
+constexpr std::string_view nonce_header = "$32\r\n";
+static_assert(redis::nonce_length == 32);
+
+/// Of that length in any case, which makes copying it cheap.
+inline std::string_view checked(std::string_view nonce)
+{
+    assert(nonce.size() == redis::nonce_length);
+    return {nonce.data(), redis::nonce_length};
+}
+
+/// What stands before the key, the key, the nonce, and the rest.
+inline void append_keyed(std::string& out, std::string_view head, claim const& what, std::string_view rest)
+{
+    auto const& [prefix, name] = what.key;
+    redis::append_all(out, head, std::string_view("$"), redis::digits(prefix.size() + name.size()),
+                      redis::crlf, prefix, name, redis::crlf, nonce_header, checked(what.nonce), redis::crlf,
+                      rest);
+}
+
+inline void append_keyed(std::string& out, redis::script_call const& call, redis::script_form form,
+                         claim const& what, std::string_view rest)
+{
+    if (form == redis::script_form::text)
+        call.append_text(out);
+    append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), what, rest);
+}
+
+/// As an argument.
+[[nodiscard]] std::string milliseconds(std::chrono::milliseconds);
+
+/// A release that compares the nonce, GET and PTTL of the key. With client tracking, each of the two makes the server tell
+/// when the key changes.
+void append_common(std::string& out, request, claim const&, redis::script_form);
+
+/// The answer to a script that says 1, 2 or something else.
+[[nodiscard]] answer read_script(redis::resp_node const&);
+
+/// What the two questions tell.
+[[nodiscard]] sighting read_common_sighting(request, redis::resp_node const&);
+
+/// Enough to tell owners apart, too little to act in their name.
+[[nodiscard]] std::uint64_t owner_id(std::string_view nonce);
+
+} // namespace redlock::kind

@@ -1,0 +1,169 @@
+#include "kind/fenced.hpp"
+
+#include "kind/basics.hpp"
+#include "redis/marker.hpp"
+#include "redis/scripts.hpp"
+#include "redis/text_number.hpp"
+
+namespace redlock::kind {
+
+namespace {
+
+/// A script that takes and counts, and one each for the token to be set, renewed and adopted. All four name the same keys,
+/// the lock, its fence and the node's marker, and take the same arguments.
+class fenced_commands final : public commands {
+public:
+    fenced_commands(std::string_view key_prefix, lifetimes const& times)
+    {
+        redis::append_argument(constant_, redis::name_beside(key_prefix, redis::marker_name));
+        redis::append_all(constant_, milliseconds(times.key), milliseconds(times.number), nonce_header);
+    }
+
+    void append(std::string& out, request what, claim const& whose, redis::script_form form) const override
+    {
+        switch (what) {
+        case request::vote: return append_call(out, vote, whose, form);
+        case request::write_back: return append_call(out, raise, whose, form);
+        case request::extend: return append_call(out, extension, whose, form);
+        case request::adopt: return append_call(out, adoption, whose, form);
+        default: return append_constant(out, what, whose, form);
+        }
+    }
+
+    static std::unique_ptr<commands const> make(std::string_view key_prefix, lifetimes const& times)
+    {
+        return std::make_unique<fenced_commands const>(key_prefix, times);
+    }
+
+    /// What has no lifetimes in it.
+    static void append_constant(std::string& out, request what, claim const& whose, redis::script_form form)
+    {
+        if (what != request::number)
+            return append_common(out, what, whose, form);
+        auto const& [prefix, name] = whose.key;
+        redis::append_all(out, std::string_view("*2\r\n$3\r\nGET\r\n$"),
+                          redis::digits(prefix.size() + name.size() + fence_suffix.size()), redis::crlf,
+                          prefix, name, fence_suffix, redis::crlf);
+    }
+
+    static answer read(request what, redis::resp_node const& reply)
+    {
+        switch (what) {
+        case request::vote: return read_vote(reply);
+        case request::number: return read_number(reply);
+        default: return read_script(reply);
+        }
+    }
+
+    static sighting read_sighting(request what, redis::resp_node const& reply)
+    {
+        return what == request::vote ? read_held(reply.text).value_or(refusal{}).seen
+                                     : read_common_sighting(what, reply);
+    }
+
+    static constexpr std::array questions{request::owner, request::time_left, request::number};
+
+private:
+    static constexpr unsigned key_count = 3;
+    static constexpr unsigned word_count = key_count + 5;
+    static constexpr redis::script_call vote{redis::scripts::fenced_vote, key_count, word_count};
+    static constexpr redis::script_call raise{redis::scripts::fenced_raise, key_count, word_count};
+    static constexpr redis::script_call extension{redis::scripts::fenced_extend, key_count, word_count};
+    static constexpr redis::script_call adoption{redis::scripts::fenced_adopt, key_count, word_count};
+
+    void append_call(std::string& out, redis::script_call const& call, claim const& whose,
+                     redis::script_form form) const
+    {
+        constexpr std::string_view dollar = "$";
+        auto const& [prefix, name] = whose.key;
+        std::size_t const length = prefix.size() + name.size();
+        redis::digits const number(whose.number);
+        std::string_view const shown(number);
+        if (form == redis::script_form::text)
+            call.append_text(out);
+        redis::append_all(out, form == redis::script_form::hash ? call.by_hash() : std::string_view(), dollar,
+                          redis::digits(length), redis::crlf, prefix, name, redis::crlf, dollar,
+                          redis::digits(length + fence_suffix.size()), redis::crlf, prefix, name,
+                          fence_suffix, redis::crlf, constant_, checked(whose.nonce), redis::crlf, dollar,
+                          redis::digits(shown.size()), redis::crlf, shown, redis::crlf);
+    }
+
+    /// Below zero it is far beyond the end.
+    static answer read_vote(redis::resp_node const& reply)
+    {
+        auto const counted = static_cast<std::uint64_t>(reply.number);
+        if (reply.type == redis::resp_type::number)
+            return counted != 0 && counted < fence_end ? answer{answer::meaning::granted, counted} : answer{};
+        if (reply.type == redis::resp_type::simple_string)
+            if (auto const held = read_held(reply.text))
+                return {answer::meaning::denied, held->number};
+        return read_script(reply);
+    }
+
+    struct refusal {
+        std::uint64_t number = 0;
+        sighting seen{};
+    };
+
+    /// "HELD <milliseconds left> <fence> <start of the owner's nonce>"
+    static std::optional<refusal> read_held(std::string_view text)
+    {
+        constexpr std::string_view head = "HELD ";
+        if (!text.starts_with(head))
+            return std::nullopt;
+        text.remove_prefix(head.size());
+        auto const space = text.find(' ');
+        auto const second = text.find(' ', space + 1);
+        std::int64_t left = 0;
+        refusal held;
+        if (space == text.npos || second == text.npos || !redis::read_number(text.substr(0, space), left) ||
+            !redis::read_number(text.substr(space + 1, second - space - 1), held.number) ||
+            held.number >= fence_end)
+            return std::nullopt;
+        std::string_view const owner = text.substr(second + 1);
+        held.seen.owner = owner_id(owner);
+        held.seen.no_lock = owner.empty();
+        if (left >= 0)
+            held.seen.left = std::chrono::milliseconds{left};
+        return held;
+    }
+
+    static answer read_number(redis::resp_node const& reply)
+    {
+        answer found{answer::meaning::granted};
+        if (reply.type != redis::resp_type::bulk_string || !redis::read_number(reply.text, found.number) ||
+            found.number >= fence_end)
+            found.number = 0;
+        return found;
+    }
+
+    std::string constant_; // from the marker's key to the header of the nonce
+};
+
+constexpr std::array<std::string_view, 2> kept{fence_suffix, redis::marker_name};
+
+} // namespace
+
+constinit lock_kind const fenced{
+    .agreement = core::agreement::one_number,
+    .marked = true,
+    .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_raise, &redis::scripts::fenced_extend,
+                &redis::scripts::fenced_adopt, &redis::scripts::release},
+    .inspection = fenced_commands::questions,
+    .make_commands = fenced_commands::make,
+    .append = fenced_commands::append_constant,
+    .read = fenced_commands::read,
+    .read_sighting = fenced_commands::read_sighting,
+};
+
+void append_marker(std::string& out, std::string_view marker)
+{
+    redis::append_argument(out, marker);
+}
+
+std::span<std::string_view const> kept_names()
+{
+    return kept;
+}
+
+} // namespace redlock::kind

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace redlock::kind {
+
+/// Beside a fenced lock's key stands its fence.
+inline constexpr std::string_view fence_suffix = ":redlock-fence";
+/// Fences are below it, as the scripts see to it (docs/protocol.md, rule F1).
+inline constexpr std::uint64_t fence_end = std::uint64_t{1} << 43U;
+
+} // namespace redlock::kind

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "core/attempt.hpp"
+#include "core/instant.hpp"
+#include "redis/command.hpp"
+#include "redis/resp.hpp"
+#include "redis/script.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace redlock::kind {
+
+/// What a node is asked about a claim.
+enum class request : std::uint8_t {
+    vote,       ///< take the lock
+    write_back, ///< have the number that the others agree on
+    extend,
+    adopt, ///< the first extension of a lease that another client was granted
+    release,
+    owner,     ///< whose key is there
+    time_left, ///< and for how long still
+    number,    ///< the highest so far
+};
+inline constexpr std::size_t request_count = 8;
+
+/// What a client asks the nodes to grant, what a lease extends and gives back, and what is owed to a node that was away.
+struct claim {
+    redis::lock_key key;
+    std::string_view nonce;
+    std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
+};
+
+/// What a node told of another's key.
+struct sighting {
+    bool gone = false;
+    bool no_lock = false; ///< something else stands under its name
+    std::uint64_t owner = 0;
+    std::optional<std::chrono::milliseconds> left{};
+};
+
+/// What a node answered.
+struct answer {
+    enum class meaning : std::uint8_t {
+        granted,        ///< or done
+        repaired,       ///< the key was gone, and is set again
+        denied,         ///< the key is another's, or is gone
+        unknown_script, ///< nothing was executed
+        other_data,     ///< than the connection began with
+        error,          ///< or none of the answers that there are
+    };
+    meaning what = meaning::error;
+    std::uint64_t number = 0; ///< the node's own, with a vote's answer
+};
+
+/// Of the keys of a lock.
+struct lifetimes {
+    std::chrono::milliseconds key;
+    std::chrono::milliseconds number; ///< of the highest number, while nobody takes the lock
+};
+
+/// The commands of all locks of one kind with the same lifetimes, preformatted.
+class commands {
+public:
+    commands() = default;
+    commands(commands const&) = delete;
+    commands& operator=(commands const&) = delete;
+    virtual ~commands() = default;
+
+    /// \param form of what is a script
+    virtual void append(std::string& out, request, claim const&, redis::script_form) const = 0;
+};
+
+/// What a kind of lock supplies: how it is written, how answers read, and what must agree. Constant.
+struct lock_kind {
+    core::agreement agreement;
+    /// Do nodes vote only while they have the data that the connection began with (rule F6)? Then the end of a vote, a
+    /// write-back, an extension or an adoption is left to the node: its marker.
+    bool marked;
+    /// The scripts of its requests; null: a command.
+    std::array<redis::script const*, request_count> scripts;
+    /// What is asked of a key that somebody else may have.
+    std::span<request const> inspection;
+
+    /// \param key_prefix of all keys of the client
+    std::unique_ptr<commands const> (*make_commands)(std::string_view key_prefix, lifetimes const&);
+    /// A release, or a question: what does not depend on lifetimes.
+    void (*append)(std::string& out, request, claim const&, redis::script_form);
+    answer (*read)(request, redis::resp_node const&);
+    /// What a vote that was denied, or a question, tells of the key.
+    sighting (*read_sighting)(request, redis::resp_node const&);
+
+    [[nodiscard]] constexpr redis::script const* script(request what) const
+    {
+        return scripts[static_cast<std::size_t>(what)];
+    }
+    [[nodiscard]] constexpr bool counts() const { return agreement == core::agreement::one_number; }
+};
+
+extern lock_kind const plain;
+extern lock_kind const fenced;
+
+/// The end of a command. \param marker as it must stand on the node; empty: whatever it is
+void append_marker(std::string& out, std::string_view marker);
+
+/// What the names of locks must not end with: what stands beside locks does.
+[[nodiscard]] std::span<std::string_view const> kept_names();
+
+} // namespace redlock::kind

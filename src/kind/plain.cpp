@@ -1,0 +1,65 @@
+#include "kind/basics.hpp"
+#include "redis/scripts.hpp"
+
+namespace redlock::kind {
+
+namespace {
+
+/// SET key nonce NX PX: OK is a grant. An extension compares the nonce, and renews to the full time.
+class plain_commands final : public commands {
+public:
+    explicit plain_commands(std::chrono::milliseconds key)
+        : vote_options_("$2\r\nNX\r\n$2\r\nPX\r\n" + milliseconds(key)), time_(milliseconds(key))
+    {}
+
+    void append(std::string& out, request what, claim const& whose, redis::script_form form) const override
+    {
+        switch (what) {
+        case request::vote: return append_keyed(out, "*6\r\n$3\r\nSET\r\n", whose, vote_options_);
+        case request::extend:
+        case request::adopt: return append_keyed(out, extension, form, whose, time_);
+        default: return append_common(out, what, whose, form);
+        }
+    }
+
+    static std::unique_ptr<commands const> make(std::string_view, lifetimes const& times)
+    {
+        return std::make_unique<plain_commands const>(times.key);
+    }
+
+    static answer read(request what, redis::resp_node const& reply)
+    {
+        return what == request::vote ? read_vote(reply) : read_script(reply);
+    }
+
+    static constexpr std::array questions{request::owner, request::time_left};
+
+private:
+    static constexpr redis::script_call extension{redis::scripts::extend, 1, 3};
+
+    /// Only a nil says that another holds the key (docs/protocol.md, rule A4).
+    static answer read_vote(redis::resp_node const& reply)
+    {
+        if (reply.type == redis::resp_type::simple_string && reply.text == "OK")
+            return {answer::meaning::granted};
+        return {reply.type == redis::resp_type::null ? answer::meaning::denied : answer::meaning::error};
+    }
+
+    std::string vote_options_;
+    std::string time_;
+};
+
+} // namespace
+
+constinit lock_kind const plain{
+    .agreement = core::agreement::majority,
+    .marked = false,
+    .scripts = {nullptr, nullptr, &redis::scripts::extend, &redis::scripts::extend, &redis::scripts::release},
+    .inspection = plain_commands::questions,
+    .make_commands = plain_commands::make,
+    .append = append_common,
+    .read = plain_commands::read,
+    .read_sighting = read_common_sighting,
+};
+
+} // namespace redlock::kind

@@ -1,0 +1,135 @@
+#include "kind/kind.hpp"
+#include "redis/resp_parser.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace redlock::kind;
+using namespace redlock::redis;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string const nonce = "0123456789abcdef0123456789abcdef";
+
+std::vector<std::string> arguments(std::string_view wire)
+{
+    resp_parser parser;
+    auto const result = parser.next(wire);
+    BOOST_TEST_REQUIRE((result.status == parse_status::complete));
+    BOOST_TEST_REQUIRE(result.consumed == wire.size());
+    std::vector<std::string> words;
+    for (auto const& node : parser.message().subspan(1)) {
+        BOOST_TEST((node.type == resp_type::bulk_string));
+        words.emplace_back(node.text);
+    }
+    BOOST_TEST(parser.message().front().size == words.size());
+    return words;
+}
+
+using words = std::vector<std::string>;
+
+std::string plainly(request what, std::string_view name, std::chrono::milliseconds key_ttl = 10s,
+                    script_form form = script_form::hash, std::string const& owner = nonce)
+{
+    std::string out;
+    plain.make_commands("", {key_ttl, key_ttl})->append(out, what, {{"", name}, owner}, form);
+    return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(kinds)
+
+BOOST_AUTO_TEST_CASE(votes)
+{
+    BOOST_TEST(plainly(request::vote, "seat:42", 10500ms) ==
+               "*6\r\n$3\r\nSET\r\n$7\r\nseat:42\r\n$32\r\n" + nonce +
+                   "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10500\r\n");
+}
+
+BOOST_AUTO_TEST_CASE(releases_by_script)
+{
+    auto const by_hash = arguments(plainly(request::release, "seat:42"));
+    BOOST_TEST_REQUIRE(by_hash.size() == 5U);
+    BOOST_TEST(by_hash[0] == "EVALSHA");
+    BOOST_TEST(by_hash[1].size() == 40U);
+    BOOST_TEST(by_hash[1].find_first_not_of("0123456789abcdef") == std::string::npos);
+    BOOST_TEST((words{by_hash.begin() + 2, by_hash.end()} == words{"1", "seat:42", nonce}));
+
+    auto const by_text = arguments(plainly(request::release, "seat:42", 10s, script_form::text));
+    BOOST_TEST_REQUIRE(by_text.size() == 5U);
+    BOOST_TEST(by_text[0] == "EVAL");
+    BOOST_TEST(by_text[1].find("redis.call('del', KEYS[1])") != std::string::npos);
+    BOOST_TEST((words{by_text.begin() + 2, by_text.end()} == words{"1", "seat:42", nonce}));
+}
+
+BOOST_AUTO_TEST_CASE(extends_by_script)
+{
+    auto const by_hash = arguments(plainly(request::extend, "seat:42", 1ms));
+    BOOST_TEST_REQUIRE(by_hash.size() == 6U);
+    BOOST_TEST(by_hash[0] == "EVALSHA");
+    BOOST_TEST((words{by_hash.begin() + 2, by_hash.end()} == words{"1", "seat:42", nonce, "1"}));
+
+    auto const by_text = arguments(plainly(request::extend, "seat:42", 1ms, script_form::text));
+    BOOST_TEST_REQUIRE(by_text.size() == 6U);
+    BOOST_TEST(by_text[0] == "EVAL");
+    BOOST_TEST(by_text[1].find("redis.call('pexpire', KEYS[1], ARGV[2])") != std::string::npos);
+    BOOST_TEST((words{by_text.begin() + 2, by_text.end()} == words{"1", "seat:42", nonce, "1"}));
+
+    BOOST_TEST(arguments(plainly(request::release, "seat:42"))[1] != by_hash[1]);
+}
+
+BOOST_AUTO_TEST_CASE(keys_and_nonces_hold_any_byte)
+{
+    std::string key;
+    for (int byte = 0; byte < 256; ++byte)
+        key.push_back(static_cast<char>(byte));
+    std::string const strange("\0\r\n$*\xff", 6);
+    auto const wild = strange + std::string(nonce_length - strange.size(), '\n');
+    auto const vote = plainly(request::vote, key, 10s, script_form::hash, wild);
+    BOOST_TEST((arguments(vote) == words{"SET", key, wild, "NX", "PX", "10000"}));
+    auto const released = arguments(plainly(request::release, key, 10s, script_form::hash, wild));
+    BOOST_TEST((words{released.begin() + 2, released.end()} == words{"1", key, wild}));
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_key_is_a_key)
+{
+    BOOST_TEST((arguments(plainly(request::vote, "", 1s)) == words{"SET", "", nonce, "NX", "PX", "1000"}));
+}
+
+/// A key prefix and a name are one key.
+BOOST_AUTO_TEST_CASE(a_fenced_command_names_the_lock_its_fence_and_the_marker)
+{
+    std::string out;
+    auto const commands = fenced.make_commands("app:", {11s, 24h});
+    commands->append(out, request::vote, {{"app:", "seat"}, nonce, 1700}, script_form::hash);
+    append_marker(out, "7/8");
+    auto const said = arguments(out);
+    BOOST_TEST((words{said.begin() + 2, said.end()} == words{"3", "app:seat", "app:seat:redlock-fence",
+                                                             "app:redlock-marker", "11000", "86400000", nonce,
+                                                             "1700", "7/8"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_answer_to_a_vote_is_an_error)
+{
+    using meaning = answer::meaning;
+    auto const number = [](std::int64_t n) { return resp_node{.type = resp_type::number, .number = n}; };
+    auto const status = [](std::string_view text) {
+        return resp_node{.type = resp_type::simple_string, .text = text};
+    };
+    BOOST_TEST((plain.read(request::vote, status("OK")).what == meaning::granted));
+    BOOST_TEST((plain.read(request::vote, {}).what == meaning::denied));
+    for (auto const& reply : {number(1), status("QUEUED"), status("")})
+        BOOST_TEST((plain.read(request::vote, reply).what == meaning::error));
+    BOOST_TEST((fenced.read(request::vote, number(7)).what == meaning::granted));
+    BOOST_TEST((fenced.read(request::vote, status("HELD 5 7 abc")).what == meaning::denied));
+    for (auto const& reply : {number(0), number(-1), number(std::int64_t{1} << 43U), status("OK"),
+                              status("HELD 5 7"), status("HELD 5 8796093022208 abc"), status("HELD x 7 abc")})
+        BOOST_TEST((fenced.read(request::vote, reply).what == meaning::error));
+    BOOST_TEST((fenced.read(request::vote, status("STRANGER")).what == meaning::other_data));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
