@@ -110,8 +110,8 @@ void waiting::somebody_came(unsigned node)
     peek(node, true);
 }
 
-/// What was asked before is answered without knowing of the change; so it is asked again behind it, unless the next vote does
-/// that.
+/// What was asked before is answered without knowing of the change; so it is asked again behind it, unless the next
+/// vote does that.
 void waiting::changed_here(node_set where, bool waits)
 {
     listening_.erase(where);
@@ -132,8 +132,8 @@ void waiting::leave_alone_until(instant then, instant now)
         not_before_ = then;
 }
 
-/// Both in one, so that no change goes unheard between them (rule W2): with tracking, the server that is asked for the key
-/// tells when it changes.
+/// Both in one, so that no change goes unheard between them (rule W2): with tracking, the server that is asked for
+/// the key tells when it changes.
 void waiting::peek(unsigned node, bool at_owner)
 {
     peek_.insert(node);
@@ -141,8 +141,8 @@ void waiting::peek(unsigned node, bool at_owner)
         peek_owner_.insert(node);
 }
 
-/// On the others, too, so that what happens there is heard, and shown. Where a key has outlived what was expected of it
-/// nothing has happened to be heard of: that is asked again, or nobody would know when to try next.
+/// On the others, too, so that what happens there is heard, and shown. Where a key has outlived what was expected of
+/// it nothing has happened to be heard of: that is asked again, or nobody would know when to try next.
 void waiting::look_around()
 {
     looks_around_ = false;

@@ -9,8 +9,8 @@
 
 namespace redlock::core {
 
-/// Between two attempts of somebody who waits for a lock: when to vote again, and which nodes to ask for the key meanwhile
-/// (docs/protocol.md, rules W2, W3 and W5). Events come in; `decide` says what follows from all of them.
+/// Between two attempts of somebody who waits for a lock: when to vote again, and which nodes to ask for the key
+/// meanwhile (docs/protocol.md, rules W2, W3 and W5). Events come in; `decide` says what follows from all of them.
 class waiting {
 public:
     /// How long to wait where nobody tells what for.

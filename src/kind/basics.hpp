@@ -41,8 +41,8 @@ inline void append_keyed(std::string& out, redis::script_call const& call, redis
 /// As an argument.
 [[nodiscard]] std::string milliseconds(std::chrono::milliseconds);
 
-/// A release that compares the nonce, GET and PTTL of the key. With client tracking, each of the two makes the server tell
-/// when the key changes.
+/// A release that compares the nonce, GET and PTTL of the key. With client tracking, each of the two makes the server
+/// tell when the key changes.
 void append_common(std::string& out, request, claim const&, redis::script_form);
 
 /// The answer to a script that says 1, 2 or something else.

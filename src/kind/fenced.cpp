@@ -9,8 +9,8 @@ namespace redlock::kind {
 
 namespace {
 
-/// A script that takes and counts, and one each for the token to be set, renewed and adopted. All four name the same keys,
-/// the lock, its fence and the node's marker, and take the same arguments.
+/// A script that takes and counts, and one each for the token to be set, renewed and adopted. All four name the same
+/// keys, the lock, its fence and the node's marker, and take the same arguments.
 class fenced_commands final : public commands {
 public:
     fenced_commands(std::string_view key_prefix, lifetimes const& times)

@@ -2,7 +2,6 @@
 #include "lock/acquisition.hpp"
 #include "lock/contender.hpp"
 #include "lock/engine.hpp"
-#include "lock/replies.hpp"
 #include "lock/resource.hpp"
 #include "redis/error_class.hpp"
 

@@ -31,13 +31,15 @@ std::vector<std::string> arguments(std::string_view wire)
 
 using words = std::vector<std::string>;
 
-std::string plainly(request what, std::string_view name, std::chrono::milliseconds key_ttl = 10s,
+std::string plainly(request what, lock_key key, std::chrono::milliseconds key_ttl = 10s,
                     script_form form = script_form::hash, std::string const& owner = nonce)
 {
     std::string out;
-    plain.make_commands("", {key_ttl, key_ttl})->append(out, what, {{"", name}, owner}, form);
+    plain.make_commands("", {key_ttl, key_ttl})->append(out, what, {key, owner}, form);
     return out;
 }
+
+lock_key const seat{"", "seat:42"};
 
 } // namespace
 
@@ -45,21 +47,22 @@ BOOST_AUTO_TEST_SUITE(kinds)
 
 BOOST_AUTO_TEST_CASE(votes)
 {
-    BOOST_TEST(plainly(request::vote, "seat:42", 10500ms) ==
-               "*6\r\n$3\r\nSET\r\n$7\r\nseat:42\r\n$32\r\n" + nonce +
-                   "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10500\r\n");
+    std::string out = "+";
+    plain.make_commands("", {10500ms, 10500ms})->append(out, request::vote, {seat, nonce}, script_form::hash);
+    BOOST_TEST(out == "+*6\r\n$3\r\nSET\r\n$7\r\nseat:42\r\n$32\r\n" + nonce +
+                          "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10500\r\n");
 }
 
 BOOST_AUTO_TEST_CASE(releases_by_script)
 {
-    auto const by_hash = arguments(plainly(request::release, "seat:42"));
+    auto const by_hash = arguments(plainly(request::release, {"seat:", "42"}));
     BOOST_TEST_REQUIRE(by_hash.size() == 5U);
     BOOST_TEST(by_hash[0] == "EVALSHA");
     BOOST_TEST(by_hash[1].size() == 40U);
     BOOST_TEST(by_hash[1].find_first_not_of("0123456789abcdef") == std::string::npos);
     BOOST_TEST((words{by_hash.begin() + 2, by_hash.end()} == words{"1", "seat:42", nonce}));
 
-    auto const by_text = arguments(plainly(request::release, "seat:42", 10s, script_form::text));
+    auto const by_text = arguments(plainly(request::release, {"seat:", "42"}, 10s, script_form::text));
     BOOST_TEST_REQUIRE(by_text.size() == 5U);
     BOOST_TEST(by_text[0] == "EVAL");
     BOOST_TEST(by_text[1].find("redis.call('del', KEYS[1])") != std::string::npos);
@@ -68,18 +71,18 @@ BOOST_AUTO_TEST_CASE(releases_by_script)
 
 BOOST_AUTO_TEST_CASE(extends_by_script)
 {
-    auto const by_hash = arguments(plainly(request::extend, "seat:42", 1ms));
+    auto const by_hash = arguments(plainly(request::extend, seat, 1ms));
     BOOST_TEST_REQUIRE(by_hash.size() == 6U);
     BOOST_TEST(by_hash[0] == "EVALSHA");
     BOOST_TEST((words{by_hash.begin() + 2, by_hash.end()} == words{"1", "seat:42", nonce, "1"}));
 
-    auto const by_text = arguments(plainly(request::extend, "seat:42", 1ms, script_form::text));
+    auto const by_text = arguments(plainly(request::extend, seat, 1ms, script_form::text));
     BOOST_TEST_REQUIRE(by_text.size() == 6U);
     BOOST_TEST(by_text[0] == "EVAL");
     BOOST_TEST(by_text[1].find("redis.call('pexpire', KEYS[1], ARGV[2])") != std::string::npos);
     BOOST_TEST((words{by_text.begin() + 2, by_text.end()} == words{"1", "seat:42", nonce, "1"}));
 
-    BOOST_TEST(arguments(plainly(request::release, "seat:42"))[1] != by_hash[1]);
+    BOOST_TEST(arguments(plainly(request::release, seat))[1] != by_hash[1]);
 }
 
 BOOST_AUTO_TEST_CASE(keys_and_nonces_hold_any_byte)
@@ -89,15 +92,16 @@ BOOST_AUTO_TEST_CASE(keys_and_nonces_hold_any_byte)
         key.push_back(static_cast<char>(byte));
     std::string const strange("\0\r\n$*\xff", 6);
     auto const wild = strange + std::string(nonce_length - strange.size(), '\n');
-    auto const vote = plainly(request::vote, key, 10s, script_form::hash, wild);
+    auto const vote = plainly(request::vote, {"", key}, 10s, script_form::hash, wild);
     BOOST_TEST((arguments(vote) == words{"SET", key, wild, "NX", "PX", "10000"}));
-    auto const released = arguments(plainly(request::release, key, 10s, script_form::hash, wild));
+    auto const released = arguments(plainly(request::release, {"", key}, 10s, script_form::hash, wild));
     BOOST_TEST((words{released.begin() + 2, released.end()} == words{"1", key, wild}));
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_key_is_a_key)
 {
-    BOOST_TEST((arguments(plainly(request::vote, "", 1s)) == words{"SET", "", nonce, "NX", "PX", "1000"}));
+    BOOST_TEST(
+        (arguments(plainly(request::vote, {"", ""}, 1s)) == words{"SET", "", nonce, "NX", "PX", "1000"}));
 }
 
 /// A key prefix and a name are one key.

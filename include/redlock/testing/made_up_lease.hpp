@@ -13,12 +13,12 @@
 
 namespace redlock::testing {
 
-/// A lease for functions that take one, in a world of its own, where no time passes: it stays valid until the test says
-/// otherwise.
+/// A lease for functions that take one, in a world of its own, where no time passes: it stays valid until the test
+/// says otherwise.
 ///
-/// Thread safety: none; one thread runs the context and has the lease. The constructor and all members but `get()` run the
-/// context, and throw std::logic_error in its handlers and coroutines. The members throw std::logic_error where the lease was released, or moved away, by
-/// the code under test.
+/// Thread safety: none; one thread runs the context and has the lease. The constructor and all members but `get()`
+/// run the context, and throw std::logic_error in its handlers and coroutines. The members throw std::logic_error
+/// where the lease was released, or moved away, by the code under test.
 ///
 /// Lifetime: made after the context, and destroyed before it.
 class made_up_lease {

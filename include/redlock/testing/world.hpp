@@ -25,24 +25,24 @@ namespace redlock::testing {
 /// What a server still has when it is started again.
 enum class data : std::uint8_t { lost, kept };
 
-/// A few servers in memory, for clients on an `io_context` of the test's own, and a time that passes only when the test
-/// lets it: a lease of ten seconds is lost in a millisecond.
+/// A few servers in memory, for clients on an `io_context` of the test's own, and a time that passes only when the
+/// test lets it: a lease of ten seconds is lost in a millisecond.
 ///
 /// The library under test is the one that ships; only sockets, clocks and random numbers are the world's. The servers
 /// answer as Redis 7 does to what the library sends, and are a month old at the beginning.
 ///
 /// Time: all clocks of its clients are the world's. Whatever can happen at the present moment happens when the
-/// `io_context` runs, whoever runs it (`poll()`: `run()` does not return while somebody waits for a later moment); later
-/// moments come with `run()`, `run_until()` and `advance()`. Timers, sockets and threads of the test's own know nothing
-/// of it and go on in real time: in a test, `co_await sleep(10s)` instead. No time is negative. A world lasts for 100
-/// years; longer times are for ever, as `milliseconds::max()` is.
+/// `io_context` runs, whoever runs it (`poll()`: `run()` does not return while somebody waits for a later moment);
+/// later moments come with `run()`, `run_until()` and `advance()`. Timers, sockets and threads of the test's own know
+/// nothing of it and go on in real time: in a test, `co_await sleep(10s)` instead. No time is negative. A world lasts
+/// for 100 years; longer times are for ever, as `milliseconds::max()` is.
 ///
 /// Thread safety: none; one thread runs the context and has the world. `run()`, `run_until()` and `advance()` run the
-/// context, and are therefore not called by its handlers and coroutines, nor by conditions of `run_until()`. All else may
-/// be, but the destructor.
+/// context, and are therefore not called by its handlers and coroutines, nor by conditions of `run_until()`. All else
+/// may be, but the destructor.
 ///
-/// Lifetime: made after the context, and destroyed before it. Clients, locks and leases may outlive it; nothing happens
-/// to them any more, so operations that go on then never complete. `sleep()` ends with `operation_aborted`.
+/// Lifetime: made after the context, and destroyed before it. Clients, locks and leases may outlive it; nothing
+/// happens to them any more, so operations that go on then never complete. `sleep()` ends with `operation_aborted`.
 class world {
 public:
     /// How much time `run()` and `run_until()` let pass at most, if nothing else is said.
@@ -79,8 +79,8 @@ public:
                   limit);
         return result.get();
     }
-    /// Lets time pass until this is true. It is asked whenever a handler has run; once it has been true, whatever else can
-    /// happen at that moment happens, too.
+    /// Lets time pass until this is true. It is asked whenever a handler has run; once it has been true, whatever
+    /// else can happen at that moment happens, too.
     /// \param limit how much time may pass
     /// \throws std::runtime_error nothing can happen any more; or the limit is over; or no time passes, since 200000
     ///         handlers have run at one moment. It says which
@@ -107,7 +107,8 @@ public:
     [[nodiscard]] std::size_t size() const;
     /// Its process ends, and the connections with it.
     void kill(std::size_t node);
-    /// A killed one is started again, with the keys that it had when it was killed, or none. It waits before it votes, as after any restart (docs/protocol.md, rule N4).
+    /// A killed one is started again, with the keys that it had when it was killed, or none. It waits before it
+    /// votes, as after any restart (docs/protocol.md, rule N4).
     void restart(std::size_t node, data what = data::lost);
     /// Nothing reaches it any more, and nobody is told.
     void cut(std::size_t node);
@@ -116,10 +117,10 @@ public:
     /// It answers nothing for so long, and then all of it.
     /// \throws std::invalid_argument a negative time
     void stall(std::size_t node, std::chrono::milliseconds time);
-    /// FLUSHALL: all keys are gone, and those that a killed one would be started with. On a majority of the servers a plain lease is lost by it, with `loss_cause::refused`,
-    /// as soon as its client hears of it, at the latest at the next renewal. A fenced one is lost when its validity ends,
-    /// with `loss_cause::expired`: servers that have lost their data are not asked until its key could not live any more
-    /// (docs/protocol.md, rule F6).
+    /// FLUSHALL: all keys are gone, and those that a killed one would be started with. On a majority of the servers a
+    /// plain lease is lost by it, with `loss_cause::refused`, as soon as its client hears of it, at the latest at the
+    /// next renewal. A fenced one is lost when its validity ends, with `loss_cause::expired`: servers that have lost
+    /// their data are not asked until its key could not live any more (docs/protocol.md, rule F6).
     void flush(std::size_t node);
     /// Commands that write fail with OOM, until it has memory again.
     void exhaust_memory(std::size_t node, bool exhausted = true);
@@ -136,10 +137,10 @@ public:
     void let_go(std::string_view name);
     /// Does a majority of the servers have its key, whoever set it?
     [[nodiscard]] bool held(std::string_view name) const;
-    /// Somebody deletes its keys, and, if it is fenced, comes and goes meanwhile: it is lost, with `loss_cause::refused`,
-    /// as soon as its client has asked the servers, which it does now, or after the extension that is under way. Without
-    /// effect on a lease that is lost already. (To lose it with `loss_cause::expired`: cut off a majority, and let its `ttl`
-    /// pass. So ends a fenced lease, too, whose servers were flushed.)
+    /// Somebody deletes its keys, and, if it is fenced, comes and goes meanwhile: it is lost, with
+    /// `loss_cause::refused`, as soon as its client has asked the servers, which it does now, or after the extension
+    /// that is under way. Without effect on a lease that is lost already. (To lose it with `loss_cause::expired`: cut
+    /// off a majority, and let its `ttl` pass. So ends a fenced lease, too, whose servers were flushed.)
     /// \throws std::logic_error it is empty, released, or one of another world
     void lose(lease& held);
     ///@}
