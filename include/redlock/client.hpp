@@ -19,11 +19,11 @@
 
 namespace redlock {
 
-namespace lock {
+namespace detail {
 class engine;
 struct engine_access;
 struct lock_access;
-} // namespace lock
+} // namespace detail
 
 /// The N nodes, one pipelined connection to each, and all that is held or waited for through them.
 ///
@@ -111,11 +111,11 @@ public:
     [[nodiscard]] std::vector<node_status> nodes() const;
 
 private:
-    friend struct lock::engine_access;
-    friend struct lock::lock_access;
-    explicit client(std::shared_ptr<lock::engine> made) noexcept : engine_(std::move(made)) {}
+    friend struct detail::engine_access;
+    friend struct detail::lock_access;
+    explicit client(std::shared_ptr<detail::engine> made) noexcept : engine_(std::move(made)) {}
     struct start_shutdown;
-    std::shared_ptr<lock::engine> engine_;
+    std::shared_ptr<detail::engine> engine_;
 };
 
 struct client::start_shutdown {
@@ -128,12 +128,12 @@ struct client::start_shutdown {
     template <class Handler>
     void operator()(Handler&& handler)
     {
-        begin(lock::completion_handler<signature>(std::forward<Handler>(handler), executor()));
+        begin(detail::completion_handler<signature>(std::forward<Handler>(handler), executor()));
     }
 
-    REDLOCK_EXPORT void begin(lock::completion_handler<signature>);
+    REDLOCK_EXPORT void begin(detail::completion_handler<signature>);
 
-    std::shared_ptr<lock::engine> engine;
+    std::shared_ptr<detail::engine> engine;
 };
 
 template <class Token>

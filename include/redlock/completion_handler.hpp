@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::lock {
+namespace redlock::detail {
 
 /// Asio's contexts and strands know who runs them, and what is erased may be one of them. Others, such as a future's, run
 /// anything anywhere, but for a post they would start the threads of the system context, which nobody has asked for.
@@ -218,4 +218,4 @@ private:
     alignas(std::max_align_t) std::byte storage_[room];
 };
 
-} // namespace redlock::lock
+} // namespace redlock::detail

@@ -21,12 +21,12 @@
 
 namespace redlock {
 
-namespace lock {
+namespace detail {
 class held_lease;
 struct lease_access;
 REDLOCK_EXPORT void intrusive_ptr_add_ref(held_lease*) noexcept;
 REDLOCK_EXPORT void intrusive_ptr_release(held_lease*) noexcept;
-} // namespace lock
+} // namespace detail
 
 /// What has become of a lease.
 enum class lease_state : std::uint8_t {
@@ -175,12 +175,12 @@ public:
 private:
     enum class operation : std::uint8_t { extend, release, lost };
     struct start;
-    friend struct lock::lease_access;
+    friend struct detail::lease_access;
 
-    explicit lease(boost::intrusive_ptr<lock::held_lease> held) noexcept : held_(std::move(held)) {}
+    explicit lease(boost::intrusive_ptr<detail::held_lease> held) noexcept : held_(std::move(held)) {}
     void abandon() noexcept;
 
-    boost::intrusive_ptr<lock::held_lease> held_;
+    boost::intrusive_ptr<detail::held_lease> held_;
 };
 
 struct lease::start {
@@ -201,12 +201,12 @@ struct lease::start {
                                                             make_error_code(errc::empty_lease)));
             return;
         }
-        begin(lock::completion_handler<signature>(std::forward<Handler>(handler), executor()));
+        begin(detail::completion_handler<signature>(std::forward<Handler>(handler), executor()));
     }
 
-    REDLOCK_EXPORT void begin(lock::completion_handler<signature>);
+    REDLOCK_EXPORT void begin(detail::completion_handler<signature>);
 
-    boost::intrusive_ptr<lock::held_lease> held;
+    boost::intrusive_ptr<detail::held_lease> held;
     operation what;
 };
 

@@ -30,7 +30,7 @@
 
 namespace redlock {
 
-namespace lock {
+namespace detail {
 struct lock_state;
 
 /// How long an acquisition may wait: not at all, for a time from its start, or (empty) for ever.
@@ -83,7 +83,7 @@ struct start_inspect {
 
     std::shared_ptr<lock_state> lock;
 };
-} // namespace lock
+} // namespace detail
 
 /// A named lock over a client's nodes. Cheap to make and to copy; no network by itself.
 ///
@@ -138,19 +138,19 @@ class REDLOCK_EXPORT mutex {
                    : bounded(deadline - now);
     }
 
-    auto throwing(lock::wait_limit limit)
+    auto throwing(detail::wait_limit limit)
     {
-        using start = lock::start_acquire<lock::throwing_lease_signature>;
-        return boost::asio::async_initiate<boost::asio::deferred_t const, lock::throwing_lease_signature>(
+        using start = detail::start_acquire<detail::throwing_lease_signature>;
+        return boost::asio::async_initiate<boost::asio::deferred_t const, detail::throwing_lease_signature>(
             start{state_, limit}, boost::asio::deferred);
     }
 
     template <class Token>
-    auto initiate(lock::wait_limit limit, Token&& token)
+    auto initiate(detail::wait_limit limit, Token&& token)
     {
-        using signature = std::conditional_t<lock::throws<std::remove_cvref_t<Token>>,
-                                             lock::throwing_lease_signature, lock::lease_signature>;
-        return boost::asio::async_initiate<Token, signature>(lock::start_acquire<signature>{state_, limit},
+        using signature = std::conditional_t<detail::throws<std::remove_cvref_t<Token>>,
+                                             detail::throwing_lease_signature, detail::lease_signature>;
+        return boost::asio::async_initiate<Token, signature>(detail::start_acquire<signature>{state_, limit},
                                                              token);
     }
 
@@ -166,7 +166,7 @@ public:
     /// Waits until held. Retries as `lock_options::retry` says.
     [[nodiscard]] auto acquire() { return throwing(std::nullopt); }
     /// The same with another completion token than `co_await`'s.
-    template <boost::asio::completion_token_for<lock::lease_signature> Token>
+    template <boost::asio::completion_token_for<detail::lease_signature> Token>
     [[nodiscard]] auto acquire(Token&& token)
     {
         return initiate(std::nullopt, std::forward<Token>(token));
@@ -174,12 +174,12 @@ public:
 
     /// One attempt, no waiting. While others of this client hold the lock or wait for it, it fails at once with
     /// `errc::contended`, unless `lock_options::barging` is set.
-    [[nodiscard]] auto try_acquire() { return throwing(lock::one_attempt); }
+    [[nodiscard]] auto try_acquire() { return throwing(detail::one_attempt); }
     /// The same with another completion token than `co_await`'s.
-    template <boost::asio::completion_token_for<lock::lease_signature> Token>
+    template <boost::asio::completion_token_for<detail::lease_signature> Token>
     [[nodiscard]] auto try_acquire(Token&& token)
     {
-        return initiate(lock::one_attempt, std::forward<Token>(token));
+        return initiate(detail::one_attempt, std::forward<Token>(token));
     }
 
     /// Waits for at most `limit`, counted from the start of the operation: where too few nodes are connected by then, or
@@ -190,7 +190,7 @@ public:
         return throwing(bounded(limit));
     }
     /// The same with another completion token than `co_await`'s.
-    template <class Rep, class Period, boost::asio::completion_token_for<lock::lease_signature> Token>
+    template <class Rep, class Period, boost::asio::completion_token_for<detail::lease_signature> Token>
     [[nodiscard]] auto acquire_for(std::chrono::duration<Rep, Period> limit, Token&& token)
     {
         return initiate(bounded(limit), std::forward<Token>(token));
@@ -203,7 +203,7 @@ public:
         return throwing(until(deadline));
     }
     /// The same with another completion token than `co_await`'s.
-    template <class Clock, class Duration, boost::asio::completion_token_for<lock::lease_signature> Token>
+    template <class Clock, class Duration, boost::asio::completion_token_for<detail::lease_signature> Token>
     [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline, Token&& token)
     {
         return initiate(until(deadline), std::forward<Token>(token));
@@ -250,8 +250,8 @@ public:
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto inspect(Token&& token = {}) const
     {
-        return boost::asio::async_initiate<Token, lock::inspection_signature>(lock::start_inspect{state_},
-                                                                              token);
+        return boost::asio::async_initiate<Token, detail::inspection_signature>(detail::start_inspect{state_},
+                                                                                token);
     }
 
     /// The client's executor.
@@ -281,11 +281,11 @@ public:
     /// \cond
 protected:
     /// A lock of another kind.
-    explicit mutex(std::shared_ptr<lock::lock_state> state) noexcept : state_(std::move(state)) {}
+    explicit mutex(std::shared_ptr<detail::lock_state> state) noexcept : state_(std::move(state)) {}
     /// \endcond
 
 private:
-    std::shared_ptr<lock::lock_state> state_;
+    std::shared_ptr<detail::lock_state> state_;
 };
 
 } // namespace redlock

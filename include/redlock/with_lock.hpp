@@ -30,7 +30,7 @@
 
 namespace redlock {
 
-namespace lock {
+namespace detail {
 
 /// What the run, the loss and the caller's cancellation share. Lives on the run's strand.
 struct guarded_run {
@@ -195,7 +195,7 @@ private:
     Duration limit_;
 };
 
-} // namespace lock
+} // namespace detail
 
 /// What `with_lock` acquires: a `mutex`, a `fenced_mutex`, or what is acquired in the same way.
 template <class Lock>
@@ -218,7 +218,8 @@ concept timed_acquirable = acquirable<Lock> && requires(Lock& lock) {
 
 /// What `with_lock` runs: called with a `lease&`, it returns a `boost::asio::awaitable<T>` with Asio's default executor.
 template <class Body>
-concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::invoke_result_t<Body&, lease&>>;
+concept lease_body =
+    std::invocable<Body&, lease&> && detail::is_awaitable<std::invoke_result_t<Body&, lease&>>;
 
 /// Acquires, runs `body(lease&)`, releases.
 ///
@@ -252,20 +253,20 @@ concept lease_body = std::invocable<Body&, lease&> && lock::is_awaitable<std::in
 /// have destructors, a body that is a temporary, or moved, does not compile there: give the lambda a name, and pass that
 /// or `std::ref` of it; or capture by reference. The same holds for a `Lock` of your own that is an aggregate, which
 /// cannot be told here.
-template <acquirable Lock, class Body, class Token = lock::awaited_like_body<std::decay_t<Body>>>
+template <acquirable Lock, class Body, class Token = detail::awaited_like_body<std::decay_t<Body>>>
     requires lease_body<std::decay_t<Body>>
 [[nodiscard]] auto with_lock(Lock locked, Body&& body, Token&& token = {})
 {
     using body_type = std::decay_t<Body>;
-    using signature = lock::completion_of<lock::body_result<body_type>>;
-    using start = lock::start_guarded<Lock, body_type>;
+    using signature = detail::completion_of<detail::body_result<body_type>>;
+    using start = detail::start_guarded<Lock, body_type>;
     using started = decltype(boost::asio::async_initiate<Token, signature>(std::declval<start>(), token));
     static_assert(
-        !lock::is_redirected<std::decay_t<Token>>,
+        !detail::is_redirected<std::decay_t<Token>>,
         "with_lock: redirect_error has no error code to redirect, what is thrown is an exception_ptr: "
         "use as_tuple");
     static_assert(
-        !lock::may_be_destroyed_twice<Body, started>,
+        !detail::may_be_destroyed_twice<Body, started>,
         "with_lock: g++ before 13 destroys a temporary lambda with captures by value twice: give the "
         "lambda a name, and pass that");
     return boost::asio::async_initiate<Token, signature>(start{std::move(locked), std::forward<Body>(body)},
@@ -275,17 +276,17 @@ template <acquirable Lock, class Body, class Token = lock::awaited_like_body<std
 /// The same, but waits for the lock for at most `limit`, as `acquire_for` does: then `errc::timed_out`, as `lock_error`,
 /// and the body has not run. The time that the body takes is not limited.
 template <timed_acquirable Lock, class Rep, class Period, class Body,
-          class Token = lock::awaited_like_body<std::decay_t<Body>>>
+          class Token = detail::awaited_like_body<std::decay_t<Body>>>
     requires lease_body<std::decay_t<Body>>
 [[nodiscard]] auto with_lock_for(Lock locked, std::chrono::duration<Rep, Period> limit, Body&& body,
                                  Token&& token = {})
 {
-    return with_lock(lock::time_limited(std::move(locked), limit), std::forward<Body>(body),
+    return with_lock(detail::time_limited(std::move(locked), limit), std::forward<Body>(body),
                      std::forward<Token>(token));
 }
 
 /// \cond
-namespace lock {
+namespace detail {
 
 /// Says what is wrong with the arguments, in a sentence instead of a page.
 template <class Lock, class Body, bool CanGiveUp = true>
@@ -306,13 +307,13 @@ constexpr void explain_misuse()
                              "returns a boost::asio::awaitable<redlock::lease>");
 }
 
-} // namespace lock
+} // namespace detail
 
 template <class Lock, class Body, class... Token>
     requires(!acquirable<Lock> || !lease_body<std::decay_t<Body>>)
 boost::asio::awaitable<void> with_lock(Lock const&, Body const&, Token const&...)
 {
-    lock::explain_misuse<Lock, Body>();
+    detail::explain_misuse<Lock, Body>();
     return {};
 }
 
@@ -321,7 +322,7 @@ template <class Lock, class Rep, class Period, class Body, class... Token>
 boost::asio::awaitable<void> with_lock_for(Lock const&, std::chrono::duration<Rep, Period>, Body const&,
                                            Token const&...)
 {
-    lock::explain_misuse<Lock, Body, !acquirable<Lock> || timed_acquirable<Lock>>();
+    detail::explain_misuse<Lock, Body, !acquirable<Lock> || timed_acquirable<Lock>>();
     return {};
 }
 /// \endcond

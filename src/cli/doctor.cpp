@@ -1,7 +1,7 @@
 #include "cli/findings.hpp"
 #include "cli/verbs.hpp"
 #include "core/validity.hpp"
-#include "lock/nonce_source.hpp"
+#include "engine/nonce_source.hpp"
 #include "net/leaf/this_machine.hpp"
 #include "redis/info.hpp"
 
@@ -123,7 +123,7 @@ int doctor(options const& o, output const& out)
     examination const terms{o.client, o.name, core::key_ttl(o.lock.ttl, slack), slack, node_timeout(o)};
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
-    lock::nonce_source nonces(*here, page);
+    detail::nonce_source nonces(*here, page);
     auto const same = doctor_questions(o.client.key_prefix, o.name, nonces.next().text());
     auto const nodes = ask_nodes(o.client, [&](interview const& node) {
         questions all = same;

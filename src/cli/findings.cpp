@@ -3,9 +3,9 @@
 #include "cli/output.hpp"
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
+#include "engine/warnings.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
-#include "lock/warnings.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/info.hpp"
@@ -79,8 +79,8 @@ void count(std::vector<interview> const& nodes, std::vector<finding>& found)
                          "there is one node: without it there are no locks",
                          "three or five independent servers"});
     else if (all % 2 == 0)
-        found.push_back({"even", severity::warning, "", lock::describe_even_nodes(static_cast<unsigned>(all)),
-                         "an odd number of nodes"});
+        found.push_back({"even", severity::warning, "",
+                         detail::describe_even_nodes(static_cast<unsigned>(all)), "an odd number of nodes"});
 }
 
 /// One server behind two addresses has two votes of a majority.

@@ -1,6 +1,6 @@
 #include "cli/query.hpp"
 
-#include "lock/configuration.hpp"
+#include "engine/configuration.hpp"
 #include "net/coroutine.hpp"
 #include "net/leaf/this_machine.hpp"
 #include "redis/command.hpp"
@@ -185,7 +185,7 @@ private:
 
 std::vector<interview> ask_nodes(config const& settings, questioner const& asked)
 {
-    auto const checked = lock::check(settings, *net::this_machine());
+    auto const checked = detail::check(settings, *net::this_machine());
     asio::io_context context{1};
     std::vector<std::unique_ptr<interviewer>> all;
     for (std::size_t i = 0; i != checked.peers.size(); ++i)

@@ -5,14 +5,15 @@
 namespace redlock::core {
 
 attempt::attempt(agreement on, unsigned nodes, instant sent)
-    : sent_(sent), votes_(nodes), raises_(nodes), on_(on)
+    : sent_(sent), votes_(nodes), write_backs_(nodes), on_(on)
 {}
 
 attempt::step attempt::voted(unsigned node, vote v, fence counter)
 {
-    if (decided_ || raising_) {
+    if (decided_ || writing_back_) {
         heard_late(node, v, counter);
-        return raising() && raises_.has_answered(node) ? decide(raises_.result()) : step::pending;
+        return writing_back() && write_backs_.has_answered(node) ? decide(write_backs_.result())
+                                                                 : step::pending;
     }
     if (v == vote::granted && on_ == agreement::one_number && !votes_.has_answered(node))
         fences_.granted(node, counter);
@@ -26,34 +27,34 @@ void attempt::heard_late(unsigned node, vote v, fence counter)
 {
     bool const holds = v == vote::granted && (on_ == agreement::majority || counter == token() ||
                                               !applies(rule::late_vote_at_the_token));
-    if (raising() && !fences_.behind().contains(node))
-        raises_.record(node, holds ? vote::granted : vote::failed);
+    if (writing_back() && !fences_.behind().contains(node))
+        write_backs_.record(node, holds ? vote::granted : vote::failed);
     else if (holds)
         late_.insert(node);
 }
 
 attempt::step attempt::agree()
 {
-    raising_ = true;
+    writing_back_ = true;
     for (unsigned node = 0; node != nodes(); ++node) {
         if (fences_.agreeing().contains(node))
-            raises_.record(node, vote::granted);
+            write_backs_.record(node, vote::granted);
         else if (votes_.has_answered(node) && !fences_.behind().contains(node))
-            raises_.record(node, vote::failed);
+            write_backs_.record(node, vote::failed);
     }
     if (!applies(rule::one_token_at_a_majority))
         return decide(verdict::won);
-    return raises_.result() == verdict::pending ? step::raise : decide(raises_.result());
+    return write_backs_.result() == verdict::pending ? step::write_back : decide(write_backs_.result());
 }
 
-attempt::step attempt::raised(unsigned node, vote v)
+attempt::step attempt::wrote_back(unsigned node, vote v)
 {
     if (decided_) {
         heard_late(node, v, token());
         return step::pending;
     }
-    raises_.record(node, v);
-    return decide(raises_.result());
+    write_backs_.record(node, v);
+    return decide(write_backs_.result());
 }
 
 attempt::step attempt::time_out()
@@ -74,7 +75,7 @@ bool attempt::contended() const
 {
     if (gave_way_)
         return true;
-    tally const& answers = raising_ ? raises_ : votes_;
+    tally const& answers = writing_back_ ? write_backs_ : votes_;
     return answers.contended(timed_out_ ? 0 : answers.missing());
 }
 
@@ -90,13 +91,13 @@ bool attempt::awaits(unsigned node) const
 {
     if (decided_)
         return false;
-    return raising_ ? fences_.behind().contains(node) && !raises_.has_answered(node)
-                    : !votes_.has_answered(node);
+    return writing_back_ ? fences_.behind().contains(node) && !write_backs_.has_answered(node)
+                         : !votes_.has_answered(node);
 }
 
 node_set attempt::holders() const
 {
-    node_set ours = on_ == agreement::one_number ? raises_.granted_by() : votes_.granted_by();
+    node_set ours = on_ == agreement::one_number ? write_backs_.granted_by() : votes_.granted_by();
     ours.insert(late_);
     return ours;
 }

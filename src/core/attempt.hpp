@@ -20,11 +20,11 @@ public:
     /// \param sent the clocks before the first byte was sent
     attempt(agreement, unsigned nodes, instant sent);
 
-    enum class step : std::uint8_t { pending, raise, won, lost };
+    enum class step : std::uint8_t { pending, write_back, won, lost };
     /// \param counter of a granting node, where there must be one number
     step voted(unsigned node, vote, fence counter = 0);
     /// The answer to a raise: granted when the node's counter now stands at the token.
-    step raised(unsigned node, vote);
+    step wrote_back(unsigned node, vote);
     /// No answer is waited for any more.
     step time_out();
 
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] bool awaits(unsigned node) const;
     [[nodiscard]] bool has_answered(unsigned node) const { return votes_.has_answered(node); }
-    [[nodiscard]] node_set to_raise() const { return fences_.behind(); }
+    [[nodiscard]] node_set to_write_back() const { return fences_.behind(); }
     /// Where there must be one: of an attempt that is raising or won.
     [[nodiscard]] fence token() const { return fences_.highest(); }
     /// Nodes that may be relied on: ours, and at the token where there is one.
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] instant sent() const { return sent_; }
     [[nodiscard]] unsigned granted() const { return votes_.granted(); }
     [[nodiscard]] unsigned nodes() const { return votes_.nodes(); }
-    [[nodiscard]] bool raising() const { return raising_ && !decided_; }
+    [[nodiscard]] bool writing_back() const { return writing_back_ && !decided_; }
     [[nodiscard]] bool decided() const { return decided_; }
 
 private:
@@ -54,11 +54,11 @@ private:
 
     instant sent_;
     tally votes_;
-    tally raises_; ///< nodes at the token
+    tally write_backs_; ///< nodes at the token
     fence_tally fences_;
     node_set late_;
     agreement on_;
-    bool raising_ = false;
+    bool writing_back_ = false;
     bool decided_ = false;
     bool timed_out_ = false;
     bool gave_way_ = false;

@@ -59,7 +59,7 @@ void contention::usable(unsigned node, bool yes)
 
 bool contention::first_is_free() const
 {
-    auto const first = meeting_point();
+    auto const first = rendezvous_node();
     return first && !rows_[*first].taken;
 }
 
@@ -110,7 +110,7 @@ std::optional<instant> contention::free_at() const
     return *last;
 }
 
-std::optional<unsigned> contention::meeting_point() const
+std::optional<unsigned> contention::rendezvous_node() const
 {
     return after((first_ + size() - 1) % size());
 }

@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::optional<instant> free_at() const;
 
     /// Where contenders meet: the first node in the ring, from the lock's own on, that can be asked.
-    [[nodiscard]] std::optional<unsigned> meeting_point() const;
+    [[nodiscard]] std::optional<unsigned> rendezvous_node() const;
     /// The one after it, for when that one is silent.
     [[nodiscard]] std::optional<unsigned> after(unsigned node) const;
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(rows_.size()); }

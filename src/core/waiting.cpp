@@ -59,9 +59,10 @@ void waiting::wait(instant now, pace const& how, unsigned refusals, chances cons
     duration const first = std::max(how.min_delay, 2 * how.round_trip);
     poll_at_ = now + full_jitter(refusals, first, how.max_delay, chance.poll);
     try_anyway_at_ = now + how.max_delay;
-    auto const meeting_point = known_.meeting_point();
-    if (meeting_point && (yields_ || known_.taken(*meeting_point)) && !listening_.contains(*meeting_point))
-        peek(*meeting_point, true);
+    auto const rendezvous_node = known_.rendezvous_node();
+    if (rendezvous_node && (yields_ || known_.taken(*rendezvous_node)) &&
+        !listening_.contains(*rendezvous_node))
+        peek(*rendezvous_node, true);
 }
 
 void waiting::dodge(instant now, pace const& how, bool crossed, chances const& chance)
@@ -99,7 +100,7 @@ bool waiting::changed(unsigned node)
     listening_.erase(node);
     if (!knows_)
         return false;
-    bool const ends_a_row = node == known_.meeting_point() && known_.taken(node);
+    bool const ends_a_row = node == known_.rendezvous_node() && known_.taken(node);
     known_.changed(node);
     return ends_a_row;
 }
@@ -157,7 +158,7 @@ void waiting::look_around()
 /// Are we told when the lock is released?
 bool waiting::hears(node_set tracking) const
 {
-    auto const first = known_.meeting_point();
+    auto const first = known_.rendezvous_node();
     return first && tracking.contains(*first) && (listening_.contains(*first) || peek_.contains(*first));
 }
 
@@ -178,7 +179,7 @@ waiting::step waiting::decide(instant now, node_set tracking)
 {
     step next{.at = next_vote(now, tracking)};
     if (reached(next.at, now)) {
-        auto const first = known_.meeting_point();
+        auto const first = known_.rendezvous_node();
         next.vote = true;
         next.in_turn = first && !(hears(tracking) && known_.taken(*first));
         return next;

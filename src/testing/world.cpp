@@ -1,7 +1,7 @@
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
+#include "engine/client_access.hpp"
 #include "kind/fenced.hpp"
-#include "lock/client_access.hpp"
 #include "redis/command.hpp"
 #include "testing/state.hpp"
 #include "world/process.hpp"
@@ -220,8 +220,8 @@ client world::make_client(config settings)
     for (std::size_t n = 0; n != size(); ++n)
         state_->net.between(host, n).latency = duration::zero();
     auto const owned = std::make_shared<state::owned_machine>(state_, host);
-    return lock::make_client(context_.get_executor(), settings,
-                             std::shared_ptr<net::machine>(owned, &owned->machine));
+    return detail::make_client(context_.get_executor(), settings,
+                               std::shared_ptr<net::machine>(owned, &owned->machine));
 }
 
 config world::settings() const
@@ -407,7 +407,7 @@ void world::let_go(std::string_view name)
 void world::lose(lease& held)
 {
     expect_no_end(held);
-    if (!state_->machines.contains(lock::machine_of(held)))
+    if (!state_->machines.contains(detail::machine_of(held)))
         throw std::logic_error(
             complaint("the lease of '" + std::string(held.resource()) + "' is one of another world"));
     if (held.state() == lease_state::lost)

@@ -1,6 +1,6 @@
 #include "world/process.hpp"
 
-#include "lock/client_access.hpp"
+#include "engine/client_access.hpp"
 #include "net/connect.hpp"
 #include "world/link.hpp"
 #include "world/tls.hpp"
@@ -187,7 +187,7 @@ process::~process() = default;
 
 redlock::client process::make_client(config settings)
 {
-    return lock::make_client(context_->get_executor(), settings, machine_);
+    return detail::make_client(context_->get_executor(), settings, machine_);
 }
 
 bool process::has_forgotten_clients() const

@@ -1,6 +1,6 @@
 #include "component/apart.hpp"
 #include "component/held_clock.hpp"
-#include "lock/attempt_limit.hpp"
+#include "engine/attempt_limit.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 
 using namespace redlock;
 using namespace redlock::test;
-using redlock::lock::attempt_limit;
+using redlock::detail::attempt_limit;
 
 namespace {
 

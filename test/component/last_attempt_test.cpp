@@ -1,4 +1,4 @@
-#include "lock/resource.hpp"
+#include "engine/key_queue.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,9 +17,9 @@ using results = std::vector<node_result>;
 struct table {
     std::string const prefix = "app:";
     std::vector<std::string> const nodes{"a", "b", "c"};
-    lock::resources all{prefix};
-    lock::resource seat{all, "seat"};
-    std::vector<lock::node_report> rows{nodes.size()};
+    detail::resources all{prefix};
+    detail::resource seat{all, "seat"};
+    std::vector<detail::node_report> rows{nodes.size()};
 
     void say(results const& said)
     {

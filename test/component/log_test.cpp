@@ -1,6 +1,6 @@
 #include "component/held_clock.hpp"
 #include "component/stage.hpp"
-#include "lock/log_line.hpp"
+#include "engine/log_line.hpp"
 #include <redlock/log.hpp>
 
 #include <boost/asio/error.hpp>
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_time_is_written_in_utc_to_the_millisecond)
 {
     using namespace std::chrono;
     sys_days const day = 2026y / January / 31;
-    BOOST_TEST(lock::iso_8601(day + 12h + 34min + 56s + 7ms) == "2026-01-31T12:34:56.007Z");
+    BOOST_TEST(detail::iso_8601(day + 12h + 34min + 56s + 7ms) == "2026-01-31T12:34:56.007Z");
 }
 
 BOOST_AUTO_TEST_CASE(what_a_sink_or_a_stream_throws_reaches_nobody)

@@ -1,6 +1,6 @@
 #include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
-#include "lock/resource.hpp"
+#include "engine/key_queue.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -36,7 +36,7 @@ struct waits : scripted_cluster {
         std::vector<std::string> names;
         for (auto const& row : locks->nodes())
             names.push_back(row.node);
-        return lock::resources{""}.at("resource")->meeting_point(names);
+        return detail::resources{""}.at("resource")->meeting_point(names);
     }
     static void is_taken(scripted_node& node, answer const& time_left = reply(":100000\r\n"))
     {

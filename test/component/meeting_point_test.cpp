@@ -1,4 +1,4 @@
-#include "lock/resource.hpp"
+#include "engine/key_queue.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-using redlock::lock::resources;
+using redlock::detail::resources;
 
 BOOST_AUTO_TEST_SUITE(meeting_points)
 

@@ -1,4 +1,4 @@
-#include "lock/nonce_source.hpp"
+#include "engine/nonce_source.hpp"
 #include "net/leaf/this_machine.hpp"
 #include "support/last_words.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t many = 300; // more than a page has
 
-std::set<std::string> draw(lock::nonce_source& from)
+std::set<std::string> draw(detail::nonce_source& from)
 {
     std::set<std::string> drawn;
     for (std::size_t i = 0; i != many; ++i)
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_copy_of_a_process_draws_other_nonces)
 {
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
-    lock::nonce_source source(*here, page);
+    detail::nonce_source source(*here, page);
     static_cast<void>(source.next()); // there are nonces in stock now
     std::string const theirs = said_by_copy([&] {
         std::string all;

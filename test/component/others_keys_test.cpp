@@ -1,5 +1,5 @@
 #include "component/simulated_program.hpp"
-#include "lock/resource.hpp"
+#include "engine/key_queue.hpp"
 #include <redlock/mutex.hpp>
 #include <redlock/observer.hpp>
 
@@ -50,7 +50,7 @@ struct waits_for_others : simulated_program {
 
     std::shared_ptr<counts_votes> counter = std::make_shared<counts_votes>();
     std::size_t const first =
-        lock::resources{""}.at("lock")->meeting_point(settings.nodes); ///< where all meet
+        detail::resources{""}.at("lock")->meeting_point(settings.nodes); ///< where all meet
     std::optional<client> locks{};
     std::optional<mutex> wanted{};
     lease held{};

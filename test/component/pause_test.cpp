@@ -1,6 +1,6 @@
 #include "component/held_clock.hpp"
 #include "component/stage.hpp"
-#include "lock/resource.hpp"
+#include "engine/key_queue.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,7 +47,7 @@ struct three_nodes : its_clock {
         std::vector<std::string> names;
         for (auto const& row : s.locks->nodes())
             names.push_back(row.node);
-        return lock::resources{""}.at("resource")->meeting_point(names);
+        return detail::resources{""}.at("resource")->meeting_point(names);
     }
 
     /// Longer than anybody waits here.

@@ -1,6 +1,6 @@
 // The simulation's machine shows what this one shows: each test has one body for both.
 #include "component/stage.hpp"
-#include "lock/configuration.hpp"
+#include "engine/configuration.hpp"
 #include "net/connect.hpp"
 #include "net/leaf/this_machine.hpp"
 #include "redis/command.hpp"
@@ -234,7 +234,7 @@ private:
             settings.tls = on.tls();
         settings.tls.insecure = insecure;
         settings.reconnect.connect_timeout = timeout;
-        return lock::check(settings, on.machine()).peers.front();
+        return detail::check(settings, on.machine()).peers.front();
     }
     void on_connected(std::shared_ptr<net::stream> made, net::introduction) override
     {

@@ -41,9 +41,9 @@ struct vote_log {
         case 'g': return tried.voted(node, vote::granted, word.size() > 2 ? std::stoull(word.substr(2)) : 0);
         case 'd': return tried.voted(node, vote::denied);
         case 'f': return tried.voted(node, vote::failed);
-        case 'R': return tried.raised(node, vote::granted);
-        case 'D': return tried.raised(node, vote::denied);
-        default: return tried.raised(node, vote::failed);
+        case 'R': return tried.wrote_back(node, vote::granted);
+        case 'D': return tried.wrote_back(node, vote::denied);
+        default: return tried.wrote_back(node, vote::failed);
         }
     }
 
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(raises_those_that_are_behind)
 {
     vote_log log(agreement::one_number, 5);
     BOOST_TEST(log.hear("3g4 1g9 0g9 4d") == "..r.");
-    BOOST_TEST(in_order(log.tried.to_raise()) == "3");
+    BOOST_TEST(in_order(log.tried.to_write_back()) == "3");
     BOOST_TEST(log.tried.awaits(3));
     BOOST_TEST(!log.tried.awaits(1));
     BOOST_TEST(log.hear("3R") == "W");

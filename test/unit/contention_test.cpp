@@ -131,13 +131,13 @@ BOOST_AUTO_TEST_CASE(keys_on_nodes_that_cannot_be_asked_free_nobody)
 
 BOOST_AUTO_TEST_CASE(contenders_meet_at_the_first_node_that_can_be_asked)
 {
-    BOOST_TEST(known.meeting_point().value() == 1U);
+    BOOST_TEST(known.rendezvous_node().value() == 1U);
     known.usable(1, false);
-    BOOST_TEST(known.meeting_point().value() == 2U);
+    BOOST_TEST(known.rendezvous_node().value() == 2U);
     known.usable(2, false);
-    BOOST_TEST(known.meeting_point().value() == 0U);
+    BOOST_TEST(known.rendezvous_node().value() == 0U);
     known.usable(0, false);
-    BOOST_TEST(!known.meeting_point().has_value());
+    BOOST_TEST(!known.rendezvous_node().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_next_one_in_the_ring_stands_in_for_a_silent_one)

@@ -1,0 +1,277 @@
+#include "engine/acquire_op.hpp"
+
+#include "core/backoff.hpp"
+#include "engine/attempt_loop.hpp"
+#include "engine/engine.hpp"
+#include "engine/held_lease.hpp"
+#include "engine/in_words.hpp"
+#include "engine/key_queue.hpp"
+#include "engine/lease_access.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/words.hpp"
+#include <redlock/observer.hpp>
+
+#include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+acquire_op::acquire_op(engine& owner) : engine_(owner) {}
+
+void acquire_op::start(std::shared_ptr<lock_state> lock, wait_limit limit, lease_completion handler)
+{
+    lock_ = std::move(lock);
+    handler_ = std::move(handler);
+    started_ = engine_.loop().now();
+    limited_ = limit.has_value();
+    once_ = limit == one_attempt;
+    limit_ = limit.value_or(core::duration::zero());
+    result_ = {};
+    last_cause_ = {};
+    has_table_ = false;
+    attempts_ = 0;
+    before_ = 0;
+    held_here_ = false;
+    phase_ = phase::waiting;
+    if (engine_.closing())
+        return fail(errc::shut_down);
+    begin();
+}
+
+/// Who asks once does not overtake those who wait, unless that is wanted.
+void acquire_op::begin()
+{
+    key_queue& wanted = *lock_->wanted;
+    if (!asks_once() || !wanted.busy()) {
+        wait();
+        return wanted.enqueue(*this);
+    }
+    if (once_ && lock_->plan->options.barging) {
+        own_ = engine_.new_attempt_loop();
+        return own_ ? own_->start(wanted, *this, attempt_loop::start_mode::at_once) : starve();
+    }
+    held_here_ = wanted.held_here();
+    before_ = wanted.waiting();
+    last_cause_ = errc::contended;
+    fail(once_ ? errc::contended : errc::timed_out);
+}
+
+/// Who limits its attempts does not wait for ever behind others of its client: not to be the first counts as a refusal,
+/// after the same pauses.
+void acquire_op::wait()
+{
+    if (once_) // its attempt has as long as the nodes have
+        return;
+    retry_policy const& policy = lock_->plan->options.retry;
+    bool const timed = limit_ > core::duration::zero();
+    core::instant const end = started_ + limit_;
+    if (policy.max_attempts == 0) {
+        if (timed)
+            engine_.loop().schedule(*this, end);
+        return;
+    }
+    core::instant const vain =
+        engine_.loop().now() + core::full_jitter(attempts_ + 1, policy.min_delay, policy.max_delay,
+                                                 engine_.loop().machine().random_bits());
+    bool const ends_before = timed && core::remaining(end, vain) < core::duration::zero();
+    engine_.loop().schedule(*this, ends_before ? end : vain);
+}
+
+void acquire_op::count_vain_attempt()
+{
+    ++attempts_;
+    last_cause_ = errc::contended;
+    if (attempts_ < lock_->plan->options.retry.max_attempts)
+        return wait();
+    withdraw();
+    fail(errc::contended);
+}
+
+bool acquire_op::out_of_time(core::instant now) const
+{
+    return limited_ && core::elapsed(started_, now) >= limit_;
+}
+
+errc acquire_op::after_attempt(errc cause, core::instant now) const
+{
+    unsigned const most = lock_->plan->options.retry.max_attempts;
+    if (once_ || (most != 0 && attempts_ >= most))
+        return cause;
+    return out_of_time(now) ? errc::timed_out : errc{};
+}
+
+void acquire_op::expire()
+{
+    if (phase_ != phase::waiting)
+        return;
+    if (lock_->plan->options.retry.max_attempts != 0 &&
+        (limit_ == core::duration::zero() || !out_of_time(engine_.loop().now())))
+        return lock_->wanted->served(*this) ? wait() : count_vain_attempt();
+    lock_->wanted->hurry(*this); // an attempt is counted as it stands, which ends this
+    if (phase_ != phase::waiting)
+        return;
+    withdraw();
+    fail(errc::timed_out);
+}
+
+void acquire_op::cancel(std::uint32_t generation)
+{
+    if (generation == generation_)
+        abort(boost::asio::error::operation_aborted);
+}
+
+void acquire_op::abort(boost::system::error_code ec)
+{
+    if (phase_ == phase::idle || phase_ == phase::failed)
+        return;
+    withdraw();
+    fail(ec);
+}
+
+/// What it got, or nearly got, goes to the next in the queue or is taken back.
+void acquire_op::withdraw()
+{
+    if (auto const unwanted = std::exchange(lease_, nullptr))
+        return unwanted->abandon();
+    if (own_)
+        return std::exchange(own_, nullptr)->stop();
+    if (!place.is_linked())
+        return;
+    note_outage();
+    held_here_ = lock_->wanted->held_here();
+    before_ = static_cast<std::uint32_t>(lock_->wanted->position(*this));
+    lock_->wanted->leave(*this);
+}
+
+/// Nobody's attempt has to be decided for that. Who is not asked for at the moment knows better if he has been refused.
+void acquire_op::note_outage()
+{
+    key_queue const& wanted = *lock_->wanted;
+    if ((last_cause_ != errc{} && !wanted.served(*this)) || !wanted.lacks_nodes())
+        return;
+    last_cause_ = errc::no_quorum;
+    has_table_ = wanted.waits_for_nodes();
+}
+
+void acquire_op::starve()
+{
+    fail(make_error_code(boost::system::errc::not_enough_memory));
+}
+
+void acquire_op::fail(boost::system::error_code ec)
+{
+    engine_.loop().cancel(*this);
+    phase_ = phase::failed;
+    result_ = ec;
+    own_ = nullptr;
+    engine_.loop().enqueue(static_cast<net::task&>(*this));
+}
+
+void acquire_op::receive(boost::intrusive_ptr<held_lease> lease)
+{
+    engine_.loop().cancel(*this);
+    phase_ = phase::received;
+    lease_ = std::move(lease);
+    engine_.loop().enqueue(static_cast<net::task&>(*this));
+}
+
+void acquire_op::forsake()
+{
+    auto const handler = std::move(handler_);
+    auto const lock = std::move(lock_);
+    lease_.reset();
+}
+
+void acquire_op::run()
+{
+    if (phase_ == phase::received)
+        return deliver(std::move(lease_));
+    if (std::holds_alternative<completion_handler<lease_signature>>(handler_))
+        return complete({}, {});
+    complete({}, failure());
+}
+
+/// Where there is no memory for it, that is what it says.
+std::exception_ptr acquire_op::failure() const noexcept
+{
+    try {
+        if (result_ == boost::system::errc::not_enough_memory)
+            throw std::bad_alloc();
+        auto table = has_table_ ? lock_->last_attempt() : std::vector<node_outcome>();
+        auto message = story(table);
+        throw lock_error(result_, std::move(message), std::move(table), last_failure(), lock_->name());
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+void acquire_op::deliver(boost::intrusive_ptr<held_lease> lease)
+{
+    engine_.loop().cancel(*this);
+    complete(std::move(lease), {});
+}
+
+/// Retired first: the handler may start the next operation. The turn keeps the engine alive.
+void acquire_op::complete(boost::intrusive_ptr<held_lease> got, std::exception_ptr failure)
+{
+    auto handler = std::move(handler_);
+    auto const result = result_;
+    tell_end();
+    lease granted = got ? lease_access::make(std::move(got)) : lease();
+    phase_ = phase::idle;
+    own_ = nullptr;
+    ++generation_;
+    engine_.end(*this);
+    auto const lock = std::move(lock_);
+    engine_.retire(*this);
+    if (auto* const plain = std::get_if<completion_handler<lease_signature>>(&handler))
+        (*plain)(result, std::move(granted));
+    else
+        std::get<completion_handler<throwing_lease_signature>>(handler)(std::move(failure),
+                                                                        std::move(granted));
+}
+
+boost::system::error_code acquire_op::last_failure() const noexcept
+{
+    // After a refusal the lock may have come from another operation.
+    bool const none = !result_ || last_cause_ == errc{};
+    return none ? boost::system::error_code() : make_error_code(last_cause_);
+}
+
+/// "lock \"seat:42\": timed out after 512 ms and 7 attempts; last: contended: 0 of 3 granted; ..."
+std::string acquire_op::story(std::vector<node_outcome> const& table) const
+{
+    std::string text = title(lock_->name()) + ": " + result_.message();
+    if (result_ == errc::timed_out) {
+        text += " after " + std::to_string(waited(engine_.loop().now()) / std::chrono::milliseconds{1}) +
+                " ms and " + count(attempts_, "attempt");
+        if (last_failure())
+            text += "; last: " + last_failure().message();
+    }
+    if (!table.empty())
+        text += ": " + summary(table);
+    if (held_here_)
+        text += "; held by this client";
+    if (before_ != 0)
+        text += "; " + count(before_, "operation") + " of this client before it";
+    return text;
+}
+
+void acquire_op::tell_waiting(std::size_t position)
+{
+    if (observer* const watcher = engine_.watcher())
+        watcher->on_wait({lock_->name(), position, lock_->wanted->held_here()});
+}
+
+void acquire_op::tell_end() const
+{
+    if (observer* const watcher = engine_.watcher())
+        watcher->on_acquire(
+            {lock_->name(), result_, attempts_, waited(engine_.loop().now()), last_failure()});
+}
+
+} // namespace redlock::detail

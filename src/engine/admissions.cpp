@@ -1,0 +1,201 @@
+#include "engine/admissions.hpp"
+
+#include "core/validity.hpp"
+#include "engine/in_words.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::detail {
+namespace {
+
+core::node_facts to_core(redis::server_facts const& told)
+{
+    core::node_facts facts{
+        .replica = told.replica, .cluster = told.cluster, .forgetful = !told.forgetful.empty()};
+    if (!told.info)
+        return facts;
+    facts.run_id = told.info->run_id;
+    facts.replid = told.info->replid;
+    facts.uptime = told.info->uptime;
+    facts.promoted = told.info->promoted;
+    facts.loading = told.info->loading;
+    facts.may_evict = told.info->may_evict.value_or(false);
+    return facts;
+}
+
+net::failure to_failure(core::refusal why)
+{
+    switch (why) {
+    case core::refusal::replica: return {node_result::refused, server_error::readonly, "a replica"};
+    case core::refusal::loading: return {node_result::refused, server_error::loading, "loading its data"};
+    case core::refusal::cluster_node:
+        return {node_result::refused, server_error::other,
+                "a cluster node; see admission_settings::allow_cluster_node"};
+    case core::refusal::evicting: break;
+    }
+    return {node_result::refused, server_error::other,
+            "it may evict keys (maxmemory is set, maxmemory-policy is not noeviction); see "
+            "admission_settings::allow_eviction"};
+}
+
+std::string to_words(core::acquaintance const& known)
+{
+    using event = core::acquaintance::event;
+    switch (known.last) {
+    case event::started: return "started";
+    case event::first_met: return "first met, and does not tell its age,";
+    case event::met_promoted: return "first met, and was promoted or re-synchronised before,";
+    case event::restarted: return "restarted";
+    case event::maybe_restarted: return "connected anew, and does not tell whether it restarted,";
+    case event::replaced: return "replaced by another server";
+    case event::lost_data: return "lost its data";
+    case event::set_forward: // what is certain is a little less than the step
+        return "its clock was set forward by " + in_words(known.forward + std::chrono::milliseconds{50});
+    case event::changed_history: break;
+    }
+    return "re-synchronised or promoted";
+}
+
+/// No lock was made yet: the smallest default counts.
+constexpr core::duration unknown_slack = core::duration::max();
+
+} // namespace
+
+admissions::admissions(client_settings const& settings)
+    : names_(settings.names), longest_(settings.longest_ttl.count()), smallest_slack_(unknown_slack.count()),
+      records_(settings.names.size())
+{
+    for (std::size_t i = 0; i != records_.size(); ++i)
+        records_[i].terms = settings.admission[i];
+}
+
+void admissions::expect_keys(core::duration ttl, core::duration slack)
+{
+    auto known = longest_.load(std::memory_order_relaxed);
+    while (known < ttl.count() && !longest_.compare_exchange_weak(known, ttl.count()))
+        ;
+    auto smallest = smallest_slack_.load(std::memory_order_relaxed);
+    while (smallest > slack.count() && !smallest_slack_.compare_exchange_weak(smallest, slack.count()))
+        ;
+}
+
+std::optional<net::failure> admissions::objection(unsigned node, net::node const& told, core::instant now)
+{
+    core::node_facts facts = to_core(told.facts());
+    record& its = records_[node];
+    its.denied_by = told.facts().forgetful;
+    its.known = core::meet(facts, its.known, told.heard(), its.terms, now);
+    (void)set_forward(its, told, now);
+    auto refused = refusal(node, facts);
+    its.votes_as.clear(); // from here on without memory: a name is never lost on the way
+    if (!refused)
+        its.votes_as = std::move(facts.run_id);
+    return refused;
+}
+
+/// Another process may run on another machine, whose clock says nothing of this one's.
+bool admissions::set_forward(record& its, net::node const& told, core::instant now)
+{
+    auto const& reading = told.server_time();
+    if (its.terms.trust_server_clocks || !reading)
+        return false;
+    std::string const run_id = told.facts().info ? told.facts().info->run_id : std::string();
+    if (its.clock_of != run_id)
+        its.clock = {};
+    its.clock_of = run_id;
+    auto const smallest = smallest_slack_.load(std::memory_order_relaxed);
+    core::duration const allowed =
+        smallest == unknown_slack.count() ? core::default_slack({}) : core::duration{smallest};
+    core::duration const forward =
+        its.clock.observe(reading->theirs, reading->sent, reading->received, longest_quarantine());
+    if (forward <= allowed)
+        return false;
+    auto changed = core::set_forward(its.known, forward, now); // before the steps are forgotten
+    its.clock.settle();
+    its.known = std::move(changed);
+    return true;
+}
+
+bool admissions::excuses_absence(unsigned node, net::node const& told) const
+{
+    record const& its = records_[node];
+    bool const fresh = its.terms.assume_fresh && its.known.last == core::acquaintance::event::started;
+    return fresh || core::is_durable(to_core(told.facts()), its.terms);
+}
+
+std::optional<net::failure> admissions::refusal(unsigned node, core::node_facts const& facts) const
+{
+    if (auto const why = core::refuse(facts, records_[node].terms))
+        return to_failure(*why);
+    if (auto const other = same_server(node, facts.run_id))
+        return net::failure{node_result::refused, server_error::other,
+                            "the same server as " + names_[*other]};
+    return {};
+}
+
+/// Who was admitted keeps the vote also while it is away: otherwise the two names would take turns, and what one server
+/// said under either could be counted twice.
+std::optional<unsigned> admissions::same_server(unsigned node, std::string const& run_id) const
+{
+    if (run_id.empty())
+        return {};
+    for (unsigned other = 0; other != records_.size(); ++other)
+        if (other != node && records_[other].votes_as == run_id)
+            return other;
+    return {};
+}
+
+namespace {
+
+void note(std::string& text, bool missing, std::string_view words)
+{
+    if (missing)
+        text.append(text.empty() ? "" : "; ").append(words);
+}
+
+} // namespace
+
+std::string admissions::blind_spots(unsigned node, net::node const& told) const
+{
+    core::admission_terms const& terms = records_[node].terms;
+    redis::server_facts const& facts = told.facts();
+    redis::server_info const info = facts.info.value_or(redis::server_info{});
+    bool const identified = !info.run_id.empty();
+    std::string text;
+    note(text, !facts.info, "INFO is not permitted");
+    bool const believed = terms.trust_restarted_nodes || core::is_durable(to_core(facts), terms);
+    note(text, !identified && info.replid.empty() && !believed,
+         "no run_id: each new connection counts as a restart");
+    note(text, !identified && !info.replid.empty(),
+         "no run_id: a restart that keeps the data set is not noticed");
+    note(text, !identified, "no run_id: a second name of one server is not noticed");
+    note(text, !info.uptime && !terms.assume_fresh,
+         "no uptime_in_seconds: its age counts from when it is first met");
+    note(text, !facts.role_known, "no role: a replica is not noticed");
+    note(text, !info.may_evict && !terms.allow_eviction,
+         "no maxmemory or maxmemory_policy: eviction is not noticed");
+    note(text, !facts.time && !terms.trust_server_clocks,
+         "TIME is not permitted: steps of its clock are not noticed");
+    return text;
+}
+
+bool admissions::first_mention(unsigned node)
+{
+    return !std::exchange(records_[node].mentioned, true);
+}
+
+std::string admissions::what_happened(unsigned node) const
+{
+    record const& its = records_[node];
+    std::string const what = to_words(its.known);
+    return its.known.word_is_denied ? "called durable, but " + its.denied_by + "; " + what : what;
+}
+
+std::chrono::milliseconds quarantine_left(core::instant until, core::instant now)
+{
+    auto const left = std::max(core::remaining(until, now), core::duration::zero());
+    return std::chrono::ceil<std::chrono::milliseconds>(left);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "core/admission.hpp"
+#include "core/instant.hpp"
+#include "core/server_clock.hpp"
+#include "engine/configuration.hpp"
+#include "net/node.hpp"
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::detail {
+
+/// Decides for one client since when it can rely on each node's memory (docs/protocol.md, rules N2 to N7), from what each
+/// connection told and from what the client knew before. How long a lock waits from then on is the lock's. Everything but
+/// what is marked otherwise is called on the client's executor.
+class admissions {
+public:
+    explicit admissions(client_settings const&);
+
+    /// Any thread. Locks whose keys live this long, slack included, are going to ask the nodes.
+    void expect_keys(core::duration ttl, core::duration slack);
+    /// Of any lock of this client.
+    [[nodiscard]] core::duration longest_quarantine() const
+    {
+        return core::quarantine_length(core::duration{longest_.load(std::memory_order_relaxed)});
+    }
+
+    /// The node's handshake has just succeeded.
+    [[nodiscard]] std::optional<net::failure> objection(unsigned node, net::node const&, core::instant now);
+    /// The node's clock was read again on its standing connection.
+    [[nodiscard]] bool was_set_forward(unsigned node, net::node const& told, core::instant now)
+    {
+        return set_forward(records_[node], told, now);
+    }
+
+    /// Keys set before that may be lost. Nothing: none can be.
+    [[nodiscard]] std::optional<core::instant> const& certain_since(unsigned node) const
+    {
+        return records_[node].known.certain_since;
+    }
+    /// It was promoted before this client met it, and nobody has said yet when.
+    [[nodiscard]] bool has_unknown_past(unsigned node) const
+    {
+        return records_[node].known.last == core::acquaintance::event::met_promoted;
+    }
+    /// Its data say since when somebody has been waiting for that.
+    void learn_past(unsigned node, core::instant since) { records_[node].known.certain_since = since; }
+    /// What this client has seen there is gone.
+    void has_lost_data(unsigned node, core::instant now)
+    {
+        records_[node].known = core::lost_data(records_[node].known, now);
+    }
+    /// Where no marker stands none was ever lost: the user says so.
+    [[nodiscard]] bool excuses_absence(unsigned node, net::node const&) const;
+    /// It was promoted, and the user says that it lacks nothing.
+    [[nodiscard]] bool trusts_promotion(unsigned node, net::node const& told) const
+    {
+        auto const& info = told.facts().info;
+        return records_[node].terms.trust_promoted && info && info->promoted;
+    }
+
+    /// What happened when its memory began to be certain: "restarted".
+    [[nodiscard]] std::string what_happened(unsigned node) const;
+
+    /// What cannot be checked on this node: said to the observer at the first connection of each node.
+    [[nodiscard]] std::string blind_spots(unsigned node, net::node const&) const;
+    [[nodiscard]] bool first_mention(unsigned node);
+
+private:
+    struct record {
+        core::acquaintance known;
+        core::admission_terms terms;
+        std::string denied_by; ///< the setting that contradicts the user's word
+        std::string votes_as;  ///< run id under which it was admitted last
+        core::server_clock clock;
+        std::string clock_of; ///< run id; empty where it is not told
+        bool mentioned = false;
+    };
+
+    [[nodiscard]] bool set_forward(record&, net::node const&, core::instant now);
+    [[nodiscard]] std::optional<net::failure> refusal(unsigned node, core::node_facts const&) const;
+    [[nodiscard]] std::optional<unsigned> same_server(unsigned node, std::string const& run_id) const;
+
+    std::vector<std::string> const& names_;
+    std::atomic<core::duration::rep> longest_;
+    std::atomic<core::duration::rep> smallest_slack_;
+    std::vector<record> records_;
+};
+
+/// Until the quarantine's end, never less than nothing.
+[[nodiscard]] std::chrono::milliseconds quarantine_left(core::instant until, core::instant now);
+
+} // namespace redlock::detail

@@ -1,0 +1,46 @@
+#include "engine/attempt_limit.hpp"
+
+namespace redlock::detail {
+
+bool attempt_limit::enter(attempt_loop& c)
+{
+    if (under_way_ >= allowed_) {
+        waiting_.push_back(c);
+        return false;
+    }
+    ++under_way_;
+    return true;
+}
+
+void attempt_limit::leave()
+{
+    --under_way_;
+    if (!waiting_.empty())
+        loop_.enqueue(static_cast<net::task&>(*this));
+}
+
+/// Once for all that stood in that line.
+void attempt_limit::too_many(core::instant sent)
+{
+    if (core::reached(sent, halved_))
+        return;
+    halved_ = loop_.now();
+    allowed_ = std::max(allowed_ / 2, least);
+}
+
+void attempt_limit::forget(attempt_loop& c)
+{
+    if (c.place.is_linked())
+        waiting_.erase(waiting_.iterator_to(c));
+}
+
+void attempt_limit::run()
+{
+    while (under_way_ < allowed_ && !waiting_.empty()) {
+        attempt_loop& next = waiting_.front();
+        waiting_.pop_front();
+        next.go_on();
+    }
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "engine/key_queue.hpp"
+#include "engine/nonce_source.hpp"
+#include "kind/kind.hpp"
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <cstdint>
+
+namespace redlock::detail {
+
+/// What this client asked its nodes for: enough to give it back, however long after its lock is gone.
+struct claim {
+    boost::intrusive_ptr<key_queue> key;
+    kind::lock_kind const* type = nullptr;
+    nonce owner;
+    std::uint64_t number = 0;
+
+    [[nodiscard]] kind::claim said() const { return {key->key(), owner.text(), number}; }
+};
+
+/// A claim that a node may still hold.
+struct pending_release {
+    claim what;
+    core::instant expires; ///< the key cannot live longer
+};
+
+} // namespace redlock::detail

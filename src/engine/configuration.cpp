@@ -1,0 +1,320 @@
+#include "engine/configuration.hpp"
+
+#include "core/tally.hpp"
+#include "core/validity.hpp"
+#include "engine/lock_plan.hpp"
+#include "engine/words.hpp"
+#include "redis/command.hpp"
+#include "redis/url.hpp"
+#include <redlock/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+namespace redlock::detail {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t max_name = 512;
+constexpr std::size_t max_prefix = 512;
+/// Beyond this a key is a leak, and times lose their meaning.
+constexpr milliseconds longest_time{std::chrono::hours{24}};
+
+std::string text(milliseconds time)
+{
+    return std::to_string(time.count()) + " ms";
+}
+
+void require(bool condition, std::string message)
+{
+    if (!condition)
+        misconfigured(std::move(message));
+}
+
+void require_positive(milliseconds time, std::string const& what)
+{
+    require(time > milliseconds::zero() && time <= longest_time,
+            what + " must be more than zero and at most 24 hours, not " + text(time) +
+                (time == milliseconds::zero() ? " (a time below 1 ms becomes 0)" : ""));
+}
+
+/// \param which how it is called in messages: what it says may hold a password
+redis::endpoint parse(std::string const& url, std::string const& which)
+{
+    auto parsed = redis::parse_url(url);
+    if (auto const* const error = std::get_if<redis::url_error>(&parsed))
+        misconfigured(which + ": " + error->message);
+    return std::get<redis::endpoint>(std::move(parsed));
+}
+
+tls_settings merged(tls_settings common, redis::endpoint const& where)
+{
+    if (where.tls_ca || where.tls_ca_dir) {
+        common.ca_file = where.tls_ca.value_or("");
+        common.ca_dir = where.tls_ca_dir.value_or("");
+    }
+    if (where.tls_cert || where.tls_key) {
+        common.cert_file = where.tls_cert.value_or("");
+        common.key_file = where.tls_key.value_or("");
+    }
+    if (where.tls_sni)
+        common.server_name = *where.tls_sni;
+    if (where.tls_verify)
+        common.insecure = !*where.tls_verify;
+    return common;
+}
+
+void secure(net::peer& peer, tls_settings const& common, net::machine& on)
+{
+    tls_settings const settings = merged(common, peer.where);
+    require(settings.cert_file.empty() == settings.key_file.empty(),
+            peer.name + ": a client certificate and its key go together; only one is given");
+    require(settings.insecure || settings.system_roots || !settings.ca_file.empty() ||
+                !settings.ca_dir.empty(),
+            peer.name + ": no certificate authority to trust: tls.system_roots is false, and no CA file or "
+                        "directory is given");
+    try {
+        peer.tls = on.make_tls_context(settings);
+    } catch (net::tls_error const& e) {
+        misconfigured(peer.name + ": " + e.what());
+    }
+    peer.server_name = settings.server_name.empty() ? peer.where.host : settings.server_name;
+    if (peer.server_name.ends_with(
+            '.')) // the root's dot is no part of the name in SNI (RFC 6066, 3) or a certificate
+        peer.server_name.pop_back();
+    peer.verify = !settings.insecure;
+}
+
+std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& settings, net::machine& on)
+{
+    auto peer = std::make_shared<net::peer>();
+    peer->name = redis::display(where);
+    peer->handshake = {.username = where.username.empty() ? settings.username : where.username,
+                       .password = where.password.empty() ? settings.password : where.password,
+                       .client_name = where.client_name.value_or(settings.client_name),
+                       .database = where.database,
+                       .protocol = where.protocol.value_or(3)};
+    require(peer->handshake.username.empty() || !peer->handshake.password.empty(),
+            peer->name + (where.username.empty() ? ": config::username is given without config::password"
+                                                 : ": a user name without a password"));
+    peer->keep_alive = where.keepalive.value_or(settings.health.keep_alive);
+    peer->connect_timeout = where.connect_timeout.value_or(settings.reconnect.connect_timeout);
+    require_positive(peer->connect_timeout, peer->name + ": connect_timeout");
+    peer->where = std::move(where);
+    if (peer->where.transport == redis::endpoint::kind::tls)
+        secure(*peer, settings.tls, on);
+    return peer;
+}
+
+net::node_terms make_terms(redis::endpoint const& where, config const& settings)
+{
+    auto const response = where.command_timeout.value_or(settings.health.response_timeout);
+    auto const check_interval = where.health_check_interval.value_or(settings.health.check_interval);
+    require_positive(response, "health.response_timeout");
+    require(check_interval >= milliseconds::zero(), "health.check_interval must not be negative");
+    return {
+        settings.reconnect.min_delay, settings.reconnect.max_delay, response,
+        std::min<milliseconds>(check_interval, std::chrono::years{100})}; // more could not be reckoned with
+}
+
+core::admission_terms make_admission_terms(redis::endpoint const& where, config const& settings)
+{
+    return {.assume_fresh = settings.assume_fresh,
+            .durable = where.durable.value_or(settings.admission.durable_nodes),
+            .trust_restarted_nodes = settings.admission.trust_restarted_nodes,
+            .trust_promoted = settings.admission.trust_promoted,
+            .allow_cluster_node = settings.admission.allow_cluster_node,
+            .allow_eviction = settings.admission.allow_eviction,
+            .trust_server_clocks = settings.admission.trust_server_clocks};
+}
+
+void check_times(config const& settings)
+{
+    require_positive(settings.reconnect.min_delay, "reconnect.min_delay");
+    require_positive(settings.reconnect.max_delay, "reconnect.max_delay");
+    require(settings.reconnect.min_delay <= settings.reconnect.max_delay,
+            "reconnect.min_delay (" + text(settings.reconnect.min_delay) +
+                ") is above reconnect.max_delay (" + text(settings.reconnect.max_delay) + ")");
+    require(settings.node_timeout >= milliseconds::zero() && settings.node_timeout <= longest_time,
+            "node_timeout must be zero (automatic) or up to 24 hours, not " + text(settings.node_timeout));
+    auto const longest_ttl = settings.admission.longest_ttl;
+    require(longest_ttl >= milliseconds::zero() && longest_ttl <= 2 * longest_time,
+            "admission.longest_ttl must be zero or up to 48 hours, not " + text(longest_ttl));
+    require(settings.key_prefix.size() <= max_prefix, "key_prefix is longer than 512 bytes");
+    // The server would refuse HELLO for it, and with it the protocol.
+    require(std::ranges::all_of(settings.client_name, [](char c) { return c > ' ' && c < '\x7f'; }),
+            "client_name must be visible ASCII without spaces");
+}
+
+} // namespace
+
+void misconfigured(std::string message, std::string const& lock)
+{
+    std::string const whose = lock.empty() ? "" : title(lock) + ": ";
+    throw lock_error(errc::misconfigured, whose + "misconfigured: " + std::move(message), {}, {}, lock);
+}
+
+namespace {
+
+/// Who names authorities or a key expects encryption, which the URL's scheme alone brings.
+void check_tls_is_used(config const& settings, std::vector<std::shared_ptr<net::peer const>> const& peers)
+{
+    tls_settings const& tls = settings.tls;
+    bool const given = !tls.system_roots || tls.insecure || !tls.ca_file.empty() || !tls.ca_dir.empty() ||
+                       !tls.cert_file.empty() || !tls.key_file.empty() || !tls.server_name.empty();
+    bool const used = std::ranges::any_of(peers, [](auto const& peer) { return peer->tls != nullptr; });
+    require(!given || used, "tls settings are given, but no node's URL begins with rediss:// or valkeys://");
+}
+
+} // namespace
+
+client_settings check(config const& settings, net::machine& on)
+{
+    require(!settings.nodes.empty(), "no nodes: at least one URL is needed");
+    require(settings.nodes.size() <= core::max_nodes, std::to_string(settings.nodes.size()) +
+                                                          " nodes are more than " +
+                                                          std::to_string(core::max_nodes));
+    check_times(settings);
+
+    client_settings checked;
+    for (std::string const& url : settings.nodes) {
+        redis::endpoint where = parse(url, "node URL " + std::to_string(checked.peers.size() + 1) + " of " +
+                                               std::to_string(settings.nodes.size()));
+        for (auto const& earlier : checked.peers)
+            require(!redis::same_server(earlier->where, where),
+                    earlier->name + " and " + redis::display(where) + " are one server, which has one vote");
+        checked.terms.push_back(make_terms(where, settings));
+        checked.admission.push_back(make_admission_terms(where, settings));
+        checked.peers.push_back(make_peer(std::move(where), settings, on));
+        checked.names.push_back(checked.peers.back()->name);
+    }
+    check_tls_is_used(settings, checked.peers);
+    checked.node_timeout = settings.node_timeout;
+    checked.connect_timeout =
+        std::ranges::max(checked.peers, {}, &net::peer::connect_timeout)->connect_timeout;
+    checked.longest_ttl = settings.admission.longest_ttl;
+    checked.key_prefix = settings.key_prefix;
+    checked.watcher = settings.observer;
+    return checked;
+}
+
+namespace {
+
+void check_retry(retry_policy const& retry)
+{
+    require_positive(retry.min_delay, "retry.min_delay");
+    require_positive(retry.max_delay, "retry.max_delay");
+    require(retry.min_delay <= retry.max_delay, "retry.min_delay (" + text(retry.min_delay) +
+                                                    ") is above retry.max_delay (" + text(retry.max_delay) +
+                                                    ")");
+    require(retry.outage_patience >= milliseconds::zero() && retry.outage_patience <= 365 * longest_time,
+            "retry.outage_patience must be zero or up to a year, not " + text(retry.outage_patience));
+}
+
+void check_handover(handover_policy const& handover)
+{
+    require(handover.batch > 0, "handover.batch must be at least 1");
+    require_positive(handover.period, "handover.period");
+    if (handover.min_validity)
+        require_positive(*handover.min_validity, "handover.min_validity");
+}
+
+} // namespace
+
+milliseconds slack_of(lock_options const& options)
+{
+    return options.slack.value_or(core::default_slack(options.ttl));
+}
+
+core::duration node_timeout_of(lock_options const& options, client_settings const& client)
+{
+    if (options.node_timeout)
+        return *options.node_timeout;
+    if (client.node_timeout > core::duration::zero())
+        return client.node_timeout;
+    return core::default_node_timeout(options.ttl);
+}
+
+namespace {
+
+constexpr milliseconds longest_fence{std::chrono::hours{24 * 366}};
+
+/// A fence must outlive every lease by far, or its node would count anew while others remember.
+milliseconds shortest_fence(lock_options const& options)
+{
+    return 10 * core::key_ttl(options.ttl, slack_of(options));
+}
+
+/// Other clients were told the same, and would let a restarted node vote while this lock's key is still missing (C6).
+void check_promised_length(milliseconds key_ttl, core::duration longest_key)
+{
+    require(longest_key == core::duration::zero() || key_ttl <= longest_key,
+            "ttl and slack are " + text(key_ttl) + " together, above admission.longest_ttl (" +
+                text(std::chrono::duration_cast<milliseconds>(longest_key)) +
+                "), which no lock on these nodes may exceed");
+}
+
+} // namespace
+
+milliseconds fence_ttl_of(lock_options const& options)
+{
+    return options.fence_ttl.value_or(
+        std::max<milliseconds>(std::chrono::hours{24}, shortest_fence(options)));
+}
+
+namespace {
+
+void check_lock(std::string const& name, lock_options const& options, kind::lock_kind const& type,
+                client_settings const& client)
+{
+    for (std::string_view const kept : kind::kept_names())
+        require(!name.ends_with(kept),
+                "a name that ends in '" + std::string(kept) + "' is kept for fenced locks");
+    require(!name.empty(), "the lock's name is empty");
+    require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
+                                         " bytes, more than " + std::to_string(max_name));
+    require_positive(options.ttl, "ttl");
+    auto const slack = slack_of(options);
+    require(slack >= milliseconds::zero() && slack <= longest_time,
+            "slack must not be negative, nor above 24 hours, but is " + text(slack));
+    check_promised_length(core::key_ttl(options.ttl, slack), client.longest_ttl);
+    if (options.node_timeout)
+        require_positive(*options.node_timeout, "node_timeout");
+    if (options.progress_within)
+        require_positive(*options.progress_within, "progress_within");
+    if (options.max_hold)
+        require_positive(*options.max_hold, "max_hold");
+
+    core::duration const node_timeout = node_timeout_of(options, client);
+    core::duration const left = core::validity(options.ttl);
+    require(left > node_timeout,
+            "ttl " + text(options.ttl) +
+                " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
+                text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
+    if (type.counts() && options.fence_ttl)
+        require(*options.fence_ttl >= shortest_fence(options) && *options.fence_ttl <= longest_fence,
+                "fence_ttl " + text(*options.fence_ttl) + " is not between ten times ttl and slack (" +
+                    text(shortest_fence(options)) + ") and a year");
+    check_retry(options.retry);
+    check_handover(options.handover);
+}
+
+} // namespace
+
+void check(std::string const& name, lock_options const& options, kind::lock_kind const& type,
+           client_settings const& client)
+{
+    try {
+        check_lock(name, options, type, client);
+    } catch (lock_error const& e) {
+        if (name.empty())
+            throw;
+        throw lock_error(e.code(), title(name) + ": " + e.what(), {}, {}, name);
+    }
+}
+
+} // namespace redlock::detail

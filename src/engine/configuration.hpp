@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/admission.hpp"
+#include "core/instant.hpp"
+#include "kind/kind.hpp"
+#include "net/node.hpp"
+#include <redlock/config.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::detail {
+
+/// A checked configuration, ready for use.
+struct client_settings {
+    std::vector<std::shared_ptr<net::peer const>> peers;
+    std::vector<net::node_terms> terms;           ///< one for each peer: URLs may differ
+    std::vector<std::string> names;               ///< the peers' URLs without secrets
+    core::duration node_timeout;                  ///< zero: reckoned per lock
+    core::duration connect_timeout;               ///< the longest of all nodes
+    std::vector<core::admission_terms> admission; ///< one for each peer
+    core::duration longest_ttl; ///< of any client's keys; zero: not said, this client's own decide
+    std::string key_prefix;
+    std::shared_ptr<observer> watcher;
+};
+
+/// \param on where it is going to be used: it reads the files that are named
+/// \throws lock_error `errc::misconfigured`
+[[nodiscard]] client_settings check(config const&, net::machine& on);
+
+/// \throws lock_error `errc::misconfigured`
+void check(std::string const& name, lock_options const&, kind::lock_kind const&, client_settings const&);
+
+/// The slack and the times that a lock really has: what is checked is what is used.
+[[nodiscard]] std::chrono::milliseconds slack_of(lock_options const&);
+[[nodiscard]] core::duration node_timeout_of(lock_options const&, client_settings const&);
+[[nodiscard]] std::chrono::milliseconds fence_ttl_of(lock_options const&);
+
+/// Something in the configuration is unusable; the message says what.
+/// \param lock the name of the lock that cannot be made, or used so
+[[noreturn]] void misconfigured(std::string message, std::string const& lock = {});
+
+} // namespace redlock::detail

@@ -1,0 +1,36 @@
+#include "engine/context_end.hpp"
+
+#include "engine/engine.hpp"
+
+#include <utility>
+
+namespace redlock::detail {
+
+boost::asio::execution_context::id context_end::id;
+
+void context_end::tell(boost::asio::execution_context& context, std::shared_ptr<engine> const& e)
+{
+    auto& self = boost::asio::use_service<context_end>(context);
+    std::scoped_lock const guard(self.lock_);
+    std::erase_if(self.engines_, [](auto const& known) { return known.expired(); });
+    self.engines_.push_back(e);
+}
+
+void context_end::shutdown()
+{
+    for (auto const& known : std::exchange(engines_, {}))
+        if (auto const alive = known.lock())
+            alive->forsake();
+}
+
+/// The reactor, which is older than this, has a set of its own by then.
+void context_end::notify_fork(boost::asio::execution_context::fork_event event)
+{
+    if (event != boost::asio::execution_context::fork_child)
+        return;
+    for (auto const& known : engines_) // unguarded: only the thread that forked is here
+        if (auto const alive = known.lock(); alive && alive->forked())
+            alive->let_go();
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <boost/asio/execution_context.hpp>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace redlock::detail {
+
+class engine;
+
+/// Tells engines that their context is being destroyed, or is a forked child's (`notify_fork`). What waits in an engine is the user's, and may own what owns the
+/// engine (a coroutine that owns its client): nothing but the context's end can undo such a knot.
+class context_end final : public boost::asio::execution_context::service {
+public:
+    using key_type = context_end;
+    static boost::asio::execution_context::id id;
+
+    explicit context_end(boost::asio::execution_context& context) : service(context) {}
+
+    static void tell(boost::asio::execution_context&, std::shared_ptr<engine> const&);
+
+private:
+    void shutdown() override;
+    void notify_fork(boost::asio::execution_context::fork_event) override;
+
+    std::mutex lock_;
+    std::vector<std::weak_ptr<engine>> engines_;
+};
+
+} // namespace redlock::detail

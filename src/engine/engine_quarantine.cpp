@@ -1,0 +1,201 @@
+#include "engine/engine.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/replies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <string>
+#include <utility>
+
+// On whose memory a lock may rely (docs/protocol.md, rules N2 to N7 and F6).
+namespace redlock::detail {
+
+std::optional<net::failure> engine::objection(unsigned node)
+{
+    return admissions_.objection(node, *nodes_[node], loop_.now());
+}
+
+bool engine::is_certain(unsigned node)
+{
+    return !core::quarantined_until(admissions_.certain_since(node), admissions_.longest_quarantine(),
+                                    loop_.now());
+}
+
+bool engine::was_set_forward(unsigned node)
+{
+    if (!admissions_.was_set_forward(node, *nodes_[node], loop_.now()))
+        return false;
+    quarantines_[node].reset(); // what was told was another one
+    (void)tell_longest_quarantine(node);
+    return true;
+}
+
+void engine::require_markers()
+{
+    for (auto const& its : markers_)
+        its->require();
+}
+
+void engine::marker_settled(unsigned node)
+{
+    --marking_;
+    if (states_[node] != node_state::ready) // it has failed with its connection
+        return;
+    if (admissions_.has_unknown_past(node)) {
+        if (marker const& its = *markers_[node]; !its.text().empty() && its.certain_since())
+            admissions_.learn_past(node, *its.certain_since());
+    }
+    tell_node(node, true);
+    tell_attempt_loops();
+}
+
+core::duration engine::quarantine_for(lock_state const& lock) const
+{
+    return core::quarantine_length(std::max(lock.wanted->longest_key(), settings_.longest_ttl));
+}
+
+bool engine::is_quarantined(unsigned node, lock_state const& lock) const
+{
+    core::instant const now = loop_.now();
+    auto const runs = [now, length = quarantine_for(lock)](std::optional<core::instant> const& since) {
+        return since && !core::reached(*since + length, now);
+    };
+    return runs(admissions_.certain_since(node)) ||
+           (lock.plan->kind.marked && runs(markers_[node]->certain_since()));
+}
+
+std::optional<core::instant> engine::quarantined_until(unsigned node, lock_state const& lock) const
+{
+    if (!is_quarantined(node, lock))
+        return {};
+    auto const marked = lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
+    return *core::later(admissions_.certain_since(node), marked) + quarantine_for(lock);
+}
+
+/// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough
+/// (rule N4). Of a node that is being connected that is asked again when the connection stands.
+bool engine::admit(unsigned node, lock_state const& lock, node_report& row)
+{
+    if (!nodes_[node]->usable()) {
+        report_failure(nodes_[node]->last_failure(), row);
+        return false;
+    }
+    if (lock.plan->kind.marked && !knows_marker(node, row))
+        return false;
+    return nodes_[node]->state() != node_state::ready || has_waited(node, lock, row);
+}
+
+/// Where it was missed it is asked for again.
+bool engine::knows_marker(unsigned node, node_report& row)
+{
+    markers_[node]->require();
+    if (nodes_[node]->state() == node_state::ready && !markers_[node]->text().empty())
+        return true;
+    markers_[node]->explain(row);
+    return false;
+}
+
+bool engine::has_waited(unsigned node, lock_state const& lock, node_report& row)
+{
+    if (!is_quarantined(node, lock)) {
+        if (quarantines_[node] && core::reached(*quarantines_[node], loop_.now()))
+            end_quarantine(node);
+        return true;
+    }
+    core::instant const until = *quarantined_until(node, lock);
+    row.result = node_result::quarantined;
+    row.remaining = quarantine_left(until, loop_.now());
+    describe(row, [&] { return quarantine_of(node, lock, until).story(loop_.now()); });
+    tell_quarantine(node, lock, until);
+    return false;
+}
+
+unsigned engine::voters(lock_state const& lock) const
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i != size(); ++i) {
+        bool const known = !lock.plan->kind.marked || !markers_[i]->text().empty();
+        count += states_[i] == node_state::ready && known && !is_quarantined(i, lock) ? 1U : 0U;
+    }
+    return count;
+}
+
+std::optional<core::instant> engine::majority_at(lock_state const& lock) const
+{
+    std::array<core::instant, core::max_nodes> ends;
+    std::size_t waiting = 0;
+    for (unsigned i = 0; i != size(); ++i) {
+        if (states_[i] != node_state::ready)
+            continue;
+        if (lock.plan->kind.marked && markers_[i]->text().empty()) // asked again it may tell
+            return {};
+        if (auto const until = quarantined_until(i, lock))
+            ends[waiting++] = *until;
+    }
+    unsigned const voting = voters(lock);
+    unsigned const majority = core::majority(size());
+    if (voting >= majority || voting + waiting < majority)
+        return {};
+    auto const wanted = ends.begin() + (majority - voting - 1);
+    std::ranges::nth_element(ends.begin(), wanted, ends.begin() + waiting, {}, &core::instant::boot);
+    return *wanted;
+}
+
+quarantine engine::quarantine_of(unsigned node, lock_state const& lock, core::instant until) const
+{
+    auto const own = admissions_.certain_since(node);
+    auto const marked = lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
+    bool const by_marker = marked && (!own || core::elapsed(*own, *marked) > core::duration::zero());
+    return {by_marker ? "first met by a fenced lock, or lost its data," : admissions_.what_happened(node),
+            by_marker ? *marked : own.value_or(until), until, lock.name()};
+}
+
+/// News is what ends later than all that was told of the node.
+void engine::tell_quarantine(unsigned node, lock_state const& lock, core::instant until) noexcept
+{
+    auto& told = quarantines_[node];
+    if (told && core::elapsed(*told, until) <= core::duration::zero())
+        return;
+    told = until;
+    try {
+        core::instant const now = loop_.now();
+        auto const why = quarantine_of(node, lock, until);
+        table_.enter(node, why);
+        if (observer* const o = watcher())
+            o->on_node({settings_.names[node], node_state::quarantined, why.notice(now), why.lock,
+                        quarantine_left(until, now)});
+    } catch (std::bad_alloc const&) { // without words
+        if (observer* const o = watcher())
+            o->on_node({settings_.names[node], node_state::quarantined, {}, {}, {}});
+    }
+}
+
+/// Of those locks that are held or wanted now. False: they all may rely on the node.
+bool engine::tell_longest_quarantine(unsigned node)
+{
+    lock_state const* longest = nullptr;
+    std::optional<core::instant> last;
+    auto const look_at = [&](lock_state const& lock) {
+        auto const until = quarantined_until(node, lock);
+        if (!until || (last && core::elapsed(*last, *until) <= core::duration::zero()))
+            return;
+        last = until;
+        longest = &lock;
+    };
+    for (acquire_op const& a : acquiring_)
+        look_at(*a.lock());
+    for (held_lease const& held : held_)
+        look_at(held.lock());
+    if (longest)
+        tell_quarantine(node, *longest, *last);
+    return longest != nullptr;
+}
+
+void engine::end_quarantine(unsigned node)
+{
+    quarantines_[node].reset();
+    tell_node(node, true);
+}
+
+} // namespace redlock::detail

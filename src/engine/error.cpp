@@ -1,0 +1,186 @@
+#include "engine/in_words.hpp"
+#include "engine/words.hpp"
+#include <redlock/error.hpp>
+#include <redlock/inspection.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/observer.hpp>
+
+#include <utility>
+
+namespace redlock {
+
+namespace {
+
+class category final : public boost::system::error_category {
+public:
+    category() : error_category(0x7c1e0f5a3b9d2468ULL) {} // equal across shared libraries
+
+    char const* name() const noexcept override { return "redlock"; }
+
+    std::string message(int value) const override
+    {
+        switch (static_cast<errc>(value)) {
+        case errc::contended: return "contended";
+        case errc::timed_out: return "timed out";
+        case errc::no_quorum: return "no quorum";
+        case errc::too_slow: return "too slow: the validity was over before a majority had granted";
+        case errc::lease_lost: return "lease lost";
+        case errc::released: return "released";
+        case errc::misconfigured: return "misconfigured";
+        case errc::shut_down: return "client shut down";
+        case errc::empty_lease: return "empty lease";
+        case errc::no_randomness: return "no random numbers from OpenSSL";
+        case errc::forked: return "the client belongs to the parent process";
+        }
+        return "unknown redlock error " + std::to_string(value);
+    }
+};
+
+/// What it said, without its name.
+std::string words_of(node_outcome const& row)
+{
+    std::string text(to_string(row.result));
+    if (row.result == node_result::quarantined && row.remaining)
+        return text + " (" + row.detail + "; votes again in " + detail::in_words(*row.remaining) + ')';
+    if (row.remaining)
+        text += " for " + std::to_string(row.remaining->count()) + " ms";
+    if (!row.owner.empty())
+        text += " (" + row.owner + "...)";
+    if (!row.detail.empty())
+        text += " (" + row.detail + ')';
+    if (row.ago)
+        text += ' ' + detail::in_words(*row.ago) + " ago";
+    return text;
+}
+
+} // namespace
+
+boost::system::error_category const& error_category() noexcept
+{
+    static category const instance;
+    return instance;
+}
+
+lock_error::lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
+                       boost::system::error_code last_failure, std::string resource, loss_cause cause)
+    : system_error(code), message_(std::move(message)), resource_(std::move(resource)),
+      outcomes_(std::move(table)), last_failure_(last_failure), cause_(cause)
+{}
+
+lease_lost_error::lease_lost_error(lock_error told) noexcept : lock_error(std::move(told)) {}
+
+std::string summary(std::vector<node_outcome> const& table)
+{
+    if (table.empty())
+        return "no node was asked";
+    std::size_t granted = 0;
+    std::size_t pending = 0;
+    detail::shared_words others;
+    for (node_outcome const& row : table) {
+        if (row.result == node_result::granted)
+            ++granted;
+        else if (row.result == node_result::pending)
+            ++pending;
+        else
+            others.add(row.node, words_of(row));
+    }
+    std::string text =
+        std::to_string(granted) + " of " + std::to_string(table.size()) + " granted" + others.text();
+    if (pending != 0)
+        text += "; " + std::to_string(pending) + " not waited for";
+    return text;
+}
+
+std::string_view to_string(node_result result) noexcept
+{
+    switch (result) {
+    case node_result::pending: return "pending";
+    case node_result::granted: return "granted";
+    case node_result::held_by_other: return "held by another";
+    case node_result::timed_out: return "timed out";
+    case node_result::unreachable: return "unreachable";
+    case node_result::refused: return "refused";
+    case node_result::quarantined: return "quarantined";
+    case node_result::free: return "free";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(lock_status status) noexcept
+{
+    switch (status) {
+    case lock_status::unknown: return "unknown";
+    case lock_status::free: return "free";
+    case lock_status::held: return "held";
+    case lock_status::blocked: return "blocked";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(node_state state) noexcept
+{
+    switch (state) {
+    case node_state::idle: return "idle";
+    case node_state::connecting: return "connecting";
+    case node_state::ready: return "ready";
+    case node_state::down: return "down";
+    case node_state::quarantined: return "quarantined";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(lease_state state) noexcept
+{
+    switch (state) {
+    case lease_state::empty: return "empty";
+    case lease_state::held: return "held";
+    case lease_state::suspect: return "suspect";
+    case lease_state::lost: return "lost";
+    case lease_state::released: return "released";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(loss_cause cause) noexcept
+{
+    switch (cause) {
+    case loss_cause::none: return "none";
+    case loss_cause::expired: return "expired";
+    case loss_cause::refused: return "refused";
+    case loss_cause::stalled: return "stalled";
+    case loss_cause::max_hold: return "max_hold";
+    case loss_cause::forked: return "forked";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(lease_event::kind what) noexcept
+{
+    switch (what) {
+    case lease_event::kind::acquired: return "acquired";
+    case lease_event::kind::renewed: return "renewed";
+    case lease_event::kind::renewal_failed: return "renewal failed";
+    case lease_event::kind::stalled: return "stalled";
+    case lease_event::kind::suspect: return "suspect";
+    case lease_event::kind::lost: return "lost";
+    case lease_event::kind::released: return "released";
+    case lease_event::kind::handed_over: return "handed over";
+    case lease_event::kind::detached: return "detached";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(warning_event::kind what) noexcept
+{
+    switch (what) {
+    case warning_event::kind::even_nodes: return "even nodes";
+    case warning_event::kind::same_server: return "same server";
+    case warning_event::kind::has_replicas: return "has replicas";
+    case warning_event::kind::quarantine: return "quarantine";
+    }
+    return "unknown";
+}
+
+observer::~observer() = default;
+
+} // namespace redlock

@@ -1,0 +1,198 @@
+#include "engine/held_lease.hpp"
+
+#include "engine/engine.hpp"
+#include "engine/key_queue.hpp"
+#include "engine/replies.hpp"
+#include <redlock/observer.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+/// Most leases are over by then. Of the others it is worth a question to each node to hear at once when a key goes.
+constexpr core::duration before_watching = std::chrono::milliseconds{100};
+
+} // namespace
+
+held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, core::attempt const& won,
+                       unsigned attempts, core::duration waited)
+    : lock_(std::move(lock)), machine_(lock_->plan->terms, won.nodes(), won.sent(), won.holders()),
+      progressed_(won.sent().boot.count()), waited_(waited), fence_(won.token()), attempts_(attempts),
+      nonce_(owner)
+{
+    publish(lease_state::held);
+}
+
+held_lease::held_lease(std::shared_ptr<lock_state> lock, held_lease const& before, unsigned attempts,
+                       core::duration waited)
+    : lock_(std::move(lock)),
+      machine_(before.machine_.handed_over(lock_->plan->terms, before.client().loop().now())),
+      progressed_(before.client().loop().now().boot.count()), waited_(waited), fence_(before.fence_),
+      attempts_(attempts), handovers_(static_cast<std::uint16_t>(before.handovers_ + 1)),
+      nonce_(before.nonce_)
+{
+    publish(lease_state::held);
+}
+
+boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const& lock,
+                                                nonce const& n, core::attempt const& won, unsigned attempts,
+                                                core::duration waited)
+{
+    static_assert(sizeof(held_lease) <= 312 + redis::nonce_length);
+    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
+    made->begin();
+    return made;
+}
+
+void intrusive_ptr_add_ref(held_lease* held) noexcept
+{
+    held->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void intrusive_ptr_release(held_lease* held) noexcept
+{
+    if (held->references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
+        return;
+    if (held->link.is_linked()) // what should have ended it was destroyed with its context
+        held->forsake();
+    auto const lock = std::move(held->lock_); // keeps the client, and with it the memory
+    held->~held_lease();
+    lock->client().lease_blocks().give(held);
+}
+
+/// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.
+core::duration held_lease::remaining() const
+{
+    auto const s = state_.load(std::memory_order_acquire);
+    if (s != lease_state::held || client().forked())
+        return core::duration::zero();
+    core::instant const deadline{core::duration{deadline_boot_.load(std::memory_order_acquire)},
+                                 core::duration{deadline_raw_.load(std::memory_order_acquire)}};
+    return std::max(core::remaining(deadline, client().read_clocks()), core::duration::zero());
+}
+
+void held_lease::progress()
+{
+    progressed_.store(client().read_clocks().boot.count(), std::memory_order_relaxed);
+}
+
+lease_state held_lease::state() const
+{
+    auto const s = state_.load(std::memory_order_acquire);
+    if ((s == lease_state::held || s == lease_state::suspect) && client().forked())
+        return lease_state::lost;
+    bool const overdue = s == lease_state::held && remaining() == core::duration::zero();
+    if (!overdue)
+        return s;
+    return lock_->plan->terms.tolerate_suspect ? lease_state::suspect : lease_state::lost;
+}
+
+loss_cause held_lease::cause() const
+{
+    auto const told = cause_.load(std::memory_order_acquire);
+    return told == loss_cause::none && !released() && client().forked() ? loss_cause::forked : told;
+}
+
+void held_lease::publish(lease_state s)
+{
+    core::instant const deadline = machine_.deadline();
+    deadline_boot_.store(deadline.boot.count(), std::memory_order_release);
+    deadline_raw_.store(deadline.raw.count(), std::memory_order_release);
+    publish_votes();
+    state_.store(s, std::memory_order_release);
+}
+
+void held_lease::publish_votes()
+{
+    votes_.store(static_cast<std::uint8_t>(machine_.votes()), std::memory_order_relaxed);
+}
+
+void held_lease::begin()
+{
+    client().begin(*this);
+    began_ = client().loop().now().boot;
+    schedule();
+    tell(event::acquired);
+}
+
+void held_lease::late_grant(unsigned node)
+{
+    machine_.late_grant(node, client().loop().now()); // read after the reply's bytes had come
+    publish_votes();
+}
+
+void held_lease::schedule()
+{
+    auto due = machine_.next_due();
+    if (!due)
+        return client().loop().cancel(*this);
+    if (wants_watch() && began_ + before_watching < due->boot)
+        due = client().loop().now() + (began_ + before_watching - client().loop().now().boot);
+    if (machine_.extending()) {
+        core::instant const patience = machine_.extension_sent() + lock_->plan->node_timeout;
+        if (core::sooner(patience, *due, client().loop().now()))
+            due = patience;
+    }
+    client().loop().schedule(*this, *due);
+}
+
+void held_lease::expire()
+{
+    if (releasing_)
+        return finish_release();
+    if (!machine_.extending() && extension_awaited()) // of an adopted lease
+        return start_extension();
+    core::instant const now = client().loop().now();
+    if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->plan->node_timeout, now))
+        return time_out_extension();
+    if (wants_watch() && began_ + before_watching <= now.boot)
+        start_watching();
+    switch (look_at_clock(now)) {
+    case core::lease_machine::duty::renew: return renew();
+    case core::lease_machine::duty::tell_lost: return vacate();
+    case core::lease_machine::duty::tell_suspect:
+    case core::lease_machine::duty::none: return schedule();
+    }
+}
+
+/// What is due; an end that has come is told.
+core::lease_machine::duty held_lease::look_at_clock(core::instant now)
+{
+    auto const duty = machine_.due(now);
+    if (duty == core::lease_machine::duty::tell_lost)
+        lose();
+    if (duty == core::lease_machine::duty::tell_suspect) {
+        publish(lease_state::suspect);
+        tell(event::suspect);
+    }
+    return duty;
+}
+
+/// The clock may have run out before the timer did: what `valid()` denied must neither be extended, which would keep
+/// others waiting (rule H7), nor end as a clean release.
+bool held_lease::lost_by_now()
+{
+    look_at_clock(client().loop().read_clock());
+    return machine_.phase() == core::lease_phase::lost;
+}
+
+void held_lease::tell(event what, core::duration spare, std::string_view detail)
+{
+    if (observer* const watcher = client().watcher())
+        watcher->on_lease({what, lock_->name(), machine_.votes(), machine_.nodes(), remaining(), spare,
+                           client().loop().now().boot - began_, cause(), failed_, detail});
+}
+
+void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)
+{
+    if (observer* const watcher = client().watcher())
+        watcher->on_vote({lock_->name(), client().settings().names[node], true, row.result, round_trip,
+                          row.error, row.words()});
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,86 @@
+#include "core/fencing.hpp"
+#include "engine/engine.hpp"
+#include "engine/held_lease.hpp"
+#include "engine/key_queue.hpp"
+#include <redlock/observer.hpp>
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+// How a lease is left behind, and how another client goes on with it (docs/protocol.md, rule H9).
+namespace redlock::detail {
+
+namespace {
+
+/// Whether nodes have been connected.
+constexpr core::duration look_again = std::chrono::milliseconds{2};
+
+} // namespace
+
+void held_lease::detach()
+{
+    take_up();
+    taken_back_ = true; // its keys stay, also where it turned out to be lost
+    if (machine_.over())
+        return;
+    if (!lost_by_now())
+        give_up(errc::released, event::detached);
+    vacate(); // also where it was found to be over
+}
+
+held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, std::uint64_t fencing_token)
+    : lock_(std::move(lock)),
+      machine_(core::lease_machine::adopted(lock_->plan->terms, client().size(), client().read_clocks())),
+      progressed_(client().read_clocks().boot.count()), waited_(core::duration::zero()),
+      fence_(fencing_token >> core::hand_off_bits), attempts_(0),
+      handovers_(static_cast<std::uint16_t>(fencing_token & core::max_hand_offs)), adopted_(true),
+      nonce_(owner)
+{
+    publish(lease_state::suspect);
+}
+
+boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& lock, nonce const& owner,
+                                             std::uint64_t fencing_token)
+{
+    void* const block = lock->client().lease_blocks().take();
+    return {::new (block) held_lease(lock, owner, fencing_token)};
+}
+
+/// Its time begins with the first operation, not with the object.
+void held_lease::take_up()
+{
+    if (!std::exchange(adopted_, false))
+        return;
+    if (client().closing()) {
+        machine_.release();
+        return publish(lease_state::released);
+    }
+    core::instant const now = client().loop().now();
+    machine_ = core::lease_machine::adopted(lock_->plan->terms, client().size(), now);
+    began_ = now.boot;
+    progress();
+    client().begin(*this);
+    lock_->wanted->adopted(*this);
+    schedule();
+}
+
+/// Who adopts has often just been started: as an acquisition does, it waits until a majority is connected, and a moment for
+/// the others.
+bool held_lease::waits_for_nodes()
+{
+    engine& owner = client();
+    owner.connect();
+    if (lock_->plan->kind.marked)
+        owner.require_markers();
+    core::duration const waited = owner.loop().now().boot - began_;
+    bool const enough = owner.voters(*lock_) >= core::majority(owner.size());
+    bool const early = !enough || (lock_->plan->kind.marked && owner.meets_somebody());
+    core::duration const patience = enough ? lock_->plan->node_timeout : owner.settings().connect_timeout;
+    bool const waits = early && owner.unsettled() != 0 && waited < patience;
+    if (waits)
+        owner.loop().schedule_after(*this, look_again);
+    return waits;
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,234 @@
+#include "core/fencing.hpp"
+#include "engine/engine.hpp"
+#include "engine/held_lease.hpp"
+#include "engine/key_queue.hpp"
+#include "engine/replies.hpp"
+
+#include <new>
+#include <utility>
+
+// How a lease ends: lost, given up, passed on, released.
+namespace redlock::detail {
+
+void held_lease::await_end(wait_op& w)
+{
+    take_up();
+    if (machine_.over())
+        return w.finish(why_over());
+    w.wait_for_the_end();
+    waiting_.push_back(w);
+}
+
+/// For whoever comes after the end.
+errc held_lease::why_over() const
+{
+    if (client().closing())
+        return errc::shut_down;
+    return machine_.phase() == core::lease_phase::lost ? errc::lease_lost : errc::released;
+}
+
+loss_cause held_lease::find_cause() const
+{
+    using loss = core::lease_machine::loss;
+    switch (machine_.cause()) {
+    case loss::refused: return loss_cause::refused;
+    case loss::hold_ended: return loss_cause::max_hold;
+    case loss::expired: break;
+    }
+    return stalled_ ? loss_cause::stalled : loss_cause::expired;
+}
+
+void held_lease::lose()
+{
+    close_record();
+    cause_.store(find_cause(), std::memory_order_release);
+    publish(lease_state::lost);
+    tell_loss();
+    end(errc::lease_lost);
+}
+
+void held_lease::end(errc reason)
+{
+    client().loop().cancel(*this);
+    stop_watching();
+    client().end(*this);
+    finish_all(waiting_, reason);
+}
+
+void held_lease::release(wait_op& w)
+{
+    take_up();
+    if (lost_by_now()) {
+        take_back();
+        vacate();
+    }
+    if (machine_.over())
+        return w.finish(why_over());
+    if (lock_->wanted->hand_over(*this))
+        return w.finish({});
+    give_up(errc::released);
+    waiting_.push_back(w);
+    start_release();
+    vacate();
+}
+
+void held_lease::abandon()
+{
+    take_up();
+    if (lost_by_now()) {
+        take_back();
+        return vacate();
+    }
+    if (machine_.over() || lock_->wanted->hand_over(*this))
+        return;
+    give_up(errc::released);
+    start_release();
+    vacate();
+}
+
+void held_lease::shut_down()
+{
+    give_up(errc::shut_down);
+    start_release();
+    vacate(); // words of keys come until the connections end
+}
+
+void held_lease::forsake()
+{
+    machine_.release();
+    publish(lease_state::lost);
+    client().loop().cancel(*this);
+    watching_ = false;
+    client().end(*this);
+}
+
+bool held_lease::may_pass_to(lock_state const& heir) const
+{
+    if (!same_terms(*lock_, heir) || !heir.plan->options.renew ||
+        machine_.phase() != core::lease_phase::held || client().closing())
+        return false;
+    auto const needed = heir.plan->options.handover.min_validity.value_or(heir.plan->options.ttl / 2);
+    bool const token_left = fence_ == 0 || handovers_ < core::max_hand_offs;
+    return token_left && remaining() >= needed;
+}
+
+boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_ptr<lock_state> const& heir,
+                                                     core::duration waited, unsigned attempts)
+{
+    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(heir, *this, attempts, waited));
+    give_up(errc::released, event::handed_over);
+    made->begin();
+    return made;
+}
+
+/// After all that this lease had to say on its connections: the next one's vote follows in the same write.
+void held_lease::vacate()
+{
+    lock_->wanted->vacated(*this);
+}
+
+void held_lease::give_up(errc reason, event how)
+{
+    machine_.release();
+    publish(lease_state::released);
+    tell(how);
+    end(reason);
+}
+
+void held_lease::take_back()
+{
+    if (client().closing() || std::exchange(taken_back_, true))
+        return;
+    try {
+        client().compensate(client().new_undo(), owed(), client().all_nodes());
+    } catch (std::bad_alloc const&) { // the keys expire by themselves
+    }
+}
+
+pending_release held_lease::owed() const
+{
+    return {{lock_->wanted, &lock_->plan->kind, nonce_, fence_},
+            client().loop().now() + lock_->plan->key_ttl};
+}
+
+// Release: behind everything sent before on each connection, so no renewal comes after it
+
+/// Without memory each node's is written where it is sent from.
+bool held_lease::draft_release(std::string& out) const noexcept
+{
+    try {
+        lock_->plan->commands->append(out, kind::request::release, claim(), redis::script_form::hash);
+        return true;
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+}
+
+void held_lease::start_release()
+{
+    engine& owner = client();
+    releasing_ = true;
+    owner.release_began();
+    release_missing_ = static_cast<std::uint8_t>(owner.size());
+    owner.loop().schedule_after(*this, lock_->plan->node_timeout);
+    std::string by_hash = owner.take_draft();
+    bool const drafted = draft_release(by_hash);
+    for (unsigned i = 0; i != owner.size(); ++i) {
+        net::node& node = owner.at(i);
+        if (!node.reachable()) {
+            keep_failure(i, node.last_failure());
+            fail_release(i);
+            continue;
+        }
+        auto const form = form_for(node, lock_->plan->kind, kind::request::release);
+        if (form == redis::script_form::text || !drafted) {
+            ask(i, purpose::release, form);
+        } else {
+            node.output().append(by_hash);
+            expect(node, purpose::release, form);
+        }
+    }
+    owner.give_back(std::move(by_hash));
+}
+
+/// The node may hold the key for as long as it lives.
+void held_lease::fail_release(unsigned node)
+{
+    bool const adopted = attempts_ == 0;
+    if (adopted || client().at(node).has_stood())
+        client().owe(node, owed());
+    answer_release(node, false, false);
+}
+
+void held_lease::answer_release(unsigned node, bool answered, bool ours)
+{
+    if (!releasing_)
+        return;
+    machine_.release_ended(node);
+    --release_missing_;
+    release_answers_ = static_cast<std::uint8_t>(release_answers_ + (answered ? 1 : 0));
+    release_refusals_ = static_cast<std::uint8_t>(release_refusals_ + (answered && !ours ? 1 : 0));
+    if (release_answers_ >= core::majority(client().size()) || release_missing_ == 0)
+        finish_release();
+}
+
+void held_lease::finish_release()
+{
+    releasing_ = false;
+    client().loop().cancel(*this);
+    unsigned const majority = core::majority(client().size());
+    bool const confirmed = release_answers_ >= majority;
+    bool const was_gone = release_refusals_ > client().size() - majority;
+    boost::system::error_code const result = was_gone    ? make_error_code(errc::lease_lost)
+                                             : confirmed ? boost::system::error_code{}
+                                                         : make_error_code(errc::no_quorum);
+    for (unsigned i = 0; i != client().size() && !confirmed; ++i)
+        if (machine_.awaits_release(i))
+            keep_silence(i);
+    client().release_ended(confirmed);
+    if (observer* const watcher = client().watcher())
+        watcher->on_release({lock_->name(), result, release_answers_, machine_.nodes()});
+    finish_all(waiting_, result);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,71 @@
+#include "engine/engine.hpp"
+#include "engine/held_lease.hpp"
+#include "redis/resp.hpp"
+
+#include <utility>
+
+// How a holder hears that somebody else has touched its keys.
+namespace redlock::detail {
+
+bool held_lease::wants_watch() const
+{
+    return !watching_ && lock_->plan->options.renew && machine_.phase() == core::lease_phase::held;
+}
+
+void held_lease::start_watching()
+{
+    watching_ = true;
+    client().hear();
+    for (unsigned i = 0; i != client().size(); ++i)
+        watch_on(i);
+}
+
+void held_lease::watch_on(unsigned node)
+{
+    net::node& asked = client().at(node);
+    if (!asked.usable_now())
+        return;
+    asked.track();
+    if (asked.tracks())
+        ask(node, purpose::watch, redis::script_form::text);
+}
+
+/// Who was to be told ends with the connection, and what happened meanwhile nobody has heard.
+void held_lease::node_ready(unsigned node)
+{
+    if (watching_)
+        watch_on(node);
+}
+
+void held_lease::stop_watching()
+{
+    if (std::exchange(watching_, false))
+        client().stop_hearing();
+}
+
+void held_lease::on_watch(redis::resp_node const& reply)
+{
+    bool const ours = reply.type == redis::resp_type::bulk_string && reply.text == nonce_.text();
+    if (!ours && !redis::is_error(reply.type))
+        ask_whose();
+}
+
+/// Where the key was not ours before, rivals come and go: each extension would wake them, and each of them us.
+void held_lease::key_changed(unsigned node)
+{
+    if (machine_.voted_for_us(node))
+        ask_whose();
+}
+
+/// Not what a node says of it counts, but an extension, which every node answers (rule W6).
+void held_lease::ask_whose()
+{
+    if (!watching_ || machine_.phase() != core::lease_phase::held)
+        return;
+    if (machine_.extending())
+        changed_ = true;
+    else
+        renew();
+}
+
+} // namespace redlock::detail

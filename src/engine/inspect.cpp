@@ -1,0 +1,46 @@
+#include "engine/cancellation.hpp"
+#include "engine/engine.hpp"
+#include "engine/inspector.hpp"
+#include "engine/lock_state.hpp"
+#include <redlock/mutex.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+struct inspect_start {
+    void operator()(engine& self)
+    {
+        inspector& started = self.new_inspector();
+        cancel.lead_to(self, started);
+        self.begin(started);
+        started.start(std::move(what), std::move(handler));
+        cancel.arrived(started);
+    }
+    void fail(boost::system::error_code why) { handler(why, inspection()); }
+
+    std::shared_ptr<lock_state> what;
+    cancel_path<inspector> cancel;
+    inspector::handler_type handler;
+};
+
+} // namespace
+
+boost::asio::any_io_executor const& start_inspect::executor() const noexcept
+{
+    return lock->client().executor();
+}
+
+void start_inspect::begin(completion_handler<inspection_signature> handler)
+{
+    engine& client = lock->client();
+    cancel_path<inspector> cancel(client, handler.slot());
+    client.initiate(inspect_start{std::move(lock), std::move(cancel), std::move(handler)});
+}
+
+} // namespace redlock::detail

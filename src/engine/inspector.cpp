@@ -1,0 +1,271 @@
+#include "engine/inspector.hpp"
+
+#include "core/tally.hpp"
+#include "engine/engine.hpp"
+#include "engine/key_queue.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/replies.hpp"
+#include "redis/error_class.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+/// Of an expiry that a server tells.
+constexpr core::duration resolution = std::chrono::milliseconds{1};
+
+} // namespace
+
+inspector::inspector(engine& owner) : engine_(owner), rows_(owner.size()), found_(owner.size()) {}
+
+void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
+{
+    lock_ = std::move(lock);
+    handler_ = std::move(handler);
+    phase_ = phase::asking;
+    std::ranges::generate(rows_, [] { return node_report(); });
+    std::ranges::fill(found_, finding());
+    highest_number_ = 0;
+    known_ = 0;
+    if (engine_.closing())
+        return finish(make_error_code(errc::shut_down));
+    sent_ = engine_.loop().now();
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        if (engine_.at(i).reachable()) // a quarantined node, too: to read is no vote
+            ask(i, 0);
+        else
+            report_failure(engine_.at(i).last_failure(), rows_[i]);
+    connecting_ = !connected_to_majority();
+    auto const connecting = connecting_ ? engine_.settings().connect_timeout : core::duration::zero();
+    engine_.loop().schedule_after(*this, connecting + lock_->plan->node_timeout);
+    settle();
+}
+
+bool inspector::connected_to_majority() const
+{
+    return engine_.ready() >= core::majority(engine_.size());
+}
+
+/// The owner first: what is told of the time is then never older.
+void inspector::ask(unsigned node, std::uint32_t round)
+{
+    kind::lock_kind const& type = lock_->plan->kind;
+    net::node& asked = engine_.at(node);
+    for (kind::request const what : type.inspection) {
+        type.append(asked.output(), what, {lock_->key(), {}}, redis::script_form::text);
+        ++outstanding_;
+        asked.expect(*this, static_cast<std::uint32_t>(what) | round);
+    }
+}
+
+void inspector::on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply)
+{
+    --outstanding_;
+    if (phase_ == phase::asking)
+        take(node, static_cast<kind::request>(tag & ~again), reply);
+    settle();
+}
+
+void inspector::on_failure(unsigned node, std::uint32_t tag, net::failure const& why)
+{
+    --outstanding_;
+    if (phase_ == phase::asking && static_cast<kind::request>(tag & ~again) == kind::request::owner)
+        missed(node, tag & again, why);
+    settle();
+}
+
+/// What waited for the connection of a quarantined node failed with the votes.
+void inspector::missed(unsigned node, std::uint32_t round, net::failure const& why)
+{
+    if (why.result == node_result::quarantined && round != again && engine_.at(node).reachable())
+        ask(node, again);
+    else
+        report_failure(why, rows_[node]);
+}
+
+void inspector::take(unsigned node, kind::request what, redis::resp_node const& reply)
+{
+    kind::lock_kind const& type = lock_->plan->kind;
+    switch (what) {
+    case kind::request::owner: return take_owner(node, type.read_sighting(what, reply), reply);
+    case kind::request::time_left: return take_time_left(node, type.read_sighting(what, reply), reply);
+    default: highest_number_ = std::max(highest_number_, type.read(what, reply).number);
+    }
+}
+
+void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::resp_node const& reply)
+{
+    finding& found = found_[node];
+    node_report& row = rows_[node];
+    auto const took = core::elapsed(sent_, engine_.loop().now());
+    row.round_trip_us = static_cast<std::uint32_t>(took / std::chrono::microseconds{1});
+    if (seen.gone) {
+        found_absent(node);
+    } else if (seen.no_lock) {
+        found.key.what = core::key_sighting::kind::no_lock;
+        row.result = node_result::held_by_other;
+        describe_no_lock(row);
+    } else if (reply.type == redis::resp_type::bulk_string) {
+        found.key.what = core::key_sighting::kind::owned;
+        found.key.owner = std::hash<std::string_view>()(reply.text);
+        found.ours = lock_->wanted->held_by(reply.text);
+        row.result = found.ours ? node_result::granted : node_result::held_by_other;
+        row.owner = seen.owner;
+    } else {
+        return report_refusal(reply, row);
+    }
+    if (++known_ == core::majority(engine_.size()) && std::exchange(connecting_, false))
+        engine_.loop().schedule_after(*this, lock_->plan->node_timeout);
+}
+
+/// Without the right to ask, the time alone is not known.
+void inspector::take_time_left(unsigned node, kind::sighting const& seen, redis::resp_node const& reply)
+{
+    if (seen.gone)
+        return found_absent(node); // between the two questions
+    found_[node].read = engine_.loop().now();
+    found_[node].immortal = reply.type == redis::resp_type::number && !seen.left;
+    if (rows_[node].result != node_result::refused)
+        rows_[node].remaining = seen.left;
+    if (found_[node].immortal && rows_[node].result == node_result::held_by_other)
+        describe(rows_[node], [] { return "its key is no lock: it has no expiry"; });
+}
+
+void inspector::found_absent(unsigned node)
+{
+    found_[node].key = core::absent_key;
+    found_[node].ours = false;
+    node_report row;
+    row.result = node_result::free;
+    row.round_trip_us = rows_[node].round_trip_us;
+    rows_[node] = std::move(row);
+}
+
+/// Who has not answered by now does not count.
+void inspector::expire()
+{
+    for (node_report& row : rows_)
+        if (row.result == node_result::pending)
+            row.result = node_result::timed_out;
+    finish({});
+}
+
+void inspector::settle()
+{
+    if (outstanding_ != 0)
+        return;
+    if (phase_ == phase::asking)
+        finish({});
+    retire_if_drained();
+}
+
+void inspector::cancel(std::uint32_t generation)
+{
+    if (generation == generation_)
+        abort(boost::asio::error::operation_aborted);
+}
+
+void inspector::abort(boost::system::error_code ec)
+{
+    if (phase_ == phase::asking)
+        finish(ec);
+}
+
+void inspector::finish(boost::system::error_code ec)
+{
+    engine_.loop().cancel(*this);
+    phase_ = phase::finished;
+    result_ = ec;
+    engine_.loop().enqueue(static_cast<net::task&>(*this));
+}
+
+void inspector::forsake()
+{
+    phase_ = phase::draining;
+    auto const handler = std::move(handler_);
+    auto const lock = std::move(lock_);
+}
+
+/// Retired first, unless replies are on their way: the handler may start the next operation. The turn keeps the engine
+/// alive.
+void inspector::run()
+{
+    if (phase_ != phase::finished)
+        return;
+    boost::system::error_code ec = result_;
+    inspection found;
+    try {
+        if (!ec)
+            found = report();
+        if (!ec && found.status == lock_status::unknown)
+            ec = make_error_code(errc::no_quorum);
+    } catch (std::bad_alloc const&) {
+        ec = make_error_code(boost::system::errc::not_enough_memory);
+    }
+    auto handler = std::move(handler_);
+    auto const lock = std::move(lock_);
+    ++generation_;
+    engine_.end(*this);
+    phase_ = phase::draining;
+    retire_if_drained();
+    handler(ec, std::move(found));
+}
+
+/// The server told the time between the sending and the reading, and it has passed on since.
+core::key_sighting inspector::aged(unsigned node, core::instant now) const
+{
+    finding const& found = found_[node];
+    core::key_sighting key = found.key;
+    auto const not_negative = [](core::duration d) { return std::max(d, core::duration::zero()); };
+    if (found.immortal)
+        key.lives_at_least = core::duration::max();
+    auto const left = rows_[node].remaining;
+    if (!left || key.what == core::key_sighting::kind::unknown)
+        return key;
+    key.lives_at_least = not_negative(*left - resolution - core::elapsed(sent_, now));
+    key.lives_at_most = not_negative(*left + resolution - core::elapsed(found.read, now));
+    return key;
+}
+
+inspection inspector::report() const
+{
+    core::instant const now = engine_.loop().now();
+    std::array<core::key_sighting, core::max_nodes> keys;
+    for (unsigned i = 0; i != engine_.size(); ++i)
+        keys[i] = aged(i, now);
+    auto const said = core::judge({keys.data(), engine_.size()});
+    inspection found{.status = said.status, .votes = said.votes, .free = said.free};
+    found.nodes = to_table(rows_, engine_.settings().names);
+    if (found.held()) {
+        found.owner = found.nodes[said.witness].owner;
+        found.ours = found_[said.witness].ours;
+    }
+    found.expires_after = said.taken_at_least == core::duration::max()
+                              ? std::chrono::milliseconds::max()
+                              : std::chrono::floor<std::chrono::milliseconds>(said.taken_at_least);
+    if (said.taken_at_most)
+        found.expires_within = std::chrono::ceil<std::chrono::milliseconds>(*said.taken_at_most);
+    found.last_token = core::fencing_token(highest_number_);
+    return found;
+}
+
+void inspector::retire_if_drained()
+{
+    if (phase_ != phase::draining || outstanding_ != 0)
+        return;
+    phase_ = phase::retired;
+    engine_.retire(*this);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,52 @@
+#include "engine/lock_plan.hpp"
+
+#include "core/validity.hpp"
+#include "engine/configuration.hpp"
+#include "engine/engine.hpp"
+
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+core::lease_terms terms_of(lock_options const& options, kind::lock_kind const& type)
+{
+    core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};
+    terms.renew = options.renew;
+    terms.tolerate_suspect = options.tolerate_suspect;
+    terms.guarded = type.counts();
+    if (options.progress_within)
+        terms.progress_within = *options.progress_within;
+    if (options.max_hold)
+        terms.max_hold = *options.max_hold;
+    return terms;
+}
+
+} // namespace
+
+lock_plan::lock_plan(std::shared_ptr<engine> owner, lock_options const& its_options,
+                     kind::lock_kind const& type)
+    : client(std::move(owner)), options(its_options), terms(terms_of(its_options, type)),
+      node_timeout(node_timeout_of(its_options, client->settings())),
+      key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
+      batch_policy{its_options.handover.batch, its_options.handover.period},
+      commands(type.make_commands(client->settings().key_prefix, {key_ttl, fence_ttl_of(its_options)})),
+      kind(type)
+{
+    client->expect_keys(key_ttl, terms.slack);
+}
+
+std::shared_ptr<lock_plan const> lock_plans::get(std::shared_ptr<engine> const& owner,
+                                                 lock_options const& options, kind::lock_kind const& type)
+{
+    std::scoped_lock const guard(guard_);
+    for (auto const& known : recent_)
+        if (auto same = known.lock(); same && same->options == options && &same->kind == &type)
+            return same;
+    auto made = std::make_shared<lock_plan const>(owner, options, type);
+    recent_[oldest_++ % recent_.size()] = made;
+    return made;
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/batch_policy.hpp"
+#include "core/lease_machine.hpp"
+#include "kind/kind.hpp"
+#include <redlock/lock_options.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+namespace redlock::detail {
+
+class engine;
+
+/// What follows from a lock's options alone: the locks of one client that have the same ones share it. Constant.
+struct lock_plan {
+    lock_plan(std::shared_ptr<engine> owner, lock_options const&, redlock::kind::lock_kind const&);
+
+    std::shared_ptr<engine> const client;
+    lock_options const options;
+    core::lease_terms const terms;
+    core::duration const node_timeout;
+    std::chrono::milliseconds const key_ttl;
+    core::batch_policy::terms const batch_policy;
+    std::unique_ptr<redlock::kind::commands const> const commands;
+    redlock::kind::lock_kind const& kind;
+};
+
+/// The plans that were used last, so that a hundred thousand locks do not each have one. Any thread.
+class lock_plans {
+public:
+    [[nodiscard]] std::shared_ptr<lock_plan const> get(std::shared_ptr<engine> const& owner,
+                                                       lock_options const&, kind::lock_kind const&);
+
+private:
+    std::mutex guard_;
+    std::array<std::weak_ptr<lock_plan const>, 8> recent_;
+    std::size_t oldest_ = 0;
+};
+
+} // namespace redlock::detail

@@ -1,0 +1,101 @@
+#include "engine/lock_state.hpp"
+
+#include "core/tally.hpp"
+#include "engine/engine.hpp"
+#include "engine/key_queue.hpp"
+#include "engine/words.hpp"
+#include "redis/server_words.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace redlock::detail {
+
+lock_state::lock_state(std::shared_ptr<engine> const& owner, std::string its_name,
+                       lock_options const& options, kind::lock_kind const& type)
+    : plan(owner->plans().get(owner, options, type)), wanted(owner->key_index().at(std::move(its_name)))
+{
+    wanted->expect_keys(plan->key_ttl);
+}
+
+std::string const& lock_state::name() const
+{
+    return wanted->name();
+}
+
+redis::lock_key lock_state::key() const
+{
+    return wanted->key();
+}
+
+std::vector<node_outcome> lock_state::last_attempt() const
+{
+    return wanted->last_attempt(client().settings().names);
+}
+
+namespace {
+
+bool is_about_nodes(boost::system::error_code ec)
+{
+    return ec == errc::contended || ec == errc::timed_out || ec == errc::no_quorum || ec == errc::too_slow;
+}
+
+/// Then it is not what the error tells of: others of this client had the lock.
+bool was_won(std::vector<node_outcome> const& table)
+{
+    auto const granted = std::ranges::count(table, node_result::granted, &node_outcome::result);
+    return static_cast<std::size_t>(granted) >= core::majority(static_cast<unsigned>(table.size()));
+}
+
+} // namespace
+
+lock_error lock_state::explain(boost::system::error_code ec) const
+{
+    auto table = is_about_nodes(ec) ? last_attempt() : std::vector<node_outcome>();
+    std::string text = title(name()) + ": " + ec.message();
+    if (ec != errc::too_slow && !table.empty() && was_won(table)) {
+        text += "; this client won its last attempt";
+        table.clear();
+    }
+    if (!table.empty())
+        text += ": " + summary(table);
+    return {ec, std::move(text), std::move(table), {}, name()};
+}
+
+bool same_terms(lock_state const& a, lock_state const& b)
+{
+    return a.plan == b.plan || (a.plan->key_ttl == b.plan->key_ttl &&
+                                a.plan->options.ttl == b.plan->options.ttl && &a.plan->kind == &b.plan->kind);
+}
+
+namespace {
+
+std::string owner_text(std::uint64_t id)
+{
+    std::string text(sizeof id, '\0');
+    std::memcpy(text.data(), &id, sizeof id);
+    text.resize(std::min(text.find('\0'), text.size()));
+    return redis::printable(text);
+}
+
+} // namespace
+
+std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
+                                   std::vector<std::string> const& names)
+{
+    std::vector<node_outcome> table;
+    for (std::size_t i = 0; i != rows.size(); ++i) {
+        node_report const& row = rows[i];
+        node_outcome out{names[i],      row.result, row.error, row.detail ? *row.detail : std::string(),
+                         row.remaining, {}};
+        out.owner = owner_text(row.owner);
+        if (row.round_trip_us != 0)
+            out.round_trip = std::chrono::microseconds{row.round_trip_us};
+        table.push_back(std::move(out));
+    }
+    return table;
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "engine/lock_plan.hpp"
+#include "redis/command.hpp"
+#include <redlock/error.hpp>
+#include <redlock/node_outcome.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::detail {
+
+class engine;
+class key_queue;
+void intrusive_ptr_add_ref(key_queue*) noexcept;
+void intrusive_ptr_release(key_queue*) noexcept;
+
+/// What all copies of a mutex, its acquisitions and its leases share. Constant.
+struct lock_state {
+    lock_state(std::shared_ptr<engine> const& owner, std::string name, lock_options const& options,
+               kind::lock_kind const&);
+
+    std::shared_ptr<lock_plan const> const plan;
+    boost::intrusive_ptr<key_queue> const wanted; ///< shared with the other locks of the same key
+
+    [[nodiscard]] engine& client() const { return *plan->client; }
+    [[nodiscard]] std::string const& name() const;
+    [[nodiscard]] redis::lock_key key() const;
+    [[nodiscard]] std::vector<node_outcome> last_attempt() const;
+    [[nodiscard]] lock_error explain(boost::system::error_code) const;
+};
+
+/// Do the keys that one of them sets live as long as those of the other, and carry the same?
+[[nodiscard]] bool same_terms(lock_state const&, lock_state const&);
+
+} // namespace redlock::detail

@@ -1,0 +1,286 @@
+#include "engine/in_words.hpp"
+#include "engine/log_line.hpp"
+#include "engine/words.hpp"
+#include "net/leaf/this_machine.hpp"
+#include <redlock/error.hpp>
+#include <redlock/log.hpp>
+
+#include <map>
+#include <mutex>
+#include <ostream>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace redlock {
+namespace {
+
+using detail::in_words;
+using detail::log_line;
+
+/// Events become lines here, and nowhere else. What a line says of repetitions it knows from the events before.
+class event_log final : public observer {
+public:
+    event_log(log_sink sink, log_level most) : sink_(std::move(sink)), most_(most) {}
+
+    void on_node(node_event const& e) noexcept override
+    {
+        guarded([&] {
+            write(level_of(e), [&](log_line& line) {
+                line << e.node << ' ' << to_string(e.state);
+                line.because(e.detail);
+            });
+        });
+    }
+
+    void on_wait(wait_event const& e) noexcept override
+    {
+        guarded([&] {
+            write(log_level::info, waits_, [&](log_line& line) {
+                line.quoted(e.resource)
+                    << (e.held_here ? " is held by this client" : " is wanted by this client") << "; "
+                    << detail::count(e.before, "operation") << " before this one";
+            });
+        });
+    }
+
+    void on_vote(vote_event const& e) noexcept override
+    {
+        log_level const level = level_of(e);
+        if (level > most_)
+            return;
+        guarded([&] {
+            auto const words = [&](log_line& line) {
+                line << e.node << (e.extension ? " renewing " : " voting for ");
+                bool const gone = e.extension && e.result == node_result::held_by_other; // or another's
+                line.quoted(e.resource) << ": " << (gone ? "does not hold its key" : to_string(e.result));
+                if (e.round_trip != e.round_trip.zero())
+                    line << " in " << in_words(e.round_trip);
+                line.because(e.detail);
+            };
+            level == log_level::debug ? write(level, words) : write(level, refusals_, words);
+        });
+    }
+
+    void on_attempt(attempt_event const& e) noexcept override
+    {
+        // Why nodes are missing, their own lines tell.
+        bool const news = e.result == errc::contended && e.attempt == 1;
+        if (!news && most_ < log_level::debug)
+            return;
+        guarded([&] {
+            auto const words = [&](log_line& line) {
+                line.quoted(e.resource) << (e.result == errc::contended ? " is held by others" : ": attempt");
+                if (e.result != errc::contended)
+                    line << (e.result ? " failed: " + e.result.message() : " succeeded");
+                line << " (attempt " << e.attempt << ", granted by " << e.granted << " of "
+                     << detail::count(e.nodes, "node") << ')';
+            };
+            news ? write(log_level::info, waits_, words) : write(log_level::debug, words);
+        });
+    }
+
+    void on_acquire(acquire_event const& e) noexcept override
+    {
+        log_level const level = level_of(e);
+        if (level > most_)
+            return;
+        guarded([&] {
+            auto const words = [&](log_line& line) {
+                line.quoted(e.resource)
+                    << (e.result ? " not acquired: " + e.result.message() : " acquired") << " after "
+                    << in_words(e.waited) << " and " << detail::count(e.attempts, "attempt");
+                if (e.last_failure && e.last_failure != e.result)
+                    line << "; last: " << e.last_failure.message();
+            };
+            level == log_level::debug ? write(level, words) : write(level, failures_, words);
+        });
+    }
+
+    void on_lease(lease_event const& e) noexcept override
+    {
+        guarded([&] {
+            write(level_of(e), [&](log_line& line) {
+                line.quoted(e.resource) << ' ' << to_string(e.what);
+                if (e.what == lease_event::kind::lost)
+                    line << " (" << to_string(e.cause) << ')';
+                line << ": held for " << in_words(e.held) << ", confirmed by " << e.votes << " of "
+                     << detail::count(e.nodes, "node");
+                if (e.remaining > e.remaining.zero())
+                    line << ", valid for " << in_words(e.remaining);
+                if (auto const story = e.detail.find(": ", detail::title(e.resource).size());
+                    story != e.detail.npos) // behind the lock's name
+                    line << e.detail.substr(story);
+            });
+        });
+    }
+
+    void on_linger(linger_event const& e) noexcept override
+    {
+        guarded([&] {
+            write(log_level::warning, lingering_, [&](log_line& line) {
+                line << e.node << " may keep the key of ";
+                line.quoted(e.resource)
+                    << " for " << in_words(e.remaining) << ": it did not confirm that the key is deleted";
+            });
+        });
+    }
+
+    void on_release(release_event const& e) noexcept override
+    {
+        if (!e.result && most_ < log_level::debug)
+            return;
+        guarded([&] {
+            auto const words = [&](log_line& line) {
+                line << "release of ";
+                line.quoted(e.resource)
+                    << (e.result ? " failed: " + e.result.message() : " confirmed") << " (" << e.answered
+                    << " of " << detail::count(e.nodes, "node") << " answered)";
+            };
+            e.result ? write(log_level::info, releases_, words) : write(log_level::debug, words);
+        });
+    }
+
+    void on_warning(warning_event const& e) noexcept override
+    {
+        guarded([&] {
+            write(log_level::warning, [&](log_line& line) {
+                if (!e.resource.empty())
+                    line.quoted(e.resource) << ' ';
+                line << e.node << (e.node.empty() ? "" : " ") << e.words;
+            });
+        });
+    }
+
+private:
+    /// What the sink throws, and that there is no memory for a line, concerns nobody who holds a lock.
+    template <class Work>
+    void guarded(Work const& work) noexcept
+    {
+        try {
+            std::scoped_lock const guard(lock_);
+            work();
+        } catch (...) {
+        }
+    }
+
+    template <class Words>
+    void write(log_level level, Words const& words)
+    {
+        if (level > most_)
+            return;
+        log_line line;
+        words(line);
+        sink_(level, std::move(line).take());
+    }
+
+    template <class Words>
+    void write(log_level level, detail::rate_limit& limit, Words const& words)
+    {
+        if (level > most_ || !limit.pass(machine_->read_clocks()))
+            return;
+        write(level, [&](log_line& line) {
+            words(line);
+            if (auto const withheld = limit.withheld(); withheld != 0)
+                line << "; " << withheld << " more like this before";
+        });
+    }
+
+    /// A node that is down is tried again and again.
+    log_level level_of(node_event const& e)
+    {
+        using enum node_state;
+        if (e.state == connecting || e.state == idle)
+            return log_level::debug;
+        auto& [state, detail] = nodes_[std::string(e.node)];
+        // Of a quarantine the words change with the time.
+        bool const news = state != e.state || (e.state != quarantined && detail != e.detail);
+        state = e.state;
+        detail = e.detail;
+        if (!news)
+            return log_level::debug;
+        return e.state == ready && e.detail.empty() ? log_level::info : log_level::warning;
+    }
+
+    /// Of a node that may not vote its own events tell: this one answered.
+    static log_level level_of(vote_event const& e)
+    {
+        bool const gone = e.extension && e.result == node_result::held_by_other;
+        bool const refused = e.result == node_result::refused && e.round_trip != e.round_trip.zero();
+        return gone || refused ? log_level::warning : log_level::debug;
+    }
+
+    /// That others have the lock is nobody's fault; that nodes are missing is.
+    static log_level level_of(acquire_event const& e)
+    {
+        bool const outage =
+            e.result == errc::no_quorum || e.result == errc::too_slow || e.last_failure == errc::no_quorum;
+        return e.result && outage ? log_level::warning : log_level::debug;
+    }
+
+    log_level level_of(lease_event const& e)
+    {
+        using enum lease_event::kind;
+        if (e.what == renewal_failed)
+            return is_first_failure(e.resource) ? log_level::warning : log_level::debug;
+        if (e.what == suspect || e.what == stalled)
+            return log_level::warning;
+        auto const known = in_danger_.find(e.resource);
+        bool const was_in_danger = known != in_danger_.end();
+        if (was_in_danger)
+            in_danger_.erase(known);
+        if (e.what == lost)
+            return log_level::error;
+        return e.what == renewed && was_in_danger ? log_level::info : log_level::debug;
+    }
+
+    bool is_first_failure(std::string_view resource)
+    {
+        constexpr std::size_t most_in_danger = 1024; // what is not remembered is not repeated either
+        return in_danger_.size() < most_in_danger && in_danger_.emplace(resource).second;
+    }
+
+    log_sink const sink_;
+    log_level const most_;
+    std::shared_ptr<net::machine> const machine_ = net::this_machine();
+    std::mutex lock_;
+    std::map<std::string, std::pair<node_state, std::string>> nodes_;
+    std::set<std::string, std::less<>> in_danger_; ///< locks whose last renewal failed
+    detail::rate_limit waits_;
+    detail::rate_limit refusals_;
+    detail::rate_limit failures_;
+    detail::rate_limit lingering_;
+    detail::rate_limit releases_;
+};
+
+} // namespace
+
+std::string_view to_string(log_level level) noexcept
+{
+    switch (level) {
+    case log_level::error: return "error";
+    case log_level::warning: return "warning";
+    case log_level::info: return "info";
+    case log_level::debug: return "debug";
+    }
+    return "unknown";
+}
+
+std::shared_ptr<observer> log_to(log_sink sink, log_level most)
+{
+    return std::make_shared<event_log>(std::move(sink), most);
+}
+
+std::shared_ptr<observer> log_to(std::ostream& out, log_options options)
+{
+    auto const write = [&out, options](log_level level, std::string_view words) {
+        std::string line;
+        if (options.timestamps)
+            line = detail::iso_8601(std::chrono::system_clock::now()) + ' ';
+        line.append("redlock ").append(to_string(level)).append(": ").append(words).append(1, '\n');
+        out.write(line.data(), static_cast<std::streamsize>(line.size())).flush();
+    };
+    return log_to(log_sink(write), options.level);
+}
+
+} // namespace redlock

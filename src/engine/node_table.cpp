@@ -1,0 +1,65 @@
+#include "engine/node_table.hpp"
+
+#include "engine/admissions.hpp"
+#include "engine/in_words.hpp"
+#include "redis/server_words.hpp"
+
+#include <utility>
+
+namespace redlock::detail {
+
+node_table::node_table(std::vector<std::string> const& names)
+{
+    for (auto const& name : names)
+        rows_.push_back({{name, node_state::idle, {}, {}}, {}});
+}
+
+void node_table::enter(unsigned node, node_state state, net::failure const& why)
+{
+    std::scoped_lock const guard(lock_);
+    row& changed = rows_[node];
+    changed.shown.state = state;
+    if (state != node_state::ready)
+        changed.waits.until = {};
+    changed.shown.detail = why.detail;
+}
+
+void node_table::enter(unsigned node, quarantine q)
+{
+    std::scoped_lock const guard(lock_);
+    rows_[node].waits = std::move(q);
+}
+
+void node_table::remark(unsigned node, std::string_view script, std::string_view words)
+{
+    std::scoped_lock const guard(lock_);
+    rows_[node].shown.detail.assign(script).append(": ").append(redis::quote(words));
+}
+
+std::string quarantine::story(core::instant now) const
+{
+    return why + ' ' + in_words(core::elapsed(since, now)) + " ago";
+}
+
+std::string quarantine::notice(core::instant now) const
+{
+    return story(now) + "; no votes for '" + redis::quote(lock) + "' for " +
+           in_words(quarantine_left(until, now));
+}
+
+std::vector<node_status> node_table::rows(core::instant now) const
+{
+    std::scoped_lock const guard(lock_);
+    std::vector<node_status> shown;
+    for (row const& r : rows_) {
+        shown.push_back(r.shown);
+        if (r.shown.state != node_state::ready || core::reached(r.waits.until, now))
+            continue;
+        shown.back().state = node_state::quarantined;
+        shown.back().detail = r.waits.notice(now);
+        shown.back().remaining = quarantine_left(r.waits.until, now);
+    }
+    return shown;
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,51 @@
+#include "engine/nonce_source.hpp"
+
+#include <cstdint>
+#include <stdexcept>
+
+namespace redlock::detail {
+
+namespace {
+
+constexpr char digit(unsigned value)
+{
+    return static_cast<char>(value + (value < 10 ? '0' : 'a' - 10));
+}
+
+} // namespace
+
+/// What the page holds.
+struct nonce_source::stock {
+    std::size_t left; ///< nonces not yet handed out; a wiped page has none
+    unsigned char bytes[255 * random_bytes];
+};
+
+nonce_source::nonce_source(net::machine& from, net::process_page& page)
+    : machine_(from), stock_(static_cast<stock*>(static_cast<void*>(page.room().data()))),
+      wiped_on_fork_(page.wiped_on_fork())
+{
+    static_assert(sizeof(stock) <= net::process_page::room_size);
+}
+
+void nonce_source::refill()
+{
+    if (!machine_.draw(stock_->bytes))
+        throw std::runtime_error("redlock: no randomness for nonces");
+    // Where a fork cannot be noticed nothing is kept.
+    stock_->left = wiped_on_fork_ ? sizeof(stock_->bytes) / random_bytes : 1;
+}
+
+nonce nonce_source::next()
+{
+    if (stock_->left == 0)
+        refill();
+    unsigned char const* const raw = stock_->bytes + --stock_->left * random_bytes;
+    std::array<char, redis::nonce_length> text;
+    for (std::size_t i = 0; i != random_bytes; ++i) { // without a table: eight bytes or more in one step
+        text[2 * i] = digit(raw[i] >> 4U);
+        text[2 * i + 1] = digit(raw[i] & 15U);
+    }
+    return nonce(text);
+}
+
+} // namespace redlock::detail

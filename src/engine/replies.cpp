@@ -1,0 +1,69 @@
+#include "engine/replies.hpp"
+
+#include "redis/error_class.hpp"
+#include "redis/server_words.hpp"
+
+namespace redlock::detail {
+
+redis::script_form form_for(net::node const& node, kind::lock_kind const& type, kind::request what)
+{
+    auto const* const script = type.script(what);
+    return script ? node.form(*script) : redis::script_form::hash;
+}
+
+kind::answer read_answer(net::node& node, kind::lock_kind const& type, kind::request what,
+                         redis::resp_node const& reply)
+{
+    using meaning = kind::answer::meaning;
+    auto const said = type.read(what, reply);
+    if (auto const* const script = type.script(what);
+        script && said.what != meaning::other_data && said.what != meaning::error)
+        node.script_worked(*script, said.what != meaning::unknown_script);
+    return said;
+}
+
+void report(kind::answer const& said, kind::lock_kind const& type, kind::request what,
+            redis::resp_node const& reply, node_report& row)
+{
+    using meaning = kind::answer::meaning;
+    switch (said.what) {
+    case meaning::granted:
+    case meaning::repaired: row.result = node_result::granted; break;
+    case meaning::denied: {
+        auto const seen = type.read_sighting(what, reply);
+        row.result = node_result::held_by_other;
+        row.owner = seen.owner;
+        row.remaining = seen.left;
+        if (seen.no_lock)
+            describe_no_lock(row);
+        break;
+    }
+    case meaning::other_data:
+        row.result = node_result::quarantined;
+        describe(row, [] { return "its data was lost or replaced"; });
+        break;
+    case meaning::unknown_script:
+    case meaning::error: report_refusal(reply, row); break;
+    }
+}
+
+void report_refusal(redis::resp_node const& reply, node_report& row)
+{
+    row.result = node_result::refused;
+    row.error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::other;
+    describe(row, [&] {
+        return reply.text.empty() ? "a reply that no server gives to this command" : redis::quote(reply.text);
+    });
+}
+
+void report_failure(net::failure const& why, node_report& row)
+{
+    row.result = why.result;
+    row.error = why.error;
+    if (why.result == node_result::quarantined)
+        describe(row, [] { return "its clock was set forward"; });
+    else if (!why.detail.empty())
+        describe(row, [&] { return why.detail; });
+}
+
+} // namespace redlock::detail

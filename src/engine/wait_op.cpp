@@ -1,0 +1,54 @@
+#include "engine/wait_op.hpp"
+
+#include "engine/engine.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <utility>
+
+namespace redlock::detail {
+
+void wait_op::start(handler_type handler) noexcept
+{
+    finished_ = false;
+    for_the_end_ = false;
+    handler_ = std::move(handler);
+}
+
+void wait_op::finish(boost::system::error_code ec)
+{
+    link.unlink();
+    finished_ = true;
+    result_ = ec;
+    engine_.loop().enqueue(*this);
+}
+
+void wait_op::cancel(std::uint32_t generation)
+{
+    if (generation == generation_ && !finished_)
+        finish(boost::asio::error::operation_aborted);
+}
+
+void wait_op::forsake()
+{
+    link.unlink();
+    auto const gone = std::move(handler_);
+}
+
+/// Retired first: the handler may start the next operation. The turn keeps the engine alive.
+void wait_op::run()
+{
+    auto handler = std::move(handler_);
+    auto const result = result_;
+    ++generation_;
+    engine_.retire(*this);
+    handler(result);
+}
+
+void finish_all(wait_list& waiting, boost::system::error_code ec)
+{
+    while (!waiting.empty())
+        waiting.front().finish(ec);
+}
+
+} // namespace redlock::detail

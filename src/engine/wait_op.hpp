@@ -1,0 +1,57 @@
+#pragma once
+
+#include "net/loop.hpp"
+#include <redlock/completion_handler.hpp>
+
+#include <boost/intrusive/list.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <cstdint>
+
+namespace redlock::detail {
+
+class engine;
+
+/// An operation that completes with an error code alone: it waits for something that goes on without it, so
+/// cancelling it only stops the waiting.
+class wait_op final : private net::task {
+public:
+    using link_type =
+        boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    link_type link; ///< among those who wait for the same object
+
+    using signature = void(boost::system::error_code);
+    using handler_type = completion_handler<signature>;
+
+    explicit wait_op(engine& owner) : engine_(owner) {}
+
+    void start(handler_type) noexcept;
+    /// Of those who wait for a lease: not for the answer to what it asked last.
+    void wait_for_the_end() { for_the_end_ = true; }
+    [[nodiscard]] bool waits_for_the_end() const { return for_the_end_; }
+    void finish(boost::system::error_code);
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
+    void cancel(std::uint32_t generation);
+    /// Lets go of the handler without calling it.
+    void forsake();
+
+private:
+    void run() override;
+
+    engine& engine_;
+    handler_type handler_;
+    boost::system::error_code result_;
+    std::uint32_t generation_ = 0;
+    bool finished_ = false;
+    bool for_the_end_ = false;
+};
+
+using wait_list =
+    boost::intrusive::list<wait_op,
+                           boost::intrusive::member_hook<wait_op, wait_op::link_type, &wait_op::link>,
+                           boost::intrusive::constant_time_size<false>>;
+
+/// Completes all that wait with the same result.
+void finish_all(wait_list&, boost::system::error_code);
+
+} // namespace redlock::detail

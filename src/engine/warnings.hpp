@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/tally.hpp"
+#include "engine/configuration.hpp"
+#include "engine/node_report.hpp"
+#include "net/node.hpp"
+#include <redlock/observer.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::detail {
+
+/// Tells a client's observer what its user should know of the setup: each cause once for each node, so that no number of
+/// reconnections makes more of it. On the client's executor.
+class warnings {
+public:
+    /// \param settings outlive it
+    explicit warnings(client_settings const& settings) : settings_(settings) {}
+
+    /// The node's state has changed, or what its server tells of itself.
+    void node_changed(std::vector<std::unique_ptr<net::node>> const&, unsigned node) noexcept;
+    /// An attempt on this lock failed only because of quarantined nodes, and is going to be repeated.
+    void waits_for_quarantine(std::string_view resource, std::vector<node_report> const&,
+                              core::instant now) noexcept;
+
+private:
+    void look_at(std::vector<std::unique_ptr<net::node>> const&, unsigned node);
+    void tell(warning_event::kind, unsigned node, std::string const& words);
+
+    client_settings const& settings_;
+    bool looked_ = false;
+    core::node_set same_server_;
+    core::node_set has_replicas_;
+    core::instant told_until_{}; ///< the end of the quarantine that was told last
+};
+
+/// What an even number of nodes means: "4 nodes survive the failure of 1 node, as 3 nodes do".
+[[nodiscard]] std::string describe_even_nodes(unsigned nodes);
+
+} // namespace redlock::detail

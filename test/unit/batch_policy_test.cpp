@@ -1,0 +1,93 @@
+#include "core/batch_policy.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+using namespace redlock::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+using next = batch_policy::next;
+
+constexpr instant start{100s, 100s};
+constexpr duration turn = 1ms;
+constexpr batch_policy::terms three_in_a_row{3, 1s};
+
+/// Leases in a row until others get their turn.
+unsigned length_of_row(batch_policy& t, batch_policy::terms const& terms, instant now)
+{
+    unsigned length = 0;
+    for (; t.may_go_on(terms, next::waiting, now); ++length)
+        t.granted(now);
+    t.ended(now);
+    return length;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(batch_)
+
+BOOST_AUTO_TEST_CASE(after_a_batch_others_get_their_turn)
+{
+    batch_policy t;
+    BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
+    t.look(start + turn - 1ns, turn);
+    BOOST_TEST(!t.may_go_on(three_in_a_row, next::waiting, start + turn - 1ns));
+    t.look(start + turn, turn);
+    BOOST_TEST(length_of_row(t, three_in_a_row, start + turn) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_ends_with_its_time)
+{
+    batch_policy t;
+    t.granted(start);
+    BOOST_TEST(t.may_go_on(three_in_a_row, next::waiting, start + 1s - 1ns));
+    BOOST_TEST(!t.may_go_on(three_in_a_row, next::waiting, start + 1s));
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_that_nobody_takes_makes_the_batches_longer)
+{
+    batch_policy t;
+    for (unsigned stretch = 1; stretch != 2 * batch_policy::max_stretch; stretch *= 2) {
+        BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U * stretch);
+        t.nobody_came();
+    }
+    BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U * batch_policy::max_stretch);
+}
+
+BOOST_AUTO_TEST_CASE(no_batch_is_too_large_to_become_longer)
+{
+    constexpr batch_policy::terms half_of_all_numbers{1U << 31U, 1s};
+    batch_policy t;
+    t.nobody_came();
+    t.granted(start);
+    BOOST_TEST(t.may_go_on(half_of_all_numbers, next::waiting, start));
+}
+
+BOOST_AUTO_TEST_CASE(somebody_else_makes_them_short_again)
+{
+    batch_policy t;
+    t.nobody_came();
+    t.somebody_came();
+    BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_just_come_lets_known_rivals_go_first)
+{
+    constexpr batch_policy::terms sixteen_in_a_row{16, 1s};
+    batch_policy t;
+    BOOST_TEST(t.may_go_on(sixteen_in_a_row, next::coming, start));
+    t.somebody_came();
+    BOOST_TEST(t.may_go_on(sixteen_in_a_row, next::coming, start));
+    t.granted(start);
+    BOOST_TEST(!t.may_go_on(sixteen_in_a_row, next::coming, start));
+    BOOST_TEST(t.may_go_on(sixteen_in_a_row, next::waiting, start));
+    t.nobody_came();
+    t.granted(start);
+    t.granted(start);
+    BOOST_TEST(t.may_go_on(sixteen_in_a_row, next::coming, start));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
