@@ -17,8 +17,8 @@ using results = std::vector<node_result>;
 struct table {
     std::string const prefix = "app:";
     std::vector<std::string> const nodes{"a", "b", "c"};
-    detail::resources all{prefix};
-    detail::resource seat{all, "seat"};
+    detail::key_index all{prefix};
+    detail::key_queue seat{all, "seat"};
     std::vector<detail::node_report> rows{nodes.size()};
 
     void say(results const& said)

@@ -36,7 +36,7 @@ struct waits : scripted_cluster {
         std::vector<std::string> names;
         for (auto const& row : locks->nodes())
             names.push_back(row.node);
-        return detail::resources{""}.at("resource")->meeting_point(names);
+        return detail::key_index{""}.at("resource")->rendezvous_node(names);
     }
     static void is_taken(scripted_node& node, answer const& time_left = reply(":100000\r\n"))
     {

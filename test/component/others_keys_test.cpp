@@ -50,7 +50,7 @@ struct waits_for_others : simulated_program {
 
     std::shared_ptr<counts_votes> counter = std::make_shared<counts_votes>();
     std::size_t const first =
-        detail::resources{""}.at("lock")->meeting_point(settings.nodes); ///< where all meet
+        detail::key_index{""}.at("lock")->rendezvous_node(settings.nodes); ///< where all meet
     std::optional<client> locks{};
     std::optional<mutex> wanted{};
     lease held{};

@@ -47,7 +47,7 @@ struct three_nodes : its_clock {
         std::vector<std::string> names;
         for (auto const& row : s.locks->nodes())
             names.push_back(row.node);
-        return detail::resources{""}.at("resource")->meeting_point(names);
+        return detail::key_index{""}.at("resource")->rendezvous_node(names);
     }
 
     /// Longer than anybody waits here.

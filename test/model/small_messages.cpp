@@ -69,7 +69,7 @@ void small_steps::read_attempt(small_world& w, unsigned c, unsigned n, message m
         return;
     auto step = core::attempt::step::pending;
     if (m.what == what::raise) {
-        step = me.attempt.raised(n, m.number == 1 ? core::vote::granted : core::vote::denied);
+        step = me.attempt.wrote_back(n, m.number == 1 ? core::vote::granted : core::vote::denied);
     } else {
         bool const granted = m.said == reply::kind::ok || m.said == reply::kind::number;
         me.highest_seen = std::max(me.highest_seen, m.number);

@@ -115,7 +115,7 @@ void small_steps::follow(small_world& w, unsigned c, core::attempt::step step) c
 {
     switch (step) {
     case core::attempt::step::pending: return;
-    case core::attempt::step::raise: return raise(w, c);
+    case core::attempt::step::write_back: return raise(w, c);
     case core::attempt::step::won: return win(w, c);
     case core::attempt::step::lost: return end(w, c);
     }
@@ -127,12 +127,12 @@ void small_steps::raise(small_world& w, unsigned c) const
     auto const token = static_cast<std::uint32_t>(me.attempt.token());
     auto step = core::attempt::step::pending;
     for (unsigned n = 0; n != small_nodes; ++n) {
-        if (!me.attempt.to_raise().contains(n))
+        if (!me.attempt.to_write_back().contains(n))
             continue;
         if (votes(w, n))
             send(w, c, n, {.what = what::raise, .number = token});
         else
-            step = std::max(step, me.attempt.raised(n, core::vote::failed));
+            step = std::max(step, me.attempt.wrote_back(n, core::vote::failed));
     }
     follow(w, c, step);
 }
