@@ -87,12 +87,17 @@ bool lease_machine::ended(instant now) const
     return reached(terms_->tolerate_suspect ? grace_ends() : deadline(), now);
 }
 
+bool lease_machine::lost_at(instant now) const
+{
+    bool const tolerated = terms_->tolerate_suspect && remaining(grace_ends(), now) > notice;
+    return remaining(deadline(), now) <= notice && !tolerated;
+}
+
 lease_machine::duty lease_machine::due(instant now)
 {
     if (over())
         return duty::none;
-    bool const tolerated = terms_->tolerate_suspect && remaining(grace_ends(), now) > notice;
-    if (remaining(deadline(), now) <= notice && !tolerated) {
+    if (lost_at(now)) {
         phase_ = lease_phase::lost;
         return duty::tell_lost;
     }

@@ -45,6 +45,8 @@ public:
     enum class duty : std::uint8_t { none, renew, tell_suspect, tell_lost };
     /// What has to be done now. Calling it early or often does no harm.
     [[nodiscard]] duty due(instant now);
+    /// Is a lease that is not over yet to be told lost?
+    [[nodiscard]] bool lost_at(instant now) const;
     /// When `due` has to be called at the latest; empty when nothing will ever be due again.
     [[nodiscard]] std::optional<instant> next_due() const;
 

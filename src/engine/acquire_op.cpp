@@ -1,13 +1,9 @@
 #include "engine/acquire_op.hpp"
 
 #include "core/backoff.hpp"
-#include "engine/attempt_loop.hpp"
-#include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/in_words.hpp"
-#include "engine/key_queue.hpp"
 #include "engine/lease_access.hpp"
-#include "engine/lock_state.hpp"
 #include "engine/words.hpp"
 #include <redlock/observer.hpp>
 
@@ -20,39 +16,34 @@
 
 namespace redlock::detail {
 
-acquire_op::acquire_op(engine& owner) : engine_(owner) {}
+acquire_op::acquire_op(runtime& on, pool<acquire_op>& home) : runtime_(on), home_(home) {}
 
 void acquire_op::start(std::shared_ptr<lock_state> lock, wait_limit limit, lease_completion handler)
 {
-    lock_ = std::move(lock);
+    candidate::begin(std::move(lock), limit, runtime_.loop().now());
     handler_ = std::move(handler);
-    started_ = engine_.loop().now();
-    limited_ = limit.has_value();
-    once_ = limit == one_attempt;
-    limit_ = limit.value_or(core::duration::zero());
     result_ = {};
-    last_cause_ = {};
-    has_table_ = false;
-    attempts_ = 0;
     before_ = 0;
     held_here_ = false;
     phase_ = phase::waiting;
-    if (engine_.closing())
+    runtime_.life.begin_operation(*this);
+    if (runtime_.life.closing())
         return fail(errc::shut_down);
-    begin();
+    enter();
 }
 
 /// Who asks once does not overtake those who wait, unless that is wanted.
-void acquire_op::begin()
+void acquire_op::enter()
 {
-    key_queue& wanted = *lock_->wanted;
+    key_queue& wanted = queue();
     if (!asks_once() || !wanted.busy()) {
         wait();
         return wanted.enqueue(*this);
     }
     if (once_ && lock_->plan->options.barging) {
-        own_ = engine_.new_attempt_loop();
-        return own_ ? own_->start(wanted, *this, attempt_loop::start_mode::at_once) : starve();
+        own_ = wanted.new_loop();
+        return own_ ? own_->start(wanted, *this, core::start_mode::at_once)
+                    : fail(make_error_code(boost::system::errc::not_enough_memory));
     }
     held_here_ = wanted.held_here();
     before_ = wanted.waiting();
@@ -71,14 +62,14 @@ void acquire_op::wait()
     core::instant const end = started_ + limit_;
     if (policy.max_attempts == 0) {
         if (timed)
-            engine_.loop().schedule(*this, end);
+            runtime_.loop().schedule(*this, end);
         return;
     }
     core::instant const vain =
-        engine_.loop().now() + core::full_jitter(attempts_ + 1, policy.min_delay, policy.max_delay,
-                                                 engine_.loop().machine().random_bits());
+        runtime_.loop().now() + core::full_jitter(attempts_ + 1, policy.min_delay, policy.max_delay,
+                                                  runtime_.loop().machine().random_bits());
     bool const ends_before = timed && core::remaining(end, vain) < core::duration::zero();
-    engine_.loop().schedule(*this, ends_before ? end : vain);
+    runtime_.loop().schedule(*this, ends_before ? end : vain);
 }
 
 void acquire_op::count_vain_attempt()
@@ -91,27 +82,14 @@ void acquire_op::count_vain_attempt()
     fail(errc::contended);
 }
 
-bool acquire_op::out_of_time(core::instant now) const
-{
-    return limited_ && core::elapsed(started_, now) >= limit_;
-}
-
-errc acquire_op::after_attempt(errc cause, core::instant now) const
-{
-    unsigned const most = lock_->plan->options.retry.max_attempts;
-    if (once_ || (most != 0 && attempts_ >= most))
-        return cause;
-    return out_of_time(now) ? errc::timed_out : errc{};
-}
-
 void acquire_op::expire()
 {
     if (phase_ != phase::waiting)
         return;
     if (lock_->plan->options.retry.max_attempts != 0 &&
-        (limit_ == core::duration::zero() || !out_of_time(engine_.loop().now())))
-        return lock_->wanted->served(*this) ? wait() : count_vain_attempt();
-    lock_->wanted->hurry(*this); // an attempt is counted as it stands, which ends this
+        (limit_ == core::duration::zero() || !out_of_time(runtime_.loop().now())))
+        return queue().served(*this) ? wait() : count_vain_attempt();
+    queue().hurry(*this); // an attempt is counted as it stands, which ends this
     if (phase_ != phase::waiting)
         return;
     withdraw();
@@ -142,41 +120,36 @@ void acquire_op::withdraw()
     if (!place.is_linked())
         return;
     note_outage();
-    held_here_ = lock_->wanted->held_here();
-    before_ = static_cast<std::uint32_t>(lock_->wanted->position(*this));
-    lock_->wanted->leave(*this);
+    held_here_ = queue().held_here();
+    before_ = static_cast<std::uint32_t>(queue().position(*this));
+    queue().leave(*this);
 }
 
 /// Nobody's attempt has to be decided for that. Who is not asked for at the moment knows better if he has been refused.
 void acquire_op::note_outage()
 {
-    key_queue const& wanted = *lock_->wanted;
+    key_queue const& wanted = queue();
     if ((last_cause_ != errc{} && !wanted.served(*this)) || !wanted.lacks_nodes())
         return;
     last_cause_ = errc::no_quorum;
     has_table_ = wanted.waits_for_nodes();
 }
 
-void acquire_op::starve()
-{
-    fail(make_error_code(boost::system::errc::not_enough_memory));
-}
-
 void acquire_op::fail(boost::system::error_code ec)
 {
-    engine_.loop().cancel(*this);
+    runtime_.loop().cancel(*this);
     phase_ = phase::failed;
     result_ = ec;
     own_ = nullptr;
-    engine_.loop().enqueue(static_cast<net::task&>(*this));
+    runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
 void acquire_op::receive(boost::intrusive_ptr<held_lease> lease)
 {
-    engine_.loop().cancel(*this);
+    runtime_.loop().cancel(*this);
     phase_ = phase::received;
     lease_ = std::move(lease);
-    engine_.loop().enqueue(static_cast<net::task&>(*this));
+    runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
 void acquire_op::forsake()
@@ -211,7 +184,7 @@ std::exception_ptr acquire_op::failure() const noexcept
 
 void acquire_op::deliver(boost::intrusive_ptr<held_lease> lease)
 {
-    engine_.loop().cancel(*this);
+    runtime_.loop().cancel(*this);
     complete(std::move(lease), {});
 }
 
@@ -225,9 +198,9 @@ void acquire_op::complete(boost::intrusive_ptr<held_lease> got, std::exception_p
     phase_ = phase::idle;
     own_ = nullptr;
     ++generation_;
-    engine_.end(*this);
+    runtime_.life.end_operation(*this);
     auto const lock = std::move(lock_);
-    engine_.retire(*this);
+    home_.recycle(*this);
     if (auto* const plain = std::get_if<completion_handler<lease_signature>>(&handler))
         (*plain)(result, std::move(granted));
     else
@@ -247,7 +220,7 @@ std::string acquire_op::story(std::vector<node_outcome> const& table) const
 {
     std::string text = title(lock_->name()) + ": " + result_.message();
     if (result_ == errc::timed_out) {
-        text += " after " + std::to_string(waited(engine_.loop().now()) / std::chrono::milliseconds{1}) +
+        text += " after " + std::to_string(waited(runtime_.loop().now()) / std::chrono::milliseconds{1}) +
                 " ms and " + count(attempts_, "attempt");
         if (last_failure())
             text += "; last: " + last_failure().message();
@@ -263,15 +236,15 @@ std::string acquire_op::story(std::vector<node_outcome> const& table) const
 
 void acquire_op::tell_waiting(std::size_t position)
 {
-    if (observer* const watcher = engine_.watcher())
-        watcher->on_wait({lock_->name(), position, lock_->wanted->held_here()});
+    if (observer* const watcher = runtime_.its.watcher())
+        watcher->on_wait({lock_->name(), position, queue().held_here()});
 }
 
 void acquire_op::tell_end() const
 {
-    if (observer* const watcher = engine_.watcher())
+    if (observer* const watcher = runtime_.its.watcher())
         watcher->on_acquire(
-            {lock_->name(), result_, attempts_, waited(engine_.loop().now()), last_failure()});
+            {lock_->name(), result_, attempts_, waited(runtime_.loop().now()), last_failure()});
 }
 
 } // namespace redlock::detail

@@ -2,10 +2,10 @@
 
 namespace redlock::detail {
 
-bool attempt_limit::enter(attempt_loop& c)
+bool attempt_limit::enter(limited& one)
 {
     if (under_way_ >= allowed_) {
-        waiting_.push_back(c);
+        waiting_.push_back(one);
         return false;
     }
     ++under_way_;
@@ -28,16 +28,16 @@ void attempt_limit::too_many(core::instant sent)
     allowed_ = std::max(allowed_ / 2, least);
 }
 
-void attempt_limit::forget(attempt_loop& c)
+void attempt_limit::forget(limited& one)
 {
-    if (c.place.is_linked())
-        waiting_.erase(waiting_.iterator_to(c));
+    if (one.place.is_linked())
+        waiting_.erase(waiting_.iterator_to(one));
 }
 
 void attempt_limit::run()
 {
     while (under_way_ < allowed_ && !waiting_.empty()) {
-        attempt_loop& next = waiting_.front();
+        limited& next = waiting_.front();
         waiting_.pop_front();
         next.go_on();
     }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/instant.hpp"
-#include "engine/attempt_loop.hpp"
 #include "net/loop.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -9,6 +8,20 @@
 #include <algorithm>
 
 namespace redlock::detail {
+
+/// Whose attempt may have to wait.
+class limited {
+public:
+    using hook =
+        boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    hook place;
+
+    /// There is room for it.
+    virtual void go_on() = 0;
+
+protected:
+    ~limited() = default;
+};
 
 /// How many attempts of a client are under way at once. Servers work off what they are sent one after another, and an
 /// attempt's time runs while its votes stand there in line. Those that are too many stand in line here, in the order of
@@ -24,24 +37,22 @@ public:
 
     explicit attempt_limit(net::loop& l) : loop_(l) {}
 
-    /// May an attempt begin? If not, the contender is told to go on later.
-    [[nodiscard]] bool enter(attempt_loop&);
+    /// May an attempt begin? If not, it is told to go on later.
+    [[nodiscard]] bool enter(limited&);
     /// It was decided, or given up.
     void leave();
     /// An attempt was won: there may be room for more.
     void won() { allowed_ = std::min(allowed_ + 1, most); }
     /// One that was sent then was not answered in time by who has answered others.
     void too_many(core::instant sent);
-    /// The contender does not wait here any more.
-    void forget(attempt_loop&);
+    /// It does not wait here any more.
+    void forget(limited&);
 
 private:
     void run() override;
 
     net::loop& loop_;
-    boost::intrusive::list<attempt_loop,
-                           boost::intrusive::member_hook<attempt_loop, boost::intrusive::list_member_hook<>,
-                                                         &attempt_loop::place>,
+    boost::intrusive::list<limited, boost::intrusive::member_hook<limited, limited::hook, &limited::place>,
                            boost::intrusive::constant_time_size<false>>
         waiting_;
     unsigned under_way_ = 0;

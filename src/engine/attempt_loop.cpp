@@ -1,53 +1,45 @@
 #include "engine/attempt_loop.hpp"
 
 #include "core/validity.hpp"
-#include "engine/acquire_op.hpp"
-#include "engine/engine.hpp"
-#include "engine/held_lease.hpp"
-#include "engine/key_queue.hpp"
 #include <redlock/observer.hpp>
 
+#include <algorithm>
 #include <utility>
 
 // For whom it asks, how that begins and ends.
 namespace redlock::detail {
 
-attempt_loop::attempt_loop(engine& owner) : engine_(owner), rows_(owner.size()), waiting_(owner.size()) {}
+attempt_loop::attempt_loop(runtime& on, pool<attempt_loop>& home)
+    : runtime_(on), home_(home), attempt_(on, waiting_, *this), waiting_(on.nodes.size())
+{}
 
-attempt_loop::~attempt_loop()
+void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode how)
 {
-    if (block_)
-        engine_.lease_blocks().give(block_);
-}
-
-void attempt_loop::start(key_queue& wanted, acquire_op& whom, start_mode how)
-{
-    wanted_ = &wanted;
-    refused_ = {};
+    key_ = &wanted;
     whom_ = &whom;
-    lock_ = whom.lock();
+    type_ = &lock().plan->kind;
     refusals_ = 0;
-    outage_ = false;
+    outage_.end();
     waiting_.start();
-    in_turn_ = offered_turn_ = how != start_mode::at_once;
+    in_turn_ = offered_turn_ = how != core::start_mode::at_once;
     offered_turn_ ? offer_turn(how) : connect_or_vote();
 }
 
 /// An attempt goes on for whoever comes next, if that one's keys live as long. Otherwise the next one begins a little
 /// later: whole queues leave at once.
-void attempt_loop::serve(acquire_op& successor)
+void attempt_loop::serve(candidate& successor)
 {
-    whom_ = &successor;
-    bool const same = same_terms(*lock_, *successor.lock());
+    bool const same = same_terms(lock(), *successor.lock());
     bool const open = phase_ == phase::voting || phase_ == phase::won;
-    if (open && !same)
-        take_back();
-    lock_ = successor.lock();
+    whom_ = &successor;
+    type_ = &lock().plan->kind;
     if (!open || same)
         return;
+    take_back();
+    in_turn_ = attempt_.asks_in_turn();
     enter(phase::waiting);
     cause_ = errc::no_quorum;
-    engine_.loop().schedule_after(*this, core::duration::zero());
+    runtime_.loop().schedule_after(*this, core::duration::zero());
 }
 
 void attempt_loop::stop()
@@ -60,208 +52,218 @@ void attempt_loop::stop()
 void attempt_loop::hurry()
 {
     if (phase_ == phase::voting)
-        attempt_timed_out();
+        attempt_.time_out();
 }
 
 bool attempt_loop::lacks_nodes() const
 {
     if (phase_ == phase::voting)
-        return hears_too_few();
-    return (phase_ == phase::connecting || waits_for_nodes()) &&
-           engine_.voters(*lock_) < core::majority(engine_.size());
-}
-
-/// Counted as it stands, after more time than nodes take that are well.
-bool attempt_loop::hears_too_few() const
-{
-    core::attempt so_far = attempt_;
-    (void)so_far.time_out();
-    auto const since = core::elapsed(attempt_.sent(), engine_.loop().now());
-    return since >= lock_->plan->node_timeout / 8 && !so_far.contended();
-}
-
-void attempt_loop::nodes_changed()
-{
-    for (unsigned i = 0; i != engine_.size(); ++i) // what a connection's server was to tell ends with it
-        if (engine_.at(i).state() != node_state::ready)
-            waiting_.deaf(core::node_set(i));
-    if (phase_ == phase::connecting)
-        return connect_or_vote();
-    if (phase_ != phase::waiting)
-        return;
-    if (cause_ == errc::no_quorum && engine_.voters(*lock_) >= core::majority(engine_.size()))
-        return vote();
-    if (cause_ == errc::no_quorum)
-        return;
-    learn();
-    waiting_.nodes_changed();
-    plan();
+        return attempt_.hears_too_few();
+    return (phase_ == phase::connecting || waits_for_nodes()) && !has_majority();
 }
 
 void attempt_loop::forsake()
 {
     whom_ = nullptr;
-    auto const lock = std::move(lock_);
-    lease_.reset();
+    attempt_.forsake();
 }
 
 void attempt_loop::expire()
 {
     switch (phase_) {
     case phase::connecting: return vote();
-    case phase::voting:
-        if (in_turn_ && !core::reached(attempt_.sent() + lock_->plan->node_timeout, engine_.loop().now()))
-            return ask_next_in_turn();
-        if (stands_in_line())
-            engine_.limit().too_many(attempt_.sent());
-        return attempt_timed_out();
     case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
     default: return;
     }
 }
 
-void attempt_loop::won()
+/// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease. A fenced vote
+/// is not sent ahead of the node's marker, which tells whose data it will meet.
+void attempt_loop::connect_or_vote()
 {
-    engine_.loop().cancel(*this);
-    if (core::reached(core::deadline(attempt_.sent(), lock_->plan->terms.ttl), engine_.loop().now()))
-        return lose(errc::too_slow);
-    engine_.limit().won();
+    auto const before = std::pair(phase_, round_number());
+    bool const marked = type().marked;
+    if (marked || nodes().ready() != nodes().size())
+        nodes().connect();
+    if (marked)
+        nodes().require_markers();
+    // A connection was closed, of which we heard, and went on from there.
+    if (std::pair(phase_, round_number()) != before)
+        return;
+    if (nodes().unsettled() == 0)
+        return vote();
+    bool const enough = has_majority();
+    // One refusal would decide against a client that has just begun, and whose other nodes are a moment late.
+    bool const early = marked && nodes().has_newcomers();
+    if (enough && !early)
+        return vote();
+    core::instant const now = runtime_.loop().now();
+    if (phase_ != phase::connecting)
+        connecting_since_ = now;
+    enter(phase::connecting);
+    // Once, however often connections fail meanwhile, and are made anew.
+    core::duration const left =
+        core::remaining(connecting_since_ + runtime_.its.settings().connect_timeout, now);
+    runtime_.loop().schedule_after(*this, enough ? std::min(lock().plan->node_timeout, left) : left);
+}
+
+void attempt_loop::vote()
+{
+    enter(phase::held_up);
+    runtime_.loop().cancel(*this);
+    if (!runtime_.limit.enter(*this))
+        return;
+    phase_ = phase::voting;
+    if (auto const missing = attempt_.provide())
+        return fail_candidate(missing);
+    whom_->attempt_began();
+    waiting_.attempt_began();
+    open_round(); // what was asked before is not believed any more
+    attempt_.start(whom_->lock(), std::exchange(in_turn_, false));
+}
+
+/// The one for whom it asks has not what an attempt needs. The next one is asked for a little later.
+void attempt_loop::fail_candidate(boost::system::error_code why)
+{
+    candidate& done = *whom_;
+    whom_ = key_->after(done);
+    key_->drop(done);
+    done.fail(why);
+    if (!whom_) {
+        key_->abandoned(*this);
+        return finish();
+    }
+    type_ = &lock().plan->kind;
+    wait_for_nodes(errc::no_quorum);
+}
+
+void attempt_loop::on_won()
+{
     enter(phase::won);
-    engine_.loop().enqueue(static_cast<net::task&>(*this));
+    runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
 void attempt_loop::run()
 {
     if (phase_ != phase::won)
         return;
-    core::instant const now = engine_.loop().read_clock();
-    // It was in time when counted.
-    if (core::reached(core::deadline(attempt_.sent(), lock_->plan->terms.ttl), now))
-        return lose(errc::too_slow);
-    engine_.measured(core::elapsed(attempt_.sent(), now));
+    core::instant const now = runtime_.loop().read_clock();
+    if (attempt_.too_late(now)) // it was in time when counted
+        return on_lost(errc::too_slow);
+    runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     tell({});
-    wanted_->publish_success(rows_);
-    acquire_op& lucky = *whom_;
-    auto held = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, attempt_, lucky.attempts(),
-                               lucky.waited(now));
-    wanted_->taken(*this, *held);
-    lease_ = held;
+    candidate& lucky = *whom_;
+    auto held = attempt_.make_lease(lucky.attempts(), lucky.waited(now));
+    key_->won(*this, *held);
     finish();
     lucky.deliver(std::move(held));
 }
 
-void attempt_loop::lose(errc cause)
+void attempt_loop::on_lost(errc cause)
 {
     tell(cause);
     ++refusals_;
-    core::instant const now = engine_.loop().now();
-    if (cause != errc::no_quorum)
-        outage_ = false;
-    else if (!std::exchange(outage_, true) || waits_for_quarantine())
-        outage_began_ = now;
-    bool const goes_on = anybody_left(cause);
-    if (goes_on && cause == errc::contended)
+    core::instant const now = runtime_.loop().now();
+    auto const census = attempt_.census();
+    if (cause == errc::no_quorum)
+        outage_.go_on(census, now);
+    else
+        outage_.end();
+    drop_those_who_end(cause);
+    if (whom_ && cause == errc::contended)
         note_failures();
-    if (goes_on && cause == errc::no_quorum && waits_for_quarantine()) // the rows are given away below
-        engine_.warnings().waits_for_quarantine(whom_->lock()->name(), rows_, now);
+    if (whom_ && cause == errc::no_quorum &&
+        census.quarantine_is_in_the_way()) // the rows are given away below
+        nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);
     take_back();
-    if (!goes_on) {
-        wanted_->abandoned(*this);
+    if (!whom_) {
+        key_->abandoned(*this);
         return finish();
     }
-    lock_ = whom_->lock();
+    type_ = &lock().plan->kind;
     if (cause != errc::contended)
         return wait_for_nodes(cause);
     offered_turn_ = false; // or somebody took it
-    wanted_->refused();
+    key_->local().refused();
     wait_for_others();
 }
 
 /// Whom this attempt was the last for, is told; what is left is the first who may go on.
-bool attempt_loop::anybody_left(errc cause)
+void attempt_loop::drop_those_who_end(errc cause)
 {
     while (whom_) {
-        errc const end = after_attempt(cause);
+        errc const end = end_after(cause);
         if (end == errc{})
-            return true;
-        acquire_op& done = *whom_;
-        whom_ = wanted_->after(done);
-        wanted_->drop(done);
+            return;
+        candidate& done = *whom_;
+        whom_ = key_->after(done);
+        key_->drop(done);
         done.attempt_failed(cause);
         done.fail(end);
     }
-    return false;
 }
 
-/// Everywhere but where the vote was certainly not executed: a reply may have been lost, not the vote (rule A6).
+errc attempt_loop::end_after(errc cause) const
+{
+    core::instant const now = runtime_.loop().now();
+    if (errc const end = whom_->after_attempt(cause, now); end != errc{})
+        return end;
+    if (cause != errc::no_quorum)
+        return {};
+    auto const patience =
+        whom_->limited() ? core::duration::max() : core::duration(lock().plan->options.retry.outage_patience);
+    return outage_.gives_up(attempt_.census(), whom_->started(), patience, now) ? cause : errc{};
+}
+
 void attempt_loop::take_back()
 {
-    wanted_->publish(rows_);
-    core::node_set perhaps = asked_;
-    perhaps.erase(refused_);
-    waiting_.deaf(perhaps); // our own change ends it, and is not told (NOLOOP)
-    if (perhaps.size() == 0)
-        return;
-    // A vote may wait for a connection before it is executed.
-    core::instant const expires = attempt_.sent() + engine_.settings().connect_timeout + lock_->plan->key_ttl;
-    engine_.compensate(*std::exchange(undo_, nullptr),
-                       {{lock_->wanted, &lock_->plan->kind, nonce_, proposal_}, expires}, perhaps);
-    wanted_->taken_back(*this, perhaps);
+    auto const where = attempt_.take_back();
+    if (where.size() != 0)
+        key_->taken_back(*this, where);
 }
 
 void attempt_loop::enter(phase then)
 {
     if (phase_ == phase::voting)
-        engine_.limit().leave();
+        runtime_.limit.leave();
     else if (phase_ == phase::held_up)
-        engine_.limit().forget(*this);
+        runtime_.limit.forget(*this);
     phase_ = then;
 }
 
 void attempt_loop::finish()
 {
-    engine_.loop().cancel(*this);
-    if (std::exchange(hearing_, false))
-        engine_.stop_hearing();
+    runtime_.loop().cancel(*this);
+    if (std::exchange(listening_, false))
+        nodes().stop_listening();
     enter(phase::draining);
     whom_ = nullptr;
-    if (block_)
-        engine_.lease_blocks().give(std::exchange(block_, nullptr));
+    attempt_.finish();
     retire_if_drained();
 }
 
 void attempt_loop::retire_if_drained()
 {
-    if (phase_ != phase::draining || outstanding_ != 0)
+    if (phase_ != phase::draining || !drained() || !attempt_.drained())
         return;
     phase_ = phase::retired;
-    lease_.reset();
-    lock_.reset();
-    engine_.retire(*this);
+    attempt_.forsake();
+    home_.recycle(*this);
 }
 
 void attempt_loop::tell(errc result)
 {
     if (result != errc{})
         whom_->attempt_failed(result);
-    observer* const watcher = engine_.watcher();
+    observer* const watcher = runtime_.its.watcher();
     if (!watcher)
         return;
     bool const granted = result == errc{};
     auto const ec = granted ? boost::system::error_code{} : make_error_code(result);
-    auto const took = core::elapsed(attempt_.sent(), engine_.loop().now());
-    watcher->on_attempt({lock_->name(), ec, attempt_.granted(), engine_.size(), whom_->attempts(), took,
-                         granted ? core::validity(lock_->plan->options.ttl) - took : core::duration::zero()});
-}
-
-void attempt_loop::tell_vote(unsigned node, node_report const& row)
-{
-    observer* const watcher = engine_.watcher();
-    if (!watcher || row.result == node_result::pending)
-        return;
-    std::chrono::microseconds const round_trip{row.round_trip_us};
-    watcher->on_vote({lock_->name(), engine_.settings().names[node], false, row.result, round_trip, row.error,
-                      row.words()});
+    auto const took = core::elapsed(attempt_.votes().sent(), runtime_.loop().now());
+    watcher->on_attempt({lock().name(), ec, attempt_.votes().granted(), nodes().size(), whom_->attempts(),
+                         took,
+                         granted ? core::validity(lock().plan->options.ttl) - took : core::duration::zero()});
 }
 
 } // namespace redlock::detail

@@ -66,7 +66,7 @@ public:
             slot_.assign(cancel_request(
                 owner, [&operation, generation = operation.generation()] { operation.cancel(generation); }));
         } catch (std::bad_alloc const&) {
-            owner.retire(operation);
+            operation.recycle();
             throw;
         }
     }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/instant.hpp"
-#include "engine/key_queue.hpp"
+#include "engine/key_state.hpp"
 #include "engine/nonce_source.hpp"
 #include "kind/kind.hpp"
 
@@ -13,7 +13,7 @@ namespace redlock::detail {
 
 /// What this client asked its nodes for: enough to give it back, however long after its lock is gone.
 struct claim {
-    boost::intrusive_ptr<key_queue> key;
+    boost::intrusive_ptr<key_state> key;
     kind::lock_kind const* type = nullptr;
     nonce owner;
     std::uint64_t number = 0;

@@ -7,24 +7,30 @@
 // How a client ends: shut down, abandoned, forsaken by its context, or let go by a forked child.
 namespace redlock::detail {
 
+boost::system::error_code engine::end_result() const
+{
+    return runtime_.life.all_released() ? boost::system::error_code{} : make_error_code(errc::no_quorum);
+}
+
 void engine::shut_down(wait_op& w)
 {
-    if (closed_)
-        return w.finish(all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
+    lifecycle& life = runtime_.life;
+    if (life.closed())
+        return w.finish(end_result());
     shutdown_waiters_.push_back(w);
-    if (closing_) // it joins the first, whose time runs
+    if (life.closing()) // it joins the first, whose time runs
         return;
     end_everything();
     core::duration const longest = core::default_node_timeout(std::chrono::milliseconds::max());
-    auto const configured = settings_.node_timeout;
-    loop_.schedule_after(*this, configured > core::duration::zero() ? configured : longest);
-    close_if_done();
+    auto const configured = settings().node_timeout;
+    loop().schedule_after(*this, configured > core::duration::zero() ? configured : longest);
+    life.check();
 }
 
 void engine::abandon() noexcept
 {
     auto const end = [](engine& self) {
-        if (self.closed_)
+        if (self.runtime_.life.closed())
             return;
         self.end_everything();
         self.close();
@@ -37,7 +43,7 @@ void engine::abandon() noexcept
         on_executor(end);
     } catch (std::bad_alloc const&) {
         abandoned_.store(true, std::memory_order_release);
-        loop_.call(*this);
+        loop().call(*this);
     }
 }
 
@@ -57,7 +63,7 @@ void engine::abandon(boost::intrusive_ptr<held_lease> held) noexcept
             held->dropped_before = before;
         while (!dropped_.compare_exchange_weak(before, held.get(), std::memory_order_acq_rel));
         (void)held.detach();
-        loop_.call(*this);
+        loop().call(*this);
     }
 }
 
@@ -70,7 +76,7 @@ void engine::take_back_abandoned() noexcept
         dropped = held->dropped_before;
         held->abandon();
     }
-    if (abandoned_.exchange(false, std::memory_order_acq_rel) && !closed_) {
+    if (abandoned_.exchange(false, std::memory_order_acq_rel) && !runtime_.life.closed()) {
         end_everything();
         close();
     }
@@ -79,27 +85,24 @@ void engine::take_back_abandoned() noexcept
 /// The order: nothing that ends here may find a node that it could ask.
 void engine::let_go() noexcept
 {
-    if (let_go_.exchange(true, std::memory_order_acq_rel))
+    if (!runtime_.its.disown())
         return;
-    if (loop_.broken_off()) { // then nothing is sent either: no thread is left that would
+    if (loop().broken_off()) { // then nothing is sent either: no thread is left that would
         half_done_ = shared_from_this();
         return;
     }
-    closing_ = closed_ = forsaken_ = true;
-    loop_.close();
-    for (auto const& node : nodes_)
-        node->sever();
-    for (auto const& w : wait_ops_)
-        if (w->link.is_linked())
-            w->finish(errc::forked);
-    while (!held_.empty())
-        held_.front().forsake();
-    for (acquire_op& a : acquiring_) // listed until their tasks have run
-        a.abort(errc::forked);
-    for (inspector& i : inspecting_)
-        i.abort(errc::forked);
-    for (auto const& node : nodes_)
-        node->close();
+    runtime_.life.start_closing();
+    (void)runtime_.life.close();
+    runtime_.clean.forsake();
+    loop().close();
+    runtime_.nodes.sever();
+    wait_ops_.for_each([](wait_op& each) {
+        if (each.link.is_linked())
+            each.finish(errc::forked);
+    });
+    runtime_.life.abort_leases(errc::forked);
+    runtime_.life.abort_operations(errc::forked);
+    runtime_.nodes.close();
     take_back_abandoned();
 }
 
@@ -109,86 +112,49 @@ void engine::forsake()
         let_go();
     if (half_done_)
         return;
-    closing_ = closed_ = forsaken_ = true;
-    loop_.close();
-    for (auto const& node : nodes_)
-        node->close();
+    runtime_.life.start_closing();
+    (void)runtime_.life.close();
+    runtime_.clean.forsake();
+    loop().close();
+    runtime_.nodes.close();
     take_back_abandoned();
-    while (!held_.empty())
-        held_.front().forsake();
-    for (auto const& w : wait_ops_)
-        w->forsake();
-    for (auto const& a : acquire_ops_)
-        a->forsake();
-    for (auto const& c : attempt_loops_)
-        c->forsake();
-    for (auto const& i : inspectors_)
-        i->forsake();
+    runtime_.life.abort_leases(errc::forked);
+    wait_ops_.for_each([](wait_op& each) { each.forsake(); });
+    acquire_ops_.for_each([](acquire_op& each) { each.forsake(); });
+    keys_.forsake();
+    inspectors_.for_each([](inspector& each) { each.forsake(); });
 }
 
 void engine::end_everything()
 {
-    closing_ = true;
-    ++releasing_; // a release that fails at once must not close before the others have been sent
-    // Whoever fails now stays listed until its task has run.
-    for (acquire_op& a : acquiring_)
-        a.abort(errc::shut_down);
-    for (inspector& i : inspecting_)
-        i.abort(errc::shut_down);
-    while (!held_.empty())
-        held_.front().shut_down();
-    --releasing_;
-}
-
-void engine::release_ended(bool confirmed)
-{
-    --releasing_;
-    if (!closing_)
-        return;
-    all_released_ = all_released_ && confirmed;
-    close_if_done();
-}
-
-void engine::undone(bool confirmed)
-{
-    --undoing_;
-    if (!closing_ || closed_)
-        return;
-    all_released_ = all_released_ && confirmed;
-    close_if_done();
+    lifecycle& life = runtime_.life;
+    life.start_closing();
+    life.release_began(); // one that fails at once must not close before the others have been sent
+    life.abort_operations(errc::shut_down);
+    life.abort_leases(errc::shut_down);
+    life.release_done();
 }
 
 /// Releases have times of their own.
 void engine::expire()
 {
-    undoing_too_long_ = undoing_ != 0;
-    all_released_ = all_released_ && !undoing_too_long_;
-    close_if_done();
-}
-
-/// Not at once: the last release may have failed while a node is working off what else failed.
-void engine::close_if_done()
-{
-    if (releasing_ == 0) // also when nobody waits any more
-        loop_.enqueue(static_cast<net::task&>(*this));
+    runtime_.life.stop_waiting();
 }
 
 void engine::run()
 {
     take_back_abandoned();
-    if (closing_ && releasing_ == 0 && (undoing_ == 0 || undoing_too_long_))
+    if (runtime_.life.may_close())
         close();
 }
 
 void engine::close()
 {
-    if (std::exchange(closed_, true))
+    if (!runtime_.life.close())
         return;
-    for (auto const& node : nodes_)
-        node->close();
-    loop_.close();
-    finish_all(shutdown_waiters_,
-               all_released_ ? boost::system::error_code{} : make_error_code(errc::no_quorum));
+    runtime_.nodes.close();
+    loop().close();
+    finish_all(shutdown_waiters_, end_result());
 }
 
 } // namespace redlock::detail

@@ -1,7 +1,5 @@
 #include "engine/held_lease.hpp"
 
-#include "engine/engine.hpp"
-#include "engine/key_queue.hpp"
 #include "engine/replies.hpp"
 #include <redlock/observer.hpp>
 
@@ -31,8 +29,8 @@ held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, cor
 held_lease::held_lease(std::shared_ptr<lock_state> lock, held_lease const& before, unsigned attempts,
                        core::duration waited)
     : lock_(std::move(lock)),
-      machine_(before.machine_.handed_over(lock_->plan->terms, before.client().loop().now())),
-      progressed_(before.client().loop().now().boot.count()), waited_(waited), fence_(before.fence_),
+      machine_(before.machine_.handed_over(lock_->plan->terms, before.on().loop().now())),
+      progressed_(before.on().loop().now().boot.count()), waited_(waited), fence_(before.fence_),
       attempts_(attempts), handovers_(static_cast<std::uint16_t>(before.handovers_ + 1)),
       nonce_(before.nonce_)
 {
@@ -43,7 +41,7 @@ boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<loc
                                                 nonce const& n, core::attempt const& won, unsigned attempts,
                                                 core::duration waited)
 {
-    static_assert(sizeof(held_lease) <= 312 + redis::nonce_length);
+    static_assert(sizeof(held_lease) <= 320 + redis::nonce_length);
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
     return made;
@@ -59,32 +57,32 @@ void intrusive_ptr_release(held_lease* held) noexcept
     if (held->references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
     if (held->link.is_linked()) // what should have ended it was destroyed with its context
-        held->forsake();
+        held->abort(errc::forked);
     auto const lock = std::move(held->lock_); // keeps the client, and with it the memory
     held->~held_lease();
-    lock->client().lease_blocks().give(held);
+    lock->plan->on.lease_blocks.give(held);
 }
 
 /// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.
 core::duration held_lease::remaining() const
 {
     auto const s = state_.load(std::memory_order_acquire);
-    if (s != lease_state::held || client().forked())
+    if (s != lease_state::held || on().its.forked())
         return core::duration::zero();
     core::instant const deadline{core::duration{deadline_boot_.load(std::memory_order_acquire)},
                                  core::duration{deadline_raw_.load(std::memory_order_acquire)}};
-    return std::max(core::remaining(deadline, client().read_clocks()), core::duration::zero());
+    return std::max(core::remaining(deadline, on().its.read_clocks()), core::duration::zero());
 }
 
 void held_lease::progress()
 {
-    progressed_.store(client().read_clocks().boot.count(), std::memory_order_relaxed);
+    progressed_.store(on().its.read_clocks().boot.count(), std::memory_order_relaxed);
 }
 
 lease_state held_lease::state() const
 {
     auto const s = state_.load(std::memory_order_acquire);
-    if ((s == lease_state::held || s == lease_state::suspect) && client().forked())
+    if ((s == lease_state::held || s == lease_state::suspect) && on().its.forked())
         return lease_state::lost;
     bool const overdue = s == lease_state::held && remaining() == core::duration::zero();
     if (!overdue)
@@ -95,7 +93,7 @@ lease_state held_lease::state() const
 loss_cause held_lease::cause() const
 {
     auto const told = cause_.load(std::memory_order_acquire);
-    return told == loss_cause::none && !released() && client().forked() ? loss_cause::forked : told;
+    return told == loss_cause::none && !released() && on().its.forked() ? loss_cause::forked : told;
 }
 
 void held_lease::publish(lease_state s)
@@ -114,15 +112,15 @@ void held_lease::publish_votes()
 
 void held_lease::begin()
 {
-    client().begin(*this);
-    began_ = client().loop().now().boot;
+    on().life.begin_lease(*this);
+    began_ = on().loop().now().boot;
     schedule();
     tell(event::acquired);
 }
 
 void held_lease::late_grant(unsigned node)
 {
-    machine_.late_grant(node, client().loop().now()); // read after the reply's bytes had come
+    machine_.late_grant(node, on().loop().now()); // read after the reply's bytes had come
     publish_votes();
 }
 
@@ -130,15 +128,15 @@ void held_lease::schedule()
 {
     auto due = machine_.next_due();
     if (!due)
-        return client().loop().cancel(*this);
+        return on().loop().cancel(*this);
     if (wants_watch() && began_ + before_watching < due->boot)
-        due = client().loop().now() + (began_ + before_watching - client().loop().now().boot);
+        due = on().loop().now() + (began_ + before_watching - on().loop().now().boot);
     if (machine_.extending()) {
         core::instant const patience = machine_.extension_sent() + lock_->plan->node_timeout;
-        if (core::sooner(patience, *due, client().loop().now()))
+        if (core::sooner(patience, *due, on().loop().now()))
             due = patience;
     }
-    client().loop().schedule(*this, *due);
+    on().loop().schedule(*this, *due);
 }
 
 void held_lease::expire()
@@ -147,7 +145,7 @@ void held_lease::expire()
         return finish_release();
     if (!machine_.extending() && extension_awaited()) // of an adopted lease
         return start_extension();
-    core::instant const now = client().loop().now();
+    core::instant const now = on().loop().now();
     if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->plan->node_timeout, now))
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
@@ -177,21 +175,21 @@ core::lease_machine::duty held_lease::look_at_clock(core::instant now)
 /// others waiting (rule H7), nor end as a clean release.
 bool held_lease::lost_by_now()
 {
-    look_at_clock(client().loop().read_clock());
+    look_at_clock(on().loop().read_clock());
     return machine_.phase() == core::lease_phase::lost;
 }
 
 void held_lease::tell(event what, core::duration spare, std::string_view detail)
 {
-    if (observer* const watcher = client().watcher())
+    if (observer* const watcher = on().its.watcher())
         watcher->on_lease({what, lock_->name(), machine_.votes(), machine_.nodes(), remaining(), spare,
-                           client().loop().now().boot - began_, cause(), failed_, detail});
+                           on().loop().now().boot - began_, cause(), failed_, detail});
 }
 
 void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)
 {
-    if (observer* const watcher = client().watcher())
-        watcher->on_vote({lock_->name(), client().settings().names[node], true, row.result, round_trip,
+    if (observer* const watcher = on().its.watcher())
+        watcher->on_vote({lock_->name(), on().its.settings().names[node], true, row.result, round_trip,
                           row.error, row.words()});
 }
 

@@ -3,18 +3,19 @@
 #include "core/attempt.hpp"
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
+#include "core/release_tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "engine/claim.hpp"
 #include "engine/lease_record.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
+#include "engine/round.hpp"
+#include "engine/runtime.hpp"
 #include "engine/wait_op.hpp"
-#include "net/node.hpp"
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/observer.hpp>
 
-#include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <atomic>
@@ -24,14 +25,10 @@
 
 namespace redlock::detail {
 
-class engine;
-
 /// A held lock: renews itself, tells its loss, is released. Shared by the user's handle and by the replies still on
 /// their way; everything but the observers belongs to the client's executor.
-class held_lease final : private net::reply_sink, private core::timer {
+class held_lease final : private round<held_lease>, private core::timer, public activity {
 public:
-    boost::intrusive::list_member_hook<> link; ///< in the engine's list of live leases
-
     held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, unsigned attempts,
                core::duration waited);
     /// The next in a row of holders who pass the lock on.
@@ -66,6 +63,8 @@ public:
 
     /// The engine, for any thread: it outlives the lease.
     [[nodiscard]] engine& client() const { return lock_->client(); }
+    /// The same of what it works with.
+    [[nodiscard]] runtime& on() const { return lock_->plan->on; }
 
     void begin();
     void late_grant(unsigned node);
@@ -76,9 +75,9 @@ public:
     [[nodiscard]] boost::intrusive_ptr<held_lease>
     pass_to(void* block, std::shared_ptr<lock_state> const& next, core::duration waited, unsigned attempts);
     /// A node says that the key is not what it was.
-    void key_changed(unsigned node);
-    /// It can be asked, on a connection that may be new.
-    void node_ready(unsigned node);
+    void invalidated(unsigned node);
+    void on_usable(unsigned node) override;
+    [[nodiscard]] lock_state const* wanted_lock() const override { return lock_.get(); }
 
     void extend(wait_op&);
     void await_end(wait_op&);
@@ -88,28 +87,41 @@ public:
     /// Over for its holder, but its keys stay.
     void detach();
     held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so
-    /// The client is being shut down: released, and its end told with that reason.
-    void shut_down();
-    /// Its context is being destroyed: it is lost, and nobody is told.
-    void forsake();
+    /// Of a client that is shut down: released, and its end told with that reason. Otherwise its context is being
+    /// destroyed, or this process is a copy: it is lost, and nobody is told.
+    void abort(boost::system::error_code why) override;
 
     friend void intrusive_ptr_add_ref(held_lease*) noexcept;
     friend void intrusive_ptr_release(held_lease*) noexcept;
 
 private:
-    struct arrival;
+    friend class round<held_lease>;
+    using event = lease_event::kind;
+
+    /// \name Its round
+    ///@{
+    [[nodiscard]] node_group& nodes() const { return on().nodes; }
+    [[nodiscard]] kind::lock_kind const& type() const { return lock_->plan->kind; }
+    void append(std::string& out, kind::request what, redis::script_form form) const
+    {
+        lock_->plan->commands->append(out, what, {lock_->key(), nonce_.text(), fence_}, form);
+    }
+    [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
+    void on_repeated(unsigned node, kind::request);
+    void on_answer(node_answer const&);
+    void on_silence(unsigned node, kind::request, bool late, net::failure const&);
+    void on_busy() { intrusive_ptr_add_ref(this); }
+    void on_drained() { intrusive_ptr_release(this); }
+    ///@}
 
     void take_up();
     [[nodiscard]] bool waits_for_nodes();
-    enum class purpose : std::uint8_t { extension, adoption, release, watch };
-    using event = lease_event::kind;
-
-    void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
-    void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
     void expire() override;
 
-    void on_release(unsigned node, std::uint32_t tag, redis::resp_node const&);
-    void on_extension(unsigned node, std::uint32_t tag, redis::resp_node const&);
+    void on_release(node_answer const&);
+    void on_extension(node_answer const&);
+    void on_extension_silence(unsigned node, bool late, net::failure const&);
+    void on_release_silence(unsigned node, net::failure const&);
 
     void renew();
     void start_extension();
@@ -131,7 +143,7 @@ private:
     [[nodiscard]] bool wants_watch() const;
     void on_watch(redis::resp_node const&);
     void ask_whose();
-    void answer_release(unsigned node, bool answered, bool ours);
+    void settle_release(unsigned node);
     void finish_release();
     void take_back();
     core::lease_machine::duty look_at_clock(core::instant now);
@@ -140,14 +152,9 @@ private:
     [[nodiscard]] loss_cause find_cause() const;
     void end(errc reason);
 
-    void ask(unsigned node, purpose, redis::script_form);
-    void say_again(unsigned node, purpose);
-    [[nodiscard]] kind::claim claim() const;
-    void expect(net::node&, purpose, redis::script_form);
     void schedule();
     void publish(lease_state);
     void publish_votes();
-    [[nodiscard]] static kind::request request_of(purpose);
     void tell(event, core::duration spare = {}, std::string_view detail = {});
     void tell_loss();
     void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
@@ -160,22 +167,6 @@ private:
     void close_record() noexcept;
     [[nodiscard]] core::duration late_by(core::instant now) const;
     [[nodiscard]] pending_release owed() const;
-    /// The lowest bit of a tag; the rest is the round and the purpose.
-    static constexpr std::uint32_t as_text = 1;
-    [[nodiscard]] std::uint32_t tag(purpose p) const
-    {
-        return round_ << 3U | static_cast<std::uint32_t>(p) << 1U;
-    }
-    [[nodiscard]] static purpose purpose_of(std::uint32_t tag)
-    {
-        return static_cast<purpose>(tag >> 1U & 3U);
-    }
-    [[nodiscard]] static bool extends(purpose p) { return p == purpose::extension || p == purpose::adoption; }
-    /// An extension, or an adoption, of the last round.
-    [[nodiscard]] bool extends_now(std::uint32_t t) const
-    {
-        return extends(purpose_of(t)) && (t & ~as_text) == tag(purpose_of(t));
-    }
 
     std::shared_ptr<lock_state> lock_;
     core::lease_machine machine_;
@@ -189,11 +180,7 @@ private:
     wait_list waiting_;                    ///< for the end, or for an extension, then for the release
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t const attempts_;
-    std::uint32_t round_ = 0;
-    std::uint32_t outstanding_ = 0; ///< replies on their way to us
-    std::uint8_t release_answers_ = 0;
-    std::uint8_t release_refusals_ = 0;
-    std::uint8_t release_missing_ = 0;
+    core::release_tally release_;
     std::uint8_t failed_ = 0;           ///< rounds in a row, as far as it can count
     std::uint16_t const handovers_ = 0; ///< before this one, since the lock was won
     bool releasing_ = false;

@@ -1,7 +1,5 @@
 #include "core/fencing.hpp"
-#include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
-#include "engine/key_queue.hpp"
 #include <redlock/observer.hpp>
 
 #include <chrono>
@@ -31,8 +29,8 @@ void held_lease::detach()
 
 held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, std::uint64_t fencing_token)
     : lock_(std::move(lock)),
-      machine_(core::lease_machine::adopted(lock_->plan->terms, client().size(), client().read_clocks())),
-      progressed_(client().read_clocks().boot.count()), waited_(core::duration::zero()),
+      machine_(core::lease_machine::adopted(lock_->plan->terms, nodes().size(), on().its.read_clocks())),
+      progressed_(on().its.read_clocks().boot.count()), waited_(core::duration::zero()),
       fence_(fencing_token >> core::hand_off_bits), attempts_(0),
       handovers_(static_cast<std::uint16_t>(fencing_token & core::max_hand_offs)), adopted_(true),
       nonce_(owner)
@@ -43,7 +41,7 @@ held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, std
 boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& lock, nonce const& owner,
                                              std::uint64_t fencing_token)
 {
-    void* const block = lock->client().lease_blocks().take();
+    void* const block = lock->plan->on.lease_blocks.take();
     return {::new (block) held_lease(lock, owner, fencing_token)};
 }
 
@@ -52,15 +50,15 @@ void held_lease::take_up()
 {
     if (!std::exchange(adopted_, false))
         return;
-    if (client().closing()) {
+    if (on().life.closing()) {
         machine_.release();
         return publish(lease_state::released);
     }
-    core::instant const now = client().loop().now();
-    machine_ = core::lease_machine::adopted(lock_->plan->terms, client().size(), now);
+    core::instant const now = on().loop().now();
+    machine_ = core::lease_machine::adopted(lock_->plan->terms, nodes().size(), now);
     began_ = now.boot;
     progress();
-    client().begin(*this);
+    on().life.begin_lease(*this);
     lock_->wanted->adopted(*this);
     schedule();
 }
@@ -69,17 +67,16 @@ void held_lease::take_up()
 /// the others.
 bool held_lease::waits_for_nodes()
 {
-    engine& owner = client();
-    owner.connect();
-    if (lock_->plan->kind.marked)
-        owner.require_markers();
-    core::duration const waited = owner.loop().now().boot - began_;
-    bool const enough = owner.voters(*lock_) >= core::majority(owner.size());
-    bool const early = !enough || (lock_->plan->kind.marked && owner.meets_somebody());
-    core::duration const patience = enough ? lock_->plan->node_timeout : owner.settings().connect_timeout;
-    bool const waits = early && owner.unsettled() != 0 && waited < patience;
+    nodes().connect();
+    if (type().marked)
+        nodes().require_markers();
+    core::duration const waited = on().loop().now().boot - began_;
+    bool const enough = nodes().voters(*lock_) >= core::majority(nodes().size());
+    bool const early = !enough || (type().marked && nodes().has_newcomers());
+    core::duration const patience = enough ? lock_->plan->node_timeout : on().its.settings().connect_timeout;
+    bool const waits = early && nodes().unsettled() != 0 && waited < patience;
     if (waits)
-        owner.loop().schedule_after(*this, look_again);
+        on().loop().schedule_after(*this, look_again);
     return waits;
 }
 

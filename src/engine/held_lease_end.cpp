@@ -1,7 +1,5 @@
 #include "core/fencing.hpp"
-#include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
-#include "engine/key_queue.hpp"
 #include "engine/replies.hpp"
 
 #include <new>
@@ -22,7 +20,7 @@ void held_lease::await_end(wait_op& w)
 /// For whoever comes after the end.
 errc held_lease::why_over() const
 {
-    if (client().closing())
+    if (on().life.closing())
         return errc::shut_down;
     return machine_.phase() == core::lease_phase::lost ? errc::lease_lost : errc::released;
 }
@@ -49,9 +47,9 @@ void held_lease::lose()
 
 void held_lease::end(errc reason)
 {
-    client().loop().cancel(*this);
+    on().loop().cancel(*this);
     stop_watching();
-    client().end(*this);
+    on().life.end_lease(*this);
     finish_all(waiting_, reason);
 }
 
@@ -86,26 +84,24 @@ void held_lease::abandon()
     vacate();
 }
 
-void held_lease::shut_down()
+void held_lease::abort(boost::system::error_code why)
 {
-    give_up(errc::shut_down);
-    start_release();
-    vacate(); // words of keys come until the connections end
-}
-
-void held_lease::forsake()
-{
+    if (why == errc::shut_down) {
+        give_up(errc::shut_down);
+        start_release();
+        return vacate(); // words of keys come until the connections end
+    }
     machine_.release();
     publish(lease_state::lost);
-    client().loop().cancel(*this);
+    on().loop().cancel(*this);
     watching_ = false;
-    client().end(*this);
+    on().life.end_lease(*this);
 }
 
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
     if (!same_terms(*lock_, heir) || !heir.plan->options.renew ||
-        machine_.phase() != core::lease_phase::held || client().closing())
+        machine_.phase() != core::lease_phase::held || on().life.closing())
         return false;
     auto const needed = heir.plan->options.handover.min_validity.value_or(heir.plan->options.ttl / 2);
     bool const token_left = fence_ == 0 || handovers_ < core::max_hand_offs;
@@ -137,18 +133,17 @@ void held_lease::give_up(errc reason, event how)
 
 void held_lease::take_back()
 {
-    if (client().closing() || std::exchange(taken_back_, true))
+    if (on().life.closing() || std::exchange(taken_back_, true))
         return;
     try {
-        client().compensate(client().new_undo(), owed(), client().all_nodes());
+        on().clean.start(on().clean.prepare(), owed(), nodes().all());
     } catch (std::bad_alloc const&) { // the keys expire by themselves
     }
 }
 
 pending_release held_lease::owed() const
 {
-    return {{lock_->wanted, &lock_->plan->kind, nonce_, fence_},
-            client().loop().now() + lock_->plan->key_ttl};
+    return {{lock_->wanted, &lock_->plan->kind, nonce_, fence_}, on().loop().now() + lock_->plan->key_ttl};
 }
 
 // Release: behind everything sent before on each connection, so no renewal comes after it
@@ -157,7 +152,7 @@ pending_release held_lease::owed() const
 bool held_lease::draft_release(std::string& out) const noexcept
 {
     try {
-        lock_->plan->commands->append(out, kind::request::release, claim(), redis::script_form::hash);
+        append(out, kind::request::release, redis::script_form::hash);
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -166,68 +161,59 @@ bool held_lease::draft_release(std::string& out) const noexcept
 
 void held_lease::start_release()
 {
-    engine& owner = client();
     releasing_ = true;
-    owner.release_began();
-    release_missing_ = static_cast<std::uint8_t>(owner.size());
-    owner.loop().schedule_after(*this, lock_->plan->node_timeout);
-    std::string by_hash = owner.take_draft();
+    on().life.release_began();
+    on().loop().schedule_after(*this, lock_->plan->node_timeout);
+    std::string by_hash = on().take_draft();
     bool const drafted = draft_release(by_hash);
-    for (unsigned i = 0; i != owner.size(); ++i) {
-        net::node& node = owner.at(i);
-        if (!node.reachable()) {
-            keep_failure(i, node.last_failure());
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        if (!nodes().at(i).reachable()) {
+            keep_failure(i, nodes().at(i).last_failure());
             fail_release(i);
-            continue;
-        }
-        auto const form = form_for(node, lock_->plan->kind, kind::request::release);
-        if (form == redis::script_form::text || !drafted) {
-            ask(i, purpose::release, form);
+        } else if (drafted) {
+            send(i, kind::request::release, by_hash);
         } else {
-            node.output().append(by_hash);
-            expect(node, purpose::release, form);
+            send(i, kind::request::release);
         }
     }
-    owner.give_back(std::move(by_hash));
+    on().give_back(std::move(by_hash));
 }
 
 /// The node may hold the key for as long as it lives.
 void held_lease::fail_release(unsigned node)
 {
     bool const adopted = attempts_ == 0;
-    if (adopted || client().at(node).has_stood())
-        client().owe(node, owed());
-    answer_release(node, false, false);
+    if (adopted || nodes().at(node).has_stood())
+        on().clean.keep(node, owed());
+    release_.missed();
+    settle_release(node);
 }
 
-void held_lease::answer_release(unsigned node, bool answered, bool ours)
+void held_lease::settle_release(unsigned node)
 {
     if (!releasing_)
         return;
     machine_.release_ended(node);
-    --release_missing_;
-    release_answers_ = static_cast<std::uint8_t>(release_answers_ + (answered ? 1 : 0));
-    release_refusals_ = static_cast<std::uint8_t>(release_refusals_ + (answered && !ours ? 1 : 0));
-    if (release_answers_ >= core::majority(client().size()) || release_missing_ == 0)
+    if (release_.decided(nodes().size()))
         finish_release();
 }
 
 void held_lease::finish_release()
 {
+    using verdict = core::release_tally::result;
     releasing_ = false;
-    client().loop().cancel(*this);
-    unsigned const majority = core::majority(client().size());
-    bool const confirmed = release_answers_ >= majority;
-    bool const was_gone = release_refusals_ > client().size() - majority;
-    boost::system::error_code const result = was_gone    ? make_error_code(errc::lease_lost)
-                                             : confirmed ? boost::system::error_code{}
-                                                         : make_error_code(errc::no_quorum);
-    for (unsigned i = 0; i != client().size() && !confirmed; ++i)
+    on().loop().cancel(*this);
+    bool const confirmed = release_.confirmed(nodes().size());
+    auto const said = release_.verdict(nodes().size());
+    boost::system::error_code const result = said == verdict::was_gone    ? make_error_code(errc::lease_lost)
+                                             : said == verdict::confirmed ? boost::system::error_code{}
+                                                                          : make_error_code(errc::no_quorum);
+    for (unsigned i = 0; i != nodes().size() && !confirmed; ++i)
         if (machine_.awaits_release(i))
             keep_silence(i);
-    client().release_ended(confirmed);
-    if (observer* const watcher = client().watcher())
-        watcher->on_release({lock_->name(), result, release_answers_, machine_.nodes()});
+    on().life.release_ended(confirmed);
+    if (observer* const watcher = on().its.watcher())
+        watcher->on_release({lock_->name(), result, release_.answers(), machine_.nodes()});
     finish_all(waiting_, result);
 }
 

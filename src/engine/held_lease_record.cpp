@@ -1,7 +1,5 @@
-#include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/in_words.hpp"
-#include "engine/key_queue.hpp"
 #include "engine/lease_record.hpp"
 #include "engine/replies.hpp"
 #include "engine/words.hpp"
@@ -92,11 +90,11 @@ void held_lease::keep(unsigned node, node_report&& said) noexcept
     bool const news = said.result != node_result::granted || record_;
     if (!news || machine_.phase() == core::lease_phase::lost)
         return;
-    std::scoped_lock const guard(client().key_index().tables());
+    std::scoped_lock const guard(lock_->wanted->tables());
     if (!open_record())
         return;
     record_->rows[node] = std::move(said);
-    record_->when[node] = client().loop().now();
+    record_->when[node] = on().loop().now();
 }
 
 void held_lease::keep_failure(unsigned node, net::failure const& why) noexcept
@@ -110,7 +108,7 @@ void held_lease::keep_confirmation() noexcept
 {
     if (!record_)
         return;
-    std::scoped_lock const guard(client().key_index().tables());
+    std::scoped_lock const guard(lock_->wanted->tables());
     record_->confirmed = machine_.confirmed();
     record_->proven = true;
 }
@@ -128,7 +126,7 @@ void held_lease::forget_record() noexcept
 {
     if (!record_ || machine_.votes() != machine_.nodes())
         return;
-    std::scoped_lock const guard(client().key_index().tables());
+    std::scoped_lock const guard(lock_->wanted->tables());
     record_.reset();
 }
 
@@ -148,8 +146,8 @@ core::duration held_lease::late_by(core::instant now) const
 /// What is told of a loss does not change after it.
 void held_lease::close_record() noexcept
 {
-    core::instant const now = client().loop().read_clock();
-    std::scoped_lock const guard(client().key_index().tables());
+    core::instant const now = on().loop().read_clock();
+    std::scoped_lock const guard(lock_->wanted->tables());
     if (!open_record())
         return;
     lease_record& told = *record_;
@@ -167,7 +165,7 @@ void held_lease::tell_loss()
 {
     std::string text;
     try {
-        if (client().watcher())
+        if (on().its.watcher())
             text = explain(errc::lease_lost).what();
     } catch (std::bad_alloc const&) { // the event has its cause all the same
     }
@@ -184,11 +182,11 @@ lock_error held_lease::explain(boost::system::error_code ec) const
         text.append(" (").append(to_string(why)).append(")");
     std::vector<node_outcome> table;
     if (lost || ec == errc::no_quorum) {
-        auto const& names = client().settings().names;
-        std::scoped_lock const guard(client().key_index().tables());
+        auto const& names = on().its.settings().names;
+        std::scoped_lock const guard(lock_->wanted->tables());
         if (record_) {
             core::instant const end =
-                record_->ended == core::instant{} ? client().read_clocks() : record_->ended;
+                record_->ended == core::instant{} ? on().its.read_clocks() : record_->ended;
             text += story_of(*record_, end, names);
             table = table_of(*record_, end, names);
         }

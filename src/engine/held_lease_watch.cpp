@@ -1,4 +1,3 @@
-#include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "redis/resp.hpp"
 
@@ -15,23 +14,23 @@ bool held_lease::wants_watch() const
 void held_lease::start_watching()
 {
     watching_ = true;
-    client().hear();
-    for (unsigned i = 0; i != client().size(); ++i)
+    nodes().listen();
+    for (unsigned i = 0; i != nodes().size(); ++i)
         watch_on(i);
 }
 
 void held_lease::watch_on(unsigned node)
 {
-    net::node& asked = client().at(node);
+    net::node& asked = nodes().at(node);
     if (!asked.usable_now())
         return;
     asked.track();
     if (asked.tracks())
-        ask(node, purpose::watch, redis::script_form::text);
+        send(node, kind::request::owner);
 }
 
 /// Who was to be told ends with the connection, and what happened meanwhile nobody has heard.
-void held_lease::node_ready(unsigned node)
+void held_lease::on_usable(unsigned node)
 {
     if (watching_)
         watch_on(node);
@@ -40,7 +39,7 @@ void held_lease::node_ready(unsigned node)
 void held_lease::stop_watching()
 {
     if (std::exchange(watching_, false))
-        client().stop_hearing();
+        nodes().stop_listening();
 }
 
 void held_lease::on_watch(redis::resp_node const& reply)
@@ -51,7 +50,7 @@ void held_lease::on_watch(redis::resp_node const& reply)
 }
 
 /// Where the key was not ours before, rivals come and go: each extension would wake them, and each of them us.
-void held_lease::key_changed(unsigned node)
+void held_lease::invalidated(unsigned node)
 {
     if (machine_.voted_for_us(node))
         ask_whose();

@@ -18,7 +18,6 @@ struct inspect_start {
     {
         inspector& started = self.new_inspector();
         cancel.lead_to(self, started);
-        self.begin(started);
         started.start(std::move(what), std::move(handler));
         cancel.arrived(started);
     }

@@ -1,10 +1,8 @@
 #include "engine/inspector.hpp"
 
 #include "core/tally.hpp"
-#include "engine/engine.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/lock_state.hpp"
-#include "engine/replies.hpp"
 #include "redis/error_class.hpp"
 
 #include <boost/asio/error.hpp>
@@ -27,7 +25,9 @@ constexpr core::duration resolution = std::chrono::milliseconds{1};
 
 } // namespace
 
-inspector::inspector(engine& owner) : engine_(owner), rows_(owner.size()), found_(owner.size()) {}
+inspector::inspector(runtime& on, pool<inspector>& home)
+    : runtime_(on), home_(home), rows_(on.nodes.size()), found_(on.nodes.size())
+{}
 
 void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
 {
@@ -38,77 +38,70 @@ void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
     std::ranges::fill(found_, finding());
     highest_number_ = 0;
     known_ = 0;
-    if (engine_.closing())
+    type_ = &lock_->plan->kind;
+    asked_again_ = {};
+    runtime_.life.begin_inspection(*this);
+    if (runtime_.life.closing())
         return finish(make_error_code(errc::shut_down));
-    sent_ = engine_.loop().now();
-    for (unsigned i = 0; i != engine_.size(); ++i)
-        if (engine_.at(i).reachable()) // a quarantined node, too: to read is no vote
-            ask(i, 0);
+    sent_ = runtime_.loop().now();
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (nodes().at(i).reachable()) // a quarantined node, too: to read is no vote
+            ask(i);
         else
-            report_failure(engine_.at(i).last_failure(), rows_[i]);
+            report_failure(nodes().at(i).last_failure(), rows_[i]);
     connecting_ = !connected_to_majority();
-    auto const connecting = connecting_ ? engine_.settings().connect_timeout : core::duration::zero();
-    engine_.loop().schedule_after(*this, connecting + lock_->plan->node_timeout);
-    settle();
+    auto const connecting = connecting_ ? runtime_.its.settings().connect_timeout : core::duration::zero();
+    runtime_.loop().schedule_after(*this, connecting + lock_->plan->node_timeout);
+    if (drained())
+        on_drained();
 }
 
 bool inspector::connected_to_majority() const
 {
-    return engine_.ready() >= core::majority(engine_.size());
+    return nodes().ready() >= core::majority(nodes().size());
 }
 
 /// The owner first: what is told of the time is then never older.
-void inspector::ask(unsigned node, std::uint32_t round)
+void inspector::ask(unsigned node)
 {
-    kind::lock_kind const& type = lock_->plan->kind;
-    net::node& asked = engine_.at(node);
-    for (kind::request const what : type.inspection) {
-        type.append(asked.output(), what, {lock_->key(), {}}, redis::script_form::text);
-        ++outstanding_;
-        asked.expect(*this, static_cast<std::uint32_t>(what) | round);
+    for (kind::request const what : type().inspection)
+        send(node, what);
+}
+
+void inspector::on_answer(node_answer const& got)
+{
+    if (phase_ != phase::asking)
+        return;
+    switch (got.what) {
+    case kind::request::owner:
+        return take_owner(got.node, type().read_sighting(got.what, got.reply), got.reply);
+    case kind::request::time_left:
+        return take_time_left(got.node, type().read_sighting(got.what, got.reply), got.reply);
+    default: highest_number_ = std::max(highest_number_, got.said.number);
     }
 }
 
-void inspector::on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply)
+void inspector::on_silence(unsigned node, kind::request what, bool, net::failure const& why)
 {
-    --outstanding_;
-    if (phase_ == phase::asking)
-        take(node, static_cast<kind::request>(tag & ~again), reply);
-    settle();
-}
-
-void inspector::on_failure(unsigned node, std::uint32_t tag, net::failure const& why)
-{
-    --outstanding_;
-    if (phase_ == phase::asking && static_cast<kind::request>(tag & ~again) == kind::request::owner)
-        missed(node, tag & again, why);
-    settle();
+    if (phase_ == phase::asking && what == kind::request::owner)
+        missed(node, why);
 }
 
 /// What waited for the connection of a quarantined node failed with the votes.
-void inspector::missed(unsigned node, std::uint32_t round, net::failure const& why)
+void inspector::missed(unsigned node, net::failure const& why)
 {
-    if (why.result == node_result::quarantined && round != again && engine_.at(node).reachable())
-        ask(node, again);
-    else
-        report_failure(why, rows_[node]);
-}
-
-void inspector::take(unsigned node, kind::request what, redis::resp_node const& reply)
-{
-    kind::lock_kind const& type = lock_->plan->kind;
-    switch (what) {
-    case kind::request::owner: return take_owner(node, type.read_sighting(what, reply), reply);
-    case kind::request::time_left: return take_time_left(node, type.read_sighting(what, reply), reply);
-    default: highest_number_ = std::max(highest_number_, type.read(what, reply).number);
-    }
+    if (why.result != node_result::quarantined || asked_again_.contains(node) ||
+        !nodes().at(node).reachable())
+        return report_failure(why, rows_[node]);
+    asked_again_.insert(node);
+    ask(node);
 }
 
 void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::resp_node const& reply)
 {
     finding& found = found_[node];
     node_report& row = rows_[node];
-    auto const took = core::elapsed(sent_, engine_.loop().now());
+    auto const took = core::elapsed(sent_, runtime_.loop().now());
     row.round_trip_us = static_cast<std::uint32_t>(took / std::chrono::microseconds{1});
     if (seen.gone) {
         found_absent(node);
@@ -119,14 +112,14 @@ void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::res
     } else if (reply.type == redis::resp_type::bulk_string) {
         found.key.what = core::key_sighting::kind::owned;
         found.key.owner = std::hash<std::string_view>()(reply.text);
-        found.ours = lock_->wanted->held_by(reply.text);
+        found.ours = key_queue::of(*lock_).held_by(reply.text);
         row.result = found.ours ? node_result::granted : node_result::held_by_other;
         row.owner = seen.owner;
     } else {
         return report_refusal(reply, row);
     }
-    if (++known_ == core::majority(engine_.size()) && std::exchange(connecting_, false))
-        engine_.loop().schedule_after(*this, lock_->plan->node_timeout);
+    if (++known_ == core::majority(nodes().size()) && std::exchange(connecting_, false))
+        runtime_.loop().schedule_after(*this, lock_->plan->node_timeout);
 }
 
 /// Without the right to ask, the time alone is not known.
@@ -134,7 +127,7 @@ void inspector::take_time_left(unsigned node, kind::sighting const& seen, redis:
 {
     if (seen.gone)
         return found_absent(node); // between the two questions
-    found_[node].read = engine_.loop().now();
+    found_[node].read = runtime_.loop().now();
     found_[node].immortal = reply.type == redis::resp_type::number && !seen.left;
     if (rows_[node].result != node_result::refused)
         rows_[node].remaining = seen.left;
@@ -161,10 +154,8 @@ void inspector::expire()
     finish({});
 }
 
-void inspector::settle()
+void inspector::on_drained()
 {
-    if (outstanding_ != 0)
-        return;
     if (phase_ == phase::asking)
         finish({});
     retire_if_drained();
@@ -184,10 +175,10 @@ void inspector::abort(boost::system::error_code ec)
 
 void inspector::finish(boost::system::error_code ec)
 {
-    engine_.loop().cancel(*this);
+    runtime_.loop().cancel(*this);
     phase_ = phase::finished;
     result_ = ec;
-    engine_.loop().enqueue(static_cast<net::task&>(*this));
+    runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
 void inspector::forsake()
@@ -216,7 +207,7 @@ void inspector::run()
     auto handler = std::move(handler_);
     auto const lock = std::move(lock_);
     ++generation_;
-    engine_.end(*this);
+    runtime_.life.end_inspection(*this);
     phase_ = phase::draining;
     retire_if_drained();
     handler(ec, std::move(found));
@@ -240,13 +231,13 @@ core::key_sighting inspector::aged(unsigned node, core::instant now) const
 
 inspection inspector::report() const
 {
-    core::instant const now = engine_.loop().now();
+    core::instant const now = runtime_.loop().now();
     std::array<core::key_sighting, core::max_nodes> keys;
-    for (unsigned i = 0; i != engine_.size(); ++i)
+    for (unsigned i = 0; i != nodes().size(); ++i)
         keys[i] = aged(i, now);
-    auto const said = core::judge({keys.data(), engine_.size()});
+    auto const said = core::judge({keys.data(), nodes().size()});
     inspection found{.status = said.status, .votes = said.votes, .free = said.free};
-    found.nodes = to_table(rows_, engine_.settings().names);
+    found.nodes = to_table(rows_, runtime_.its.settings().names);
     if (found.held()) {
         found.owner = found.nodes[said.witness].owner;
         found.ours = found_[said.witness].ours;
@@ -262,10 +253,10 @@ inspection inspector::report() const
 
 void inspector::retire_if_drained()
 {
-    if (phase_ != phase::draining || outstanding_ != 0)
+    if (phase_ != phase::draining || !drained())
         return;
     phase_ = phase::retired;
-    engine_.retire(*this);
+    home_.recycle(*this);
 }
 
 } // namespace redlock::detail

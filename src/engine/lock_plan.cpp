@@ -2,7 +2,7 @@
 
 #include "core/validity.hpp"
 #include "engine/configuration.hpp"
-#include "engine/engine.hpp"
+#include "engine/runtime.hpp"
 
 #include <utility>
 
@@ -25,26 +25,26 @@ core::lease_terms terms_of(lock_options const& options, kind::lock_kind const& t
 
 } // namespace
 
-lock_plan::lock_plan(std::shared_ptr<engine> owner, lock_options const& its_options,
+lock_plan::lock_plan(std::shared_ptr<engine> owner, runtime& its, lock_options const& its_options,
                      kind::lock_kind const& type)
-    : client(std::move(owner)), options(its_options), terms(terms_of(its_options, type)),
-      node_timeout(node_timeout_of(its_options, client->settings())),
+    : client(std::move(owner)), on(its), options(its_options), terms(terms_of(its_options, type)),
+      node_timeout(node_timeout_of(its_options, on.its.settings())),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
       batch_policy{its_options.handover.batch, its_options.handover.period},
-      commands(type.make_commands(client->settings().key_prefix, {key_ttl, fence_ttl_of(its_options)})),
+      commands(type.make_commands(on.its.settings().key_prefix, {key_ttl, fence_ttl_of(its_options)})),
       kind(type)
 {
-    client->expect_keys(key_ttl, terms.slack);
+    on.nodes.expect_keys(key_ttl, terms.slack);
 }
 
-std::shared_ptr<lock_plan const> lock_plans::get(std::shared_ptr<engine> const& owner,
+std::shared_ptr<lock_plan const> lock_plans::get(std::shared_ptr<engine> const& owner, runtime& its,
                                                  lock_options const& options, kind::lock_kind const& type)
 {
     std::scoped_lock const guard(guard_);
     for (auto const& known : recent_)
         if (auto same = known.lock(); same && same->options == options && &same->kind == &type)
             return same;
-    auto made = std::make_shared<lock_plan const>(owner, options, type);
+    auto made = std::make_shared<lock_plan const>(owner, its, options, type);
     recent_[oldest_++ % recent_.size()] = made;
     return made;
 }

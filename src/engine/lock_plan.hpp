@@ -14,12 +14,14 @@
 namespace redlock::detail {
 
 class engine;
+class runtime;
 
 /// What follows from a lock's options alone: the locks of one client that have the same ones share it. Constant.
 struct lock_plan {
-    lock_plan(std::shared_ptr<engine> owner, lock_options const&, redlock::kind::lock_kind const&);
+    lock_plan(std::shared_ptr<engine> owner, runtime&, lock_options const&, redlock::kind::lock_kind const&);
 
-    std::shared_ptr<engine> const client;
+    std::shared_ptr<engine> const client; ///< kept alive
+    runtime& on;
     lock_options const options;
     core::lease_terms const terms;
     core::duration const node_timeout;
@@ -32,7 +34,7 @@ struct lock_plan {
 /// The plans that were used last, so that a hundred thousand locks do not each have one. Any thread.
 class lock_plans {
 public:
-    [[nodiscard]] std::shared_ptr<lock_plan const> get(std::shared_ptr<engine> const& owner,
+    [[nodiscard]] std::shared_ptr<lock_plan const> get(std::shared_ptr<engine> const& owner, runtime&,
                                                        lock_options const&, kind::lock_kind const&);
 
 private:

@@ -1,8 +1,7 @@
 #include "engine/lock_state.hpp"
 
 #include "core/tally.hpp"
-#include "engine/engine.hpp"
-#include "engine/key_queue.hpp"
+#include "engine/runtime.hpp"
 #include "engine/words.hpp"
 #include "redis/server_words.hpp"
 
@@ -13,9 +12,8 @@
 
 namespace redlock::detail {
 
-lock_state::lock_state(std::shared_ptr<engine> const& owner, std::string its_name,
-                       lock_options const& options, kind::lock_kind const& type)
-    : plan(owner->plans().get(owner, options, type)), wanted(owner->key_index().at(std::move(its_name)))
+lock_state::lock_state(std::shared_ptr<lock_plan const> its_plan, boost::intrusive_ptr<key_state> key)
+    : plan(std::move(its_plan)), wanted(std::move(key))
 {
     wanted->expect_keys(plan->key_ttl);
 }
@@ -32,7 +30,7 @@ redis::lock_key lock_state::key() const
 
 std::vector<node_outcome> lock_state::last_attempt() const
 {
-    return wanted->last_attempt(client().settings().names);
+    return wanted->last_attempt(plan->on.its.settings().names);
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/key_state.hpp"
 #include "engine/lock_plan.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
@@ -13,18 +14,12 @@
 
 namespace redlock::detail {
 
-class engine;
-class key_queue;
-void intrusive_ptr_add_ref(key_queue*) noexcept;
-void intrusive_ptr_release(key_queue*) noexcept;
-
 /// What all copies of a mutex, its acquisitions and its leases share. Constant.
 struct lock_state {
-    lock_state(std::shared_ptr<engine> const& owner, std::string name, lock_options const& options,
-               kind::lock_kind const&);
+    lock_state(std::shared_ptr<lock_plan const>, boost::intrusive_ptr<key_state>);
 
     std::shared_ptr<lock_plan const> const plan;
-    boost::intrusive_ptr<key_queue> const wanted; ///< shared with the other locks of the same key
+    boost::intrusive_ptr<key_state> const wanted; ///< shared with the other locks of the same key
 
     [[nodiscard]] engine& client() const { return *plan->client; }
     [[nodiscard]] std::string const& name() const;

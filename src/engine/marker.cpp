@@ -1,6 +1,6 @@
 #include "engine/marker.hpp"
 
-#include "engine/engine.hpp"
+#include "engine/node_group.hpp"
 #include "engine/replies.hpp"
 
 #include <chrono>
@@ -11,11 +11,11 @@ namespace redlock::detail {
 
 void marker::require()
 {
-    if (engine_.at(node_).state() != node_state::ready)
+    if (group_.at(node_).state() != node_state::ready)
         return;
     if (std::exchange(stale_, false))
-        return engine_.at(node_).renew();
-    if (awaited_ || !text_.empty() || refusal_ || !engine_.at(node_).usable_now())
+        return group_.at(node_).renew();
+    if (awaited_ || !text_.empty() || refusal_ || !group_.at(node_).usable_now())
         return;
     try {
         ask();
@@ -25,25 +25,26 @@ void marker::require()
 
 void marker::ask()
 {
-    net::node& node = engine_.at(node_);
+    net::node& node = group_.at(node_);
     // Whose user answers for a promotion answers for himself: others go by when the marker was placed.
-    auto const since = engine_.trusts_promotion(node_) ? std::nullopt : engine_.certain_since(node_);
-    nonce const drawn = engine_.fresh_nonce();
-    redis::mark_call call{.key_prefix = engine_.settings().key_prefix,
+    auto const since =
+        group_.known().trusts_promotion(node_, node) ? std::nullopt : group_.known().certain_since(node_);
+    nonce const drawn = group_.surroundings().fresh_nonce();
+    redis::mark_call call{.key_prefix = group_.surroundings().settings().key_prefix,
                           .incarnation = node.incarnation(),
                           .lineage = drawn.text().substr(0, 8),
                           .certain_for = {},
-                          .absence_is_excused = engine_.excuses_absence(node_),
+                          .absence_is_excused = group_.known().excuses_absence(node_, node),
                           .seen = seen_};
     if (since)
         call.certain_for = std::chrono::floor<std::chrono::milliseconds>(
-            core::remaining(engine_.loop().now(), *since)); // on the slower clock
+            core::remaining(group_.surroundings().loop().now(), *since)); // on the slower clock
     std::string command;
     redis::append_mark(command, call);
     node.output().append(command);
     excused_ = !since;
     awaited_ = true;
-    engine_.marker_asked();
+    group_.marker_asked();
     node.expect(*this, 0);
 }
 
@@ -78,19 +79,19 @@ void marker::on_reply(unsigned, std::uint32_t, redis::resp_node const& reply)
         take(std::move(*found));
     } else {
         report_refusal(reply, refusal_.emplace());
-        engine_.remark(node_, "marker", reply);
+        group_.note(node_, "marker", reply);
     }
-    engine_.marker_settled(node_);
+    group_.marker_settled(node_);
 }
 
 void marker::take(redis::marker found)
 {
     if (!seen_.text.empty() && redis::lineage(seen_.text) != redis::lineage(found.text))
-        engine_.has_lost_data(node_);
+        group_.known().has_lost_data(node_, group_.surroundings().loop().now());
     auto const from = excused_ ? found.since : found.placed;
     certain_since_.reset();
     if (from != std::chrono::milliseconds::zero())
-        certain_since_ = engine_.loop().now() - (found.now - from);
+        certain_since_ = group_.surroundings().loop().now() - (found.now - from);
     seen_ = std::move(found);
     text_ = seen_.text;
 }
@@ -98,7 +99,7 @@ void marker::take(redis::marker found)
 void marker::on_failure(unsigned, std::uint32_t, net::failure const&)
 {
     awaited_ = false;
-    engine_.marker_settled(node_);
+    group_.marker_settled(node_);
 }
 
 } // namespace redlock::detail

@@ -12,14 +12,14 @@
 
 namespace redlock::detail {
 
-class engine;
+class node_group;
 
 /// One node's marker, which fenced scripts compare before they do anything: so that a node which loses its data on a
 /// standing connection votes no more (docs/protocol.md, rule F6). Nothing is written to a node before the first fenced
 /// lock asks it, but to one that was promoted (rule N5).
 class marker final : private net::reply_sink {
 public:
-    marker(engine& owner, unsigned node) : engine_(owner), node_(node) {}
+    marker(node_group& group, unsigned node) : group_(group), node_(node) {}
 
     /// Asks for it, where this connection has not.
     void require();
@@ -47,7 +47,7 @@ private:
     void ask();
     void take(redis::marker found);
 
-    engine& engine_;
+    node_group& group_;
     unsigned node_;
     std::string text_;   ///< on this connection
     redis::marker seen_; ///< here, on any connection

@@ -38,7 +38,6 @@ struct acquire_start {
     {
         acquire_op& started = self.new_acquire_op();
         cancel.lead_to(self, started);
-        self.begin(started);
         started.start(std::move(what), how_long, std::move(handler));
         cancel.arrived(started);
     }
@@ -81,7 +80,7 @@ struct detail::lock_access {
                                             kind::lock_kind const& type)
     {
         check(name, options, type, owner.engine_->settings());
-        return std::make_shared<lock_state>(owner.engine_, std::move(name), options, type);
+        return owner.engine_->make_lock(std::move(name), options, type);
     }
 };
 
@@ -128,7 +127,7 @@ lock_options const& mutex::options() const noexcept
 
 std::size_t mutex::waiting() const noexcept
 {
-    return state_->wanted->waiting();
+    return detail::key_queue::of(*state_).waiting();
 }
 
 std::vector<node_outcome> mutex::last_attempt() const

@@ -30,7 +30,7 @@ void node_table::enter(unsigned node, quarantine q)
     rows_[node].waits = std::move(q);
 }
 
-void node_table::remark(unsigned node, std::string_view script, std::string_view words)
+void node_table::note(unsigned node, std::string_view script, std::string_view words)
 {
     std::scoped_lock const guard(lock_);
     rows_[node].shown.detail.assign(script).append(": ").append(redis::quote(words));

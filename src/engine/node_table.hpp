@@ -34,7 +34,7 @@ public:
     void enter(unsigned node, node_state, net::failure const& why = {});
     /// Shown as long as the node is connected and it lasts.
     void enter(unsigned node, quarantine);
-    void remark(unsigned node, std::string_view script, std::string_view words);
+    void note(unsigned node, std::string_view script, std::string_view words);
     [[nodiscard]] std::vector<node_status> rows(core::instant now) const;
 
 private:

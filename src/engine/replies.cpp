@@ -5,32 +5,14 @@
 
 namespace redlock::detail {
 
-redis::script_form form_for(net::node const& node, kind::lock_kind const& type, kind::request what)
-{
-    auto const* const script = type.script(what);
-    return script ? node.form(*script) : redis::script_form::hash;
-}
-
-kind::answer read_answer(net::node& node, kind::lock_kind const& type, kind::request what,
-                         redis::resp_node const& reply)
+void report(node_answer const& got, kind::lock_kind const& type, node_report& row)
 {
     using meaning = kind::answer::meaning;
-    auto const said = type.read(what, reply);
-    if (auto const* const script = type.script(what);
-        script && said.what != meaning::other_data && said.what != meaning::error)
-        node.script_worked(*script, said.what != meaning::unknown_script);
-    return said;
-}
-
-void report(kind::answer const& said, kind::lock_kind const& type, kind::request what,
-            redis::resp_node const& reply, node_report& row)
-{
-    using meaning = kind::answer::meaning;
-    switch (said.what) {
+    switch (got.said.what) {
     case meaning::granted:
     case meaning::repaired: row.result = node_result::granted; break;
     case meaning::denied: {
-        auto const seen = type.read_sighting(what, reply);
+        auto const seen = type.read_sighting(got.what, got.reply);
         row.result = node_result::held_by_other;
         row.owner = seen.owner;
         row.remaining = seen.left;
@@ -43,7 +25,7 @@ void report(kind::answer const& said, kind::lock_kind const& type, kind::request
         describe(row, [] { return "its data was lost or replaced"; });
         break;
     case meaning::unknown_script:
-    case meaning::error: report_refusal(reply, row); break;
+    case meaning::error: report_refusal(got.reply, row); break;
     }
 }
 

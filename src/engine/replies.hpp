@@ -7,16 +7,17 @@
 
 namespace redlock::detail {
 
-/// Scripts travel by their hash where the connection has seen them work.
-[[nodiscard]] redis::script_form form_for(net::node const&, kind::lock_kind const&, kind::request);
+/// What a node answered to one command of a claim.
+struct node_answer {
+    unsigned node;
+    kind::request what;
+    bool late; ///< another round has begun since it was sent
+    kind::answer said;
+    redis::resp_node const& reply;
+};
 
-/// Also remembers whether this connection may send the script by its hash from now on.
-[[nodiscard]] kind::answer read_answer(net::node&, kind::lock_kind const&, kind::request,
-                                       redis::resp_node const& reply);
-
-/// What the answer means for a row of the table.
-void report(kind::answer const&, kind::lock_kind const&, kind::request, redis::resp_node const& reply,
-            node_report& row);
+/// What it means for a row of the table.
+void report(node_answer const&, kind::lock_kind const&, node_report& row);
 /// What it answered is none of the answers that there are.
 void report_refusal(redis::resp_node const&, node_report& row);
 /// What a connection's failure means for a row.

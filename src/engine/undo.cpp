@@ -1,77 +1,101 @@
 #include "engine/undo.hpp"
 
-#include "engine/engine.hpp"
-#include "engine/replies.hpp"
-
+#include <cstddef>
+#include <new>
 #include <utility>
 
 namespace redlock::detail {
+
+node_group& undo::nodes()
+{
+    return owner_.nodes();
+}
 
 void undo::start(pending_release owed, core::node_set where)
 {
     owed_ = std::move(owed);
     left_ = 0;
-    for (unsigned i = 0; i != engine_.size(); ++i)
-        if (where.contains(i))
-            send_to(i);
-    settle(); // nobody may be reachable
-}
-
-void undo::send_to(unsigned node)
-{
-    net::node& n = engine_.at(node);
-    if (n.reachable())
-        send(node, form_for(n, *owed_.what.type, kind::request::release));
-    else
-        leave(node);
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        if (!where.contains(i))
+            continue;
+        if (nodes().at(i).reachable())
+            send(i, kind::request::release);
+        else
+            leave(i);
+    }
+    if (drained()) // nobody was reachable
+        on_drained();
 }
 
 void undo::leave(unsigned node)
 {
     ++left_;
-    engine_.owe(node, owed_);
+    owner_.keep(node, owed_);
 }
 
-void undo::send(unsigned node, redis::script_form form)
+void undo::on_answer(node_answer const& got)
 {
-    net::node& n = engine_.at(node);
-    owed_.what.type->append(n.output(), kind::request::release, owed_.what.said(), form);
-    ++outstanding_;
-    n.expect(*this, static_cast<std::uint32_t>(form));
-}
-
-void undo::on_reply(unsigned node, std::uint32_t form, redis::resp_node const& reply)
-{
-    --outstanding_;
     using meaning = kind::answer::meaning;
-    auto const answer = read_answer(engine_.at(node), *owed_.what.type, kind::request::release, reply).what;
-    if (answer == meaning::unknown_script && form == static_cast<std::uint32_t>(redis::script_form::hash)) {
-        send(node, redis::script_form::text);
-        owed_.what.key->changed_here(core::node_set(node));
-    } else if (answer != meaning::granted && answer != meaning::denied) {
-        ++left_;
-        engine_.remark(node, "release", reply);
-    }
-    settle();
+    if (got.said.what == meaning::granted || got.said.what == meaning::denied)
+        return;
+    ++left_;
+    nodes().note(got.node, "release", got.reply);
 }
 
 /// No node is too young to be told that a key is not wanted.
-void undo::on_failure(unsigned node, std::uint32_t, net::failure const& why)
+void undo::on_silence(unsigned node, kind::request what, bool, net::failure const& why)
 {
-    --outstanding_;
-    if (why.unsent && engine_.at(node).reachable())
-        return send(node, redis::script_form::text);
-    leave(node);
-    settle();
+    if (why.unsent && nodes().at(node).reachable())
+        send(node, what, redis::script_form::text);
+    else
+        leave(node);
 }
 
-void undo::settle()
+void undo::on_drained()
 {
-    if (outstanding_ != 0)
-        return;
     owed_ = {};
-    engine_.retire(*this);
-    engine_.undone(left_ <= engine_.size() - core::majority(engine_.size()));
+    owner_.ended(*this, left_ <= nodes().size() - core::majority(nodes().size()));
+}
+
+void cleanup::start(undo& one, pending_release owed, core::node_set where)
+{
+    life_.undo_began();
+    one.start(std::move(owed), where);
+}
+
+void cleanup::ended(undo& one, bool confirmed)
+{
+    undos_.recycle(one);
+    life_.undo_ended(confirmed);
+}
+
+void cleanup::keep(unsigned node, pending_release owed)
+{
+    core::instant const now = environment_.loop().now();
+    if (forsaken_ || core::reached(owed.expires, now))
+        return;
+    if (observer* const o = environment_.watcher())
+        o->on_linger(
+            {owed.what.key->name(), environment_.settings().names[node], core::remaining(owed.expires, now)});
+    if (life_.closed())
+        return;
+    pending_.add(node, std::move(owed), now);
+    if (!life_.busy()) // nobody else will bring the node back
+        nodes_.at(node).try_once();
+}
+
+void cleanup::retry(unsigned node)
+{
+    for (std::size_t left = pending_.count(node); left != 0 && pending_.count(node) != 0;
+         --left) { // there may be more
+        pending_release owed = pending_.take(node);
+        if (core::reached(owed.expires, environment_.loop().now()))
+            continue;
+        try {
+            start(prepare(), std::move(owed), core::node_set(node));
+        } catch (std::bad_alloc const&) { // the key expires by itself
+        }
+    }
 }
 
 } // namespace redlock::detail

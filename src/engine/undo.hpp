@@ -2,34 +2,76 @@
 
 #include "core/tally.hpp"
 #include "engine/claim.hpp"
-#include "net/node.hpp"
+#include "engine/environment.hpp"
+#include "engine/lifecycle.hpp"
+#include "engine/pending_releases.hpp"
+#include "engine/pool.hpp"
+#include "engine/round.hpp"
 
-#include <cstdint>
+#include <string>
 
 namespace redlock::detail {
 
-class engine;
+class cleanup;
 
-/// Takes votes back that came to nothing: a compare-and-delete behind each of them on the same connection. Nobody waits
-/// for it (docs/protocol.md, rule A6).
-class undo final : public net::reply_sink {
+/// Takes back what nodes may have granted: a compare-and-delete behind each vote on the same connection. Nobody waits for
+/// it (docs/protocol.md, rule A6).
+class undo final : private round<undo> {
 public:
-    explicit undo(engine& owner) : engine_(owner) {}
+    undo(cleanup& owner, pool<undo>&) : owner_(owner) {}
 
     void start(pending_release, core::node_set where);
 
 private:
-    void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const&) override;
-    void on_failure(unsigned node, std::uint32_t tag, net::failure const&) override;
-    void send_to(unsigned node);
-    void send(unsigned node, redis::script_form);
-    void leave(unsigned node);
-    void settle();
+    friend class round<undo>;
 
-    engine& engine_;
+    [[nodiscard]] node_group& nodes();
+    [[nodiscard]] kind::lock_kind const& type() const { return *owed_.what.type; }
+    void append(std::string& out, kind::request what, redis::script_form form) const
+    {
+        type().append(out, what, owed_.what.said(), form);
+    }
+    [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return true; }
+    void on_repeated(unsigned node, kind::request) { owed_.what.key->changed_here(core::node_set(node)); }
+    void on_answer(node_answer const&);
+    void on_silence(unsigned node, kind::request, bool late, net::failure const&);
+    void on_busy() {}
+    void on_drained();
+    void leave(unsigned node);
+
+    cleanup& owner_;
     pending_release owed_;
-    unsigned outstanding_ = 0;
     unsigned left_ = 0; ///< nodes that have not confirmed it
+};
+
+/// The releases of one client that nobody waits for.
+class cleanup {
+public:
+    cleanup(environment& its, node_group& nodes, pending_releases& pending, lifecycle& life)
+        : environment_(its), nodes_(nodes), pending_(pending), life_(life)
+    {}
+
+    [[nodiscard]] node_group& nodes() { return nodes_; }
+    /// For votes that may come to nothing.
+    /// \throws std::bad_alloc
+    [[nodiscard]] undo& prepare() { return undos_.take(*this); }
+    /// Behind whatever was sent before on each of these connections.
+    void start(undo&, pending_release, core::node_set where);
+    void ended(undo&, bool confirmed);
+    /// The node may hold it for as long as its key lives: said again when the node is back.
+    void keep(unsigned node, pending_release);
+    /// It is back.
+    void retry(unsigned node);
+    /// Nothing is kept or told any more.
+    void forsake() { forsaken_ = true; }
+
+private:
+    environment& environment_;
+    node_group& nodes_;
+    pending_releases& pending_;
+    lifecycle& life_;
+    pool<undo> undos_;
+    bool forsaken_ = false;
 };
 
 } // namespace redlock::detail

@@ -1,7 +1,5 @@
 #include "engine/wait_op.hpp"
 
-#include "engine/engine.hpp"
-
 #include <boost/asio/error.hpp>
 
 #include <utility>
@@ -20,7 +18,7 @@ void wait_op::finish(boost::system::error_code ec)
     link.unlink();
     finished_ = true;
     result_ = ec;
-    engine_.loop().enqueue(*this);
+    loop_.enqueue(*this);
 }
 
 void wait_op::cancel(std::uint32_t generation)
@@ -41,7 +39,7 @@ void wait_op::run()
     auto handler = std::move(handler_);
     auto const result = result_;
     ++generation_;
-    engine_.retire(*this);
+    home_.recycle(*this);
     handler(result);
 }
 

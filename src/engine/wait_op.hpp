@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/pool.hpp"
 #include "net/loop.hpp"
 #include <redlock/completion_handler.hpp>
 
@@ -9,8 +10,6 @@
 #include <cstdint>
 
 namespace redlock::detail {
-
-class engine;
 
 /// An operation that completes with an error code alone: it waits for something that goes on without it, so
 /// cancelling it only stops the waiting.
@@ -23,13 +22,15 @@ public:
     using signature = void(boost::system::error_code);
     using handler_type = completion_handler<signature>;
 
-    explicit wait_op(engine& owner) : engine_(owner) {}
+    wait_op(net::loop& loop, pool<wait_op>& home) : loop_(loop), home_(home) {}
 
     void start(handler_type) noexcept;
     /// Of those who wait for a lease: not for the answer to what it asked last.
     void wait_for_the_end() { for_the_end_ = true; }
     [[nodiscard]] bool waits_for_the_end() const { return for_the_end_; }
     void finish(boost::system::error_code);
+    /// It was taken from its pool, and is not started.
+    void recycle() { home_.recycle(*this); }
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     void cancel(std::uint32_t generation);
     /// Lets go of the handler without calling it.
@@ -38,7 +39,8 @@ public:
 private:
     void run() override;
 
-    engine& engine_;
+    net::loop& loop_;
+    pool<wait_op>& home_;
     handler_type handler_;
     boost::system::error_code result_;
     std::uint32_t generation_ = 0;

@@ -18,7 +18,7 @@
 
 namespace redlock::kind {
 
-/// What a node is asked about a claim.
+/// What a node is asked about a claim. Those that a node may refuse for its data come first.
 enum class request : std::uint8_t {
     vote,       ///< take the lock
     write_back, ///< have the number that the others agree on
@@ -101,6 +101,8 @@ struct lock_kind {
     {
         return scripts[static_cast<std::size_t>(what)];
     }
+    /// Does this command end with the node's marker?
+    [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
     [[nodiscard]] constexpr bool counts() const { return agreement == core::agreement::one_number; }
 };
 

@@ -1,9 +1,10 @@
-#include "engine/key_queue.hpp"
+#include "engine/attempt_table.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,9 @@ namespace {
 using results = std::vector<node_result>;
 
 struct table {
-    std::string const prefix = "app:";
     std::vector<std::string> const nodes{"a", "b", "c"};
-    detail::key_index all{prefix};
-    detail::key_queue seat{all, "seat"};
+    std::mutex mutable guard;
+    detail::attempt_table seat;
     std::vector<detail::node_report> rows{nodes.size()};
 
     void say(results const& said)
@@ -33,17 +33,17 @@ struct table {
     void win(results const& said)
     {
         say(said);
-        seat.publish_success(rows);
+        seat.publish_success(guard, rows);
     }
     void lose(results const& said)
     {
         say(said);
-        seat.publish(rows);
+        seat.publish(guard, rows);
     }
     [[nodiscard]] results shown() const
     {
         results all_results;
-        for (auto const& row : seat.last_attempt(nodes))
+        for (auto const& row : seat.outcomes(guard, nodes))
             all_results.push_back(row.result);
         return all_results;
     }
@@ -59,14 +59,14 @@ BOOST_FIXTURE_TEST_SUITE(last_attempt, table)
 
 BOOST_AUTO_TEST_CASE(is_empty_before_the_first)
 {
-    BOOST_TEST(seat.last_attempt(nodes).empty());
+    BOOST_TEST(seat.outcomes(guard, nodes).empty());
 }
 
 BOOST_AUTO_TEST_CASE(names_those_who_granted_it)
 {
     win({granted, pending, granted});
     BOOST_TEST((shown() == results{granted, pending, granted}));
-    BOOST_TEST(seat.last_attempt(nodes)[2].node == "c");
+    BOOST_TEST(seat.outcomes(guard, nodes)[2].node == "c");
 }
 
 BOOST_AUTO_TEST_CASE(that_was_won_replaces_one_that_was_lost)
@@ -88,29 +88,29 @@ BOOST_AUTO_TEST_CASE(that_was_won_against_a_refusal_tells_the_refusal)
 {
     win({granted, held, granted});
     BOOST_TEST((shown() == results{granted, held, granted}));
-    BOOST_TEST((seat.last_attempt(nodes)[1].round_trip == 7us));
+    BOOST_TEST((seat.outcomes(guard, nodes)[1].round_trip == 7us));
 }
 
 /// Granted everywhere, but too late: how long each node took is what there is to tell.
 BOOST_AUTO_TEST_CASE(that_came_too_late_tells_how_long_each_took)
 {
     lose({granted, granted, granted});
-    BOOST_TEST(
-        std::ranges::all_of(seat.last_attempt(nodes), [](auto const& row) { return row.round_trip == 7us; }));
+    BOOST_TEST(std::ranges::all_of(seat.outcomes(guard, nodes),
+                                   [](auto const& row) { return row.round_trip == 7us; }));
 }
 
 BOOST_AUTO_TEST_CASE(shows_who_holds_the_lock_since)
 {
     win({granted, granted, pending});
-    seat.note_holder(2, 3, {.left = 5s});
+    seat.note_holder(guard, 2, 3, {.left = 5s});
     BOOST_TEST((shown() == results{granted, granted, held}));
-    BOOST_TEST((seat.last_attempt(nodes)[2].remaining == 5000ms));
+    BOOST_TEST((seat.outcomes(guard, nodes)[2].remaining == 5000ms));
 }
 
 BOOST_AUTO_TEST_CASE(is_left_alone_by_a_sighting_of_nothing)
 {
     win({granted, granted, pending});
-    seat.note_holder(2, 3, {});
+    seat.note_holder(guard, 2, 3, {});
     BOOST_TEST((shown() == results{granted, granted, pending}));
 }
 

@@ -1,6 +1,6 @@
 #include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
-#include "engine/key_queue.hpp"
+#include "core/rendezvous.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -36,7 +36,7 @@ struct waits : scripted_cluster {
         std::vector<std::string> names;
         for (auto const& row : locks->nodes())
             names.push_back(row.node);
-        return detail::key_index{""}.at("resource")->rendezvous_node(names);
+        return core::rendezvous_node(names, "", "resource");
     }
     static void is_taken(scripted_node& node, answer const& time_left = reply(":100000\r\n"))
     {

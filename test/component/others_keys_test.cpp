@@ -1,5 +1,5 @@
 #include "component/simulated_program.hpp"
-#include "engine/key_queue.hpp"
+#include "core/rendezvous.hpp"
 #include <redlock/mutex.hpp>
 #include <redlock/observer.hpp>
 
@@ -49,8 +49,7 @@ struct waits_for_others : simulated_program {
     }
 
     std::shared_ptr<counts_votes> counter = std::make_shared<counts_votes>();
-    std::size_t const first =
-        detail::key_index{""}.at("lock")->rendezvous_node(settings.nodes); ///< where all meet
+    std::size_t const first = core::rendezvous_node(settings.nodes, "", "lock"); ///< where all meet
     std::optional<client> locks{};
     std::optional<mutex> wanted{};
     lease held{};

@@ -1,6 +1,6 @@
 #include "component/held_clock.hpp"
 #include "component/stage.hpp"
-#include "engine/key_queue.hpp"
+#include "core/rendezvous.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,7 +47,7 @@ struct three_nodes : its_clock {
         std::vector<std::string> names;
         for (auto const& row : s.locks->nodes())
             names.push_back(row.node);
-        return detail::key_index{""}.at("resource")->rendezvous_node(names);
+        return core::rendezvous_node(names, "", "resource");
     }
 
     /// Longer than anybody waits here.

@@ -1,5 +1,4 @@
-#include "engine/engine.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/node_group.hpp"
 #include "engine/replies.hpp"
 
 #include <algorithm>
@@ -11,33 +10,33 @@
 // On whose memory a lock may rely (docs/protocol.md, rules N2 to N7 and F6).
 namespace redlock::detail {
 
-std::optional<net::failure> engine::objection(unsigned node)
+std::optional<net::failure> node_group::objection(unsigned node)
 {
-    return admissions_.objection(node, *nodes_[node], loop_.now());
+    return admissions_.objection(node, *nodes_[node], environment_.loop().now());
 }
 
-bool engine::is_certain(unsigned node)
+bool node_group::is_certain(unsigned node)
 {
     return !core::quarantined_until(admissions_.certain_since(node), admissions_.longest_quarantine(),
-                                    loop_.now());
+                                    environment_.loop().now());
 }
 
-bool engine::was_set_forward(unsigned node)
+bool node_group::was_set_forward(unsigned node)
 {
-    if (!admissions_.was_set_forward(node, *nodes_[node], loop_.now()))
+    if (!admissions_.was_set_forward(node, *nodes_[node], environment_.loop().now()))
         return false;
     quarantines_[node].reset(); // what was told was another one
     (void)tell_longest_quarantine(node);
     return true;
 }
 
-void engine::require_markers()
+void node_group::require_markers()
 {
     for (auto const& its : markers_)
         its->require();
 }
 
-void engine::marker_settled(unsigned node)
+void node_group::marker_settled(unsigned node)
 {
     --marking_;
     if (states_[node] != node_state::ready) // it has failed with its connection
@@ -47,17 +46,17 @@ void engine::marker_settled(unsigned node)
             admissions_.learn_past(node, *its.certain_since());
     }
     tell_node(node, true);
-    tell_attempt_loops();
+    listener_.on_nodes_changed();
 }
 
-core::duration engine::quarantine_for(lock_state const& lock) const
+core::duration node_group::quarantine_for(lock_state const& lock) const
 {
-    return core::quarantine_length(std::max(lock.wanted->longest_key(), settings_.longest_ttl));
+    return core::quarantine_length(std::max(lock.wanted->longest_key(), environment_.settings().longest_ttl));
 }
 
-bool engine::is_quarantined(unsigned node, lock_state const& lock) const
+bool node_group::is_quarantined(unsigned node, lock_state const& lock) const
 {
-    core::instant const now = loop_.now();
+    core::instant const now = environment_.loop().now();
     auto const runs = [now, length = quarantine_for(lock)](std::optional<core::instant> const& since) {
         return since && !core::reached(*since + length, now);
     };
@@ -65,7 +64,7 @@ bool engine::is_quarantined(unsigned node, lock_state const& lock) const
            (lock.plan->kind.marked && runs(markers_[node]->certain_since()));
 }
 
-std::optional<core::instant> engine::quarantined_until(unsigned node, lock_state const& lock) const
+std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_state const& lock) const
 {
     if (!is_quarantined(node, lock))
         return {};
@@ -75,7 +74,7 @@ std::optional<core::instant> engine::quarantined_until(unsigned node, lock_state
 
 /// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough
 /// (rule N4). Of a node that is being connected that is asked again when the connection stands.
-bool engine::admit(unsigned node, lock_state const& lock, node_report& row)
+bool node_group::admit(unsigned node, lock_state const& lock, node_report& row)
 {
     if (!nodes_[node]->usable()) {
         report_failure(nodes_[node]->last_failure(), row);
@@ -87,7 +86,7 @@ bool engine::admit(unsigned node, lock_state const& lock, node_report& row)
 }
 
 /// Where it was missed it is asked for again.
-bool engine::knows_marker(unsigned node, node_report& row)
+bool node_group::knows_marker(unsigned node, node_report& row)
 {
     markers_[node]->require();
     if (nodes_[node]->state() == node_state::ready && !markers_[node]->text().empty())
@@ -96,22 +95,22 @@ bool engine::knows_marker(unsigned node, node_report& row)
     return false;
 }
 
-bool engine::has_waited(unsigned node, lock_state const& lock, node_report& row)
+bool node_group::has_waited(unsigned node, lock_state const& lock, node_report& row)
 {
     if (!is_quarantined(node, lock)) {
-        if (quarantines_[node] && core::reached(*quarantines_[node], loop_.now()))
+        if (quarantines_[node] && core::reached(*quarantines_[node], environment_.loop().now()))
             end_quarantine(node);
         return true;
     }
     core::instant const until = *quarantined_until(node, lock);
     row.result = node_result::quarantined;
-    row.remaining = quarantine_left(until, loop_.now());
-    describe(row, [&] { return quarantine_of(node, lock, until).story(loop_.now()); });
+    row.remaining = quarantine_left(until, environment_.loop().now());
+    describe(row, [&] { return quarantine_of(node, lock, until).story(environment_.loop().now()); });
     tell_quarantine(node, lock, until);
     return false;
 }
 
-unsigned engine::voters(lock_state const& lock) const
+unsigned node_group::voters(lock_state const& lock) const
 {
     unsigned count = 0;
     for (unsigned i = 0; i != size(); ++i) {
@@ -121,7 +120,7 @@ unsigned engine::voters(lock_state const& lock) const
     return count;
 }
 
-std::optional<core::instant> engine::majority_at(lock_state const& lock) const
+std::optional<core::instant> node_group::majority_at(lock_state const& lock) const
 {
     std::array<core::instant, core::max_nodes> ends;
     std::size_t waiting = 0;
@@ -142,7 +141,7 @@ std::optional<core::instant> engine::majority_at(lock_state const& lock) const
     return *wanted;
 }
 
-quarantine engine::quarantine_of(unsigned node, lock_state const& lock, core::instant until) const
+quarantine node_group::quarantine_of(unsigned node, lock_state const& lock, core::instant until) const
 {
     auto const own = admissions_.certain_since(node);
     auto const marked = lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
@@ -152,27 +151,27 @@ quarantine engine::quarantine_of(unsigned node, lock_state const& lock, core::in
 }
 
 /// News is what ends later than all that was told of the node.
-void engine::tell_quarantine(unsigned node, lock_state const& lock, core::instant until) noexcept
+void node_group::tell_quarantine(unsigned node, lock_state const& lock, core::instant until) noexcept
 {
     auto& told = quarantines_[node];
     if (told && core::elapsed(*told, until) <= core::duration::zero())
         return;
     told = until;
     try {
-        core::instant const now = loop_.now();
+        core::instant const now = environment_.loop().now();
         auto const why = quarantine_of(node, lock, until);
         table_.enter(node, why);
-        if (observer* const o = watcher())
-            o->on_node({settings_.names[node], node_state::quarantined, why.notice(now), why.lock,
-                        quarantine_left(until, now)});
+        if (observer* const o = environment_.watcher())
+            o->on_node({environment_.settings().names[node], node_state::quarantined, why.notice(now),
+                        why.lock, quarantine_left(until, now)});
     } catch (std::bad_alloc const&) { // without words
-        if (observer* const o = watcher())
-            o->on_node({settings_.names[node], node_state::quarantined, {}, {}, {}});
+        if (observer* const o = environment_.watcher())
+            o->on_node({environment_.settings().names[node], node_state::quarantined, {}, {}, {}});
     }
 }
 
 /// Of those locks that are held or wanted now. False: they all may rely on the node.
-bool engine::tell_longest_quarantine(unsigned node)
+bool node_group::tell_longest_quarantine(unsigned node)
 {
     lock_state const* longest = nullptr;
     std::optional<core::instant> last;
@@ -183,16 +182,13 @@ bool engine::tell_longest_quarantine(unsigned node)
         last = until;
         longest = &lock;
     };
-    for (acquire_op const& a : acquiring_)
-        look_at(*a.lock());
-    for (held_lease const& held : held_)
-        look_at(held.lock());
+    listener_.for_each_lock(look_at);
     if (longest)
         tell_quarantine(node, *longest, *last);
     return longest != nullptr;
 }
 
-void engine::end_quarantine(unsigned node)
+void node_group::end_quarantine(unsigned node)
 {
     quarantines_[node].reset();
     tell_node(node, true);

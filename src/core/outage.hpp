@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/tally.hpp"
+
+namespace redlock::core {
+
+/// What the nodes said to an attempt that was lost, by what it means for the next one.
+struct node_census {
+    unsigned nodes = 0;
+    unsigned voting = 0; ///< or still silent
+    unsigned quarantined = 0;
+    unsigned broken = 0; ///< waiting does not help: an operator has to do something
+
+    /// With the quarantined nodes there would be a majority. Their time ends by itself, and is no outage.
+    [[nodiscard]] constexpr bool quarantine_is_in_the_way() const
+    {
+        return quarantined != 0 && voting + quarantined >= majority(nodes);
+    }
+    /// There will be no majority without an operator.
+    [[nodiscard]] constexpr bool hopeless() const { return broken > nodes - majority(nodes); }
+};
+
+/// How long a majority has been out of reach (docs/protocol.md, T3).
+class outage {
+public:
+    void end() { lasts_ = false; }
+
+    /// An attempt failed for want of nodes.
+    void go_on(node_census const& said, instant now)
+    {
+        if (!lasts_ || said.quarantine_is_in_the_way())
+            began_ = now;
+        lasts_ = true;
+    }
+
+    /// Does an operation give up that began then?
+    /// \param patience how long it goes on without a majority
+    [[nodiscard]] bool gives_up(node_census const& said, instant started, duration patience,
+                                instant now) const
+    {
+        if (said.quarantine_is_in_the_way())
+            return false;
+        instant const since = elapsed(began_, started) > duration::zero() ? started : began_;
+        return said.hopeless() || elapsed(since, now) >= patience;
+    }
+
+private:
+    instant began_;
+    bool lasts_ = false;
+};
+
+} // namespace redlock::core

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <ranges>
+#include <string_view>
+
+namespace redlock::core {
+
+namespace rendezvous_detail {
+
+/// Appleby's MurmurHash3 ends so: what differs at a name's end alone reaches all bits.
+constexpr std::uint64_t spread(std::uint64_t hash)
+{
+    hash = (hash ^ hash >> 33U) * 0xff51afd7ed558ccdU;
+    hash = (hash ^ hash >> 33U) * 0xc4ceb9fe1a85ec53U;
+    return hash ^ hash >> 33U;
+}
+
+/// FNV-1a over all three.
+constexpr std::uint64_t weight(std::string_view node, std::string_view prefix, std::string_view name)
+{
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (std::string_view const part : {node, prefix, name})
+        for (char const c : part)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    return spread(hash);
+}
+
+} // namespace rendezvous_detail
+
+/// The node where all who want a key meet first (docs/protocol.md, rule W3). Highest random weight: every client finds the
+/// same one, in whatever order it lists the nodes.
+/// \param nodes their names, at least one
+/// \return its index
+template <std::ranges::random_access_range Names>
+[[nodiscard]] constexpr unsigned rendezvous_node(Names const& nodes, std::string_view prefix,
+                                                 std::string_view name)
+{
+    auto const weight = [&](std::string_view node) { return rendezvous_detail::weight(node, prefix, name); };
+    return static_cast<unsigned>(std::ranges::max_element(nodes, {}, weight) - std::ranges::begin(nodes));
+}
+
+} // namespace redlock::core

@@ -1,0 +1,193 @@
+#include "engine/attempt.hpp"
+
+#include "core/validity.hpp"
+#include "redis/error_class.hpp"
+#include <redlock/observer.hpp>
+
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+// How an attempt begins and ends.
+namespace redlock::detail {
+
+attempt::attempt(runtime& on, core::waiting& waiting, attempt_listener& listener)
+    : runtime_(on), rows_(on.nodes.size()), listener_(listener), waiting_(waiting)
+{}
+
+attempt::~attempt()
+{
+    if (block_)
+        runtime_.lease_blocks.give(block_);
+}
+
+boost::system::error_code attempt::provide() noexcept
+{
+    try {
+        runtime_.make_room_for_draft();
+        if (!undo_)
+            undo_ = &runtime_.clean.prepare();
+        if (!block_)
+            block_ = runtime_.lease_blocks.take();
+        nonce_ = runtime_.its.fresh_nonce();
+        return {};
+    } catch (std::bad_alloc const&) {
+        return make_error_code(boost::system::errc::not_enough_memory);
+    } catch (std::runtime_error const&) {
+        return errc::no_randomness;
+    }
+}
+
+void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn)
+{
+    lock_ = lock;
+    open_round();
+    open_ = true;
+    asked_ = refused_ = {};
+    if (type().counts())
+        proposal_ = core::proposal(lock_->wanted->highest_number, runtime_.loop().machine().wall_clock());
+    votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
+    for (node_report& row : rows_)
+        row = {};
+    auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;
+    in_turn_ = first.has_value();
+    if (first)
+        ask_in_turn(*first);
+    else
+        ask_all();
+}
+
+void attempt::time_out()
+{
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (votes_.awaits(i)) {
+            rows_[i].result = node_result::timed_out;
+            tell_vote(i, rows_[i]);
+        }
+    follow(votes_.time_out());
+}
+
+void attempt::expire()
+{
+    if (in_turn_ && !core::reached(votes_.sent() + lock_->plan->node_timeout, runtime_.loop().now()))
+        return ask_next_in_turn();
+    if (stands_in_line())
+        runtime_.limit.too_many(votes_.sent());
+    time_out();
+}
+
+/// Those who have not answered us, but others: there are too many before us.
+bool attempt::stands_in_line() const
+{
+    for (unsigned i = 0; i != runtime_.nodes.size(); ++i)
+        if (votes_.awaits(i) && !core::reached(runtime_.nodes.at(i).heard(), votes_.sent()))
+            return true;
+    return false;
+}
+
+void attempt::follow(step what)
+{
+    switch (what) {
+    case step::pending: return;
+    case step::write_back: return write_back();
+    case step::won: return decide_won();
+    case step::lost:
+        runtime_.loop().cancel(*this);
+        open_ = false;
+        return listener_.on_lost(votes_.contended() ? errc::contended : errc::no_quorum);
+    }
+}
+
+void attempt::decide_won()
+{
+    runtime_.loop().cancel(*this);
+    open_ = false;
+    if (too_late(runtime_.loop().now()))
+        return listener_.on_lost(errc::too_slow);
+    runtime_.limit.won();
+    listener_.on_won();
+}
+
+bool attempt::too_late(core::instant now) const
+{
+    return core::reached(core::deadline(votes_.sent(), lock_->plan->terms.ttl), now);
+}
+
+core::node_set attempt::take_back()
+{
+    runtime_.loop().cancel(*this);
+    open_ = false;
+    lock_->wanted->publish(rows_);
+    core::node_set perhaps = asked_;
+    perhaps.erase(refused_);
+    waiting_.deaf(perhaps); // our own change ends it, and is not told (NOLOOP)
+    if (perhaps.size() == 0)
+        return {};
+    // A vote may wait for a connection before it is executed.
+    core::instant const expires =
+        votes_.sent() + runtime_.its.settings().connect_timeout + lock_->plan->key_ttl;
+    runtime_.clean.start(*std::exchange(undo_, nullptr),
+                         {{lock_->wanted, &type(), nonce_, proposal_}, expires}, perhaps);
+    return perhaps;
+}
+
+boost::intrusive_ptr<held_lease> attempt::make_lease(unsigned attempts, core::duration waited)
+{
+    lock_->wanted->publish_success(rows_);
+    lease_ = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, votes_, attempts, waited);
+    return lease_;
+}
+
+void attempt::finish()
+{
+    if (block_)
+        runtime_.lease_blocks.give(std::exchange(block_, nullptr));
+    if (drained())
+        forsake();
+}
+
+void attempt::on_drained()
+{
+    listener_.on_attempt_drained();
+}
+
+void attempt::forsake()
+{
+    auto const lock = std::move(lock_);
+    lease_.reset();
+}
+
+core::node_census attempt::census() const
+{
+    core::node_census found{.nodes = runtime_.nodes.size()};
+    for (node_report const& row : rows_) {
+        found.quarantined += row.result == node_result::quarantined ? 1U : 0U;
+        found.voting += detail::votes(row) ? 1U : 0U;
+        found.broken += row.result == node_result::refused && redis::permanent(row.error) ? 1U : 0U;
+    }
+    return found;
+}
+
+bool attempt::hears_too_few() const
+{
+    core::attempt so_far = votes_;
+    (void)so_far.time_out();
+    auto const since = core::elapsed(votes_.sent(), runtime_.loop().now());
+    return since >= lock_->plan->node_timeout / 8 && !so_far.contended();
+}
+
+void attempt::tell_vote(unsigned node, node_report const& row)
+{
+    observer* const watcher = runtime_.its.watcher();
+    if (!watcher || row.result == node_result::pending)
+        return;
+    std::chrono::microseconds const round_trip{row.round_trip_us};
+    watcher->on_vote({lock_->name(), runtime_.its.settings().names[node], false, row.result, round_trip,
+                      row.error, row.words()});
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,128 @@
+#pragma once
+
+#include "core/attempt.hpp"
+#include "core/instant.hpp"
+#include "core/outage.hpp"
+#include "core/timer_wheel.hpp"
+#include "core/waiting.hpp"
+#include "engine/held_lease.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/node_report.hpp"
+#include "engine/round.hpp"
+#include "engine/runtime.hpp"
+#include <redlock/error.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace redlock::detail {
+
+/// Who is told what an attempt comes to. Called while replies are worked off: no user code may run from here.
+class attempt_listener {
+public:
+    virtual void on_won() = 0;
+    virtual void on_lost(errc cause) = 0;
+    /// Another holds the key there.
+    virtual void on_refused(unsigned node, node_report const&) = 0;
+    /// All that was sent is answered.
+    virtual void on_attempt_drained() = 0;
+
+protected:
+    ~attempt_listener() = default;
+};
+
+/// One attempt: the five steps of the Redlock page. Note the time, ask the nodes, count, compare with the validity, and
+/// take everything back if it came to nothing. Used again for the next attempt.
+class attempt final : private round<attempt>, private core::timer {
+public:
+    /// \param waiting what is known of the nodes; told of those that do not vote
+    attempt(runtime&, core::waiting& waiting, attempt_listener&);
+    ~attempt();
+
+    /// What an attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
+    [[nodiscard]] boost::system::error_code provide() noexcept;
+    /// \param in_turn ask first where all meet (rule W3)
+    void start(std::shared_ptr<lock_state> const&, bool in_turn);
+    /// Time is up: who has not answered now does not count.
+    void time_out();
+    /// Everywhere but where the vote was certainly not executed: a reply may have been lost, not the vote (rule A6).
+    /// \return where that may be
+    [[nodiscard]] core::node_set take_back();
+    /// What was won.
+    [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(unsigned attempts, core::duration waited);
+    /// There is no next attempt for now: gives back what it has. The lock is kept while answers are on their way.
+    void finish();
+    /// All that was sent is answered.
+    [[nodiscard]] bool drained() const { return round::drained(); }
+    /// Lets go of the lock and the lease.
+    void forsake();
+
+    /// Are others asked only when the first has granted?
+    [[nodiscard]] bool asks_in_turn() const { return in_turn_; }
+    [[nodiscard]] core::attempt const& votes() const { return votes_; }
+    [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
+    [[nodiscard]] core::node_set refused() const { return refused_; }
+    [[nodiscard]] core::node_census census() const;
+    /// Is its validity over?
+    [[nodiscard]] bool too_late(core::instant now) const;
+    /// Counted as it stands, after more time than nodes take that are well: too few?
+    [[nodiscard]] bool hears_too_few() const;
+
+private:
+    friend class round<attempt>;
+    using step = core::attempt::step;
+
+    [[nodiscard]] node_group& nodes() { return runtime_.nodes; }
+    [[nodiscard]] kind::lock_kind const& type() const { return lock_->plan->kind; }
+    void append(std::string& out, kind::request, redis::script_form) const;
+    [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return open_ && !late; }
+    void on_repeated(unsigned, kind::request) {}
+    void on_answer(node_answer const&);
+    void on_silence(unsigned node, kind::request, bool late, net::failure const&);
+    void on_busy() {}
+    void on_drained();
+    void expire() override;
+
+    void ask_in_turn(unsigned node);
+    void ask_next_in_turn();
+    void ask_all();
+    [[nodiscard]] core::duration patience() const;
+    [[nodiscard]] std::string draft_vote();
+    [[nodiscard]] step ask(unsigned node, std::string const& draft);
+    void write_back();
+    [[nodiscard]] step count(node_answer const&, node_report& row);
+    void note_refusal(unsigned node, node_report const&);
+    void on_vote(node_answer const&);
+    void on_late_vote(node_answer const&);
+    [[nodiscard]] step fail_vote(unsigned node, net::failure const&);
+    void follow(step);
+    void follow_vote(unsigned node, step);
+    void decide_won();
+    [[nodiscard]] bool stands_in_line() const;
+    void tell_vote(unsigned node, node_report const&);
+
+    // What every reply touches stands together: at depth, cold memory is what costs most.
+    runtime& runtime_;
+    bool open_ = false;
+    bool in_turn_ = false;
+    core::attempt votes_{core::agreement::majority, 0, {}};
+    std::shared_ptr<lock_state> lock_;
+    std::vector<node_report> rows_;
+    boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
+    core::node_set asked_;
+    core::node_set refused_; ///< of them, those that certainly did not execute the vote
+    nonce nonce_;
+    core::fence proposal_ = 0;
+
+    attempt_listener& listener_;
+    core::waiting& waiting_;
+    void* block_ = nullptr; ///< for the lease, should it be won
+    undo* undo_ = nullptr;  ///< for the votes, should it be lost
+    unsigned asked_last_ = 0;
+};
+
+} // namespace redlock::detail

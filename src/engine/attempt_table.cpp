@@ -1,0 +1,99 @@
+#include "engine/attempt_table.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+
+namespace redlock::detail {
+
+namespace {
+
+bool says_more_than_a_grant(node_report const& row)
+{
+    return row.result != node_result::granted && row.result != node_result::pending;
+}
+
+core::node_set grants(std::vector<node_report> const& rows)
+{
+    core::node_set granted;
+    for (unsigned i = 0; i != rows.size(); ++i)
+        if (rows[i].result == node_result::granted)
+            granted.insert(i);
+    return granted;
+}
+
+std::vector<node_report> rows_of(core::node_set granted, std::size_t nodes)
+{
+    std::vector<node_report> rows(nodes);
+    for (unsigned i = 0; i != nodes; ++i)
+        if (granted.contains(i))
+            rows[i].result = node_result::granted;
+    return rows;
+}
+
+} // namespace
+
+attempt_table::table& attempt_table::make_table()
+{
+    if (!table_)
+        table_ = std::make_unique<table>();
+    return *table_;
+}
+
+void attempt_table::publish_success(std::mutex& guard, std::vector<node_report>& rows) noexcept
+{
+    if (std::ranges::any_of(rows, says_more_than_a_grant))
+        return publish(guard, rows);
+    granted_.store(grants(rows), std::memory_order_relaxed);
+    if (!has_table()) // written here alone
+        return;
+    std::scoped_lock const held(guard);
+    table().swap(*table_);
+}
+
+void attempt_table::publish(std::mutex& guard, std::vector<node_report>& rows) noexcept
+{
+    std::scoped_lock const held(guard);
+    try {
+        table& mine = make_table();
+        mine.resize(rows.size());
+        mine.swap(rows);
+    } catch (std::bad_alloc const&) {
+    }
+}
+
+void attempt_table::note_holder(std::mutex& guard, unsigned node, unsigned nodes,
+                                kind::sighting const& seen) noexcept
+{
+    if (seen.owner == 0 && !seen.left && !seen.no_lock)
+        return;
+    std::scoped_lock const held(guard);
+    try {
+        if (!has_table())
+            make_table() = rows_of(granted_.load(std::memory_order_relaxed), nodes);
+    } catch (std::bad_alloc const&) {
+        return;
+    }
+    node_report& row = (*table_)[node];
+    if (row.result == node_result::pending) // the attempt was decided without it
+        row.result = node_result::held_by_other;
+    if (seen.owner != 0)
+        row.owner = seen.owner;
+    if (seen.left)
+        row.remaining = seen.left;
+    if (seen.no_lock && row.result == node_result::held_by_other)
+        describe_no_lock(row);
+}
+
+std::vector<node_outcome> attempt_table::outcomes(std::mutex& guard,
+                                                  std::vector<std::string> const& nodes) const
+{
+    std::scoped_lock const held(guard);
+    if (has_table())
+        return to_table(*table_, nodes);
+    auto const granted = granted_.load(std::memory_order_relaxed);
+    return granted.size() == 0 ? std::vector<node_outcome>()
+                               : to_table(rows_of(granted, nodes.size()), nodes);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/tally.hpp"
+#include "engine/node_report.hpp"
+#include "kind/kind.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace redlock::detail {
+
+/// What each node said to the last attempt on a key that was decided. Written on the client's executor, read by any
+/// thread. The guard is an argument: it is shared by all keys, whose tables are seldom asked for.
+class attempt_table {
+public:
+    /// Takes the rows over and leaves as many older ones for reuse. Without memory for a first table there is none.
+    void publish(std::mutex& guard, std::vector<node_report>& rows) noexcept;
+    /// The same of an attempt that was won. If nodes did nothing but grant it, only which ones is kept.
+    void publish_success(std::mutex& guard, std::vector<node_report>& rows) noexcept;
+    /// \param nodes their number
+    void note_holder(std::mutex& guard, unsigned node, unsigned nodes, kind::sighting const&) noexcept;
+    /// \param nodes their names, in order
+    [[nodiscard]] std::vector<node_outcome> outcomes(std::mutex& guard,
+                                                     std::vector<std::string> const& nodes) const;
+
+private:
+    using table = std::vector<node_report>;
+
+    [[nodiscard]] bool has_table() const { return table_ && !table_->empty(); }
+    [[nodiscard]] table& make_table();
+
+    std::atomic<core::node_set> granted_{}; ///< of the last attempt that was plainly won
+    std::unique_ptr<table> table_;          ///< of one that was not; otherwise empty, or null
+};
+
+} // namespace redlock::detail

@@ -1,0 +1,197 @@
+#include "engine/attempt.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+// What an attempt asks of the nodes, and what it makes of their answers.
+namespace redlock::detail {
+
+namespace {
+
+core::vote vote_of(kind::answer::meaning said)
+{
+    switch (said) {
+    case kind::answer::meaning::granted: return core::vote::granted;
+    case kind::answer::meaning::denied: return core::vote::denied;
+    default: return core::vote::failed;
+    }
+}
+
+} // namespace
+
+/// Those who vote at one node first find out there who of them may go on to the others (rule W3).
+void attempt::ask_in_turn(unsigned node)
+{
+    asked_last_ = node;
+    std::string vote = draft_vote();
+    auto const then = ask(node, vote);
+    runtime_.give_back(std::move(vote));
+    if (then == step::pending && asked_.contains(node))
+        return runtime_.loop().schedule_after(*this, patience());
+    if (then != step::pending)
+        return follow(then);
+    ask_next_in_turn();
+}
+
+core::duration attempt::patience() const
+{
+    return std::min(std::max<core::duration>(2 * runtime_.round_trip(), std::chrono::milliseconds{2}),
+                    lock_->plan->node_timeout);
+}
+
+/// The first is silent, or cannot be asked.
+void attempt::ask_next_in_turn()
+{
+    waiting_.votes(asked_last_, false); // not free, until it answers, for whoever is refused by another
+    auto const another = waiting_.known().after(asked_last_);
+    if (!another || votes_.has_answered(*another) || asked_.contains(*another))
+        return ask_all();
+    ask_in_turn(*another);
+}
+
+void attempt::ask_all()
+{
+    in_turn_ = false;
+    auto verdict = step::pending;
+    std::string vote = draft_vote();
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (!asked_.contains(i) && !votes_.has_answered(i))
+            verdict = std::max(verdict, ask(i, vote));
+    runtime_.give_back(std::move(vote));
+    runtime_.loop().schedule(*this, votes_.sent() + lock_->plan->node_timeout);
+    follow(verdict);
+}
+
+/// A vote is the same for all nodes, but for a marker at its end.
+std::string attempt::draft_vote()
+{
+    std::string vote = runtime_.take_draft();
+    append(vote, kind::request::vote, redis::script_form::hash);
+    return vote;
+}
+
+void attempt::append(std::string& out, kind::request what, redis::script_form form) const
+{
+    auto const number = what == kind::request::vote ? proposal_ : votes_.token();
+    lock_->plan->commands->append(out, what, {lock_->key(), nonce_.text(), number}, form);
+}
+
+attempt::step attempt::ask(unsigned node, std::string const& draft)
+{
+    if (nodes().admit(node, *lock_, rows_[node])) {
+        asked_.insert(node);
+        send(node, kind::request::vote, draft);
+        return step::pending;
+    }
+    tell_vote(node, rows_[node]);
+    return votes_.voted(node, core::vote::failed);
+}
+
+void attempt::write_back()
+{
+    auto verdict = step::pending;
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        if (!votes_.to_write_back().contains(i))
+            continue;
+        if (nodes().at(i).usable())
+            send(i, kind::request::write_back);
+        else
+            verdict = std::max(verdict, votes_.wrote_back(i, core::vote::failed));
+    }
+    runtime_.loop().schedule_after(*this, lock_->plan->node_timeout);
+    follow(verdict);
+}
+
+void attempt::on_answer(node_answer const& got)
+{
+    if (got.late)
+        return;
+    if (got.what == kind::request::vote)
+        return open_ ? on_vote(got) : on_late_vote(got);
+    auto const then = votes_.wrote_back(got.node, vote_of(got.said.what));
+    if (open_)
+        follow(then);
+    else if (lease_ && votes_.holders().contains(got.node))
+        lease_->late_grant(got.node);
+}
+
+void attempt::on_vote(node_answer const& got)
+{
+    follow_vote(got.node, count(got, rows_[got.node]));
+}
+
+/// Not counted, but known (rule H5).
+void attempt::on_late_vote(node_answer const& got)
+{
+    node_report ignored;
+    (void)count(got, ignored);
+    if (lease_ && votes_.holders().contains(got.node))
+        lease_->late_grant(got.node);
+}
+
+attempt::step attempt::count(node_answer const& got, node_report& row)
+{
+    auto const took = core::elapsed(votes_.sent(), runtime_.loop().now());
+    row.round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
+    report(got, type(), row);
+    std::uint64_t& highest = lock_->wanted->highest_number;
+    highest = std::max(highest, got.said.number);
+    auto const then = votes_.voted(got.node, vote_of(got.said.what), got.said.number);
+    if (row.result == node_result::held_by_other)
+        note_refusal(got.node, row);
+    tell_vote(got.node, row);
+    return then;
+}
+
+/// A script that reads another's key, for its refusal, makes the server tell when that changes.
+void attempt::note_refusal(unsigned node, node_report const& row)
+{
+    refused_.insert(node);
+    if (type().script(kind::request::vote) && nodes().at(node).tracks())
+        waiting_.listens(node);
+    listener_.on_refused(node, row);
+}
+
+void attempt::on_silence(unsigned node, kind::request what, bool late, net::failure const& why)
+{
+    waiting_.failed(node);
+    if (late || !open_)
+        return;
+    if (what == kind::request::write_back)
+        return follow(votes_.wrote_back(node, core::vote::failed));
+    follow_vote(node, fail_vote(node, why));
+}
+
+/// What waited for a connection that leads to a young node has not been sent: this lock may be content with its age.
+attempt::step attempt::fail_vote(unsigned node, net::failure const& why)
+{
+    if (why.unsent)
+        asked_.erase(node); // nothing to take back
+    if (why.unsent && nodes().admit(node, *lock_, rows_[node])) {
+        asked_.insert(node);
+        send(node, kind::request::vote);
+        return step::pending;
+    }
+    if (rows_[node].result == node_result::pending)
+        report_failure(why, rows_[node]);
+    tell_vote(node, rows_[node]);
+    return votes_.voted(node, core::vote::failed);
+}
+
+/// A refusal at the rendezvous node is a rival who got there before, and goes on to the others. Not to be in his way is
+/// what makes one of us succeed.
+void attempt::follow_vote(unsigned node, step then)
+{
+    if (!in_turn_ || then != step::pending)
+        return follow(then);
+    switch (rows_[node].result) {
+    case node_result::pending: return; // it is asked again
+    case node_result::granted: return ask_all();
+    case node_result::held_by_other: return follow(votes_.give_way());
+    default: return ask_next_in_turn();
+    }
+}
+
+} // namespace redlock::detail

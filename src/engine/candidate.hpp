@@ -1,0 +1,86 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "engine/lock_state.hpp"
+#include <redlock/error.hpp>
+#include <redlock/mutex.hpp>
+
+#include <boost/intrusive/list_hook.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace redlock::detail {
+
+class held_lease;
+void intrusive_ptr_add_ref(held_lease*) noexcept;
+void intrusive_ptr_release(held_lease*) noexcept;
+
+/// Who wants a lock, as its queue and the attempts on its behalf know it.
+class candidate {
+public:
+    boost::intrusive::list_member_hook<> place; ///< in the key's queue
+    std::uint32_t ticket = 0;                   ///< the queue's
+
+    [[nodiscard]] std::shared_ptr<lock_state> const& lock() const { return lock_; }
+    [[nodiscard]] unsigned attempts() const { return attempts_; }
+    [[nodiscard]] core::instant started() const { return started_; }
+    [[nodiscard]] core::duration waited(core::instant now) const { return core::elapsed(started_, now); }
+    [[nodiscard]] bool limited() const { return limited_; }
+    /// Does it fail when it is refused?
+    [[nodiscard]] bool asks_once() const { return once_ || (limited_ && limit_ == core::duration::zero()); }
+    [[nodiscard]] bool out_of_time(core::instant now) const { return limited_ && waited(now) >= limit_; }
+
+    void attempt_began() { ++attempts_; }
+    void attempt_failed(errc cause)
+    {
+        last_cause_ = cause;
+        has_table_ = true;
+    }
+    /// May it ask again after an attempt that ended so? If not, with which error does it end?
+    [[nodiscard]] errc after_attempt(errc cause, core::instant now) const
+    {
+        unsigned const most = lock_->plan->options.retry.max_attempts;
+        if (once_ || (most != 0 && attempts_ >= most))
+            return cause;
+        return out_of_time(now) ? errc::timed_out : errc{};
+    }
+
+    /// It has the lock. Runs user code.
+    virtual void deliver(boost::intrusive_ptr<held_lease>) = 0;
+    /// It has the lock from the one before it: told in a task.
+    virtual void receive(boost::intrusive_ptr<held_lease>) = 0;
+    /// No longer in the queue, and without the lock: told in a task.
+    virtual void fail(boost::system::error_code) = 0;
+    /// It waits behind so many others.
+    virtual void tell_waiting(std::size_t position) = 0;
+
+protected:
+    ~candidate() = default;
+
+    void begin(std::shared_ptr<lock_state> lock, wait_limit limit, core::instant now)
+    {
+        lock_ = std::move(lock);
+        started_ = now;
+        limited_ = limit.has_value();
+        once_ = limit == one_attempt;
+        limit_ = limit.value_or(core::duration::zero());
+        last_cause_ = {};
+        has_table_ = false;
+        attempts_ = 0;
+    }
+
+    std::shared_ptr<lock_state> lock_;
+    core::instant started_;
+    core::duration limit_{};
+    errc last_cause_{};
+    unsigned attempts_ = 0;
+    bool has_table_ = false; ///< of an attempt that was decided for it, or for those before it
+    bool limited_ = false;
+    bool once_ = false;
+};
+
+} // namespace redlock::detail

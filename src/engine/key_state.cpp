@@ -1,0 +1,100 @@
+#include "engine/key_state.hpp"
+
+#include <utility>
+
+namespace redlock::detail {
+
+key_state::key_state(key_index& index, std::string name) : index_(index), name_(std::move(name)) {}
+
+void intrusive_ptr_add_ref(key_state* known) noexcept
+{
+    std::scoped_lock const guard(known->index_.guard_);
+    ++known->owners_;
+}
+
+void intrusive_ptr_release(key_state* known) noexcept
+{
+    {
+        std::scoped_lock const guard(known->index_.guard_);
+        if (--known->owners_ != 0)
+            return;
+        known->index_.known_.erase(known);
+    }
+    delete known;
+}
+
+redis::lock_key key_state::key() const
+{
+    return {index_.key_prefix(), name_};
+}
+
+std::mutex& key_state::tables() const
+{
+    return index_.tables();
+}
+
+void key_state::expect_keys(std::chrono::milliseconds ttl)
+{
+    auto const longest = static_cast<std::uint32_t>(ttl.count()); // 48 hours at most
+    auto known = longest_key_ms_.load(std::memory_order_relaxed);
+    while (known < longest && !longest_key_ms_.compare_exchange_weak(known, longest))
+        ;
+}
+
+std::vector<node_outcome> key_state::last_attempt(std::vector<std::string> const& nodes) const
+{
+    return table_.outcomes(tables(), nodes);
+}
+
+void key_state::publish(std::vector<node_report>& rows) noexcept
+{
+    table_.publish(tables(), rows);
+}
+
+void key_state::publish_success(std::vector<node_report>& rows) noexcept
+{
+    table_.publish_success(tables(), rows);
+}
+
+void key_state::note_holder(unsigned node, unsigned nodes, kind::sighting const& seen) noexcept
+{
+    table_.note_holder(tables(), node, nodes, seen);
+}
+
+/// With the guard held.
+boost::intrusive_ptr<key_state> key_index::share(key_state& known)
+{
+    ++known.owners_;
+    return {&known, false};
+}
+
+boost::intrusive_ptr<key_state> key_index::at(std::string name)
+{
+    std::scoped_lock const guard(guard_);
+    if (auto const found = known_.find(std::string_view(name)); found != known_.end())
+        return share(**found);
+    auto made = make(std::move(name));
+    known_.insert(made.get());
+    return share(*made.release());
+}
+
+boost::intrusive_ptr<key_state> key_index::find(std::string_view key)
+{
+    if (!key.starts_with(key_prefix_))
+        return nullptr;
+    std::scoped_lock const guard(guard_);
+    auto const found = known_.find(key.substr(key_prefix_.size()));
+    return found == known_.end() ? nullptr : share(**found);
+}
+
+std::vector<boost::intrusive_ptr<key_state>> key_index::all()
+{
+    std::vector<boost::intrusive_ptr<key_state>> found; // goes after the guard, for which its elements ask
+    std::scoped_lock const guard(guard_);
+    found.reserve(known_.size());
+    for (key_state* const known : known_)
+        found.push_back(share(*known));
+    return found;
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,148 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/local_queue.hpp"
+#include "core/tally.hpp"
+#include "engine/attempt_table.hpp"
+#include "redis/command.hpp"
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::detail {
+
+class attempt_loop;
+class candidate;
+class held_lease;
+class key_index;
+
+/// One key within one client: what is known of it, and who is told of what its attempts and leases come to. Everything but
+/// what is marked otherwise belongs to the client's executor.
+class key_state {
+public:
+    key_state(key_index&, std::string name);
+    key_state(key_state const&) = delete;
+    key_state& operator=(key_state const&) = delete;
+    virtual ~key_state() = default;
+    friend void intrusive_ptr_add_ref(key_state*) noexcept;
+    friend void intrusive_ptr_release(key_state*) noexcept;
+
+    /// \name Any thread
+    ///@{
+    [[nodiscard]] std::string const& name() const { return name_; }
+    [[nodiscard]] redis::lock_key key() const;
+    /// A lock of this name was made whose keys live this long, slack included.
+    void expect_keys(std::chrono::milliseconds ttl);
+    /// Of all such locks (docs/protocol.md, rule N4).
+    [[nodiscard]] core::duration longest_key() const
+    {
+        return std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)};
+    }
+    /// What each node said to the last attempt that was decided.
+    /// \param nodes their names, in order
+    [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
+    ///@}
+
+    /// \name What attempts learn
+    ///@{
+    void publish(std::vector<node_report>& rows) noexcept;
+    void publish_success(std::vector<node_report>& rows) noexcept;
+    void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
+    std::uint64_t highest_number = 0; ///< on any node, as far as this client has seen
+    [[nodiscard]] core::local_queue& local() { return local_; }
+    /// Guards what is told of attempts and leases to other threads.
+    [[nodiscard]] std::mutex& tables() const;
+    ///@}
+
+    /// \name What an attempt loop tells
+    ///@{
+    /// The one behind it, if any.
+    [[nodiscard]] virtual candidate* after(candidate&) = 0;
+    /// It has left the queue, and the loop knows.
+    virtual void drop(candidate&) = 0;
+    /// The lock is won, for the first in the queue or for somebody who did not wait.
+    virtual void won(attempt_loop&, held_lease&) = 0;
+    /// Nobody is left to ask for.
+    virtual void abandoned(attempt_loop const&) = 0;
+    /// What it had voted for on these nodes is deleted.
+    virtual void taken_back(attempt_loop const&, core::node_set) = 0;
+    ///@}
+
+    /// \name What a lease tells
+    ///@{
+    /// It was granted to another client, and goes on here.
+    virtual void adopted(held_lease&) = 0;
+    /// It is given up. True: the lock has passed to the first in the queue, without the network (rule W4).
+    [[nodiscard]] virtual bool hand_over(held_lease&) = 0;
+    /// It is over, and what is to be said about that has been sent: the next one's turn.
+    virtual void vacated(held_lease const&) = 0;
+    ///@}
+
+    /// This client itself has sent these nodes what may delete the key: of that they do not tell it (rule W2).
+    virtual void changed_here(core::node_set) = 0;
+
+private:
+    friend class key_index;
+
+    key_index& index_;
+    std::string const name_;
+    attempt_table table_;
+    core::local_queue local_;
+    std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
+    std::atomic<std::uint32_t> longest_key_ms_{0};
+};
+
+/// All keys of a client, by name. Any thread.
+class key_index {
+public:
+    /// \param key_prefix what all keys begin with; must outlive them
+    explicit key_index(std::string_view key_prefix) : key_prefix_(key_prefix) {}
+    key_index(key_index const&) = delete;
+    key_index& operator=(key_index const&) = delete;
+
+    [[nodiscard]] std::string_view key_prefix() const { return key_prefix_; }
+    /// Guards the tables of all keys.
+    [[nodiscard]] std::mutex& tables() { return tables_; }
+
+    [[nodiscard]] boost::intrusive_ptr<key_state> at(std::string name);
+    /// Null: this client has no lock of that key.
+    [[nodiscard]] boost::intrusive_ptr<key_state> find(std::string_view key);
+    [[nodiscard]] std::vector<boost::intrusive_ptr<key_state>> all();
+
+protected:
+    ~key_index() = default;
+
+private:
+    friend void intrusive_ptr_add_ref(key_state*) noexcept;
+    friend void intrusive_ptr_release(key_state*) noexcept;
+
+    /// A hundred thousand keys are found by the names that they have anyhow.
+    struct by_name {
+        using is_transparent = void;
+        static std::string_view name_of(std::string_view name) { return name; }
+        static std::string_view name_of(key_state const* known) { return known->name(); }
+        std::size_t operator()(auto const& one) const { return std::hash<std::string_view>()(name_of(one)); }
+        bool operator()(auto const& a, auto const& b) const { return name_of(a) == name_of(b); }
+    };
+
+    [[nodiscard]] virtual std::unique_ptr<key_state> make(std::string name) = 0;
+    [[nodiscard]] static boost::intrusive_ptr<key_state> share(key_state&);
+
+    std::string_view const key_prefix_;
+    std::mutex tables_;
+    std::mutex guard_;
+    boost::unordered_flat_set<key_state*, by_name, by_name> known_;
+};
+
+} // namespace redlock::detail

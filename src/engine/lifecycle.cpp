@@ -1,0 +1,59 @@
+#include "engine/lifecycle.hpp"
+
+namespace redlock::detail {
+
+void lifecycle::for_each_lock(std::function<void(lock_state const&)> const& visit) const
+{
+    for (list const* const all : {&operations_, &leases_})
+        for (activity const& one : *all)
+            if (lock_state const* const lock = one.wanted_lock())
+                visit(*lock);
+}
+
+void lifecycle::watch()
+{
+    if (closed_)
+        return;
+    nodes_.watch(busy());
+    if (!busy())
+        pending_.fetch_nodes();
+}
+
+void lifecycle::release_ended(bool confirmed)
+{
+    --releasing_;
+    if (!closing_)
+        return;
+    all_released_ = all_released_ && confirmed;
+    check();
+}
+
+void lifecycle::undo_ended(bool confirmed)
+{
+    --undoing_;
+    if (!closing_ || closed_)
+        return;
+    all_released_ = all_released_ && confirmed;
+    check();
+}
+
+void lifecycle::stop_waiting()
+{
+    undoing_too_long_ = undoing_ != 0;
+    all_released_ = all_released_ && !undoing_too_long_;
+    check();
+}
+
+/// Not at once: the last release may have failed while a node is working off what else failed.
+void lifecycle::check()
+{
+    if (releasing_ == 0) // also when nobody waits any more
+        loop_.enqueue(closer_);
+}
+
+bool lifecycle::close()
+{
+    return !std::exchange(closed_, true);
+}
+
+} // namespace redlock::detail

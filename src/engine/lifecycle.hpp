@@ -1,0 +1,130 @@
+#pragma once
+
+#include "engine/lock_state.hpp"
+#include "engine/node_group.hpp"
+#include "engine/pending_releases.hpp"
+#include "net/loop.hpp"
+
+#include <boost/intrusive/list.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <functional>
+#include <utility>
+
+namespace redlock::detail {
+
+/// Something that a client has under way: an operation, or a lease.
+class activity {
+public:
+    using hook =
+        boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    hook link;
+
+    /// Ends it, because of its client's end or of a fork. A lease is over then; an operation stays listed until its task
+    /// has run.
+    virtual void abort(boost::system::error_code) = 0;
+    /// Which lock it wants or holds; null: it does not matter to the nodes.
+    [[nodiscard]] virtual lock_state const* wanted_lock() const = 0;
+    /// A node can be asked, on a connection that may be new.
+    virtual void on_usable(unsigned) {}
+
+protected:
+    ~activity() = default;
+};
+
+/// What one client has under way, and whether it may end.
+class lifecycle {
+public:
+    /// \param closer is run whenever the client may end now
+    lifecycle(net::loop& loop, node_group& nodes, pending_releases& pending, net::task& closer)
+        : loop_(loop), nodes_(nodes), pending_(pending), closer_(closer)
+    {}
+
+    void begin_operation(activity& one) { begin(operations_, one); }
+    void end_operation(activity& one) { end(operations_, one); }
+    void begin_lease(activity& one) { begin(leases_, one); }
+    void end_lease(activity& one) { end(leases_, one); }
+    /// An operation for whose sake no connection is kept.
+    void begin_inspection(activity& one) { operations_.push_back(one); }
+    void end_inspection(activity& one) { operations_.erase(operations_.iterator_to(one)); }
+    /// Somebody keeps the connections.
+    [[nodiscard]] bool busy() const { return under_way_ != 0; }
+
+    void for_each_lock(std::function<void(lock_state const&)> const&) const;
+    void tell_usable(unsigned node)
+    {
+        for (activity& lease : leases_)
+            lease.on_usable(node);
+    }
+    void abort_operations(boost::system::error_code why)
+    {
+        for (activity& operation : operations_) // listed until their tasks have run
+            operation.abort(why);
+    }
+    void abort_leases(boost::system::error_code why)
+    {
+        while (!leases_.empty())
+            leases_.front().abort(why);
+    }
+
+    /// A release began or ended; a client's end waits for the last.
+    void release_began() { ++releasing_; }
+    void release_ended(bool confirmed);
+    /// The same, of what was begun only to put off the end.
+    void release_done() { --releasing_; }
+    /// The same of votes that are taken back.
+    void undo_began() { ++undoing_; }
+    void undo_ended(bool confirmed);
+
+    /// Nothing new begins, and nothing but its end is waited for.
+    [[nodiscard]] bool closing() const { return closing_; }
+    void start_closing() { closing_ = true; }
+    [[nodiscard]] bool closed() const { return closed_; }
+    /// False: it was closed already.
+    bool close();
+    /// Undos are not waited for any longer.
+    void stop_waiting();
+    void check();
+    [[nodiscard]] bool may_close() const
+    {
+        return closing_ && releasing_ == 0 && (undoing_ == 0 || undoing_too_long_);
+    }
+    /// Nothing is known to be left on the nodes.
+    [[nodiscard]] bool all_released() const { return all_released_; }
+
+private:
+    using list =
+        boost::intrusive::list<activity,
+                               boost::intrusive::member_hook<activity, activity::hook, &activity::link>,
+                               boost::intrusive::constant_time_size<false>>;
+
+    void begin(list& of, activity& one)
+    {
+        of.push_back(one);
+        if (under_way_++ == 0)
+            watch();
+    }
+    void end(list& of, activity& one)
+    {
+        of.erase(of.iterator_to(one));
+        if (--under_way_ == 0)
+            watch();
+    }
+    void watch();
+
+    net::loop& loop_;
+    node_group& nodes_;
+    pending_releases& pending_;
+    net::task& closer_;
+    list operations_;
+    list leases_;
+    unsigned under_way_ = 0;
+    unsigned releasing_ = 0;
+    unsigned undoing_ = 0;
+    bool closing_ = false;
+    bool closed_ = false;
+    bool undoing_too_long_ = false;
+    bool all_released_ = true;
+};
+
+} // namespace redlock::detail

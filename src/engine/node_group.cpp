@@ -1,0 +1,142 @@
+#include "engine/node_group.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+node_group::node_group(environment& its, group_listener& listener)
+    : environment_(its), listener_(listener), admissions_(its.settings()), table_(its.settings().names),
+      quarantines_(its.settings().peers.size()), warnings_(its.settings()),
+      states_(its.settings().peers.size(), node_state::idle)
+{
+    client_settings const& given = its.settings();
+    for (unsigned i = 0; i != given.peers.size(); ++i) {
+        nodes_.push_back(std::make_unique<net::node>(its.loop(), static_cast<net::node_listener&>(*this), i,
+                                                     given.peers[i], given.terms[i]));
+        markers_.push_back(std::make_unique<marker>(*this, i));
+    }
+    its.loop().make_room_for(nodes_.size());
+}
+
+void node_group::close()
+{
+    closed_ = true;
+    for (auto const& node : nodes_)
+        node->close();
+}
+
+void node_group::sever()
+{
+    closed_ = true;
+    for (auto const& node : nodes_)
+        node->sever();
+}
+
+void node_group::watch(bool watched)
+{
+    for (auto const& node : nodes_)
+        node->watch(watched);
+}
+
+void node_group::on_node_changed(unsigned node)
+{
+    node_state const now = nodes_[node]->state();
+    node_state const before = std::exchange(states_[node], now);
+    ready_ += (now == node_state::ready ? 1U : 0U) - (before == node_state::ready ? 1U : 0U);
+    connecting_ += (now == node_state::connecting ? 1U : 0U) - (before == node_state::connecting ? 1U : 0U);
+    bool const connected = now == node_state::ready;
+    if (!connected) {
+        markers_[node]->forget();
+        quarantines_[node].reset();
+    }
+    tell_node(node, now != before);
+    warnings_.node_changed(nodes_, node);
+    if (closed_)
+        return;
+    if (connected)
+        listener_.on_connected(node);
+    if (connected && (admissions_.has_unknown_past(node) || markers_[node]->is_in_use()))
+        markers_[node]->require();
+    if (!connected && now != node_state::down)
+        return;
+    met_.insert(node);
+    listener_.on_nodes_changed();
+    if (now == node_state::ready)
+        listener_.on_usable(node);
+}
+
+bool node_group::has_newcomers() const
+{
+    for (unsigned i = 0; i != size(); ++i)
+        if ((states_[i] == node_state::connecting && !met_.contains(i)) || markers_[i]->awaited())
+            return true;
+    return false;
+}
+
+void node_group::connect()
+{
+    for (auto const& node : nodes_)
+        (void)node->usable();
+}
+
+void node_group::on_tracking_refused(unsigned node, redis::resp_node const& why)
+{
+    note(node, "CLIENT TRACKING", why);
+    listener_.on_nodes_changed();
+}
+
+/// Into the table, and to the observer what is news: what cannot be checked on a node is said once.
+void node_group::tell_node(unsigned node, bool news) noexcept
+{
+    try {
+        describe_node(node, news);
+    } catch (std::bad_alloc const&) { // without words
+        table_.enter(node, states_[node]);
+        if (observer* const o = environment_.watcher(); o && news)
+            o->on_node({environment_.settings().names[node], states_[node], {}});
+    }
+}
+
+void node_group::describe_node(unsigned node, bool news)
+{
+    node_state const now = states_[node];
+    net::failure why = nodes_[node]->last_failure();
+    bool const ready = now == node_state::ready;
+    if (ready)
+        why.detail = admissions_.blind_spots(node, *nodes_[node]);
+    table_.enter(node, now, why);
+    if (ready && !admissions_.has_unknown_past(node) && tell_longest_quarantine(node))
+        return;
+    bool const mention = !ready || (!why.detail.empty() && admissions_.first_mention(node));
+    observer* const o = environment_.watcher();
+    if (!o || !news)
+        return;
+    o->on_node({environment_.settings().names[node], now,
+                mention ? std::string_view(why.detail) : std::string_view()});
+}
+
+void node_group::listen()
+{
+    if (listening_++ == 0)
+        for (auto const& node : nodes_)
+            node->listen(true);
+}
+
+void node_group::stop_listening()
+{
+    if (--listening_ == 0)
+        for (auto const& node : nodes_)
+            node->listen(false);
+}
+
+void node_group::note(unsigned node, std::string_view script, redis::resp_node const& reply)
+{
+    try {
+        table_.note(node, script, reply.text);
+    } catch (std::bad_alloc const&) { // words are a courtesy
+    }
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,143 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/tally.hpp"
+#include "engine/admissions.hpp"
+#include "engine/environment.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/marker.hpp"
+#include "engine/node_report.hpp"
+#include "engine/node_table.hpp"
+#include "engine/warnings.hpp"
+#include "net/node.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace redlock::detail {
+
+/// Who is told of what happens to the nodes, and says which locks are wanted of them.
+class group_listener {
+public:
+    /// A node is connected again; nothing has been sent there yet.
+    virtual void on_connected(unsigned node) = 0;
+    /// One became usable, or certainly unusable.
+    virtual void on_nodes_changed() = 0;
+    /// One can be asked, and all have been told so.
+    virtual void on_usable(unsigned node) = 0;
+    /// A server says that a key has changed; without a key: that any may have.
+    virtual void on_invalidation(unsigned node, std::optional<std::string_view> key) = 0;
+    /// All locks that are held or wanted now.
+    virtual void for_each_lock(std::function<void(lock_state const&)> const&) const = 0;
+
+protected:
+    ~group_listener() = default;
+};
+
+/// A client's nodes: their connections, and which of them may vote for a lock (docs/protocol.md, rules N2 to N7 and F6).
+/// Everything but what is marked otherwise is called on the client's executor.
+class node_group final : private net::node_listener {
+public:
+    node_group(environment&, group_listener&);
+
+    [[nodiscard]] unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
+    [[nodiscard]] core::node_set all() const { return core::node_set::first(size()); }
+    [[nodiscard]] net::node& at(unsigned node) { return *nodes_[node]; }
+    [[nodiscard]] marker& marker_of(unsigned node) { return *markers_[node]; }
+    /// Any thread.
+    [[nodiscard]] std::vector<node_status> statuses() const
+    {
+        return table_.rows(environment_.read_clocks());
+    }
+    [[nodiscard]] detail::warnings& warnings() { return warnings_; }
+    /// What a node answered to a script instead of doing it, for `statuses()`: no other table has a place for it.
+    void note(unsigned node, std::string_view script, redis::resp_node const& reply);
+
+    /// \name Connections
+    ///@{
+    /// Begins to connect to the nodes that are not connected.
+    void connect();
+    [[nodiscard]] unsigned ready() const { return ready_; }
+    /// Nodes that are being connected, or asked for their marker.
+    [[nodiscard]] unsigned unsettled() const { return connecting_ + marking_; }
+    /// Is any node's first connection of all still being made, or was it not asked for its marker yet?
+    [[nodiscard]] bool has_newcomers() const;
+    /// While something is held or wanted, connections are kept.
+    void watch(bool watched);
+    /// Somebody waits to be told by the nodes that a key has changed.
+    void listen();
+    void stop_listening();
+    /// Ends all connections; there are no next ones.
+    void close();
+    /// Without a byte, in a forked child; `close()` must follow.
+    void sever();
+    ///@}
+
+    /// \name Who may vote
+    ///@{
+    /// Any thread. A lock was made whose keys live this long, of which so much is slack (rules N4 and N7).
+    void expect_keys(core::duration ttl, core::duration slack) { admissions_.expect_keys(ttl, slack); }
+    /// Asks every node that is ready for its marker.
+    void require_markers();
+    /// May it be asked for this lock now? Connects if that is needed. If not, the row says why.
+    [[nodiscard]] bool admit(unsigned node, lock_state const&, node_report& row);
+    /// Do this connected node's votes and extensions not count for this lock yet (rule N4)?
+    [[nodiscard]] bool is_quarantined(unsigned node, lock_state const&) const;
+    /// Connected nodes that may vote for this lock now.
+    [[nodiscard]] unsigned voters(lock_state const&) const;
+    /// When the quarantines of connected nodes will have left a majority for this lock. Nothing: not by that alone.
+    [[nodiscard]] std::optional<core::instant> majority_at(lock_state const&) const;
+    ///@}
+
+    /// \name For markers
+    ///@{
+    [[nodiscard]] admissions& known() { return admissions_; }
+    [[nodiscard]] environment& surroundings() { return environment_; }
+    void marker_asked() { ++marking_; }
+    void marker_settled(unsigned node);
+    ///@}
+
+private:
+    void on_node_changed(unsigned node) override;
+    void on_key_changed(unsigned node, std::optional<std::string_view> key) override
+    {
+        listener_.on_invalidation(node, key);
+    }
+    void on_tracking_refused(unsigned node, redis::resp_node const& why) override;
+    std::optional<net::failure> objection(unsigned node) override;
+    bool is_certain(unsigned node) override;
+    bool was_set_forward(unsigned node) override;
+
+    [[nodiscard]] core::duration quarantine_for(lock_state const&) const;
+    [[nodiscard]] std::optional<core::instant> quarantined_until(unsigned node, lock_state const&) const;
+    [[nodiscard]] quarantine quarantine_of(unsigned node, lock_state const&, core::instant until) const;
+    void tell_quarantine(unsigned node, lock_state const&, core::instant until) noexcept;
+    [[nodiscard]] bool tell_longest_quarantine(unsigned node);
+    void end_quarantine(unsigned node);
+    [[nodiscard]] bool knows_marker(unsigned node, node_report&);
+    [[nodiscard]] bool has_waited(unsigned node, lock_state const&, node_report&);
+    void tell_node(unsigned node, bool news) noexcept;
+    void describe_node(unsigned node, bool news);
+
+    environment& environment_;
+    group_listener& listener_;
+    std::vector<std::unique_ptr<net::node>> nodes_;
+    std::vector<std::unique_ptr<marker>> markers_;
+    admissions admissions_;
+    node_table table_;
+    std::vector<std::optional<core::instant>>
+        quarantines_; ///< ends that were told, of nodes that are connected
+    detail::warnings warnings_;
+    std::vector<node_state> states_; ///< as the counters below know them
+    core::node_set met_;             ///< nodes that have been connected, or could not be
+    unsigned listening_ = 0;
+    unsigned ready_ = 0;
+    unsigned connecting_ = 0;
+    unsigned marking_ = 0; ///< markers that were asked for
+    bool closed_ = false;
+};
+
+} // namespace redlock::detail

@@ -1,0 +1,33 @@
+#include "engine/pending_releases.hpp"
+
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+void pending_releases::add(unsigned node, pending_release one, core::instant now) noexcept
+{
+    auto& all = of_[node];
+    while (!all.empty() && (all.size() >= most || core::reached(all.front().expires, now)))
+        all.pop_front();
+    try {
+        all.push_back(std::move(one));
+    } catch (std::bad_alloc const&) {
+    }
+}
+
+pending_release pending_releases::take(unsigned node)
+{
+    pending_release const first = std::move(of_[node].front());
+    of_[node].pop_front();
+    return first;
+}
+
+void pending_releases::fetch_nodes()
+{
+    for (unsigned i = 0; i != nodes_.size(); ++i)
+        if (!of_[i].empty())
+            nodes_.at(i).try_once();
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "engine/node_group.hpp"
+#include "engine/replies.hpp"
+#include "kind/kind.hpp"
+#include "net/node.hpp"
+#include "redis/resp.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace redlock::detail {
+
+/// Sends commands of one claim to nodes, and gives each answer back as a value: votes, write-backs, extensions, releases,
+/// peeks and inspections. A command is sent once; but a script that the node does not know, and so has not executed, is
+/// sent again as text.
+///
+/// `Self`, which derives from it, supplies
+/// - `node_group& nodes()`, `kind::lock_kind const& type()`,
+/// - `void append(std::string& out, kind::request, redis::script_form)`: the command,
+/// - `bool repeats(unsigned node, kind::request, bool late)`: may that script still be sent again? `on_repeated(node,
+///   kind::request)` after that,
+/// - `void on_answer(node_answer const&)`,
+/// - `void on_silence(unsigned node, kind::request, bool late, net::failure const&)`: there will be none,
+/// - `void on_busy()` before the first reply is waited for, `void on_drained()` after the last has been dealt with.
+template <class Self>
+class round : private net::reply_sink {
+protected:
+    round() = default;
+    ~round() = default;
+
+    /// From now on the answers to what was sent before are late.
+    void open_round() { ++number_; }
+    [[nodiscard]] std::uint32_t round_number() const { return number_; }
+    [[nodiscard]] bool drained() const { return outstanding_ == 0; }
+
+    void send(unsigned node, kind::request what) { send(node, what, form_of(what, node)); }
+
+    void send(unsigned node, kind::request what, redis::script_form form)
+    {
+        net::node& to = self().nodes().at(node);
+        self().append(to.output(), what, form);
+        await(to, what, form);
+    }
+
+    /// The same command to one of several nodes.
+    /// \param draft its bytes where scripts are named by their hash, up to the marker
+    void send(unsigned node, kind::request what, std::string const& draft)
+    {
+        auto const form = form_of(what, node);
+        if (form == redis::script_form::text)
+            return send(node, what, form);
+        net::node& to = self().nodes().at(node);
+        to.output().append(draft);
+        await(to, what, form);
+    }
+
+private:
+    // A tag: the number of the round, the request, the form.
+    static constexpr unsigned request_shift = 1;
+    static constexpr unsigned number_shift = 4;
+    static_assert(kind::request_count <= 1U << (number_shift - request_shift));
+
+    [[nodiscard]] std::uint32_t tag(kind::request what, redis::script_form form) const
+    {
+        return number_ << number_shift | static_cast<std::uint32_t>(what) << request_shift |
+               static_cast<std::uint32_t>(form);
+    }
+    [[nodiscard]] static kind::request request_in(std::uint32_t tag)
+    {
+        return static_cast<kind::request>(tag >> request_shift & (kind::request_count - 1));
+    }
+    [[nodiscard]] bool is_late(std::uint32_t tag) const
+    {
+        return (tag ^ number_ << number_shift) >> number_shift != 0;
+    }
+
+    [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
+
+    /// Scripts are named by their hash where the connection has seen them work.
+    [[nodiscard]] redis::script_form form_of(kind::request what, unsigned node)
+    {
+        auto const* const script = self().type().script(what);
+        return script ? self().nodes().at(node).form(*script) : redis::script_form::hash;
+    }
+
+    void await(net::node& to, kind::request what, redis::script_form form)
+    {
+        if (self().type().marks(what))
+            kind::append_marker(to.output(), self().nodes().marker_of(to.index()).text());
+        if (outstanding_++ == 0)
+            self().on_busy();
+        to.expect(*this, tag(what, form));
+    }
+
+    void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply) final
+    {
+        auto const what = request_in(tag);
+        bool const late = is_late(tag);
+        auto const said = read(node, what, reply);
+        bool const by_hash = (tag & 1U) == static_cast<std::uint32_t>(redis::script_form::hash);
+        if (said.what == kind::answer::meaning::unknown_script && by_hash &&
+            self().repeats(node, what, late)) {
+            send(node, what, redis::script_form::text);
+            self().on_repeated(node, what);
+        } else {
+            self().on_answer({node, what, late, said, reply});
+        }
+        if (--outstanding_ == 0)
+            self().on_drained();
+    }
+
+    /// Also remembers whether this connection may name the script by its hash from now on.
+    [[nodiscard]] kind::answer read(unsigned node, kind::request what, redis::resp_node const& reply)
+    {
+        using meaning = kind::answer::meaning;
+        auto const said = self().type().read(what, reply);
+        if (said.what == meaning::other_data)
+            self().nodes().marker_of(node).missed();
+        else if (auto const* const script = self().type().script(what); script && said.what != meaning::error)
+            self().nodes().at(node).script_worked(*script, said.what != meaning::unknown_script);
+        return said;
+    }
+
+    void on_failure(unsigned node, std::uint32_t tag, net::failure const& why) final
+    {
+        self().on_silence(node, request_in(tag), is_late(tag), why);
+        if (--outstanding_ == 0)
+            self().on_drained();
+    }
+
+    std::uint32_t outstanding_ = 0; ///< replies on their way to us
+    std::uint32_t number_ = 0;
+};
+
+} // namespace redlock::detail

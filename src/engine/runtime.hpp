@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "engine/attempt_limit.hpp"
+#include "engine/block_cache.hpp"
+#include "engine/environment.hpp"
+#include "engine/lifecycle.hpp"
+#include "engine/node_group.hpp"
+#include "engine/pending_releases.hpp"
+#include "engine/undo.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace redlock::detail {
+
+/// What attempts and leases of one client work with.
+class runtime {
+public:
+    /// \param lease_size of the blocks for leases
+    runtime(net::any_io_executor executor, client_settings settings, std::shared_ptr<net::machine> on,
+            group_listener& listener, net::task& closer, std::size_t lease_size)
+        : its(std::move(executor), std::move(settings), std::move(on)), nodes(its, listener), pending(nodes),
+          life(its.loop(), nodes, pending, closer), clean(its, nodes, pending, life),
+          lease_blocks(lease_size), limit(its.loop())
+    {
+        make_room_for_draft();
+    }
+
+    [[nodiscard]] net::loop& loop() { return its.loop(); }
+
+    /// Room for a command that goes to several nodes, to be given back: its memory is kept.
+    [[nodiscard]] std::string take_draft() { return std::exchange(draft_, {}); }
+    /// So that it suffices for any command.
+    void make_room_for_draft() { draft_.reserve(longest_draft); }
+    void give_back(std::string draft)
+    {
+        draft_ = std::move(draft);
+        draft_.clear();
+    }
+
+    /// Smoothed time from asking to being granted: the unit of back-off.
+    [[nodiscard]] core::duration round_trip() const { return round_trip_; }
+    void measured(core::duration sample) { round_trip_ += (sample - round_trip_) / 8; }
+    /// How long a lock is left alone so that others hear that it is free, and ask for it.
+    [[nodiscard]] core::duration turn() const
+    {
+        return std::max<core::duration>(3 * round_trip_, std::chrono::milliseconds{2});
+    }
+
+    environment its;
+    node_group nodes;
+    pending_releases pending;
+    lifecycle life;
+    cleanup clean;
+    block_cache lease_blocks; ///< any thread
+    attempt_limit limit;
+
+private:
+    static constexpr std::size_t longest_draft = std::size_t{4} * 1024;
+
+    std::string draft_;
+    core::duration round_trip_{};
+};
+
+} // namespace redlock::detail
