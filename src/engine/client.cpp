@@ -1,5 +1,6 @@
 #include "engine/cancellation.hpp"
 #include "engine/client_access.hpp"
+#include "engine/context_end.hpp"
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lease_access.hpp"
@@ -23,11 +24,11 @@ net::machine const* detail::machine_of(lease const& of)
 client detail::make_client(net::any_io_executor executor, config const& settings,
                            std::shared_ptr<net::machine> machine)
 {
-    return engine_access::wrap(engine::make(std::move(executor), settings, std::move(machine)));
+    return engine_access::wrap(make_engine(std::move(executor), settings, std::move(machine)));
 }
 
 client::client(executor_type executor, config settings)
-    : engine_(detail::engine::make(std::move(executor), settings, net::this_machine()))
+    : engine_(detail::make_engine(std::move(executor), settings, net::this_machine()))
 {}
 
 client::client(client&&) noexcept = default;

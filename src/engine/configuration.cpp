@@ -2,7 +2,6 @@
 
 #include "core/tally.hpp"
 #include "core/validity.hpp"
-#include "engine/lock_plan.hpp"
 #include "engine/words.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"

@@ -8,6 +8,18 @@ namespace redlock::detail {
 
 boost::asio::execution_context::id context_end::id;
 
+std::shared_ptr<engine> make_engine(net::any_io_executor executor, config const& settings,
+                                    std::shared_ptr<net::machine> on)
+{
+    if (!net::serialising(executor))
+        misconfigured("the executor does not serialise: give a strand over the pool, or an io_context run by "
+                      "one thread");
+    auto made = std::make_shared<engine>(std::move(executor), check(settings, *on), on);
+    made->loop().owned_by(made);
+    context_end::tell(boost::asio::query(made->executor(), boost::asio::execution::context), made);
+    return made;
+}
+
 void context_end::tell(boost::asio::execution_context& context, std::shared_ptr<engine> const& e)
 {
     auto& self = boost::asio::use_service<context_end>(context);

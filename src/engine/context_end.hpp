@@ -1,5 +1,9 @@
 #pragma once
 
+#include "net/executor.hpp"
+#include "net/machine.hpp"
+#include <redlock/config.hpp>
+
 #include <boost/asio/execution_context.hpp>
 
 #include <memory>
@@ -9,6 +13,11 @@
 namespace redlock::detail {
 
 class engine;
+
+/// An engine that is told of its context's end.
+/// \throws lock_error `errc::misconfigured`
+[[nodiscard]] std::shared_ptr<engine> make_engine(net::any_io_executor, config const&,
+                                                  std::shared_ptr<net::machine>);
 
 /// Tells engines that their context is being destroyed, or is a forked child's (`notify_fork`). What waits in an engine is the user's, and may own what owns the
 /// engine (a coroutine that owns its client): nothing but the context's end can undo such a knot.

@@ -38,9 +38,6 @@ class engine final : public std::enable_shared_from_this<engine>,
                      private net::fork_listener,
                      private core::timer {
 public:
-    /// \throws lock_error `errc::misconfigured`
-    [[nodiscard]] static std::shared_ptr<engine> make(net::any_io_executor, config const&,
-                                                      std::shared_ptr<net::machine>);
     engine(net::any_io_executor, client_settings, std::shared_ptr<net::machine>);
     ~engine();
 

@@ -2,7 +2,6 @@
 
 #include "core/validity.hpp"
 #include "engine/configuration.hpp"
-#include "engine/runtime.hpp"
 
 #include <utility>
 
@@ -25,26 +24,24 @@ core::lease_terms terms_of(lock_options const& options, kind::lock_kind const& t
 
 } // namespace
 
-lock_plan::lock_plan(std::shared_ptr<engine> owner, runtime& its, lock_options const& its_options,
-                     kind::lock_kind const& type)
-    : client(std::move(owner)), on(its), options(its_options), terms(terms_of(its_options, type)),
-      node_timeout(node_timeout_of(its_options, on.its.settings())),
+lock_plan::lock_plan(std::shared_ptr<engine> owner, runtime& its, client_settings const& given,
+                     lock_options const& its_options, kind::lock_kind const& type)
+    : client(std::move(owner)), on(its), settings(given), options(its_options),
+      terms(terms_of(its_options, type)), node_timeout(node_timeout_of(its_options, settings)),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
       batch_policy{its_options.handover.batch, its_options.handover.period},
-      commands(type.make_commands(on.its.settings().key_prefix, {key_ttl, fence_ttl_of(its_options)})),
-      kind(type)
-{
-    on.nodes.expect_keys(key_ttl, terms.slack);
-}
+      commands(type.make_commands(settings.key_prefix, {key_ttl, fence_ttl_of(its_options)})), kind(type)
+{}
 
 std::shared_ptr<lock_plan const> lock_plans::get(std::shared_ptr<engine> const& owner, runtime& its,
-                                                 lock_options const& options, kind::lock_kind const& type)
+                                                 client_settings const& settings, lock_options const& options,
+                                                 kind::lock_kind const& type)
 {
     std::scoped_lock const guard(guard_);
     for (auto const& known : recent_)
         if (auto same = known.lock(); same && same->options == options && &same->kind == &type)
             return same;
-    auto made = std::make_shared<lock_plan const>(owner, its, options, type);
+    auto made = std::make_shared<lock_plan const>(owner, its, settings, options, type);
     recent_[oldest_++ % recent_.size()] = made;
     return made;
 }

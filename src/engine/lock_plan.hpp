@@ -14,14 +14,17 @@
 namespace redlock::detail {
 
 class engine;
+struct client_settings;
 class runtime;
 
 /// What follows from a lock's options alone: the locks of one client that have the same ones share it. Constant.
 struct lock_plan {
-    lock_plan(std::shared_ptr<engine> owner, runtime&, lock_options const&, redlock::kind::lock_kind const&);
+    lock_plan(std::shared_ptr<engine> owner, runtime&, client_settings const&, lock_options const&,
+              redlock::kind::lock_kind const&);
 
     std::shared_ptr<engine> const client; ///< kept alive
     runtime& on;
+    client_settings const& settings;
     lock_options const options;
     core::lease_terms const terms;
     core::duration const node_timeout;
@@ -35,7 +38,8 @@ struct lock_plan {
 class lock_plans {
 public:
     [[nodiscard]] std::shared_ptr<lock_plan const> get(std::shared_ptr<engine> const& owner, runtime&,
-                                                       lock_options const&, kind::lock_kind const&);
+                                                       client_settings const&, lock_options const&,
+                                                       kind::lock_kind const&);
 
 private:
     std::mutex guard_;

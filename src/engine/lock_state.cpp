@@ -1,7 +1,7 @@
 #include "engine/lock_state.hpp"
 
 #include "core/tally.hpp"
-#include "engine/runtime.hpp"
+#include "engine/configuration.hpp"
 #include "engine/words.hpp"
 #include "redis/server_words.hpp"
 
@@ -30,7 +30,7 @@ redis::lock_key lock_state::key() const
 
 std::vector<node_outcome> lock_state::last_attempt() const
 {
-    return wanted->last_attempt(plan->on.its.settings().names);
+    return wanted->last_attempt(plan->settings.names);
 }
 
 namespace {

@@ -1,6 +1,5 @@
 #include "engine/marker.hpp"
 
-#include "engine/node_group.hpp"
 #include "engine/replies.hpp"
 
 #include <chrono>
@@ -11,11 +10,11 @@ namespace redlock::detail {
 
 void marker::require()
 {
-    if (group_.at(node_).state() != node_state::ready)
+    if (node_.state() != node_state::ready)
         return;
     if (std::exchange(stale_, false))
-        return group_.at(node_).renew();
-    if (awaited_ || !text_.empty() || refusal_ || !group_.at(node_).usable_now())
+        return node_.renew();
+    if (awaited_ || !text_.empty() || refusal_ || !node_.usable_now())
         return;
     try {
         ask();
@@ -25,27 +24,26 @@ void marker::require()
 
 void marker::ask()
 {
-    net::node& node = group_.at(node_);
     // Whose user answers for a promotion answers for himself: others go by when the marker was placed.
     auto const since =
-        group_.known().trusts_promotion(node_, node) ? std::nullopt : group_.known().certain_since(node_);
-    nonce const drawn = group_.surroundings().fresh_nonce();
-    redis::mark_call call{.key_prefix = group_.surroundings().settings().key_prefix,
-                          .incarnation = node.incarnation(),
+        known_.trusts_promotion(node_.index(), node_) ? std::nullopt : known_.certain_since(node_.index());
+    nonce const drawn = environment_.fresh_nonce();
+    redis::mark_call call{.key_prefix = environment_.settings().key_prefix,
+                          .incarnation = node_.incarnation(),
                           .lineage = drawn.text().substr(0, 8),
                           .certain_for = {},
-                          .absence_is_excused = group_.known().excuses_absence(node_, node),
+                          .absence_is_excused = known_.excuses_absence(node_.index(), node_),
                           .seen = seen_};
     if (since)
         call.certain_for = std::chrono::floor<std::chrono::milliseconds>(
-            core::remaining(group_.surroundings().loop().now(), *since)); // on the slower clock
+            core::remaining(environment_.loop().now(), *since)); // on the slower clock
     std::string command;
     redis::append_mark(command, call);
-    node.output().append(command);
+    node_.output().append(command);
     excused_ = !since;
     awaited_ = true;
-    group_.marker_asked();
-    node.expect(*this, 0);
+    listener_.on_marker_asked();
+    node_.expect(*this, 0);
 }
 
 void marker::forget()
@@ -79,19 +77,19 @@ void marker::on_reply(unsigned, std::uint32_t, redis::resp_node const& reply)
         take(std::move(*found));
     } else {
         report_refusal(reply, refusal_.emplace());
-        group_.note(node_, "marker", reply);
+        listener_.on_marker_refused(node_.index(), reply);
     }
-    group_.marker_settled(node_);
+    listener_.on_marker_settled(node_.index());
 }
 
 void marker::take(redis::marker found)
 {
     if (!seen_.text.empty() && redis::lineage(seen_.text) != redis::lineage(found.text))
-        group_.known().has_lost_data(node_, group_.surroundings().loop().now());
+        known_.has_lost_data(node_.index(), environment_.loop().now());
     auto const from = excused_ ? found.since : found.placed;
     certain_since_.reset();
     if (from != std::chrono::milliseconds::zero())
-        certain_since_ = group_.surroundings().loop().now() - (found.now - from);
+        certain_since_ = environment_.loop().now() - (found.now - from);
     seen_ = std::move(found);
     text_ = seen_.text;
 }
@@ -99,7 +97,7 @@ void marker::take(redis::marker found)
 void marker::on_failure(unsigned, std::uint32_t, net::failure const&)
 {
     awaited_ = false;
-    group_.marker_settled(node_);
+    listener_.on_marker_settled(node_.index());
 }
 
 } // namespace redlock::detail

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "engine/admissions.hpp"
+#include "engine/environment.hpp"
 #include "engine/node_report.hpp"
 #include "net/node.hpp"
 #include "redis/marker.hpp"
@@ -12,14 +14,27 @@
 
 namespace redlock::detail {
 
-class node_group;
+/// Who is told of a marker.
+class marker_listener {
+public:
+    virtual void on_marker_asked() = 0;
+    /// There is an answer, or there will be none.
+    virtual void on_marker_settled(unsigned node) = 0;
+    /// It says that the server leaves none.
+    virtual void on_marker_refused(unsigned node, redis::resp_node const&) = 0;
+
+protected:
+    ~marker_listener() = default;
+};
 
 /// One node's marker, which fenced scripts compare before they do anything: so that a node which loses its data on a
 /// standing connection votes no more (docs/protocol.md, rule F6). Nothing is written to a node before the first fenced
 /// lock asks it, but to one that was promoted (rule N5).
 class marker final : private net::reply_sink {
 public:
-    marker(node_group& group, unsigned node) : group_(group), node_(node) {}
+    marker(environment& its, net::node& node, admissions& known, marker_listener& listener)
+        : environment_(its), node_(node), known_(known), listener_(listener)
+    {}
 
     /// Asks for it, where this connection has not.
     void require();
@@ -47,8 +62,10 @@ private:
     void ask();
     void take(redis::marker found);
 
-    node_group& group_;
-    unsigned node_;
+    environment& environment_;
+    net::node& node_;
+    admissions& known_;
+    marker_listener& listener_;
     std::string text_;   ///< on this connection
     redis::marker seen_; ///< here, on any connection
     std::optional<core::instant> certain_since_;

@@ -39,7 +39,7 @@ protected:
 
 /// A client's nodes: their connections, and which of them may vote for a lock (docs/protocol.md, rules N2 to N7 and F6).
 /// Everything but what is marked otherwise is called on the client's executor.
-class node_group final : private net::node_listener {
+class node_group final : private net::node_listener, private marker_listener {
 public:
     node_group(environment&, group_listener&);
 
@@ -92,14 +92,6 @@ public:
     [[nodiscard]] std::optional<core::instant> majority_at(lock_state const&) const;
     ///@}
 
-    /// \name For markers
-    ///@{
-    [[nodiscard]] admissions& known() { return admissions_; }
-    [[nodiscard]] environment& surroundings() { return environment_; }
-    void marker_asked() { ++marking_; }
-    void marker_settled(unsigned node);
-    ///@}
-
 private:
     void on_node_changed(unsigned node) override;
     void on_key_changed(unsigned node, std::optional<std::string_view> key) override
@@ -107,6 +99,9 @@ private:
         listener_.on_invalidation(node, key);
     }
     void on_tracking_refused(unsigned node, redis::resp_node const& why) override;
+    void on_marker_asked() override { ++marking_; }
+    void on_marker_settled(unsigned node) override;
+    void on_marker_refused(unsigned node, redis::resp_node const& why) override { note(node, "marker", why); }
     std::optional<net::failure> objection(unsigned node) override;
     bool is_certain(unsigned node) override;
     bool was_set_forward(unsigned node) override;

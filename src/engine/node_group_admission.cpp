@@ -36,7 +36,7 @@ void node_group::require_markers()
         its->require();
 }
 
-void node_group::marker_settled(unsigned node)
+void node_group::on_marker_settled(unsigned node)
 {
     --marking_;
     if (states_[node] != node_state::ready) // it has failed with its connection
