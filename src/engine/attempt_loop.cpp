@@ -17,7 +17,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
 {
     key_ = &wanted;
     whom_ = &whom;
-    type_ = &lock().plan->kind;
+    note_terms();
     refusals_ = 0;
     outage_.end();
     waiting_.start();
@@ -32,7 +32,7 @@ void attempt_loop::serve(candidate& successor)
     bool const same = same_terms(lock(), *successor.lock());
     bool const open = phase_ == phase::voting || phase_ == phase::won;
     whom_ = &successor;
-    type_ = &lock().plan->kind;
+    note_terms();
     if (!open || same)
         return;
     take_back();
@@ -40,6 +40,12 @@ void attempt_loop::serve(candidate& successor)
     enter(phase::waiting);
     cause_ = errc::no_quorum;
     runtime_.loop().schedule_after(*this, core::duration::zero());
+}
+
+void attempt_loop::note_terms()
+{
+    type_ = &lock().plan->kind;
+    key_ttl_ = lock().plan->key_ttl;
 }
 
 void attempt_loop::stop()
@@ -133,7 +139,7 @@ void attempt_loop::fail_candidate(boost::system::error_code why)
         key_->abandoned(*this);
         return finish();
     }
-    type_ = &lock().plan->kind;
+    note_terms();
     wait_for_nodes(errc::no_quorum);
 }
 
@@ -180,7 +186,7 @@ void attempt_loop::on_lost(errc cause)
         key_->abandoned(*this);
         return finish();
     }
-    type_ = &lock().plan->kind;
+    note_terms();
     if (cause != errc::contended)
         return wait_for_nodes(cause);
     offered_turn_ = false; // or somebody took it

@@ -113,6 +113,7 @@ private:
 
     void expire() override;
     void run() override;
+    void note_terms();
     void enter(phase);
     void finish();
     void retire_if_drained();
@@ -126,7 +127,8 @@ private:
     pool<attempt_loop>& home_;
     attempt attempt_;
     key_state* key_ = nullptr;
-    kind::lock_kind const* type_ = nullptr;
+    kind::lock_kind const* type_ = nullptr; ///< of the last one it asked for; so is the next
+    core::duration key_ttl_{};
     candidate* whom_ = nullptr;
     phase phase_ = phase::retired;
     bool in_turn_ = false; ///< the next attempt asks first where all meet

@@ -11,7 +11,10 @@ engine::engine(net::any_io_executor executor, client_settings settings, std::sha
     loop().made_in(runtime_.its.process(), *this);
 }
 
-engine::~engine() = default;
+engine::~engine()
+{
+    runtime_.clean.drop_claims();
+}
 
 std::shared_ptr<lock_state> engine::make_lock(std::string name, lock_options const& options,
                                               kind::lock_kind const& type)

@@ -20,6 +20,7 @@ public:
     [[nodiscard]] std::size_t count(unsigned node) const { return of_[node].size(); }
     /// Takes out the oldest one of a node that has some.
     [[nodiscard]] pending_release take(unsigned node);
+    void clear() noexcept { of_.clear(); }
     /// Connects once to each node that has some: nobody else will bring it back.
     void fetch_nodes();
 

@@ -69,6 +69,12 @@ void cleanup::ended(undo& one, bool confirmed)
     life_.undo_ended(confirmed);
 }
 
+void cleanup::drop_claims() noexcept
+{
+    pending_.clear();
+    undos_.for_each([](undo& each) { each.drop_claim(); });
+}
+
 void cleanup::keep(unsigned node, pending_release owed)
 {
     core::instant const now = environment_.loop().now();

@@ -21,6 +21,7 @@ public:
     undo(cleanup& owner, pool<undo>&) : owner_(owner) {}
 
     void start(pending_release, core::node_set where);
+    void drop_claim() noexcept { owed_ = {}; }
 
 private:
     friend class round<undo>;
@@ -64,6 +65,8 @@ public:
     void retry(unsigned node);
     /// Nothing is kept or told any more.
     void forsake() { forsaken_ = true; }
+    /// Lets go of all keys: they belong to an index that is about to go.
+    void drop_claims() noexcept;
 
 private:
     environment& environment_;
