@@ -1,17 +1,15 @@
 """What mkdocs does not do by itself for mkdocs.yml.
 
-Pages stand in docs/ and link to files as they lie in the project, so that they can be read there, too. In the site
-some files of the project are pages besides: those of PAGES, and every example. Links to them are turned to their
-pages; a link to any other file outside docs/ is an error. The reference, made by Doxygen before, becomes a part of
-the site, so that links into it are checked.
+Pages are in docs/ and link to files of the project, so that a code host shows them, too. In the site some files of the
+project are pages besides: those of PAGES, and every example. Links to these files are changed to links to their pages. A
+link [name](.../include/redlock/x.hpp) leads to the name's page of the reference, which scripts/site/reference.py has made
+before. A link to any other file outside docs/ is an error. README.md as a target means the first page.
 
-    <!-- include: FILE | HEADING -->
-    To be read in [FILE, "HEADING"](...).
-
-stands for what FILE says under HEADING, so that nothing is said twice; the second line is for who reads the page in the
-project. test/docs/includes.sh looks at it. README.md as a target means the first page.
+The search requests its index, which browsers deny to a page from disk. So the index is also written as a script, for
+scripts/site/theme/main.html.
 """
 
+import json
 import os
 import re
 from pathlib import Path, PurePosixPath
@@ -40,6 +38,9 @@ def on_config(config):
                 yield item
 
     config["nav"] = list(kept(config["nav"]))
+    pages = sorted((GENERATED / "reference").glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
+    types = [{"All" if page.name == "index.md" else page.stem: f"reference/{page.name}"} for page in pages]
+    next(item["Reference"] for item in config["nav"] if "Reference" in item).insert(1, {"Types": types})
     return config
 
 
@@ -57,9 +58,10 @@ def on_files(files, config):
         places[name] = name + ".md"
         write_example(name, example.read_text())
         add(places[name], GENERATED)
-    for file in sorted((GENERATED / "reference").rglob("*")):
-        if file.is_file():
-            add(file.relative_to(GENERATED).as_posix(), GENERATED)
+    for file in sorted((GENERATED / "reference").glob("*.md")):
+        name = file.relative_to(GENERATED).as_posix()
+        places[name] = name
+        add(name, GENERATED)
     for file in files:
         if Path(file.abs_src_path).is_relative_to(ROOT / "docs"):
             places["docs/" + file.src_path] = file.src_path
@@ -79,42 +81,43 @@ def on_page_markdown(markdown, page, config, files):
         return markdown
     here = PurePosixPath(source.relative_to(ROOT).as_posix())
     folder = PurePosixPath(page.file.src_path).parent
-    parts = re.split(r"^<!-- include: (\S+) \| (.+) -->\n.*$", markdown, flags=re.M)
-    text = turned(parts[0], here, folder)
-    for file, heading, after in zip(parts[1::3], parts[2::3], parts[3::3]):
-        text += turned(section(file, heading), PurePosixPath(file), folder) + turned(after, here, folder)
-    return text
+    return turned(markdown, here, folder)
 
 
-def section(file, heading):
-    """What stands in that file of the project under that heading, up to the next one of its level."""
-    found = re.search(rf"^(#+) {re.escape(heading)}$", text := (ROOT / file).read_text(), flags=re.M)
-    if not found:
-        raise PluginError(f"{file} has no heading '{heading}'")
-    end = re.search(rf"^#{{1,{len(found[1])}}} (?=\S)", text[found.end() :], flags=re.M)
-    return text[found.end() :][: end.start() if end else None].strip() + "\n"
+def reference(label):
+    """The page of the reference for the first name in a link's label: of a type, or of what is free in the namespace."""
+    name = re.match(r"[`<]*(\w+)", label)[1]
+    if f"reference/{name}.md" in places:
+        return f"reference/{name}.md"
+    if f'{{: #{name} }}' in (GENERATED / "reference" / "redlock.md").read_text():
+        return f"reference/redlock.md#{name}"
+    raise PluginError(f"the reference has no {name}")
 
 
 def turned(markdown, here, folder):
     """The text of the file `here`, with its links as they have to be on a page in `folder` of the site."""
 
     def link(match):
-        target, anchor = match[1] or str(here), match[2] or ""
-        file = os.path.normpath(here.parent / target) if match[1] else target
-        if re.match(r"[a-z]+:", target) or file.startswith("docs/reference/"):
+        label, target, anchor = match[1], match[2] or str(here), match[3] or ""
+        file = os.path.normpath(here.parent / target) if match[2] else target
+        if re.match(r"[a-z]+:", target):
             return match[0]
+        if file == "include/redlock":
+            return f"[{label}]({os.path.relpath('reference/index.md', folder)})"
+        if file.startswith("include/redlock/"):
+            return f"[{label}]({os.path.relpath(reference(label), folder)})"
         if file == "README.md":
             file = "docs/index.md"
         if file not in places:
             raise PluginError(f"{here}: {target} is not a part of the site")
-        return f"]({os.path.relpath(places[file], folder)}{anchor})"
+        return f"[{label}]({os.path.relpath(places[file], folder)}{anchor})"
 
     def cited(match):
         place = places.get(match[1])
         return f"[{match[0]}]({os.path.relpath(place, folder)})" if place else match[0]
 
     def outside_code(text):
-        text = re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", link, text)
+        text = re.sub(r"\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", link, text)
         return re.sub(r"(?<!\[)`(examples/[a-z0-9_]+\.[ch]pp)`(?!\])", cited, text)
 
     def code(fence):
@@ -123,3 +126,9 @@ def turned(markdown, here, folder):
 
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.M | re.S)
     return "".join(code(part) if part.startswith("```") else outside_code(part) for part in parts)
+
+
+def on_post_build(config):
+    search = Path(config["site_dir"]) / "search"
+    index = json.loads((search / "search_index.json").read_text())
+    (search / "search_index.js").write_text(f"var __search = {{index: Promise.resolve({json.dumps(index)})}};\n")

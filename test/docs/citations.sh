@@ -21,7 +21,6 @@ done <<<"$cited"
 
 while IFS=: read -r document line target; do
     target=${target#](}
-    [[ $target != reference/* ]] || continue # Doxygen's pages: scripts/docs looks at these
     target=$(dirname "$document")/${target%%[)#]*}
     [ -e "$target" ] || complain "$document:$line: $target does not exist"
 done < <(grep -noE '\]\([A-Za-z0-9_./-]+[)#]' "${documents[@]}")
