@@ -15,6 +15,7 @@
 #include "net/loop.hpp"
 #include <redlock/error.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -128,7 +129,7 @@ private:
     attempt attempt_;
     key_state* key_ = nullptr;
     kind::lock_kind const* type_ = nullptr; ///< of the last one it asked for; so is the next
-    core::duration key_ttl_{};
+    std::chrono::milliseconds key_ttl_{};
     candidate* whom_ = nullptr;
     phase phase_ = phase::retired;
     bool in_turn_ = false; ///< the next attempt asks first where all meet

@@ -148,7 +148,7 @@ void attempt_loop::believe(unsigned node, kind::sighting const& seen)
             key_->local().met(seen.owner);
     }
     if (seen.left)
-        waiting_.found_held_until(node, runtime_.loop().now() + std::min<core::duration>(*seen.left, key_ttl_));
+        waiting_.found_held_until(node, runtime_.loop().now() + std::min(*seen.left, key_ttl_));
 }
 
 void attempt_loop::on_refused(unsigned node, node_report const& row)
