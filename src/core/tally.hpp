@@ -31,6 +31,7 @@ public:
     constexpr void erase(unsigned node) { bits_ &= ~bit(node); }
     constexpr void erase(node_set others) { bits_ &= ~others.bits_; }
     [[nodiscard]] constexpr bool contains(unsigned node) const { return (bits_ & bit(node)) != 0; }
+    [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
     [[nodiscard]] constexpr unsigned size() const { return static_cast<unsigned>(std::popcount(bits_)); }
     friend constexpr bool operator==(node_set const&, node_set const&) = default;
 

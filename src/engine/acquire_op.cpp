@@ -188,11 +188,10 @@ void acquire_op::deliver(boost::intrusive_ptr<held_lease> lease)
     complete(std::move(lease), {});
 }
 
-/// Retired first: the handler may start the next operation. The turn keeps the engine alive.
+/// Recycled first: the handler, which leaves its place before it runs, may start the next operation. The turn keeps the
+/// engine alive.
 void acquire_op::complete(boost::intrusive_ptr<held_lease> got, std::exception_ptr failure)
 {
-    auto handler = std::move(handler_);
-    auto const result = result_;
     tell_end();
     lease granted = got ? lease_access::make(std::move(got)) : lease();
     phase_ = phase::idle;
@@ -201,11 +200,11 @@ void acquire_op::complete(boost::intrusive_ptr<held_lease> got, std::exception_p
     runtime_.life.end_operation(*this);
     auto const lock = std::move(lock_);
     home_.recycle(*this);
-    if (auto* const plain = std::get_if<completion_handler<lease_signature>>(&handler))
-        (*plain)(result, std::move(granted));
+    if (auto* const plain = std::get_if<completion_handler<lease_signature>>(&handler_))
+        (*plain)(result_, std::move(granted));
     else
-        std::get<completion_handler<throwing_lease_signature>>(handler)(std::move(failure),
-                                                                        std::move(granted));
+        std::get<completion_handler<throwing_lease_signature>>(handler_)(std::move(failure),
+                                                                         std::move(granted));
 }
 
 boost::system::error_code acquire_op::last_failure() const noexcept

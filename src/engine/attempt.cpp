@@ -125,7 +125,7 @@ core::node_set attempt::take_back()
     core::node_set perhaps = asked_;
     perhaps.erase(refused_);
     waiting_.deaf(perhaps); // our own change ends it, and is not told (NOLOOP)
-    if (perhaps.size() == 0)
+    if (perhaps.empty())
         return {};
     // A vote may wait for a connection before it is executed.
     core::instant const expires =

@@ -91,8 +91,8 @@ private:
     void ask_next_in_turn();
     void ask_all();
     [[nodiscard]] core::duration patience() const;
-    [[nodiscard]] std::string draft_vote();
-    [[nodiscard]] step ask(unsigned node, std::string const& draft);
+    [[nodiscard]] draft draft_vote() { return make_draft(kind::request::vote, runtime_.take_draft()); }
+    [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
     [[nodiscard]] step count(node_answer const&, node_report& row);
     void note_refusal(unsigned node, node_report const&);

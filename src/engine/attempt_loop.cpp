@@ -224,7 +224,7 @@ errc attempt_loop::end_after(errc cause) const
 void attempt_loop::take_back()
 {
     auto const where = attempt_.take_back();
-    if (where.size() != 0)
+    if (!where.empty())
         key_->taken_back(*this, where);
 }
 

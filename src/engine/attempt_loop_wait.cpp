@@ -60,7 +60,7 @@ void attempt_loop::wait_for_others()
     core::instant const now = runtime_.loop().now();
     auto const how = pace();
     auto const chance = chances();
-    if (attempt_.refused().size() != 0) // not of the first turn that is only offered
+    if (!attempt_.refused().empty()) // not of the first turn that is only offered
         waiting_.dodge(now, how, attempt_.votes().granted() != 0, chance);
     waiting_.wait(now, how, refusals_, chance);
     plan();

@@ -92,8 +92,7 @@ std::vector<node_outcome> attempt_table::outcomes(std::mutex& guard,
     if (has_table())
         return to_table(*table_, nodes);
     auto const granted = granted_.load(std::memory_order_relaxed);
-    return granted.size() == 0 ? std::vector<node_outcome>()
-                               : to_table(rows_of(granted, nodes.size()), nodes);
+    return granted.empty() ? std::vector<node_outcome>() : to_table(rows_of(granted, nodes.size()), nodes);
 }
 
 } // namespace redlock::detail

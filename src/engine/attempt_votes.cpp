@@ -25,9 +25,9 @@ core::vote vote_of(kind::answer::meaning said)
 void attempt::ask_in_turn(unsigned node)
 {
     asked_last_ = node;
-    std::string vote = draft_vote();
+    draft vote = draft_vote();
     auto const then = ask(node, vote);
-    runtime_.give_back(std::move(vote));
+    runtime_.give_back(std::move(vote.bytes));
     if (then == step::pending && asked_.contains(node))
         return runtime_.loop().schedule_after(*this, patience());
     if (then != step::pending)
@@ -55,21 +55,13 @@ void attempt::ask_all()
 {
     in_turn_ = false;
     auto verdict = step::pending;
-    std::string vote = draft_vote();
+    draft vote = draft_vote();
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (!asked_.contains(i) && !votes_.has_answered(i))
             verdict = std::max(verdict, ask(i, vote));
-    runtime_.give_back(std::move(vote));
+    runtime_.give_back(std::move(vote.bytes));
     runtime_.loop().schedule(*this, votes_.sent() + lock_->plan->node_timeout);
     follow(verdict);
-}
-
-/// A vote is the same for all nodes, but for a marker at its end.
-std::string attempt::draft_vote()
-{
-    std::string vote = runtime_.take_draft();
-    append(vote, kind::request::vote, redis::script_form::hash);
-    return vote;
 }
 
 void attempt::append(std::string& out, kind::request what, redis::script_form form) const
@@ -78,11 +70,11 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
     lock_->plan->commands->append(out, what, {lock_->key(), nonce_.text(), number}, form);
 }
 
-attempt::step attempt::ask(unsigned node, std::string const& draft)
+attempt::step attempt::ask(unsigned node, draft const& vote)
 {
     if (nodes().admit(node, *lock_, rows_[node])) {
         asked_.insert(node);
-        send(node, kind::request::vote, draft);
+        send(node, vote);
         return step::pending;
     }
     tell_vote(node, rows_[node]);

@@ -135,7 +135,6 @@ private:
     [[nodiscard]] errc why_over() const;
     void start_release();
     void fail_release(unsigned node);
-    [[nodiscard]] bool draft_release(std::string& out) const noexcept;
     void vacate();
     void start_watching();
     void watch_on(unsigned node);

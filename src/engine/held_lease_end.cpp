@@ -148,35 +148,21 @@ pending_release held_lease::owed() const
 
 // Release: behind everything sent before on each connection, so no renewal comes after it
 
-/// Without memory each node's is written where it is sent from.
-bool held_lease::draft_release(std::string& out) const noexcept
-{
-    try {
-        append(out, kind::request::release, redis::script_form::hash);
-        return true;
-    } catch (std::bad_alloc const&) {
-        return false;
-    }
-}
-
 void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
     on().loop().schedule_after(*this, lock_->plan->node_timeout);
-    std::string by_hash = on().take_draft();
-    bool const drafted = draft_release(by_hash);
+    draft release = make_draft(kind::request::release, on().take_draft());
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (!nodes().at(i).reachable()) {
             keep_failure(i, nodes().at(i).last_failure());
             fail_release(i);
-        } else if (drafted) {
-            send(i, kind::request::release, by_hash);
         } else {
-            send(i, kind::request::release);
+            send(i, release);
         }
     }
-    on().give_back(std::move(by_hash));
+    on().give_back(std::move(release.bytes));
 }
 
 /// The node may hold the key for as long as it lives.

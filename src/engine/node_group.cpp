@@ -45,6 +45,7 @@ void node_group::on_node_changed(unsigned node)
 {
     node_state const now = nodes_[node]->state();
     node_state const before = std::exchange(states_[node], now);
+    certain_.erase(node);
     ready_ += (now == node_state::ready ? 1U : 0U) - (before == node_state::ready ? 1U : 0U);
     connecting_ += (now == node_state::connecting ? 1U : 0U) - (before == node_state::connecting ? 1U : 0U);
     bool const connected = now == node_state::ready;

@@ -114,6 +114,11 @@ private:
     void end_quarantine(unsigned node);
     [[nodiscard]] bool knows_marker(unsigned node, node_report&);
     [[nodiscard]] bool has_waited(unsigned node, lock_state const&, node_report&);
+    [[nodiscard]] bool known_certain(unsigned node) const
+    {
+        return certain_.contains(node) && certain_for_ == admissions_.longest_quarantine();
+    }
+    void note_certain(unsigned node);
     void tell_node(unsigned node, bool news) noexcept;
     void describe_node(unsigned node, bool news);
 
@@ -128,6 +133,8 @@ private:
     detail::warnings warnings_;
     std::vector<node_state> states_; ///< as the counters below know them
     core::node_set met_;             ///< nodes that have been connected, or could not be
+    core::node_set certain_;         ///< nodes found to be certain for every lock, since they changed last
+    core::duration certain_for_{};   ///< the longest quarantine, when that was found
     unsigned listening_ = 0;
     unsigned ready_ = 0;
     unsigned connecting_ = 0;

@@ -25,6 +25,7 @@ bool node_group::was_set_forward(unsigned node)
 {
     if (!admissions_.was_set_forward(node, *nodes_[node], environment_.loop().now()))
         return false;
+    certain_.erase(node);
     quarantines_[node].reset(); // what was told was another one
     (void)tell_longest_quarantine(node);
     return true;
@@ -39,6 +40,7 @@ void node_group::require_markers()
 void node_group::on_marker_settled(unsigned node)
 {
     --marking_;
+    certain_.erase(node);                   // what it found may have made it uncertain
     if (states_[node] != node_state::ready) // it has failed with its connection
         return;
     if (admissions_.has_unknown_past(node)) {
@@ -82,7 +84,8 @@ bool node_group::admit(unsigned node, lock_state const& lock, node_report& row)
     }
     if (lock.plan->kind.marked && !knows_marker(node, row))
         return false;
-    return nodes_[node]->state() != node_state::ready || has_waited(node, lock, row);
+    return nodes_[node]->state() != node_state::ready || (!lock.plan->kind.marked && known_certain(node)) ||
+           has_waited(node, lock, row);
 }
 
 /// Where it was missed it is asked for again.
@@ -100,6 +103,7 @@ bool node_group::has_waited(unsigned node, lock_state const& lock, node_report& 
     if (!is_quarantined(node, lock)) {
         if (quarantines_[node] && core::reached(*quarantines_[node], environment_.loop().now()))
             end_quarantine(node);
+        note_certain(node);
         return true;
     }
     core::instant const until = *quarantined_until(node, lock);
@@ -108,6 +112,16 @@ bool node_group::has_waited(unsigned node, lock_state const& lock, node_report& 
     describe(row, [&] { return quarantine_of(node, lock, until).story(environment_.loop().now()); });
     tell_quarantine(node, lock, until);
     return false;
+}
+
+/// What is certain for the longest lock stays so for all, until something happens to the node.
+void node_group::note_certain(unsigned node)
+{
+    if (certain_for_ != admissions_.longest_quarantine())
+        certain_ = {};
+    certain_for_ = admissions_.longest_quarantine();
+    if (is_certain(node) && !quarantines_[node])
+        certain_.insert(node);
 }
 
 unsigned node_group::voters(lock_state const& lock) const

@@ -7,7 +7,9 @@
 #include "redis/resp.hpp"
 
 #include <cstdint>
+#include <new>
 #include <string>
+#include <utility>
 
 namespace redlock::detail {
 
@@ -34,25 +36,45 @@ protected:
     [[nodiscard]] std::uint32_t round_number() const { return number_; }
     [[nodiscard]] bool drained() const { return outstanding_ == 0; }
 
-    void send(unsigned node, kind::request what) { send(node, what, form_of(what, node)); }
-
+    void send(unsigned node, kind::request what)
+    {
+        net::node& to = self().nodes().at(node);
+        auto const* const script = self().type().script(what);
+        send(to, what, script ? to.form(*script) : redis::script_form::hash);
+    }
     void send(unsigned node, kind::request what, redis::script_form form)
     {
-        net::node& to = self().nodes().at(node);
-        self().append(to.output(), what, form);
-        await(to, what, form);
+        send(self().nodes().at(node), what, form);
     }
 
-    /// The same command to one of several nodes.
-    /// \param draft its bytes where scripts are named by their hash, up to the marker
-    void send(unsigned node, kind::request what, std::string const& draft)
+    /// The same command for several nodes.
+    struct draft {
+        kind::request what;
+        redis::script const* script; ///< null: a command
+        bool marked;
+        std::string bytes;    ///< with scripts named by their hash, up to the marker
+        bool written = false; ///< otherwise there was no memory, and it is written for each node
+    };
+    /// \param bytes what it is written into
+    [[nodiscard]] draft make_draft(kind::request what, std::string bytes) noexcept
     {
-        auto const form = form_of(what, node);
-        if (form == redis::script_form::text)
-            return send(node, what, form);
+        kind::lock_kind const& type = self().type();
+        draft made{what, type.script(what), type.marks(what), std::move(bytes)};
+        try {
+            self().append(made.bytes, what, redis::script_form::hash);
+            made.written = true;
+        } catch (std::bad_alloc const&) {
+        }
+        return made;
+    }
+    void send(unsigned node, draft const& command)
+    {
         net::node& to = self().nodes().at(node);
-        to.output().append(draft);
-        await(to, what, form);
+        auto const form = command.script ? to.form(*command.script) : redis::script_form::hash;
+        if (form == redis::script_form::text || !command.written)
+            return send(to, command.what, form);
+        to.output().append(command.bytes);
+        await(to, command.what, redis::script_form::hash, command.marked);
     }
 
 private:
@@ -77,16 +99,15 @@ private:
 
     [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
 
-    /// Scripts are named by their hash where the connection has seen them work.
-    [[nodiscard]] redis::script_form form_of(kind::request what, unsigned node)
+    void send(net::node& to, kind::request what, redis::script_form form)
     {
-        auto const* const script = self().type().script(what);
-        return script ? self().nodes().at(node).form(*script) : redis::script_form::hash;
+        self().append(to.output(), what, form);
+        await(to, what, form, self().type().marks(what));
     }
 
-    void await(net::node& to, kind::request what, redis::script_form form)
+    void await(net::node& to, kind::request what, redis::script_form form, bool marked)
     {
-        if (self().type().marks(what))
+        if (marked)
             kind::append_marker(to.output(), self().nodes().marker_of(to.index()).text());
         if (outstanding_++ == 0)
             self().on_busy();
@@ -114,10 +135,11 @@ private:
     [[nodiscard]] kind::answer read(unsigned node, kind::request what, redis::resp_node const& reply)
     {
         using meaning = kind::answer::meaning;
-        auto const said = self().type().read(what, reply);
+        kind::lock_kind const& type = self().type();
+        auto const said = type.read(what, reply);
         if (said.what == meaning::other_data)
             self().nodes().marker_of(node).missed();
-        else if (auto const* const script = self().type().script(what); script && said.what != meaning::error)
+        else if (auto const* const script = type.script(what); script && said.what != meaning::error)
             self().nodes().at(node).script_worked(*script, said.what != meaning::unknown_script);
         return said;
     }

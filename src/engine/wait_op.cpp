@@ -33,14 +33,13 @@ void wait_op::forsake()
     auto const gone = std::move(handler_);
 }
 
-/// Retired first: the handler may start the next operation. The turn keeps the engine alive.
+/// Recycled first: the handler, which leaves its place before it runs, may start the next operation. The turn keeps the
+/// engine alive.
 void wait_op::run()
 {
-    auto handler = std::move(handler_);
-    auto const result = result_;
     ++generation_;
     home_.recycle(*this);
-    handler(result);
+    handler_(result_);
 }
 
 void finish_all(wait_list& waiting, boost::system::error_code ec)
