@@ -28,7 +28,7 @@ attempt::~attempt()
 boost::system::error_code attempt::provide() noexcept
 {
     try {
-        runtime_.make_room_for_draft();
+        runtime_.make_room_for_drafts();
         if (!undo_)
             undo_ = &runtime_.clean.prepare();
         if (!block_)

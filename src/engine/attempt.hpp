@@ -90,8 +90,8 @@ private:
     void ask_in_turn(unsigned node);
     void ask_next_in_turn();
     void ask_all();
+    [[nodiscard]] step ask_the_rest();
     [[nodiscard]] core::duration patience() const;
-    [[nodiscard]] draft draft_vote() { return make_draft(kind::request::vote, runtime_.take_draft()); }
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
     [[nodiscard]] step count(node_answer const&, node_report& row);

@@ -25,9 +25,7 @@ core::vote vote_of(kind::answer::meaning said)
 void attempt::ask_in_turn(unsigned node)
 {
     asked_last_ = node;
-    draft vote = draft_vote();
-    auto const then = ask(node, vote);
-    runtime_.give_back(std::move(vote.bytes));
+    auto const then = ask(node, make_draft(kind::request::vote, nullptr));
     if (then == step::pending && asked_.contains(node))
         return runtime_.loop().schedule_after(*this, patience());
     if (then != step::pending)
@@ -54,14 +52,20 @@ void attempt::ask_next_in_turn()
 void attempt::ask_all()
 {
     in_turn_ = false;
+    auto const verdict = ask_the_rest();
+    runtime_.loop().schedule(*this, votes_.sent() + lock_->plan->node_timeout);
+    follow(verdict);
+}
+
+attempt::step attempt::ask_the_rest()
+{
     auto verdict = step::pending;
-    draft vote = draft_vote();
+    runtime::draft_room const room(runtime_);
+    draft const vote = make_draft(kind::request::vote, room.text);
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (!asked_.contains(i) && !votes_.has_answered(i))
             verdict = std::max(verdict, ask(i, vote));
-    runtime_.give_back(std::move(vote.bytes));
-    runtime_.loop().schedule(*this, votes_.sent() + lock_->plan->node_timeout);
-    follow(verdict);
+    return verdict;
 }
 
 void attempt::append(std::string& out, kind::request what, redis::script_form form) const

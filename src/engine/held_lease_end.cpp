@@ -153,7 +153,8 @@ void held_lease::start_release()
     releasing_ = true;
     on().life.release_began();
     on().loop().schedule_after(*this, lock_->plan->node_timeout);
-    draft release = make_draft(kind::request::release, on().take_draft());
+    runtime::draft_room const room(on());
+    draft const release = make_draft(kind::request::release, room.text);
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (!nodes().at(i).reachable()) {
             keep_failure(i, nodes().at(i).last_failure());
@@ -162,7 +163,6 @@ void held_lease::start_release()
             send(i, release);
         }
     }
-    on().give_back(std::move(release.bytes));
 }
 
 /// The node may hold the key for as long as it lives.

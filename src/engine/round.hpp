@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <new>
 #include <string>
-#include <utility>
 
 namespace redlock::detail {
 
@@ -52,28 +51,30 @@ protected:
         kind::request what;
         redis::script const* script; ///< null: a command
         bool marked;
-        std::string bytes;    ///< with scripts named by their hash, up to the marker
-        bool written = false; ///< otherwise there was no memory, and it is written for each node
+        /// With scripts named by their hash, up to the marker. Null: there is no room, and it is written for each node.
+        std::string const* bytes;
     };
-    /// \param bytes what it is written into
-    [[nodiscard]] draft make_draft(kind::request what, std::string bytes) noexcept
+    /// \param room what it is written into, and must outlive it; may be null
+    [[nodiscard]] draft make_draft(kind::request what, std::string* room) noexcept
     {
         kind::lock_kind const& type = self().type();
-        draft made{what, type.script(what), type.marks(what), std::move(bytes)};
         try {
-            self().append(made.bytes, what, redis::script_form::hash);
-            made.written = true;
+            if (room) {
+                room->clear();
+                self().append(*room, what, redis::script_form::hash);
+            }
         } catch (std::bad_alloc const&) {
+            room = nullptr;
         }
-        return made;
+        return {what, type.script(what), type.marks(what), room};
     }
     void send(unsigned node, draft const& command)
     {
         net::node& to = self().nodes().at(node);
         auto const form = command.script ? to.form(*command.script) : redis::script_form::hash;
-        if (form == redis::script_form::text || !command.written)
+        if (form == redis::script_form::text || !command.bytes)
             return send(to, command.what, form);
-        to.output().append(command.bytes);
+        to.output().append(*command.bytes);
         await(to, command.what, redis::script_form::hash, command.marked);
     }
 

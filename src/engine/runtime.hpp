@@ -10,6 +10,7 @@
 #include "engine/undo.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -28,20 +29,36 @@ public:
           life(its.loop(), nodes, pending, closer), clean(its, nodes, pending, life),
           lease_blocks(lease_size), limit(its.loop())
     {
-        make_room_for_draft();
+        make_room_for_drafts();
     }
 
     [[nodiscard]] net::loop& loop() { return its.loop(); }
 
-    /// Room for a command that goes to several nodes, to be given back: its memory is kept.
-    [[nodiscard]] std::string take_draft() { return std::exchange(draft_, {}); }
-    /// So that it suffices for any command.
-    void make_room_for_draft() { draft_.reserve(longest_draft); }
-    void give_back(std::string draft)
+    /// So that any command finds room in a draft.
+    /// \throws std::bad_alloc
+    void make_room_for_drafts()
     {
-        draft_ = std::move(draft);
-        draft_.clear();
+        for (std::string& each : drafts_)
+            each.reserve(longest_draft);
     }
+    /// Room for a command that goes to several nodes. What is sent meanwhile, because a connection was found to be gone, has
+    /// another one, and at some depth none.
+    class draft_room {
+    public:
+        explicit draft_room(runtime& on) : depth_(on.drafting_)
+        {
+            text = depth_ < on.drafts_.size() ? &on.drafts_[depth_] : nullptr;
+            ++depth_;
+        }
+        draft_room(draft_room const&) = delete;
+        draft_room& operator=(draft_room const&) = delete;
+        ~draft_room() { --depth_; }
+
+        std::string* text;
+
+    private:
+        std::size_t& depth_;
+    };
 
     /// Smoothed time from asking to being granted: the unit of back-off.
     [[nodiscard]] core::duration round_trip() const { return round_trip_; }
@@ -63,7 +80,8 @@ public:
 private:
     static constexpr std::size_t longest_draft = std::size_t{4} * 1024;
 
-    std::string draft_;
+    std::array<std::string, 2> drafts_;
+    std::size_t drafting_ = 0;
     core::duration round_trip_{};
 };
 

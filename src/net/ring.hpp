@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <memory>
+#include <utility>
 
 namespace redlock::net {
 
@@ -11,30 +12,30 @@ template <class T>
 class ring {
 public:
     /// \param capacity a power of two
-    explicit ring(std::size_t capacity) : slots_(capacity) {}
+    explicit ring(std::size_t capacity) : slots_(std::make_unique<T[]>(capacity)), mask_(capacity - 1) {}
 
     [[nodiscard]] bool empty() const { return first_ == end_; }
     [[nodiscard]] std::size_t size() const { return end_ - first_; }
-    [[nodiscard]] std::size_t room() const { return slots_.size() - size(); }
-    [[nodiscard]] T& operator[](std::size_t index) { return slots_[(first_ + index) & (slots_.size() - 1)]; }
-    [[nodiscard]] T& front() { return (*this)[0]; }
+    [[nodiscard]] std::size_t room() const { return mask_ + 1 - size(); }
+    [[nodiscard]] T& operator[](std::size_t index) { return slots_[(first_ + index) & mask_]; }
+    [[nodiscard]] T& front() { return slots_[first_ & mask_]; }
     /// Only while there is room.
-    void push_back(T const& one) { slots_[end_++ & (slots_.size() - 1)] = one; }
+    void push_back(T const& one) { slots_[end_++ & mask_] = one; }
     void pop_front() { ++first_; }
     /// \throws std::bad_alloc
     void double_capacity()
     {
-        std::vector<T> larger(2 * slots_.size());
-        std::size_t const count = size();
-        for (std::size_t i = 0; i != count; ++i)
-            larger[i] = (*this)[i];
-        slots_.swap(larger);
-        first_ = 0;
-        end_ = count;
+        ring larger(2 * (mask_ + 1));
+        while (!empty()) {
+            larger.push_back(front());
+            pop_front();
+        }
+        *this = std::move(larger);
     }
 
 private:
-    std::vector<T> slots_;
+    std::unique_ptr<T[]> slots_;
+    std::size_t mask_;
     std::size_t first_ = 0; ///< both go round, and are masked when they are used
     std::size_t end_ = 0;
 };
