@@ -43,6 +43,8 @@ public:
     attempt(runtime&, core::waiting& waiting, attempt_listener&);
     ~attempt();
 
+    /// For another candidate: who refused before says nothing any more.
+    void forget_refusals() { refused_ = {}; }
     /// What an attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
     [[nodiscard]] boost::system::error_code provide() noexcept;
     /// \param in_turn ask first where all meet (rule W3)

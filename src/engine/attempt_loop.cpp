@@ -20,6 +20,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     note_terms();
     refusals_ = 0;
     outage_.end();
+    attempt_.forget_refusals();
     waiting_.start();
     in_turn_ = offered_turn_ = how != core::start_mode::at_once;
     offered_turn_ ? offer_turn(how) : connect_or_vote();
