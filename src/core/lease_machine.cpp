@@ -122,6 +122,18 @@ std::optional<instant> lease_machine::renewal_due() const
     return renewal_planned() ? std::optional(sent_ + renew_after_) : std::nullopt;
 }
 
+duration lease_machine::late_by(duration patience, instant now) const
+{
+    // Less than this part of a lease is what a busy machine does, and a renewal that was late by it could have been repeated.
+    constexpr int notable_part = 8;
+    auto const due = extending_ ? std::optional(extension_sent() + patience) : renewal_due();
+    if (!due)
+        return duration::zero();
+    duration const late = elapsed(*due, now);
+    bool const missed = elapsed(*due, deadline()) > duration::zero();
+    return missed && late >= terms_->ttl / notable_part ? late : duration::zero();
+}
+
 instant lease_machine::confirmed_by(unsigned node) const
 {
     bool const by_last_round = confirmed_.contains(node) && reached(sent_, round_.sent);

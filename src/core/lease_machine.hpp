@@ -90,6 +90,10 @@ public:
     }
     /// When it is to be renewed next, if ever.
     [[nodiscard]] std::optional<instant> renewal_due() const;
+    /// Of a lease whose time is over: something that would have kept it was due so long before the end that only a thread
+    /// that did not run can have missed it. What the nodes said, or would have said, is then not the cause.
+    /// \param patience with an extension's answers
+    [[nodiscard]] duration late_by(duration patience, instant now) const;
     /// Given up: a release was answered there, or failed.
     void release_ended(unsigned node) { holders_.erase(node); }
     /// Given up, and neither of the two yet.

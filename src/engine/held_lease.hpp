@@ -6,7 +6,7 @@
 #include "core/release_tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "engine/claim.hpp"
-#include "engine/lease_record.hpp"
+#include "engine/lease_history.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/round.hpp"
@@ -160,11 +160,6 @@ private:
     void keep(unsigned node, node_report&&) noexcept;
     void keep_failure(unsigned node, net::failure const&) noexcept;
     void keep_silence(unsigned node) noexcept;
-    void keep_confirmation() noexcept;
-    [[nodiscard]] bool open_record() noexcept;
-    void forget_record() noexcept;
-    void close_record() noexcept;
-    [[nodiscard]] core::duration late_by(core::instant now) const;
     [[nodiscard]] pending_release owed() const;
 
     std::shared_ptr<lock_state> lock_;
@@ -173,10 +168,10 @@ private:
     std::atomic<core::duration::rep> deadline_raw_;
     std::atomic<core::duration::rep> progressed_; ///< on CLOCK_BOOTTIME
     core::duration const waited_;
-    core::duration began_{};               ///< on CLOCK_BOOTTIME
-    core::fence const fence_;              ///< zero: a plain lock
-    std::unique_ptr<lease_record> record_; ///< null: all nodes confirm
-    wait_list waiting_;                    ///< for the end, or for an extension, then for the release
+    core::duration began_{};  ///< on CLOCK_BOOTTIME
+    core::fence const fence_; ///< zero: a plain lock
+    lease_history history_;
+    wait_list waiting_; ///< for the end, or for an extension, then for the release
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t const attempts_;
     core::release_tally release_;

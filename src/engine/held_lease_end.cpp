@@ -38,7 +38,10 @@ loss_cause held_lease::find_cause() const
 
 void held_lease::lose()
 {
-    close_record();
+    core::instant const now = on().loop().read_clock();
+    bool const expired = find_cause() == loss_cause::expired;
+    history_.close(lock_->wanted->tables(), machine_,
+                   expired ? machine_.late_by(lock_->plan->node_timeout, now) : core::duration::zero(), now);
     cause_.store(find_cause(), std::memory_order_release);
     publish(lease_state::lost);
     tell_loss();

@@ -73,7 +73,7 @@ void held_lease::start_extension()
         return;
     open_round();
     machine_.extension_started(on().loop().now());
-    forget_record();
+    history_.begin_round(lock_->wanted->tables(), machine_);
     publish_votes();
     for (unsigned i = 0; i != nodes().size() && machine_.extending() && !machine_.over(); ++i)
         extend_on(i);
@@ -126,7 +126,7 @@ void held_lease::on_release(node_answer const& got)
     bool const answered = ours || got.said.what == meaning::denied;
     if (got.said.what == meaning::error)
         nodes().note(got.node, "release", got.reply);
-    if (record_ || !ours) {
+    if (!history_.empty() || !ours) {
         node_report row;
         report(got, type(), row);
         keep(got.node, std::move(row));
@@ -215,7 +215,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
         core::duration const spare =
             core::duration{deadline_boot_.load(std::memory_order_relaxed)} - on().loop().now().boot;
         publish(lease_state::held);
-        keep_confirmation();
+        history_.confirm(lock_->wanted->tables(), machine_);
         tell(event::renewed, spare);
         failed_ = 0;
         finish_extension({});

@@ -1,0 +1,57 @@
+#include "engine/held_lease.hpp"
+#include "engine/replies.hpp"
+#include "engine/words.hpp"
+
+#include <new>
+#include <utility>
+
+// What a lease tells whoever is on call.
+namespace redlock::detail {
+
+void held_lease::keep(unsigned node, node_report&& said) noexcept
+{
+    history_.keep(lock_->wanted->tables(), machine_, node, std::move(said), on().loop().now());
+}
+
+void held_lease::keep_failure(unsigned node, net::failure const& why) noexcept
+{
+    node_report row;
+    report_failure(why, row);
+    keep(node, std::move(row));
+}
+
+/// Its time is over.
+void held_lease::keep_silence(unsigned node) noexcept
+{
+    node_report row;
+    row.result = node_result::timed_out;
+    keep(node, std::move(row));
+}
+
+void held_lease::tell_loss()
+{
+    std::string text;
+    try {
+        if (on().its.watcher())
+            text = explain(errc::lease_lost).what();
+    } catch (std::bad_alloc const&) { // the event has its cause all the same
+    }
+    tell(event::lost, {}, text);
+}
+
+lock_error held_lease::explain(boost::system::error_code ec) const
+{
+    bool const lost = ec == errc::lease_lost;
+    loss_cause const why = lost ? cause() : loss_cause::none;
+    std::string text = title(lock_->name());
+    text += lost ? " lost" : ": " + ec.message();
+    if (why != loss_cause::none)
+        text.append(" (").append(to_string(why)).append(")");
+    std::vector<node_outcome> table;
+    if (lost || ec == errc::no_quorum)
+        history_.tell(lock_->wanted->tables(), on().its.read_clocks(), on().its.settings().names, text,
+                      table);
+    return {ec, std::move(text), std::move(table), {}, lock_->name(), why};
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,140 @@
+#include "engine/lease_history.hpp"
+
+#include "engine/in_words.hpp"
+#include "engine/words.hpp"
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+constexpr core::instant never{};
+
+std::string words_of_lease(node_report const& said, core::duration passed)
+{
+    auto const since = std::chrono::floor<std::chrono::milliseconds>(passed); // so that equal words meet
+    std::string const when = ' ' + in_words(since) + " ago";
+    std::string const words = said.detail ? " (" + *said.detail + ')' : "";
+    switch (said.result) {
+    case node_result::pending: return "silent for " + in_words(since);
+    case node_result::granted: return "confirmed" + when;
+    case node_result::held_by_other: return "does not hold its key" + when;
+    default: return std::string(to_string(said.result)) + words + when;
+    }
+}
+
+std::string story_of(lease_history::record const& told, core::instant end,
+                     std::vector<std::string> const& names)
+{
+    std::string text;
+    if (told.late != core::duration::zero())
+        text += "; this client's thread did not run for " + in_words(told.late);
+    text += told.proven ? "; last confirmed " + in_words(core::elapsed(told.confirmed, end)) + " ago"
+                        : "; never confirmed here";
+    shared_words all;
+    bool plain = true;
+    for (std::size_t i = 0; i != told.rows.size(); ++i) {
+        plain = plain && told.rows[i].result == node_result::granted;
+        all.add(names[i], told.when[i] == never
+                              ? "did not grant it"
+                              : words_of_lease(told.rows[i], core::elapsed(told.when[i], end)));
+    }
+    text += plain ? "" : all.text();
+    return text.replace(0, 1, ":");
+}
+
+std::vector<node_outcome> table_of(lease_history::record const& told, core::instant end,
+                                   std::vector<std::string> const& names)
+{
+    auto table = to_table(told.rows, names);
+    for (std::size_t i = 0; i != table.size(); ++i)
+        if (told.when[i] != never)
+            table[i].ago = std::chrono::floor<std::chrono::milliseconds>(core::elapsed(told.when[i], end));
+    return table;
+}
+
+} // namespace
+
+bool lease_history::open(core::lease_machine const& machine) noexcept
+{
+    if (record_)
+        return true;
+    try {
+        auto made = std::make_unique<record>(machine.nodes());
+        for (unsigned i = 0; i != machine.nodes(); ++i) {
+            if (!machine.voted_for_us(i))
+                continue;
+            made->when[i] = machine.confirmed_by(i);
+            made->rows[i].result = node_result::granted;
+        }
+        made->confirmed = machine.confirmed();
+        made->proven = machine.proven();
+        record_ = std::move(made);
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+    return true;
+}
+
+void lease_history::keep(std::mutex& guard, core::lease_machine const& machine, unsigned node,
+                         node_report&& said, core::instant now) noexcept
+{
+    bool const news = said.result != node_result::granted || record_;
+    if (!news || machine.phase() == core::lease_phase::lost)
+        return;
+    std::scoped_lock const held(guard);
+    if (!open(machine))
+        return;
+    record_->rows[node] = std::move(said);
+    record_->when[node] = now;
+}
+
+void lease_history::confirm(std::mutex& guard, core::lease_machine const& machine) noexcept
+{
+    if (!record_)
+        return;
+    std::scoped_lock const held(guard);
+    record_->confirmed = machine.confirmed();
+    record_->proven = true;
+}
+
+void lease_history::begin_round(std::mutex& guard, core::lease_machine const& machine) noexcept
+{
+    if (!record_ || machine.votes() != machine.nodes())
+        return;
+    std::scoped_lock const held(guard);
+    record_.reset();
+}
+
+void lease_history::close(std::mutex& guard, core::lease_machine const& machine, core::duration late,
+                          core::instant now) noexcept
+{
+    std::scoped_lock const held(guard);
+    if (!open(machine))
+        return;
+    record& told = *record_;
+    told.ended = now;
+    told.late = late;
+    core::instant const asked = machine.extension_sent();
+    for (unsigned i = 0; i != machine.nodes(); ++i)
+        if (machine.awaits(i) && told.when[i].boot < asked.boot && late == core::duration::zero()) {
+            told.rows[i] = {};
+            told.when[i] = asked;
+        }
+}
+
+void lease_history::tell(std::mutex& guard, core::instant now, std::vector<std::string> const& names,
+                         std::string& story, std::vector<node_outcome>& table) const
+{
+    std::scoped_lock const held(guard);
+    if (!record_)
+        return;
+    core::instant const end = record_->ended == core::instant{} ? now : record_->ended;
+    story += story_of(*record_, end, names);
+    table = table_of(*record_, end, names);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/lease_machine.hpp"
+#include "engine/node_report.hpp"
+#include <redlock/node_outcome.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace redlock::detail {
+
+/// What each node last said of a lease, and when: for whoever is on call. While every node confirms there is nothing to
+/// keep. Written on the client's executor alone, and read by any thread under the guard, which all leases share. Without
+/// memory nothing is kept.
+class lease_history {
+public:
+    struct record {
+        explicit record(std::size_t nodes) : rows(nodes), when(nodes) {}
+
+        std::vector<node_report> rows;   ///< pending: silent since then
+        std::vector<core::instant> when; ///< zero: not asked since the lock was won, and it had not granted
+        core::instant confirmed;         ///< by a majority
+        core::instant ended;             ///< zero: it goes on
+        core::duration late{};           ///< so long this client's thread did not run while something was due
+        bool proven = true;              ///< it has been confirmed at all
+    };
+
+    [[nodiscard]] bool empty() const { return !record_; }
+
+    void keep(std::mutex& guard, core::lease_machine const&, unsigned node, node_report&&,
+              core::instant now) noexcept;
+    /// A majority has confirmed it.
+    void confirm(std::mutex& guard, core::lease_machine const&) noexcept;
+    /// A round begins: if all nodes confirmed the last one, nothing of it is worth telling.
+    void begin_round(std::mutex& guard, core::lease_machine const&) noexcept;
+    /// The lease is lost: what is told of it does not change any more.
+    /// \param late so long this client's thread did not run, if that is the cause
+    void close(std::mutex& guard, core::lease_machine const&, core::duration late,
+               core::instant now) noexcept;
+
+    /// ": last confirmed 5.0 s ago; ..." and what each node said. Any thread.
+    /// \param names of the nodes
+    void tell(std::mutex& guard, core::instant now, std::vector<std::string> const& names, std::string& story,
+              std::vector<node_outcome>& table) const;
+
+private:
+    [[nodiscard]] bool open(core::lease_machine const&) noexcept;
+
+    std::unique_ptr<record> record_; ///< null: all nodes confirm
+};
+
+} // namespace redlock::detail
