@@ -40,9 +40,9 @@ done < <(grep -oE '^(### |\| )`[a-z_:]+::[a-z_]+`' "$catalogue" | grep -oE '[a-z
 # Reasons are the strings of those functions; what is put together there at run time is a "…" in the catalogue.
 reasons=$(
     sed -nE '/^net::failure to_failure/,/^}/p; /^std::string to_words/,/^}/p; /admissions::refusal/,/^}/p' src/engine/admissions.cpp
-    sed -nE '/^void report_stranger/,/^}/p' src/engine/replies.cpp
+    sed -nE '/^void report\(/,/^}/p' src/engine/replies.cpp
     sed -nE '/admissions::blind_spots/,/^}/p' src/engine/admissions.cpp
-    sed -nE '/engine::quarantine_of/,/^}/p' src/engine/engine_quarantine.cpp
+    sed -nE '/node_group::quarantine_of/,/^}/p' src/engine/node_group_admission.cpp
 )
 # Literals that the compiler joins are joined here, too; a sentence's beginning, up to a colon or "see", is enough.
 while read -r reason; do

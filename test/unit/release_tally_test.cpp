@@ -1,0 +1,92 @@
+#include "core/release_tally.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock::core;
+
+namespace {
+
+using result = release_tally::result;
+
+/// \param ours nodes that say the key was ours
+/// \param refused nodes that say it was not
+/// \param missed nodes that do not answer
+release_tally counted(unsigned ours, unsigned refused, unsigned missed)
+{
+    release_tally t;
+    for (unsigned i = 0; i != ours; ++i)
+        t.answered(true);
+    for (unsigned i = 0; i != refused; ++i)
+        t.answered(false);
+    for (unsigned i = 0; i != missed; ++i)
+        t.missed();
+    return t;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(release_tally_)
+
+BOOST_AUTO_TEST_CASE(a_majority_of_answers_confirms_and_decides)
+{
+    for (unsigned nodes : {1U, 2U, 3U, 4U, 5U, 63U}) {
+        BOOST_TEST_CONTEXT(nodes << " nodes")
+        {
+            auto const enough = counted(majority(nodes), 0, 0);
+            BOOST_TEST(enough.decided(nodes));
+            BOOST_TEST(enough.confirmed(nodes));
+            BOOST_TEST((enough.verdict(nodes) == result::confirmed));
+            auto const one_less = counted(majority(nodes) - 1, 0, 0);
+            BOOST_TEST(!one_less.decided(nodes));
+            BOOST_TEST(!one_less.confirmed(nodes));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(half_of_the_answers_do_not_confirm)
+{
+    for (unsigned nodes : {2U, 4U, 6U}) {
+        BOOST_TEST_CONTEXT(nodes << " nodes")
+        {
+            auto const half = counted(nodes / 2, 0, nodes / 2);
+            BOOST_TEST(!half.confirmed(nodes));
+            BOOST_TEST((half.verdict(nodes) == result::unconfirmed));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_every_node_answered_or_missed_is_decided)
+{
+    BOOST_TEST(!counted(1, 0, 1).decided(3));
+    BOOST_TEST(counted(1, 0, 2).decided(3));
+    BOOST_TEST((counted(1, 0, 2).verdict(3) == result::unconfirmed));
+    BOOST_TEST(counted(0, 0, 3).decided(3));
+    BOOST_TEST((counted(0, 0, 3).verdict(3) == result::unconfirmed));
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_is_an_answer)
+{
+    auto const t = counted(1, 1, 0);
+    BOOST_TEST(t.answers() == 2U);
+    BOOST_TEST(t.decided(3));
+    BOOST_TEST((t.verdict(3) == result::confirmed));
+}
+
+BOOST_AUTO_TEST_CASE(refusals_of_more_than_a_minority_tell_that_the_keys_were_gone)
+{
+    BOOST_TEST((counted(1, 1, 1).verdict(3) == result::confirmed));
+    BOOST_TEST((counted(1, 2, 0).verdict(3) == result::was_gone));
+    BOOST_TEST((counted(1, 2, 2).verdict(5) == result::confirmed));
+    BOOST_TEST((counted(0, 3, 2).verdict(5) == result::was_gone));
+    BOOST_TEST((counted(0, 1, 0).verdict(1) == result::was_gone));
+}
+
+/// Two of four leave no majority that can have held the keys, and are no majority themselves.
+BOOST_AUTO_TEST_CASE(refusals_of_half_of_the_nodes_tell_it_without_a_majority_of_answers)
+{
+    auto const t = counted(0, 2, 2);
+    BOOST_TEST(!t.confirmed(4));
+    BOOST_TEST((t.verdict(4) == result::was_gone));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
