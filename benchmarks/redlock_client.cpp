@@ -53,7 +53,7 @@ struct load {
 
 struct with_default_token {
     using lock_type = redlock::mutex;
-    static auto acquire(redlock::mutex& lock) { return lock.acquire(); }
+    static auto acquire(auto& lock) { return lock.acquire(); }
     static auto release(redlock::lease& lease) { return lease.release(); }
 };
 

@@ -204,7 +204,7 @@ asio::awaitable<void> check(service& web, example::nodes& nodes, example::promis
     told = co_await get(server, "/seat/42");
     promises.keep(told.result() == http::status::ok, "a free seat is booked");
     // Another server of the same service.
-    redlock::client others(executor, {.nodes = nodes.urls, .assume_fresh = true});
+    redlock::client others(executor, {.nodes = nodes.urls, .admission = {.assume_fresh = true}});
     {
         redlock::mutex seat(others, "web:/seat/42");
         redlock::lease held = co_await seat.acquire();
@@ -292,7 +292,8 @@ int main(int argc, char** argv)
 
     asio::io_context context;
     // The servers of the check are new: nothing can have been lost by a restart.
-    redlock::client locks{context.get_executor(), {.nodes = nodes.urls, .assume_fresh = !forever}};
+    redlock::client locks{context.get_executor(),
+                          {.nodes = nodes.urls, .admission = {.assume_fresh = !forever}}};
     service web{locks, tcp::acceptor(context, {asio::ip::address_v4::loopback(), port})};
     asio::co_spawn(context, serve(web), asio::detached);
 

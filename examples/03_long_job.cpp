@@ -48,7 +48,7 @@ boost::system::error_code run_job(std::vector<std::string> const& urls, int step
     progress = 0;
     asio::io_context context;
     // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
-    redlock::client locks{context.get_executor(), {.nodes = urls, .assume_fresh = true}};
+    redlock::client locks{context.get_executor(), {.nodes = urls, .admission = {.assume_fresh = true}}};
     redlock::mutex index{locks, "index:products", {.ttl = 600ms}};
 
     asio::cancellation_signal stop;
@@ -75,7 +75,7 @@ boost::system::error_code run_job(std::vector<std::string> const& urls, int step
 bool is_free(std::vector<std::string> const& urls)
 {
     asio::io_context context;
-    redlock::client locks{context.get_executor(), {.nodes = urls, .assume_fresh = true}};
+    redlock::client locks{context.get_executor(), {.nodes = urls, .admission = {.assume_fresh = true}}};
     redlock::mutex index{locks, "index:products"};
     bool free = false;
     index.try_acquire([&](boost::system::error_code ec, redlock::lease) { free = !ec; }); // freed by ~lease

@@ -91,12 +91,12 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     std::cout << "Another one gives up after a time:\n";
     redis_lock patient(locks, "stock:1", {.try_lock_timeout = 200ms});
     redlock::lease none = co_await patient.lock(reason);
-    promises.keep(!none && reason == redlock::errc::timed_out, "null: " + reason.message());
+    promises.keep(none.empty() && reason == redlock::errc::timed_out, "null: " + reason.message());
 
     std::cout << "A third one after the time of three tries:\n";
     redis_lock brief(locks, "stock:1", {.try_count = 3});
     none = co_await brief.lock(reason);
-    promises.keep(!none && reason == redlock::errc::timed_out, "null: " + reason.message());
+    promises.keep(none.empty() && reason == redlock::errc::timed_out, "null: " + reason.message());
 
     std::cout << "The time is set anew, as with compareAndSet:\n";
     co_await lock.extend(asio::redirect_error(asio::use_awaitable, reason));

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 redlock::config settings(std::vector<std::string> urls)
 {
     // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
-    return {.nodes = std::move(urls), .assume_fresh = true};
+    return {.nodes = std::move(urls), .admission = {.assume_fresh = true}};
 }
 
 /// A callback gets the error first, then the lease. The lease is moved on to whatever goes on with it.
@@ -75,7 +75,7 @@ asio::awaitable<void> with_deferred(redlock::client& locks, example::promises& p
     promises.keep(std::get<error_code>(answer) == redlock::errc::contended, "as_tuple: errors as values");
     error_code ec;
     redlock::lease none = co_await door.acquire_for(20ms, asio::redirect_error(asio::use_awaitable, ec));
-    promises.keep(!none && ec == redlock::errc::timed_out, "redirect_error: the same with a variable");
+    promises.keep(none.empty() && ec == redlock::errc::timed_out, "redirect_error: the same with a variable");
     std::cout << "  " << door.explain(ec).what() << '\n';
 
     asio::cancellation_signal stop;

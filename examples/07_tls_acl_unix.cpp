@@ -47,7 +47,8 @@ std::string free_port()
 /// Takes and frees a lock; the error's text, or how many nodes voted.
 std::string try_out(redlock::config settings)
 {
-    settings.assume_fresh = true; // servers started a moment ago: nothing can have been lost by a restart
+    settings.admission.assume_fresh =
+        true; // servers started a moment ago: nothing can have been lost by a restart
     asio::io_context context;
     try {
         redlock::client locks{context.get_executor(), settings};
@@ -111,7 +112,7 @@ int main()
         .password = password,
         .client_name = "billing",
         .key_prefix = "lock:",
-        .tls = {.system_roots = false, .ca_file = certificate},
+        .tls = {.ca_file = certificate},
         .reconnect = {.connect_timeout = 5s},
     };
     expect(promises, "by struct", try_out(by_struct), "3 votes");

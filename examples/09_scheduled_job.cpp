@@ -153,7 +153,7 @@ int member(std::string const& database, std::vector<std::string> const& urls, bo
 {
     ledger results(database);
     asio::io_context context;
-    redlock::client locks(context.get_executor(), {.nodes = urls, .assume_fresh = fresh});
+    redlock::client locks(context.get_executor(), {.nodes = urls, .admission = {.assume_fresh = fresh}});
     asio::cancellation_signal stop;
     asio::signal_set interrupts(context, SIGINT, SIGTERM);
     interrupts.async_wait([&](error_code ec, int) {

@@ -49,8 +49,9 @@ asio::awaitable<void> sell(redlock::client& locks, stock& shared)
 
 redlock::config settings(std::vector<std::string> const& urls)
 {
-    return {.nodes = urls,
-            .assume_fresh = true}; // the servers are new: nothing can have been lost by a restart
+    return {
+        .nodes = urls,
+        .admission = {.assume_fresh = true}}; // the servers are new: nothing can have been lost by a restart
 }
 
 /// Each thread has its own loop, its own connections, its own queue of waiters.

@@ -194,10 +194,11 @@ asio::awaitable<void> log_in_wrongly(redlock::client& locks)
 redlock::config settings(std::vector<std::string> urls, std::string password,
                          std::shared_ptr<spdlog::logger> log)
 {
-    return {.nodes = std::move(urls),
-            .password = std::move(password),
-            .assume_fresh = true, // the servers are new: nothing can have been lost by a restart
-            .observer = std::make_shared<lock_log>(std::move(log))};
+    return {
+        .nodes = std::move(urls),
+        .password = std::move(password),
+        .admission = {.assume_fresh = true}, // the servers are new: nothing can have been lost by a restart
+        .observer = std::make_shared<lock_log>(std::move(log))};
 }
 
 void check(example::promises& promises, example::nodes const& servers, memory const& lines)

@@ -125,10 +125,11 @@ int main(int argc, char** argv)
     auto const port = static_cast<std::uint16_t>(exposer.GetListeningPorts().at(0));
 
     asio::io_context context;
-    redlock::client locks{context.get_executor(),
-                          {.nodes = servers.urls,
-                           .assume_fresh = true, // the servers are new: nothing was lost by a restart
-                           .observer = std::make_shared<lock_metrics>(*registry)}};
+    redlock::client locks{
+        context.get_executor(),
+        {.nodes = servers.urls,
+         .admission = {.assume_fresh = true}, // the servers are new: nothing was lost by a restart
+         .observer = std::make_shared<lock_metrics>(*registry)}};
     auto done = asio::co_spawn(context, workload(locks, servers, port, promises), asio::use_future);
     context.run();
     done.get();

@@ -41,7 +41,7 @@ int main()
     redlock::client locks{
         context,
         {.nodes = servers.urls,
-         .assume_fresh = true, // the servers are new: nothing can have been lost by a restart
+         .admission = {.assume_fresh = true}, // the servers are new: nothing can have been lost by a restart
          .observer = redlock::observers({log, counter})}};
     auto done = asio::co_spawn(context, show(locks), asio::use_future);
     context.run();

@@ -68,7 +68,7 @@ public:
                               {.nodes = servers,
                                .node_timeout = 200ms,
                                .reconnect = {.max_delay = 100ms},
-                               .assume_fresh = true,
+                               .admission = {.assume_fresh = true},
                                .observer = std::move(self)}};
         redlock::fenced_mutex ledger{locks, "ledger", {.ttl = ttl, .slack = slack}};
         asio::co_spawn(context, take_part(ledger), asio::detached);

@@ -51,7 +51,8 @@ int main()
     example::promises promises;
     asio::io_context context;
     // The servers are new: nothing can have been lost by a restart.
-    redlock::client locks{context.get_executor(), {.nodes = servers.urls, .assume_fresh = true}};
+    redlock::client locks{context.get_executor(),
+                          {.nodes = servers.urls, .admission = {.assume_fresh = true}}};
 
     bool ended = false;
     stop_on_signals(context, locks, ended);

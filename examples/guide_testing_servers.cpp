@@ -34,7 +34,7 @@ struct fixture {
 
     redlock::client another_process()
     {
-        return {context.get_executor(), {.nodes = servers.urls, .assume_fresh = true}};
+        return {context.get_executor(), {.nodes = servers.urls, .admission = {.assume_fresh = true}}};
     }
 
     template <class T>

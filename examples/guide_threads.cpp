@@ -35,7 +35,8 @@ int main(int argc, char** argv)
 
     asio::thread_pool pool(4);
     // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
-    redlock::client locks{asio::make_strand(pool), {.nodes = servers.urls, .assume_fresh = true}};
+    redlock::client locks{asio::make_strand(pool),
+                          {.nodes = servers.urls, .admission = {.assume_fresh = true}}};
     std::vector<std::future<void>> ends;
     for (int i = 0; i != 8; ++i)
         ends.push_back(asio::co_spawn(pool, count(locks, counter), asio::use_future));

@@ -112,7 +112,7 @@ asio::awaitable<std::string> who_holds(redlock::mutex lock)
 asio::awaitable<redlock::lease> go_on_as(redlock::mutex other, redlock::lease held)
 {
     held.detach(); // not valid any more
-    redlock::lease next = other.adopt(held.nonce(), held.fencing_token());
+    redlock::lease next = other.adopt(held.nonce());
     co_await next.extend(); // valid again; if no majority confirms, it throws, and the lock is released
     co_return next;
 }

@@ -104,7 +104,8 @@ struct participant {
         return {.nodes = urls,
                 .reconnect = {.max_delay = 200ms, .connect_timeout = 500ms},
                 .health = {.response_timeout = 500ms},
-                .assume_fresh = true, // started by this program; what is restarted later is new to nobody
+                .admission = {.assume_fresh =
+                                  true}, // started by this program; what is restarted later is new to nobody
                 .observer = std::move(told)};
     }
 

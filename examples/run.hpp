@@ -19,7 +19,8 @@ int run(int argc, char** argv, Show show)
     promises kept;
     asio::io_context context;
     // The servers are new: nothing can have been lost by a restart. Leave this out with your own.
-    redlock::client locks{context.get_executor(), {.nodes = servers.urls, .assume_fresh = true}};
+    redlock::client locks{context.get_executor(),
+                          {.nodes = servers.urls, .admission = {.assume_fresh = true}}};
     auto done = asio::co_spawn(context, show(locks, kept), asio::use_future);
     context.run();
     done.get();

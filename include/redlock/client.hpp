@@ -1,10 +1,10 @@
 #pragma once
 
-#include <redlock/built_with.hpp>
-#include <redlock/completion_handler.hpp>
 #include <redlock/config.hpp>
+#include <redlock/detail/built_with.hpp>
+#include <redlock/detail/completion_handler.hpp>
+#include <redlock/detail/export.hpp>
 #include <redlock/error.hpp>
-#include <redlock/export.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -25,53 +25,54 @@ struct engine_access;
 struct lock_access;
 } // namespace detail
 
-/// The N nodes, one pipelined connection to each, and all that is held or waited for through them.
+/// The N nodes, one pipelined connection to each, and all locks that are held or waited for through them.
 ///
-/// Nothing runs before the first operation: that one connects. Nothing pending keeps `io_context::run()` alive
-/// while there is no operation, waiter or lease.
+/// Nothing runs before the first operation, which connects. While there is no operation, waiter or lease, the client does
+/// not keep `io_context::run()` alive.
 ///
 /// Thread safety: the executor must serialise (an `io_context` run by one thread, or a strand over a pool); all state
-/// lives there. An `io_context` run by several threads cannot be told from one run by one: for that give a strand.
-/// Where two threads meet in a client nonetheless, it says so on `stderr` and calls `std::abort()`. Member functions
-/// may be called from any thread; an operation started elsewhere hops onto that executor. Moving, destroying and
-/// assigning one object needs the usual outside synchronisation.
+/// lives there. The client cannot tell an `io_context` run by several threads from one run by one: use a strand there.
+/// If two threads meet in a client nevertheless, it says so on `stderr` and calls `std::abort()`. Member functions may be
+/// called from any thread. An operation that is started elsewhere is passed to that executor first. Moving, destroying
+/// and assigning one object needs the usual external synchronisation.
 ///
 /// Lifetime: the client must outlive its locks' operations. The client, its locks and its leases must not outlive the
-/// execution context: all of them keep timers and sockets that live there. Of a client or lock that was moved from
-/// only destruction and assignment are allowed.
+/// execution context: all of them keep timers and sockets that live there. A moved-from client or lock may only be
+/// assigned to or destroyed.
 ///
-/// Destroying the client is `shutdown()` without waiting: pending acquisitions complete with `errc::shut_down`,
-/// leases end for their holders (`released`; `lost()` says `errc::shut_down`), and their keys are released as far as
-/// the sockets take the bytes at once. This is done on the executor. On an `io_context` that has been stopped it is
-/// done at once instead, in the thread that destroys: join those that have run it before. Behind a strand over one
-/// that has been stopped it is not done at all, and the keys expire by themselves: `co_await shutdown()` before
+/// Destroying the client is `shutdown()` without waiting: pending acquisitions complete with `errc::shut_down`. Leases
+/// end for their holders: they are `released`, and `lost()` completes with `errc::shut_down`. Their keys are released as
+/// far as the sockets accept the bytes at once. This is done on the executor. On an `io_context` that has been stopped
+/// it is done at once instead, in the thread that destroys: join the threads that have run it before. Behind a strand
+/// over a stopped context it is not done at all, and the keys expire by themselves: `co_await shutdown()` before
 /// stopping.
 ///
-/// Memory: a constructor or an operation's initiating function that finds none throws `std::bad_alloc`, has begun
-/// nothing, and does not call the handler. What has begun completes, with `std::errc::not_enough_memory` where it cannot
-/// go on. Mutual exclusion holds, and the client works on when there is memory again (docs/promise.md, "When memory
-/// runs out", which also names what Asio does).
+/// Memory: if a constructor or an operation's initiating function finds none, it throws `std::bad_alloc`, has started
+/// nothing, and does not call the handler. An operation that has started completes, with `std::errc::not_enough_memory`
+/// if it cannot continue. Mutual exclusion holds, and the client works again when there is memory again (docs/promise.md,
+/// "When memory runs out", which also names what Asio does).
 ///
-/// Fork: a client belongs to the process that made it. In a forked child its leases are lost at once, every operation
-/// fails with `errc::forked`, and its descriptors are closed without a byte: at the first use, when it is destroyed, or in
-/// `execution_context::notify_fork(fork_child)`, after which operations that were pending at the fork end with
-/// `errc::forked`, too. The parent notices nothing. The child makes a client of its own. As Asio demands, it calls
-/// `notify_fork` before it runs the parent's context, or runs only a context of its own (docs/howto/threads.md).
+/// Fork: a client belongs to the process that made it. In a forked child its leases are lost at once, and every operation
+/// fails with `errc::forked`. Its descriptors are closed without sending anything: at the first use, when it is
+/// destroyed, or in `execution_context::notify_fork(fork_child)`. After that, operations that were pending at the fork
+/// complete with `errc::forked`, too. The parent is not affected. The child makes a client of its own. As Asio demands,
+/// it calls `notify_fork` before it runs the parent's context, or runs only a context of its own
+/// (docs/howto/threads.md).
 ///
 /// Handlers must not run the context themselves (`run_one`, `poll`): what they start is sent when they have returned.
 ///
-/// A name look-up cannot be interrupted: where getaddrinfo hangs, it keeps `io_context::run()` from returning for as
-/// long as it takes, also after the client is gone. Hosts that are given as addresses are not looked up.
+/// A name look-up cannot be interrupted: if getaddrinfo hangs, `io_context::run()` does not return until it is done, even
+/// after the client is destroyed. Hosts that are given as addresses are not looked up.
 class REDLOCK_EXPORT client {
 public:
-    /// Whatever executor was given.
+    /// Any executor.
     using executor_type = boost::asio::any_io_executor;
 
-    /// Checks the configuration and connects nothing.
+    /// Checks the configuration and connects to nothing.
     /// \throws lock_error `errc::misconfigured`, with a message that names the value: no nodes, more than 63, a bad
     ///         URL, one server twice, a time outside its limits (see `config`), unreadable TLS files, an executor
-    ///         that certainly does not serialise (a bare `thread_pool` executor; an `io_context` run by several
-    ///         threads is not noticed).
+    ///         that certainly does not serialise (the executor of a `thread_pool`; an `io_context` run by several
+    ///         threads is not detected).
     /// \throws std::bad_alloc
     REDLOCK_NAMED_BY_BUILD client(executor_type executor, config settings);
 
@@ -83,31 +84,32 @@ public:
         : client(executor_type(context.get_executor()), std::move(settings))
     {}
 
-    /// Moves everything on; locks and leases stay with the nodes that they have.
+    /// Locks and leases are not affected: they stay with their nodes.
     client(client&&) noexcept;
-    /// As if the one assigned to had been destroyed.
+    /// Ends the client that is assigned to as its destructor does.
     client& operator=(client&&) noexcept;
     ~client();
 
-    /// The executor that it was made with.
+    /// The executor that the client was made with.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (and its
-    /// `lost()` says `errc::shut_down`), votes of unfinished attempts are taken back, the connections are closed.
-    /// Completes when a majority has answered each release, and every node asked what takes votes back; at the latest after
-    /// the per-node timeout, `config::node_timeout` or 500 ms for the latter. A later call joins the first.
+    /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (its `lost()`
+    /// completes with `errc::shut_down`), votes of unfinished attempts are undone, and the connections are closed.
+    /// Completes when a majority has answered each release, and every node that was asked to vote has answered the undo;
+    /// at the latest after the per-node timeout, which is `config::node_timeout` or 500 ms for the undo. A later call joins the
+    /// first.
     ///
     /// \par Completion signature
-    /// `void(boost::system::error_code)`: success, or `errc::no_quorum` when some key could not be released on a
-    /// majority of the nodes and lingers there for the rest of its TTL. `std::errc::not_enough_memory`: called on
+    /// `void(boost::system::error_code)`: success, or `errc::no_quorum` if some key could not be released on a
+    /// majority of the nodes and stays there for the rest of its TTL. `std::errc::not_enough_memory`: it was called on
     /// another thread, and nothing has been ended.
     /// \par Cancellation
-    /// terminal, partial, total: stops waiting; the shutting down goes on.
+    /// terminal, partial, total: stops waiting; the shutdown continues.
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto shutdown(Token&& token = {});
 
-    /// The state of each node's connection, in the order of `config::nodes`; why it is down; for which lock it is
-    /// quarantined, why and for how long; what of it cannot be checked; which right is missing. Any thread.
+    /// The state of each node's connection, in the order of `config::nodes`: why it is down; for which lock it is
+    /// quarantined, why and for how long; what about it cannot be checked; which right is missing. Any thread.
     [[nodiscard]] std::vector<node_status> nodes() const;
 
 private:

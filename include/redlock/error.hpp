@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/export.hpp>
+#include <redlock/detail/export.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/system/error_code.hpp>
@@ -14,30 +14,30 @@
 
 namespace redlock {
 
-/// What a caller can act on. Causes per node are in the outcome table. Cancellation is not one of these: a
-/// cancelled operation completes with `boost::asio::error::operation_aborted`.
+/// Errors that a caller can act on. The table of outcomes has the causes for each node. Cancellation is not one of these:
+/// a cancelled operation completes with `boost::asio::error::operation_aborted`.
 enum class errc {
     contended = 1, ///< others hold the lock, or operations of this client hold it or wait for it
     timed_out,     ///< not acquired within the time the caller gave
-    no_quorum,     ///< too few nodes could be asked or answered usefully
-    too_slow,      ///< a majority granted, but the validity was over before it did
+    no_quorum,     ///< too few nodes could be asked, or gave a usable answer
+    too_slow,      ///< a majority granted, but only after the validity had expired
     lease_lost,    ///< the lease can no longer be trusted
     released,      ///< the lease was released (the normal end that `lease::lost()` reports)
     misconfigured, ///< a value in the configuration, the options or the name is unusable
     shut_down,     ///< the client was shut down or destroyed
     empty_lease,   ///< the operation was called on an empty lease
-    no_randomness, ///< OpenSSL has no random numbers, and without them an attempt cannot be told from another
-    forked,        ///< the client belongs to the process that made it, and this process is a copy of that one
+    no_randomness, ///< OpenSSL has no random numbers, which identify an attempt
+    forked,        ///< this process is a forked copy of the one that made the client
 };
 
 /// Why a lease was lost: what `errc::lease_lost` does not say.
 enum class loss_cause : std::uint8_t {
-    none, ///< it was not
+    none, ///< it was not lost
     expired, ///< its validity ended before an extension reached a majority, or without one (`lock_options::renew`)
-    refused,  ///< too many nodes said that the key is not ours: deleted, evicted or somebody else's
-    stalled,  ///< not extended, because the holder did not get on (`lock_options::progress_within`)
+    refused,  ///< too many nodes said that the key was deleted, was evicted, or belongs to another owner
+    stalled,  ///< not extended, because the holder made no progress (`lock_options::progress_within`)
     max_hold, ///< held for as long as `lock_options::max_hold` allows
-    forked,   ///< it belongs to the process that this one is a copy of
+    forked,   ///< this process is a forked copy of the one that holds it
 };
 
 /// Its name, as it is written here.
@@ -46,18 +46,18 @@ enum class loss_cause : std::uint8_t {
 /// The category of every `errc`.
 [[nodiscard]] REDLOCK_EXPORT boost::system::error_category const& error_category() noexcept;
 
-/// An `errc` turns into an error code by itself; so `ec == errc::contended` works, too.
+/// Makes `ec == errc::contended` work: an `errc` converts to an error code.
 [[nodiscard]] inline boost::system::error_code make_error_code(errc e) noexcept
 {
     return {static_cast<int>(e), error_category()};
 }
 
-/// An error with its story: which lock, what each node said, and why a lease was lost. A `system_error` whose `what()`
-/// says all of that on one line.
+/// An error with its details: which lock, what each node answered, and why a lease was lost. A `system_error` whose
+/// `what()` says all of that on one line.
 ///
-/// Thrown by constructors, by `with_lock`, and by `co_await lock.acquire()` and its siblings with no token or
-/// `use_awaitable`. Other tokens complete with an error code, or throw a plain `system_error` that has one:
-/// `mutex::explain(ec)` and `lease::explain(ec)` make the `lock_error` of it.
+/// Thrown by constructors, by `with_lock`, and by acquisitions with the default token, as in `co_await lock.acquire()`.
+/// Other tokens complete with an error code, or throw a plain `system_error` with it. `with_diagnostics` makes them throw
+/// a `lock_error`, too. `mutex::explain(ec)` and `lease::explain(ec)` make one from the code.
 class REDLOCK_EXPORT lock_error : public boost::system::system_error {
 public:
     /// For internal use.
@@ -65,17 +65,17 @@ public:
                boost::system::error_code last_failure = {}, std::string resource = {},
                loss_cause cause = loss_cause::none);
 
-    /// The lock, the error and what each node said, on one line: `lock "seat:42": contended: 0 of 3 granted; ...`.
+    /// The lock, the error and what each node answered, on one line: `lock "seat:42": contended: 0 of 3 granted; ...`.
     [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
-    /// The lock's name, without `config::key_prefix`. Empty if the error is of no lock.
+    /// The lock's name, without `config::key_prefix`. Empty if the error concerns no lock.
     [[nodiscard]] std::string const& resource() const noexcept { return resource_; }
-    /// What each node said to the last attempt, or last said of the lease, in the order of `config::nodes`. Empty if no
-    /// node was asked, or if memory was short.
+    /// What each node answered to the last attempt, or last answered about the lease, in the order of `config::nodes`.
+    /// Empty if no node was asked, or if memory was short.
     [[nodiscard]] std::vector<node_outcome> const& outcomes() const noexcept { return outcomes_; }
-    /// How the last attempt failed, as `acquire_event::last_failure` says: whether others had the lock until it
-    /// `timed_out`, or too few nodes answered. Empty if it had no turn, or if its only attempt was undecided.
+    /// How the last attempt failed, as `acquire_event::last_failure` says: before `timed_out` either others held the
+    /// lock, or too few nodes answered. Empty if no attempt was completed.
     [[nodiscard]] boost::system::error_code last_failure() const noexcept { return last_failure_; }
-    /// Why the lease was lost, of `errc::lease_lost`.
+    /// Why the lease was lost, if the code is `errc::lease_lost`.
     [[nodiscard]] loss_cause cause() const noexcept { return cause_; }
 
 private:
@@ -87,7 +87,7 @@ private:
 };
 
 /// Thrown by `with_lock` when the lease was lost: a `lock_error` with `errc::lease_lost`. Its text names the lock, the
-/// cause, the last confirmation, and what each node last said: `lock "seat:42" lost (expired): last confirmed 9.9 s ago;
+/// cause, the last confirmation, and what each node last answered: `lock "seat:42" lost (expired): last confirmed 9.9 s ago;
 /// redis://b:6379 unreachable (Connection refused) 0.2 s ago; ...`.
 class REDLOCK_EXPORT lease_lost_error : public lock_error {
 public:

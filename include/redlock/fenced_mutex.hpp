@@ -1,39 +1,58 @@
 #pragma once
 
-#include <redlock/export.hpp>
-#include <redlock/mutex.hpp>
+#include <redlock/client.hpp>
+#include <redlock/detail/basic_lock.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/fence_options.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace redlock {
 
-/// A lock whose leases carry fencing tokens: `lease::fencing_token()` is larger than that of every lease of this lock
-/// before it, whatever pauses, networks and clocks do (docs/protocol.md, T2 and its conditions). A resource that
-/// remembers the largest token it has seen, and refuses smaller ones, is safe from a holder that was paused and does
-/// not know yet that its lease is over.
+/// A lock whose leases carry fencing tokens: `lease::fencing_token()` is larger than that of every earlier lease of this
+/// lock, whatever pauses, networks and clocks do (docs/protocol.md, T2 and its conditions). A resource that remembers
+/// the largest token it has seen and refuses smaller ones is safe from a holder that was paused and does not yet know
+/// that its lease is over.
 ///
 /// Fence first: a new holder shows its token to the resource before it reads anything there. Otherwise a late writer
-/// can slip in between its reading and its writing. `fenced_register` and `fenced_scripts` do it for values in memory
-/// and in Redis; in SQL it is `UPDATE ... SET fence = :token WHERE fence <= :token` (examples/08_fenced_sqlite.cpp).
+/// can write between its read and its write. `fenced_register` and `fenced_scripts` do it for values in memory and in
+/// Redis. In SQL it is `UPDATE ... SET fence = :token WHERE fence <= :token` (examples/08_fenced_sqlite.cpp).
 ///
-/// Used as `mutex`, with the same operations, errors and cancellation. It takes one round trip more if the nodes'
-/// counters had come apart, and one more on each new connection. Beside the lock's key each node keeps the key
-/// `<name>:redlock-fence` for `lock_options::fence_ttl`, and the key `redlock-marker` without an expiry, both with
-/// `config::key_prefix` before them. Scripts take the place of SET. So the client's user needs more rights than for
+/// It has the same operations, errors and cancellation as `mutex`, and is a kind of its own: a function that takes a
+/// `mutex` does not take a `fenced_mutex`. If the nodes' counters differ, it takes one round trip more. It takes one
+/// more on each new connection, too. Plain and fenced locks of one name exclude each other.
+///
+/// Beside the lock's key each node keeps the key `<name>:redlock-fence` for `fence_options::fence_ttl`, and the key
+/// `redlock-marker` without an expiry, both with `config::key_prefix` before them. A lock whose name ends like one of
+/// these keys is `errc::misconfigured`. Scripts replace SET. Therefore the client's user needs more rights than for
 /// plain locks: to these two keys, and `+mget +pttl +time` beside `+set +get +del +pexpire +eval +evalsha`
-/// (docs/server-checklist.md, "Rights"). Plain and fenced locks of one name exclude each other. A name that ends like
-/// one of these keys is `errc::misconfigured`.
+/// (docs/server-checklist.md, "Rights").
 ///
-/// The marker shows whose data a node has. A node without one may have lost it: the first fenced lock on a node waits
-/// for 1.01 times its ttl + slack, once, unless `config::assume_fresh` or durability answers for the node
-/// (docs/protocol.md, rule F6).
+/// The marker shows whose data a node has. A node without a marker may have lost it: the first fenced lock on a node
+/// waits for 1.01 times its ttl + slack, once, unless `admission_settings::assume_fresh` or durability answers for the
+/// node (docs/protocol.md, rule F6).
 /// \par Source
 /// Martin Kleppmann, "How to do distributed locking", for what tokens are needed for; docs/protocol.md, rules F1 to
 /// F6, for how a majority agrees on them.
-class REDLOCK_EXPORT fenced_mutex : public mutex {
+class REDLOCK_EXPORT fenced_mutex : public detail::basic_lock {
 public:
-    /// \throws lock_error `errc::misconfigured`, as `mutex`
-    fenced_mutex(client& owner, std::string name, lock_options options = {});
+    /// \throws lock_error `errc::misconfigured`: as `mutex`, or a `fence_ttl` outside its limits
+    /// \throws std::bad_alloc
+    fenced_mutex(client& owner, std::string name, lock_options options = {}, fence_options fence = {});
+
+    /// Continues a lease that was left behind, as `mutex::adopt` does.
+    ///
+    /// Only nodes whose fence is the token confirm it. An adoption changes no node's fence. So nobody else had the lock
+    /// meanwhile if it is confirmed, whenever that is (docs/protocol.md, rule H9). With a wrong token it is lost, and its
+    /// end deletes the key of whoever holds it with this nonce, unless it is detached.
+    /// \param nonce of the lease, from `lease::nonce()`
+    /// \param fencing_token of the lease, from `lease::fencing_token()`
+    /// \throws lock_error `errc::misconfigured`: not a nonce; a token below 1024 or not below 2^53
+    [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token);
 };
 
 } // namespace redlock

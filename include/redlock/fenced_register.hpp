@@ -8,28 +8,28 @@
 
 namespace redlock {
 
-/// A value in memory that holders of a `fenced_mutex` may touch only in the order of their tokens.
+/// A value in memory that holders of a `fenced_mutex` can access only in the order of their tokens.
 ///
-/// Reading counts as showing one's token ("fence first"): after a holder has read, no holder before it can write any
-/// more. Without that a late write would slip in between its reading and its writing.
+/// Reading shows the token, too ("fence first"): after a holder has read, no earlier holder can write. Otherwise a late
+/// write could happen between its read and its write.
 ///
-/// Thread safety: any thread. Nothing here blocks for longer than a copy of `T` takes.
+/// Thread safety: any thread. No call blocks for longer than a copy of `T` takes.
 /// \par Source
 /// docs/protocol.md, T2.
 template <class T>
 class fenced_register {
 public:
-    /// Nobody has been here yet.
+    /// No token has been shown yet.
     explicit fenced_register(T value = {}) : value_(std::move(value)) {}
 
-    /// The value, or nothing if a larger token has been here: then the lease is over, whatever its holder believes.
+    /// The value, or nothing if a larger token has been shown: then the lease has ended, whatever its holder believes.
     [[nodiscard]] std::optional<T> read(std::uint64_t token)
     {
         std::scoped_lock const guard(lock_);
         return admit(token) ? std::optional<T>(value_) : std::nullopt;
     }
 
-    /// False, and nothing is written, if a larger token has been here.
+    /// Returns false and writes nothing if a larger token has been shown.
     [[nodiscard]] bool write(std::uint64_t token, T value)
     {
         std::scoped_lock const guard(lock_);
@@ -39,7 +39,7 @@ public:
         return true;
     }
 
-    /// The largest token that has been here.
+    /// The largest token that has been shown.
     [[nodiscard]] std::uint64_t fence() const
     {
         std::scoped_lock const guard(lock_);
@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    /// The same token again is the same holder.
+    /// An equal token comes from the same holder.
     bool admit(std::uint64_t token)
     {
         if (token < fence_)
@@ -61,11 +61,11 @@ private:
     std::uint64_t fence_ = 0;
 };
 
-/// The same for a value in a Redis server, which may be any server and need not be one of the nodes: two scripts to be
-/// run with EVAL by any client. KEYS[1] is the value, KEYS[2] the key that keeps its fence, ARGV[1] the token.
+/// The same for a value in a Redis server: two scripts to run with EVAL from any client. The server may be any server; it
+/// need not be one of the nodes. KEYS[1] is the value, KEYS[2] the key that stores its fence, ARGV[1] the token.
 namespace fenced_scripts {
 
-/// The value after showing the token: an array of 1 and the value, or of 0 where a larger token has been here.
+/// Shows the token and reads: an array of 1 and the value, or of 0 if a larger token has been shown.
 inline constexpr std::string_view read = R"lua(
 if tonumber(redis.call('get', KEYS[2]) or 0) > tonumber(ARGV[1]) then
     return {0}
@@ -74,7 +74,7 @@ redis.call('set', KEYS[2], ARGV[1])
 return {1, redis.call('get', KEYS[1])}
 )lua";
 
-/// Writes ARGV[2]: 1, or 0 where a larger token has been here.
+/// Shows the token and writes ARGV[2]: 1, or 0 if a larger token has been shown.
 inline constexpr std::string_view write = R"lua(
 if tonumber(redis.call('get', KEYS[2]) or 0) > tonumber(ARGV[1]) then
     return 0

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/export.hpp>
+#include <redlock/detail/export.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <chrono>
@@ -12,41 +12,40 @@
 
 namespace redlock {
 
-/// What a majority of the nodes says of a lock.
+/// What a majority of the nodes says about a lock.
 enum class lock_status : std::uint8_t {
-    unknown, ///< too few nodes answered: those that did not could make it any of the others
+    unknown, ///< too few nodes answered: the missing answers could make it any of the others
     free,    ///< a majority has no key
     held,    ///< a majority has the key of one owner
-    blocked, ///< neither, whatever the missing nodes would say: owners have split the nodes, or keys that are no locks
+    blocked, ///< neither, whatever the missing nodes would say: several owners share the nodes, or keys are no locks
 };
 
 /// Its name.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lock_status) noexcept;
 
-/// What `mutex::inspect()` found. It was so when the nodes answered, and may be different now: no promise of exclusion
-/// follows from it. To act as the only one, acquire the lock.
+/// What `mutex::inspect()` found: a snapshot of the time at which the nodes answered. It may be different now, and gives
+/// no exclusion. To act as the only one, acquire the lock.
 struct inspection {
     lock_status status = lock_status::unknown; ///< the majority's answer
-    unsigned votes = 0; ///< nodes that have the key of one owner: of the owner who has the most
-    unsigned free = 0;  ///< nodes that have no key
+    unsigned votes = 0;                        ///< nodes that have the key of the owner with the most nodes
+    unsigned free = 0;                         ///< nodes that have no key
     /// The first characters of the holder's nonce (`lease::nonce()` there); empty unless `held()`. The rest is secret:
-    /// whoever knows the nonce can release the lock.
+    /// a client that knows the nonce can release the lock.
     std::string owner{};
-    bool ours =
-        false; ///< held by a lease of this client; says nothing about its validity, as `lease::valid()` does
-    /// If nobody releases a key, no majority of nodes is free before. Zero: not known, or free.
+    bool ours = false; ///< held by a lease of this client; for its validity ask `lease::valid()`
+    /// The earliest time at which a majority of nodes is free if no key is released. Zero: not known, or free.
     /// `milliseconds::max()`: never, because the keys have no expiry.
     std::chrono::milliseconds expires_after{};
-    /// If nobody renews or sets a key, a majority of nodes is free by then. Empty: not known, or never.
+    /// The latest time at which a majority of nodes is free if no key is renewed or set. Empty: not known, or never.
     std::optional<std::chrono::milliseconds> expires_within{};
-    /// `fenced_mutex`: the largest token that a node has counted up to, without local hand-offs (its lowest ten bits are
-    /// zero). The holder's token is as large, unless a later attempt failed. Zero: none, or not known.
+    /// `fenced_mutex`: the largest token that a node knows, without local hand-overs (its lowest ten bits are zero). The
+    /// holder's token is as large unless a later attempt failed. Zero: none, or not known.
     std::uint64_t last_token = 0;
-    /// What each node said, in the order of `config::nodes`: `free`; `granted` where the key is a lease's of this
+    /// What each node answered, in the order of `config::nodes`: `free`; `granted` if the key belongs to a lease of this
     /// client; `held_by_other`, with `owner` and `remaining`; or why it did not answer. A quarantined node answers, too.
     std::vector<node_outcome> nodes{};
 
-    /// Does a majority name one owner?
+    /// Does a majority have the key of one owner?
     [[nodiscard]] bool held() const noexcept { return status == lock_status::held; }
 };
 

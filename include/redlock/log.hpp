@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/export.hpp>
+#include <redlock/detail/export.hpp>
 #include <redlock/observer.hpp>
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace redlock {
 
-/// How urgent a line of the log is, the most urgent first. What repeats itself (a node that is still down, a renewal that
-/// fails again) is `debug`.
+/// How urgent a line of the log is, the most urgent first. Repetitions (a node that is still down, a renewal that fails
+/// again) are `debug`.
 enum class log_level : std::uint8_t {
     error, ///< a lease was lost
-    warning, ///< a lease is in danger, a node does not vote or refuses, too few nodes answered, a key was left behind;
+    warning, ///< a lease is in danger, a node does not vote or refuses, too few nodes answered, a key may stay behind;
              ///< every `warning_event`
-    info, ///< a node may vote, a lock is held by others, a release was not confirmed. Default: without trouble and
-          ///< without contention one line for each node
+    info, ///< a node may vote, a lock is held by others, a release was not confirmed. The default: one line for each
+    ///< node if there is no trouble and no contention
     debug, ///< every event: votes, renewals, attempts
 };
 
@@ -37,27 +37,27 @@ struct log_options {
 ///
 ///     2026-01-31T12:00:00.000Z redlock warning: redis://b:6379 down: Connection refused
 ///
-/// A line is ASCII and has at most 1024 bytes before its line end: other bytes in names and in the servers' words are
-/// written as `\xNN`, so nobody else can write a line. It never contains a password. Of events that may come in masses
-/// (waiting, refusals, failed operations, keys left behind) one line a second is written at most, and the next one tells
-/// how many were withheld. `observers` adds an observer of your own.
+/// A line is ASCII and has at most 1024 bytes before its line end. Other bytes in names and in the servers' texts are
+/// written as `\xNN`, so that no server or name can forge a line. It never contains a password. For events that may be
+/// frequent (waiting, refusals, failed operations, keys left behind) at most one line a second is written, and the next
+/// one says how many were suppressed. `observers` adds an observer of your own.
 ///
-/// Each line is one `write` and one `flush`, in the middle of the client's work: a stream that blocks for longer than a
-/// lease lives costs that lease. For those use a sink with a queue. What the stream throws, and that it has failed, is
-/// ignored; without memory a line is left out.
+/// Each line is one `write` and one `flush`, on the client's executor. If the stream blocks for longer than a lease is
+/// valid, the lease is lost. For such streams use a sink with a queue. Exceptions and failures of the stream are ignored.
+/// Without memory a line is left out.
 ///
-/// Thread safety: several clients may share the observer, also on several threads. Two observers that share a stream do
-/// not know of each other: give clients that write to one stream one observer.
+/// Thread safety: several clients may share the observer, also on several threads. Two observers that share a stream are
+/// not synchronised: give clients that write to one stream one observer.
 /// Lifetime: the stream must live until the observer is destroyed. A client keeps its observer until it has been
-/// destroyed and nothing of it is left on its execution context. `std::clog` and `std::cerr` live long enough.
+/// destroyed and nothing of it is left on its execution context. `std::clog` and `std::cerr` always do.
 /// \throws std::bad_alloc
 [[nodiscard]] REDLOCK_EXPORT std::shared_ptr<observer> log_to(std::ostream&, log_options = {});
 
 /// Takes a line without time, level and line end. The view lives as long as the call.
 using log_sink = std::function<void(log_level, std::string_view line)>;
 
-/// The same with a function in place of the stream, called for one line at a time. What it throws is ignored. It calls
-/// no member of a client, its locks or leases.
+/// The same with a function instead of the stream. It is called for one line at a time. Its exceptions are ignored. It
+/// must not call members of a client, its locks or leases.
 /// \throws std::bad_alloc
 [[nodiscard]] REDLOCK_EXPORT std::shared_ptr<observer> log_to(log_sink, log_level = log_level::info);
 

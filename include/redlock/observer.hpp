@@ -1,7 +1,7 @@
 #pragma once
 
+#include <redlock/detail/export.hpp>
 #include <redlock/error.hpp>
-#include <redlock/export.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
@@ -17,79 +17,79 @@
 
 namespace redlock {
 
-/// A node's connection changed, or a lock has to wait for the node. A quarantine is told once, and again only if another
-/// lock waits longer; at the first vote after its end the node is `ready`. The views, here and in the other events, live
-/// as long as the call.
+/// A node's connection changed, or a lock has to wait for the node. A quarantine is reported once, and again only if
+/// another lock waits longer. At the first vote after its end the node is `ready`. The views, here and in the other
+/// events, are valid during the call.
 struct node_event {
     std::string_view node;       ///< URL without password
     node_state state;            ///< what it is now
     std::string_view detail;     ///< why, as in `node_status::detail`
     std::string_view resource{}; ///< quarantined: the name of the lock that may not rely on the node yet
-    /// quarantined: until it votes for that lock. Locks whose keys live less long wait less long.
+    /// quarantined: the time until it votes for that lock. Locks with shorter keys wait for a shorter time.
     std::optional<std::chrono::milliseconds> remaining{};
 };
 
-/// An operation waits in its client's queue: others of this client hold the lock or were there before. Said once, when it
-/// begins to wait, and not again when others before it leave.
+/// An operation waits in its client's queue: others of this client hold the lock or came first. Reported once, when it
+/// begins to wait, and not again when operations before it leave.
 struct wait_event {
     std::string_view resource; ///< the lock's name
-    std::size_t before;        ///< operations that stand before it, at most
+    std::size_t before;        ///< operations before it in the queue, at most
     bool held_here;            ///< by a lease of this client
 };
 
 /// A node answered a vote or an extension, failed to, or was not asked because it may not vote.
 ///
-/// A vote is `timed_out` when its time is over. Of an extension without an answer that is said only when the connection is
-/// given up (`health_settings::response_timeout`), once for each that was sent: with a short `ttl` after the loss that it
-/// led to. An answer that comes after its renewal was given up is told when it comes, with a `round_trip` of zero.
+/// A vote is `timed_out` after the per-node timeout. An unanswered extension is reported when its connection is closed
+/// (`health_settings::response_timeout`). It is reported once per command; with a short `ttl` this may come after the loss.
+/// A late answer to a renewal that has ended is reported when it comes, with a `round_trip` of zero.
 struct vote_event {
     std::string_view resource; ///< the lock's name
     std::string_view node;     ///< URL without password
     bool extension;            ///< of a lease that is held; otherwise a vote of an attempt
-    node_result result;        ///< of an extension: `held_by_other` also where the key is gone
+    node_result result;        ///< of an extension: `held_by_other` also if the key does not exist
     std::chrono::nanoseconds
-        round_trip; ///< of those that answered in time; zero otherwise. Counts our own lateness
+        round_trip; ///< if it answered in time; zero otherwise. Includes delays of this process
     server_error error = server_error::none; ///< class of the server's error when `refused`
-    std::string_view detail{};               ///< the server's or the system's own words, if any
+    std::string_view detail{};               ///< the server's or the system's error text, if any
 };
 
 /// An attempt was decided.
 struct attempt_event {
     std::string_view resource;         ///< the lock's name
     boost::system::error_code result;  ///< success, `contended`, `no_quorum` or `too_slow`
-    unsigned granted;                  ///< votes for us when it was decided
+    unsigned granted;                  ///< votes for this client when it was decided
     unsigned nodes;                    ///< N
     unsigned attempt;                  ///< 1 for the first of this acquisition
-    std::chrono::nanoseconds took;     ///< from the first vote sent to the verdict
+    std::chrono::nanoseconds took;     ///< from the first vote sent to the decision
     std::chrono::nanoseconds validity; ///< left when it was granted, zero otherwise
 };
 
-/// An operation that wanted the lock has ended, with a lease or without; `try_acquire` as well as the waiting ones.
+/// An acquisition has ended, with a lease or without; `try_acquire` as well as those that wait.
 struct acquire_event {
     std::string_view resource;        ///< the lock's name
     boost::system::error_code result; ///< success, an `errc`, or `operation_aborted`
-    unsigned attempts; ///< decided for it; zero where it never had its turn, or was handed the lock
+    unsigned attempts; ///< completed for it; 0 if it never got its turn, or the lock was handed over to it
     std::chrono::nanoseconds waited; ///< from the call to its end
-    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`; `no_quorum`, too, where its time was
-    /// over while too few nodes were connected, or answered those before it (within an eighth of `node_timeout`). Empty
-    /// where it has the lock, where only others of this client were before it, and where its only attempt was undecided.
-    /// So a `timed_out` that is an outage is told from one where others had the lock.
+    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`. Also `no_quorum` if its time ended
+    /// while too few nodes were connected, or answered the operations before it (within an eighth of `node_timeout`).
+    /// Empty if it got the lock, if only others of this client were before it, or if no attempt was completed. It
+    /// distinguishes a `timed_out` in an outage from one because others held the lock.
     boost::system::error_code last_failure{};
 };
 
-/// A release has ended: a majority has answered, or all that could, or the per-node timeout is over. So told of each lease
-/// that is `released`, whether somebody waits for it or its handle was destroyed; of what is left of a lost lease
-/// only `linger_event` tells.
+/// A release has ended: a majority has answered, or all reachable nodes have, or the per-node timeout is over. Reported
+/// for each lease that is `released`, whether an operation waits for it or its handle was destroyed. For a lost lease's
+/// remaining keys there is only `linger_event`.
 struct release_event {
     std::string_view resource;        ///< the lock's name
     boost::system::error_code result; ///< success, `no_quorum` or `lease_lost`, as of `lease::release`
-    unsigned answered;                ///< nodes that had executed it by then
+    unsigned answered;                ///< nodes that have executed it so far
     unsigned nodes;                   ///< N
 };
 
-/// A key given up, by a release or as what is left of a lost lease or of an attempt, and a node has not confirmed it, also
-/// because the client ends: unless the node executes it all the same, or comes back before, the key stays there until it
-/// expires by itself.
+/// A node has not confirmed that a key was deleted: after a release, a lost lease, an attempt, or because the client
+/// ends. The key stays there until it expires by itself, unless the node executes the release nevertheless, or reconnects
+/// before.
 struct linger_event {
     std::string_view resource;          ///< the lock's name
     std::string_view node;              ///< URL without password
@@ -100,57 +100,57 @@ struct linger_event {
 struct lease_event {
     /// What can happen.
     enum class kind : std::uint8_t {
-        acquired,       ///< granted, or taken over from another operation of this client
-        renewed,        ///< confirmed by a majority; `remaining` is the new validity
-        renewal_failed, ///< a round was not confirmed by a majority; the old deadline stands, and it is tried again
-        ///< after an eighth of what is left, at least 10 ms. Told once in a row of such rounds: `failed` of the
-        ///< next event says how many there were
-        suspect,     ///< the deadline has passed, and the lock tolerates that for the time of its slack
-        lost,        ///< over without having been released
-        released,    ///< given up
-        stalled,     ///< not renewed, because the holder does not get on (`lock_options::progress_within`)
-        handed_over, ///< it goes on as the lease of another operation of this client, which is then `acquired`
-        detached     ///< its keys were left behind, for another process to go on with
+        acquired, ///< granted, or handed over from another operation of this client
+        renewed,  ///< confirmed by a majority; `remaining` is the new validity
+        renewal_failed, ///< a round was not confirmed by a majority; the deadline is unchanged, and the next round follows
+        ///< after an eighth of the remaining time, at least 10 ms. Reported once in a row of such rounds: `failed`
+        ///< of the next event says how many there were
+        suspect,     ///< the deadline has passed, and the lock tolerates that for its slack
+        lost,        ///< ended without a release
+        released,    ///< released by its holder or the client
+        stalled,     ///< not renewed, because the holder makes no progress (`lock_options::progress_within`)
+        handed_over, ///< it continues as the lease of another operation of this client, which is then `acquired`
+        detached     ///< its keys were left behind, for another process to adopt
     };
     kind what;                          ///< what happened
     std::string_view resource;          ///< the lock's name
-    unsigned votes;                     ///< nodes known to hold our key
+    unsigned votes;                     ///< nodes known to hold its key
     unsigned nodes;                     ///< N
     std::chrono::nanoseconds remaining; ///< validity left
-    std::chrono::nanoseconds spare;     ///< of `renewed`: what was left before; negative after `suspect`
+    std::chrono::nanoseconds spare;     ///< of `renewed`: validity left before; negative after `suspect`
     std::chrono::nanoseconds held;      ///< since `acquired`
     loss_cause cause;                   ///< of `lost`
-    unsigned failed = 0;       ///< rounds in a row that no majority confirmed before this event, 255 at most
+    unsigned failed = 0; ///< consecutive rounds before this event that no majority confirmed, at most 255
     std::string_view detail{}; ///< of `lost`: the text of the exception, as of `lease::explain`
 };
 
 /// Its name in words: "renewal failed".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_event::kind) noexcept;
 
-/// Something that works, but not as whoever set it up may believe. Reported once for each cause and node, when the nodes
-/// are connected; nothing has to be done about it for the locks to be safe.
+/// A setup that works, but perhaps not as intended. Reported once for each cause and node, when the nodes are connected.
+/// The locks are safe without a reaction.
 struct warning_event {
     /// What it is about.
     enum class kind : std::uint8_t {
-        even_nodes,   ///< an even number of nodes: one node less survives as many failures
-        same_server,  ///< two URLs lead to one server: the second URL does not vote
+        even_nodes,   ///< an even number of nodes: one node less tolerates as many failures
+        same_server,  ///< two URLs name one server: the second URL does not vote
         has_replicas, ///< replicas are attached to a node: one that is promoted lacks the latest locks
         quarantine ///< an operation waits until nodes may vote again; reported again if that ends later than reported
     };
     kind what;                 ///< what it is about
-    std::string_view node;     ///< URL without password; empty if all nodes are meant
+    std::string_view node;     ///< URL without password; empty if it concerns all nodes
     std::string_view resource; ///< `quarantine`: the lock's name; otherwise empty
-    std::string_view words;    ///< a sentence whose subject is the node or the lock, if there is one
-    std::chrono::nanoseconds remaining{}; ///< `quarantine`: until a majority may vote; otherwise zero
+    std::string_view words;    ///< a sentence without its subject: the node or the lock, if there is one
+    std::chrono::nanoseconds remaining{}; ///< `quarantine`: time until a majority may vote; otherwise zero
 };
 
 /// Its name in words: "even nodes".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(warning_event::kind) noexcept;
 
-/// Told of what happens inside a client: derive, override what is of interest, put it into `config::observer`.
+/// Receives the events of a client: derive from it, override what you need, and set `config::observer`.
 ///
-/// Called on the client's executor, in the middle of its work: be brief, do not throw, and call no member of the
-/// client, its locks or leases. Text is formatted by whoever wants text; the types are the contract.
+/// It is called on the client's executor, during the client's work: be brief, do not throw, and call no member of the
+/// client, its locks or leases. Events are values; `log_to` formats them as text.
 class REDLOCK_EXPORT observer {
 public:
     observer() = default;
@@ -162,24 +162,24 @@ public:
     virtual void on_node(node_event const&) noexcept {}
     /// An operation has begun to wait in its client's queue.
     virtual void on_wait(wait_event const&) noexcept {}
-    /// A node answered, be it after the verdict; or failed to, or was not asked, before it.
+    /// A node answered (possibly late), failed, or was skipped.
     virtual void on_vote(vote_event const&) noexcept {}
     /// An attempt was decided.
     virtual void on_attempt(attempt_event const&) noexcept {}
     /// An acquisition has ended.
     virtual void on_acquire(acquire_event const&) noexcept {}
-    /// A lease began, went on or ended.
+    /// A lease began, continued or ended.
     virtual void on_lease(lease_event const&) noexcept {}
-    /// A key may stay where it was released.
+    /// A released key may stay on a node.
     virtual void on_linger(linger_event const&) noexcept {}
     /// A release has ended.
     virtual void on_release(release_event const&) noexcept {}
-    /// The setup deserves a look, or an operation waits for a quarantine to end.
+    /// The setup should be checked, or an operation waits for the end of a quarantine.
     virtual void on_warning(warning_event const&) noexcept {}
 };
 
 /// One observer that passes every event to each of these, in their order: `observers({log_to(std::clog), metrics})`.
-/// Null pointers are skipped. It keeps the others alive.
+/// Null pointers are skipped. It shares ownership of the others.
 /// \throws std::bad_alloc
 [[nodiscard]] REDLOCK_EXPORT std::shared_ptr<observer> observers(std::vector<std::shared_ptr<observer>>);
 

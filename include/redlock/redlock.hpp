@@ -3,6 +3,7 @@
 #include <redlock/client.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
+#include <redlock/fence_options.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
 #include <redlock/inspection.hpp>
@@ -14,7 +15,8 @@
 #include <redlock/observer.hpp>
 #include <redlock/server_error.hpp>
 #include <redlock/version.hpp>
+#include <redlock/with_diagnostics.hpp>
 #include <redlock/with_lock.hpp>
 
-/// Locks that a majority of independent Redis servers grants.
+/// Locks that are granted by a majority of independent Redis servers.
 namespace redlock {}

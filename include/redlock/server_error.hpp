@@ -1,14 +1,14 @@
 #pragma once
 
-#include <redlock/export.hpp>
+#include <redlock/detail/export.hpp>
 
 #include <cstdint>
 #include <string_view>
 
 namespace redlock {
 
-/// What a server said instead of voting. None of these means "the lock is held by another": only a nil reply
-/// does.
+/// The class of an error that a server answered instead of voting. None of these means "the lock is held by another": only
+/// a nil reply does.
 enum class server_error : std::uint8_t {
     none,        ///< the server reported no error
     noscript,    ///< the server's script cache was emptied; the library answers by sending the script itself
@@ -17,7 +17,7 @@ enum class server_error : std::uint8_t {
     loading,     ///< the node is reading its data set from disk
     busy,        ///< a long script blocks the node
     misconf,     ///< the node cannot persist and therefore refuses writes
-    noreplicas,  ///< too few replicas are in touch for the node's `min-replicas-to-write`
+    noreplicas,  ///< too few replicas are connected for the node's `min-replicas-to-write`
     oom,         ///< `maxmemory` is reached; releasing and extending still work
     clusterdown, ///< the node's cluster does not serve the key's slot
     tryagain,    ///< the key's slot is moving between cluster nodes
@@ -28,15 +28,15 @@ enum class server_error : std::uint8_t {
     noperm,      ///< the user lacks the right to a command, a key or a channel
     noproto,     ///< the server does not speak the wanted protocol version
     wrongtype,   ///< a key holds something else than a lock, a fence or a marker
-    no_database, ///< the server has no database of that number, or none to choose from
+    no_database, ///< the server has no database of that number, or no SELECT
     max_clients, ///< the server accepts no further connection
-    denied,      ///< protected mode: the server serves its own machine only
+    denied,      ///< protected mode: the server accepts connections from its own machine only
     unknown_command, ///< the server lacks a command that locks need
     syntax,          ///< the server lacks an option of a command that locks need
-    other            ///< an error without a class of its own; the server's words are reported beside it
+    other            ///< an error without a class of its own; the server's text is reported with it
 };
 
-/// The word by which the server names the error (`NOAUTH`), or a short description where it has none.
+/// The server's name for the error (`NOAUTH`), or a short description if it has none.
 REDLOCK_EXPORT std::string_view to_string(server_error error) noexcept;
 
 } // namespace redlock

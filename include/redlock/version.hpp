@@ -5,9 +5,9 @@
 
 /// Before 1.0 a minor version may change the interface.
 #define REDLOCK_VERSION_MAJOR 0
-/// New things.
+/// New features.
 #define REDLOCK_VERSION_MINOR 1
-/// Mended things.
+/// Fixes.
 #define REDLOCK_VERSION_PATCH 0
 
 /// The version as one number that can be compared: 10000 * major + 100 * minor + patch.

@@ -52,7 +52,7 @@ void quorum(std::vector<interview> const& nodes, examination const& terms, std::
     for (interview const& node : nodes) {
         if (!is_fit_to_vote(node, terms))
             continue;
-        if (auto const left = youth_left(node, terms); left > 0ns && !terms.client.assume_fresh)
+        if (auto const left = youth_left(node, terms); left > 0ns && !terms.client.admission.assume_fresh)
             quarantines.push_back(left);
         else
             ++voting;

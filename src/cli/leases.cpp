@@ -66,7 +66,7 @@ int extend(options const& given, output const& out)
     options const o = patient(given);
     session s(o, out);
     end_by_signal(s);
-    lease held = as_usage([&] { return s.lock().adopt(o.token, o.fence); });
+    lease held = as_usage([&] { return s.adopt(o.token, o.fence); });
     auto const ec = s.extend(held);
     lease_facts const facts(held, o.lock);
     held.detach(); // first: it stays, also if that cannot be told
@@ -91,7 +91,7 @@ int release(options const& given, output const& out)
     o.client.admission.longest_ttl = {}; // of the locks that it makes: this one is as long as it was made
     session s(o, out);
     end_by_signal(s);
-    lease held = as_usage([&] { return s.lock().adopt(o.token); });
+    lease held = as_usage([&] { return s.adopt(o.token); });
     auto const ec = s.release(held);
     if (ec)
         fail(o, s, ec);

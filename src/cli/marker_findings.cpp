@@ -46,7 +46,7 @@ bool is_durable(interview const& node)
 /// The marker's own part, and what is left of the node's youth.
 std::chrono::nanoseconds fenced_wait(interview const& node, examination const& terms, milliseconds age)
 {
-    auto const youth = terms.client.assume_fresh ? 0ns : youth_left(node, terms);
+    auto const youth = terms.client.admission.assume_fresh ? 0ns : youth_left(node, terms);
     return std::max(youth, quarantine_of(terms) - age);
 }
 
@@ -95,7 +95,7 @@ std::optional<marker_state> marker_of(interview const& node, examination const& 
 {
     if (node.failed || is_strange(node) || said(node, question::mget).refused())
         return {};
-    bool const answered_for = terms.client.assume_fresh || is_durable(node);
+    bool const answered_for = terms.client.admission.assume_fresh || is_durable(node);
     auto const found = read_marker(node);
     if (!found && mark_reply(node))
         return {};

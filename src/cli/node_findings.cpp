@@ -184,7 +184,7 @@ void node_examination::age()
     auto const left = youth_left(node_, terms_);
     if (left == 0ns)
         return;
-    if (terms_.client.assume_fresh)
+    if (terms_.client.admission.assume_fresh)
         return add(severity::info, "young",
                    "was started a short time ago, is taken for new (REDLOCK_ASSUME_FRESH), and votes at once",
                    "nothing, unless it was restarted: then without REDLOCK_ASSUME_FRESH");

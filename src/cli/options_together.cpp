@@ -37,7 +37,7 @@ void parser::finish()
     if (o_.name.empty() && (o_.verb == "run" || o_.verb == "acquire" || o_.verb == "status"))
         throw failure(exit_status::usage, "the lock's name is empty");
     o_.client.nodes = find_nodes(nodes_, nodes_file_);
-    o_.client.assume_fresh = fresh_ || environment("REDLOCK_ASSUME_FRESH") == "1";
+    o_.client.admission.assume_fresh = fresh_ || environment("REDLOCK_ASSUME_FRESH") == "1";
     o_.client.client_name = "redlock-cli";
     if (o_.quiet)
         o_.conflict = exit_status::success;

@@ -197,7 +197,7 @@ std::string short_summary(std::vector<node_outcome> const& rows)
     std::string text = std::to_string(granted) + " of " + std::to_string(rows.size()) + " granted";
     if (!others.empty())
         text.append(mark).append(grouped(others));
-    return pending == 0 ? text : text + "; " + std::to_string(pending) + " not waited for";
+    return pending == 0 ? text : text + "; " + std::to_string(pending) + " still pending";
 }
 
 std::string table(std::vector<std::vector<std::string>> const& rows)

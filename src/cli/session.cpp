@@ -25,14 +25,14 @@ constexpr auto long_patience = 1500ms;
 /// Who has waited for so long wants to know what for.
 constexpr auto longest_silence = 1s;
 
-mutex make_lock(client& owner, options const& o)
+} // namespace
+
+session::any_lock session::make_lock(client& owner, options const& o)
 {
     if (o.fenced)
         return fenced_mutex(owner, o.name, o.lock);
-    return {owner, o.name, o.lock};
+    return mutex(owner, o.name, o.lock);
 }
-
-} // namespace
 
 session::session(options const& o, output const& out)
     : options_(o), out_(out), client_(context_.get_executor(), o.client),
@@ -78,12 +78,16 @@ lease session::acquire()
         got = std::move(held);
         done = true;
     });
-    if (!options_.wait)
-        lock_.acquire(std::move(token));
-    else if (*options_.wait == 0ms)
-        lock_.try_acquire(std::move(token));
-    else
-        lock_.acquire_for(*options_.wait, std::move(token));
+    std::visit(
+        [&](auto& lock) {
+            if (!options_.wait)
+                lock.acquire(std::move(token));
+            else if (*options_.wait == 0ms)
+                lock.try_acquire(std::move(token));
+            else
+                lock.acquire_for(*options_.wait, std::move(token));
+        },
+        lock_);
     waiting_ = !options_.quiet && options_.wait != 0ms;
     if (waiting_)
         explain_waiting();
@@ -97,13 +101,25 @@ lease session::acquire()
     }
     if (!result)
         return got;
-    auto const rows = lock_.last_attempt();
+    auto const rows = last_attempt();
     int const status = status_of(result, rows, options_.conflict);
     settle();
     throw failure(status,
                   "'" + options_.name + "': " + result.message() +
                       (rows.empty() ? "" : ": " + short_summary(rows)),
                   rows);
+}
+
+lease session::adopt(std::string_view nonce, std::uint64_t fencing_token)
+{
+    if (auto* const fenced = std::get_if<fenced_mutex>(&lock_))
+        return fenced->adopt(nonce, fencing_token);
+    return std::get<mutex>(lock_).adopt(nonce);
+}
+
+std::vector<node_outcome> session::last_attempt() const
+{
+    return std::visit([](auto const& lock) { return lock.last_attempt(); }, lock_);
 }
 
 /// Once; again only while there is nothing to tell yet.
@@ -131,7 +147,7 @@ std::string session::obstacle() const
     };
     std::size_t const ready = number_of(node_state::ready);
     if (ready >= majority) {
-        auto const rows = lock_.last_attempt();
+        auto const rows = last_attempt();
         if (std::ranges::count(rows, node_result::held_by_other, &node_outcome::result) != 0)
             return "held by others";
         return rows.empty() ? "" : short_summary(rows);

@@ -9,6 +9,11 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -20,7 +25,9 @@ public:
 
     [[nodiscard]] boost::asio::io_context& context() { return context_; }
     [[nodiscard]] signals& caught() { return signals_; }
-    [[nodiscard]] mutex& lock() { return lock_; }
+    /// Continues a lease that another process left behind.
+    /// \throws lock_error `errc::misconfigured`
+    [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token = 0);
 
     /// Waits for the lock as the options say. Dies of a signal that comes meanwhile, when everything is taken back.
     /// \throws failure
@@ -54,6 +61,10 @@ public:
     [[nodiscard]] std::string troubles() const;
 
 private:
+    using any_lock = std::variant<mutex, fenced_mutex>;
+
+    [[nodiscard]] static any_lock make_lock(client&, options const&);
+    [[nodiscard]] std::vector<node_outcome> last_attempt() const;
     void explain_waiting();
     [[nodiscard]] std::string obstacle() const;
     [[nodiscard]] bool connecting() const;
@@ -65,7 +76,7 @@ private:
     boost::asio::io_context context_{1};
     signals signals_{context_};
     client client_;
-    mutex lock_;
+    any_lock lock_;
     boost::asio::steady_timer silence_{context_};
     bool waiting_ = false;
 };

@@ -18,7 +18,7 @@ namespace redlock::detail {
 
 acquire_op::acquire_op(runtime& on, pool<acquire_op>& home) : runtime_(on), home_(home) {}
 
-void acquire_op::start(std::shared_ptr<lock_state> lock, wait_limit limit, lease_completion handler)
+void acquire_op::start(std::shared_ptr<lock_state> lock, wait_limit limit, handler_type handler)
 {
     candidate::begin(std::move(lock), limit, runtime_.loop().now());
     handler_ = std::move(handler);
@@ -163,9 +163,9 @@ void acquire_op::run()
 {
     if (phase_ == phase::received)
         return deliver(std::move(lease_));
-    if (std::holds_alternative<completion_handler<lease_signature>>(handler_))
-        return complete({}, {});
-    complete({}, failure());
+    if (std::exception_ptr* const story = handler_.story())
+        *story = failure();
+    complete({});
 }
 
 /// Where there is no memory for it, that is what it says.
@@ -185,12 +185,12 @@ std::exception_ptr acquire_op::failure() const noexcept
 void acquire_op::deliver(boost::intrusive_ptr<held_lease> lease)
 {
     runtime_.loop().cancel(*this);
-    complete(std::move(lease), {});
+    complete(std::move(lease));
 }
 
 /// Recycled first: the handler, which leaves its place before it runs, may start the next operation. The turn keeps the
 /// engine alive.
-void acquire_op::complete(boost::intrusive_ptr<held_lease> got, std::exception_ptr failure)
+void acquire_op::complete(boost::intrusive_ptr<held_lease> got)
 {
     tell_end();
     lease granted = got ? lease_access::make(std::move(got)) : lease();
@@ -200,11 +200,7 @@ void acquire_op::complete(boost::intrusive_ptr<held_lease> got, std::exception_p
     runtime_.life.end_operation(*this);
     auto const lock = std::move(lock_);
     home_.recycle(*this);
-    if (auto* const plain = std::get_if<completion_handler<lease_signature>>(&handler_))
-        (*plain)(result_, std::move(granted));
-    else
-        std::get<completion_handler<throwing_lease_signature>>(handler_)(std::move(failure),
-                                                                         std::move(granted));
+    handler_(result_, std::move(granted));
 }
 
 boost::system::error_code acquire_op::last_failure() const noexcept

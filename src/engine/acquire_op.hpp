@@ -8,9 +8,9 @@
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 #include "net/loop.hpp"
-#include <redlock/completion_handler.hpp>
+#include <redlock/detail/completion_handler.hpp>
+#include <redlock/detail/lock_operations.hpp>
 #include <redlock/error.hpp>
-#include <redlock/mutex.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
@@ -19,22 +19,19 @@
 #include <exception>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace redlock::detail {
-
-/// Where a finished acquisition goes: with an error code, or with an exception that tells the whole story.
-using lease_completion =
-    std::variant<completion_handler<lease_signature>, completion_handler<throwing_lease_signature>>;
 
 /// One call of `acquire` or `try_acquire`. It stands in its resource's queue until it gets the lock, from a contender or
 /// from the one who had it before, or until it gives up.
 class acquire_op final : public candidate, public activity, private core::timer, private net::task {
 public:
+    using handler_type = completion_handler<lease_signature>;
+
     acquire_op(runtime&, pool<acquire_op>& home);
 
-    void start(std::shared_ptr<lock_state>, wait_limit, lease_completion);
+    void start(std::shared_ptr<lock_state>, wait_limit, handler_type);
     void cancel(std::uint32_t generation);
     void abort(boost::system::error_code) override;
     [[nodiscard]] lock_state const* wanted_lock() const override { return lock_.get(); }
@@ -59,7 +56,7 @@ private:
     void note_outage();
     void wait();
     void count_vain_attempt();
-    void complete(boost::intrusive_ptr<held_lease>, std::exception_ptr);
+    void complete(boost::intrusive_ptr<held_lease>);
     [[nodiscard]] boost::system::error_code last_failure() const noexcept;
     [[nodiscard]] std::exception_ptr failure() const noexcept;
     [[nodiscard]] std::string story(std::vector<node_outcome> const&) const;
@@ -69,7 +66,7 @@ private:
 
     runtime& runtime_;
     pool<acquire_op>& home_;
-    lease_completion handler_;
+    handler_type handler_;
     boost::intrusive_ptr<held_lease> lease_; ///< received, and not delivered yet
     attempt_loop* own_ = nullptr;            ///< of one that does not wait in the queue
     boost::system::error_code result_;

@@ -2,8 +2,8 @@
 
 #include "core/instant.hpp"
 #include "engine/lock_state.hpp"
+#include <redlock/detail/lock_operations.hpp>
 #include <redlock/error.hpp>
-#include <redlock/mutex.hpp>
 
 #include <boost/intrusive/list_hook.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>

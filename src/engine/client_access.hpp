@@ -4,7 +4,7 @@
 #include "net/machine.hpp"
 #include <redlock/client.hpp>
 #include <redlock/config.hpp>
-#include <redlock/export.hpp>
+#include <redlock/detail/export.hpp>
 #include <redlock/lease.hpp>
 
 #include <memory>

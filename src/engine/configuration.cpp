@@ -72,7 +72,7 @@ void secure(net::peer& peer, tls_settings const& common, net::machine& on)
     tls_settings const settings = merged(common, peer.where);
     require(settings.cert_file.empty() == settings.key_file.empty(),
             peer.name + ": a client certificate and its key go together; only one is given");
-    require(settings.insecure || settings.system_roots || !settings.ca_file.empty() ||
+    require(settings.insecure || settings.system_roots.set || !settings.ca_file.empty() ||
                 !settings.ca_dir.empty(),
             peer.name + ": no certificate authority to trust: tls.system_roots is false, and no CA file or "
                         "directory is given");
@@ -100,7 +100,7 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
     require(peer->handshake.username.empty() || !peer->handshake.password.empty(),
             peer->name + (where.username.empty() ? ": config::username is given without config::password"
                                                  : ": a user name without a password"));
-    peer->keep_alive = where.keepalive.value_or(settings.health.keep_alive);
+    peer->keep_alive = where.keepalive.value_or(settings.health.keep_alive.set);
     peer->connect_timeout = where.connect_timeout.value_or(settings.reconnect.connect_timeout);
     require_positive(peer->connect_timeout, peer->name + ": connect_timeout");
     peer->where = std::move(where);
@@ -122,7 +122,7 @@ net::node_terms make_terms(redis::endpoint const& where, config const& settings)
 
 core::admission_terms make_admission_terms(redis::endpoint const& where, config const& settings)
 {
-    return {.assume_fresh = settings.assume_fresh,
+    return {.assume_fresh = settings.admission.assume_fresh || settings.assume_fresh.set,
             .durable = where.durable.value_or(settings.admission.durable_nodes),
             .trust_restarted_nodes = settings.admission.trust_restarted_nodes,
             .trust_promoted = settings.admission.trust_promoted,
@@ -163,7 +163,7 @@ namespace {
 void check_tls_is_used(config const& settings, std::vector<std::shared_ptr<net::peer const>> const& peers)
 {
     tls_settings const& tls = settings.tls;
-    bool const given = !tls.system_roots || tls.insecure || !tls.ca_file.empty() || !tls.ca_dir.empty() ||
+    bool const given = !tls.system_roots.set || tls.insecure || !tls.ca_file.empty() || !tls.ca_dir.empty() ||
                        !tls.cert_file.empty() || !tls.key_file.empty() || !tls.server_name.empty();
     bool const used = std::ranges::any_of(peers, [](auto const& peer) { return peer->tls != nullptr; });
     require(!given || used, "tls settings are given, but no node's URL begins with rediss:// or valkeys://");

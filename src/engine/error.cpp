@@ -87,7 +87,7 @@ std::string summary(std::vector<node_outcome> const& table)
     std::string text =
         std::to_string(granted) + " of " + std::to_string(table.size()) + " granted" + others.text();
     if (pending != 0)
-        text += "; " + std::to_string(pending) + " not waited for";
+        text += "; " + std::to_string(pending) + " still pending";
     return text;
 }
 

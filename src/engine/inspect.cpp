@@ -2,7 +2,7 @@
 #include "engine/engine.hpp"
 #include "engine/inspector.hpp"
 #include "engine/lock_state.hpp"
-#include <redlock/mutex.hpp>
+#include <redlock/detail/lock_operations.hpp>
 
 #include <boost/system/error_code.hpp>
 

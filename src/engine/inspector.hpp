@@ -13,9 +13,9 @@
 #include "kind/kind.hpp"
 #include "net/loop.hpp"
 #include "redis/resp.hpp"
-#include <redlock/completion_handler.hpp>
+#include <redlock/detail/completion_handler.hpp>
+#include <redlock/detail/lock_operations.hpp>
 #include <redlock/inspection.hpp>
-#include <redlock/mutex.hpp>
 
 #include <boost/system/error_code.hpp>
 

@@ -4,10 +4,25 @@
 #include <redlock/lease.hpp>
 
 #include <boost/asio/system_executor.hpp>
+#include <boost/system/errc.hpp>
 
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace redlock {
+
+std::exception_ptr detail::explained(boost::intrusive_ptr<held_lease> const& held,
+                                     boost::system::error_code ec) noexcept
+{
+    try {
+        if (ec == boost::system::errc::not_enough_memory)
+            throw std::bad_alloc();
+        throw held->explain(ec);
+    } catch (...) {
+        return std::current_exception();
+    }
+}
 
 lease::lease(lease&&) noexcept = default;
 

@@ -182,7 +182,7 @@ private:
         write(level, [&](log_line& line) {
             words(line);
             if (auto const withheld = limit.withheld(); withheld != 0)
-                line << "; " << withheld << " more like this before";
+                line << "; " << withheld << " similar lines suppressed";
         });
     }
 

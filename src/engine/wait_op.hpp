@@ -2,7 +2,7 @@
 
 #include "engine/pool.hpp"
 #include "net/loop.hpp"
-#include <redlock/completion_handler.hpp>
+#include <redlock/detail/completion_handler.hpp>
 
 #include <boost/intrusive/list.hpp>
 #include <boost/system/error_code.hpp>

@@ -14,21 +14,20 @@ constexpr std::string_view made_up_nonce = "0123456789abcdef0123456789abcdef";
 
 } // namespace
 
-mutex made_up_lease::make_lock(client& locks, std::string name, bool fenced)
+lease made_up_lease::make_lease(client& locks, std::string name, std::uint64_t token)
 {
     lock_options options;
     options.ttl = made_up_ttl;
     options.renew = false;
     options.tolerate_suspect = true;
-    return fenced ? static_cast<mutex>(fenced_mutex(locks, std::move(name), options))
-                  : mutex(locks, std::move(name), options);
+    return token != 0 ? fenced_mutex(locks, std::move(name), options).adopt(made_up_nonce, token)
+                      : mutex(locks, std::move(name), options).adopt(made_up_nonce);
 }
 
 made_up_lease::made_up_lease(boost::asio::io_context& context, std::uint64_t token, std::string name)
-    : world_(context, 1), client_(world_.make_client()),
-      lock_(make_lock(client_, std::move(name), token != 0)), lease_(lock_.adopt(made_up_nonce, token))
+    : world_(context, 1), client_(world_.make_client()), lease_(make_lease(client_, std::move(name), token))
 {
-    world_.state_->grant(world_.key(lock_.name()), made_up_nonce, token, 2 * made_up_ttl);
+    world_.state_->grant(world_.key(lease_.resource()), made_up_nonce, token, 2 * made_up_ttl);
     confirm();
 }
 

@@ -195,7 +195,7 @@ world::world(asio::io_context& context, std::size_t nodes, config common)
     state_ = std::make_shared<state>(context, nodes);
     state_->drive_itself();
     common_.nodes.clear();
-    common_.assume_fresh = true;
+    common_.admission.assume_fresh = true;
     for (std::size_t n = 0; n != nodes; ++n)
         common_.nodes.push_back(state_->net.url(n));
 }
@@ -214,7 +214,7 @@ client world::make_client(config settings)
 {
     if (settings.nodes.empty()) {
         settings.nodes = common_.nodes;
-        settings.assume_fresh = true;
+        settings.admission.assume_fresh = true;
     }
     unsigned const host = state_->hosts++;
     for (std::size_t n = 0; n != size(); ++n)

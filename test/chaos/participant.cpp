@@ -2,6 +2,7 @@
 
 #include "chaos/journal.hpp"
 #include "chaos/plan.hpp"
+#include "support/any_lock.hpp"
 #include "support/probe.hpp"
 #include <redlock/redlock.hpp>
 
@@ -115,15 +116,15 @@ class actor {
 public:
     actor(participant& home, unsigned number, part const& mine)
         : home_(home), mine_(mine), chance_(mine.chance), number_(static_cast<std::uint8_t>(number)),
-          lock_(mine.fenced ? static_cast<mutex>(fenced_mutex(*home.locks, name(), mine.options))
-                            : mutex(*home.locks, name(), mine.options))
+          lock_(mine.fenced ? test::any_lock(fenced_mutex(*home.locks, name(), mine.options))
+                            : test::any_lock(mutex(*home.locks, name(), mine.options)))
     {}
 
     awaitable<void> run();
     void look();
     void is_ended()
     {
-        if (held_)
+        if (!held_.empty())
             note(event::lets_go);
     }
 
@@ -153,7 +154,7 @@ private:
     part mine_;
     test::dice chance_;
     std::uint8_t number_;
-    mutex lock_;
+    test::any_lock lock_;
     lease held_{};
     std::uint32_t operation_ = 0;
     nanoseconds valid_until_{};
@@ -272,7 +273,7 @@ awaitable<void> actor::hold()
     told_ = false;
     look();
     held_.lost([this, its = operation_](error_code) {
-        if (its != operation_ || !held_)
+        if (its != operation_ || held_.empty())
             return;
         told_ = true;
         note(event::told, looks_after_the_end_);
@@ -291,7 +292,7 @@ awaitable<void> actor::hold()
 /// At its lease. What is valid from a moment before the question on is so however long this program is stopped meanwhile.
 void actor::look()
 {
-    if (!held_ || home_.leaving())
+    if (held_.empty() || home_.leaving())
         return;
     nanoseconds const asked = now();
     nanoseconds const until = asked + held_.remaining();
@@ -309,7 +310,7 @@ void actor::look()
 awaitable<void> actor::extend_after(milliseconds pause, entry its)
 {
     co_await home_.pause(pause);
-    if (!held_ || its.operation != operation_)
+    if (held_.empty() || its.operation != operation_)
         co_return;
     auto const [ec] = co_await home_.in_time(its, 2 * mine_.options.ttl + 1s, held_.extend(no_throw));
     its.at = now();

@@ -37,7 +37,7 @@ struct stranger {
     stranger()
     {
         config settings = settings_for({node.url()});
-        settings.assume_fresh = false;
+        settings.admission.assume_fresh = false;
         settings.observer = told;
         settings.reconnect.min_delay = 1ms;
         settings.reconnect.max_delay = 1ms;
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_is_quarantined_for_is_told)
 BOOST_AUTO_TEST_CASE(other_clients_longest_lock_counts)
 {
     config settings = settings_for({node.url()});
-    settings.assume_fresh = false;
+    settings.admission.assume_fresh = false;
     settings.admission.longest_ttl = 60s;
     locks.emplace(context.get_executor(), settings);
     says({{"uptime_in_seconds", "30"}});
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_release_finds_a_quarantined_connection_closed)
     scripted_node other(context);
     scripted_node third(context);
     config settings = settings_for({node.url(), other.url(), third.url()});
-    settings.assume_fresh = false;
+    settings.admission.assume_fresh = false;
     locks.emplace(context.get_executor(), settings);
     says({{"uptime_in_seconds", "3"}});
     auto const got = try_acquire(ten_seconds);

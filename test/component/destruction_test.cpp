@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(of_the_client_at_every_step)
 BOOST_AUTO_TEST_CASE(of_the_lease_at_every_step)
 {
     at_every_step([](operation const& op, std::unique_ptr<stage> s) {
-        bool const own_lease = s->held && s->held.state() == lease_state::held;
+        bool const own_lease = s->held.state() == lease_state::held;
         s->held = {};
         if (op.name.find("contended") != std::string::npos)
             s->locks.reset();

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(are_no_token_where_nodes_refuse_to_be_raised)
 {
     auto const got = acquire(canned::zero);
     BOOST_TEST(got->ec == errc::contended);
-    BOOST_TEST(!got->granted);
+    BOOST_TEST(got->granted.empty());
 }
 
 BOOST_AUTO_TEST_CASE(are_no_token_where_the_script_stays_unknown)

@@ -98,7 +98,7 @@ struct fake {
     void start(std::function<void(config&)> const& change)
     {
         config settings = settings_for({node.url()});
-        settings.assume_fresh = false;
+        settings.admission.assume_fresh = false;
         settings.reconnect.min_delay = 1ms;
         settings.reconnect.max_delay = 1ms;
         change(settings);
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_miniredis_waits_and_names_what_it_does_not_tell)
     BOOST_TEST(node.count("SET") == 0U);
 
     // Taken for new, it votes; then what is not told is all that there is to say of it.
-    start([](config& settings) { settings.assume_fresh = true; });
+    start([](config& settings) { settings.admission.assume_fresh = true; });
     greets(miniredis());
     tries();
     BOOST_TEST(granted);
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(who_believes_restarts_connects_to_a_miniredis_again_and_aga
 
 BOOST_AUTO_TEST_CASE(behind_a_proxy_without_info_each_connection_is_a_new_server)
 {
-    start([](config& settings) { settings.assume_fresh = true; });
+    start([](config& settings) { settings.admission.assume_fresh = true; });
     greets(envoy());
     tries();
     BOOST_TEST(granted);
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_told_is_mentioned_once)
 {
     auto const told = std::make_shared<mentions>();
     start([&](config& settings) {
-        settings.assume_fresh = true;
+        settings.admission.assume_fresh = true;
         settings.admission.trust_restarted_nodes = true;
         settings.observer = told;
     });
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_told_is_mentioned_once)
 BOOST_AUTO_TEST_CASE(what_is_allowed_is_not_missed)
 {
     start([](config& settings) {
-        settings.assume_fresh = true;
+        settings.admission.assume_fresh = true;
         settings.admission.allow_eviction = true;
     });
     greets(miniredis());

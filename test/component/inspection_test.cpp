@@ -34,13 +34,13 @@ struct asking : scripted_cluster {
     }
     void has_none(std::size_t node) { says(node, canned::nil, ":-2\r\n"); }
 
-    outcome_ptr begin(mutex const& lock)
+    outcome_ptr begin(any_lock const& lock)
     {
         auto result = std::make_shared<outcome>();
         lock.inspect(keeps_outcome{result});
         return result;
     }
-    outcome_ptr inspect(mutex const& lock)
+    outcome_ptr inspect(any_lock const& lock)
     {
         auto result = begin(lock);
         run_until(context, [&] { return result->done(); });
@@ -330,7 +330,7 @@ struct young : asking {
     young()
     {
         config settings = settings_for({nodes[0]->url(), nodes[1]->url(), nodes[2]->url()});
-        settings.assume_fresh = false;
+        settings.admission.assume_fresh = false;
         locks.emplace(context.get_executor(), settings);
         for (auto const& node : nodes)
             node->expect("INFO",

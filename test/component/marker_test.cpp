@@ -24,7 +24,7 @@ struct nobody_answers : scripted_cluster {
     nobody_answers()
     {
         config with = defaults();
-        with.assume_fresh = false;
+        with.admission.assume_fresh = false;
         connect_with(with);
     }
 };

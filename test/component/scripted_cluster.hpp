@@ -2,6 +2,7 @@
 
 #include "component/scripted_node.hpp"
 #include "component/stage.hpp"
+#include "support/any_lock.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -57,7 +58,7 @@ struct scripted_cluster {
         return {*locks, std::move(name), options};
     }
 
-    outcome_ptr try_acquire(mutex lock)
+    outcome_ptr try_acquire(any_lock lock)
     {
         auto result = std::make_shared<outcome>();
         lock.try_acquire(keeps_outcome{result});

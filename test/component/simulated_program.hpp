@@ -11,7 +11,7 @@ namespace redlock::test {
 struct simulated_program {
     simulated_program()
     {
-        settings.assume_fresh = true;
+        settings.admission.assume_fresh = true;
         for (std::size_t n = 0; n != net.size(); ++n)
             settings.nodes.push_back(net.url(n));
     }

@@ -58,7 +58,7 @@ inline config settings_for(std::vector<std::string> urls)
 {
     config settings;
     settings.nodes = std::move(urls);
-    settings.assume_fresh = true;
+    settings.admission.assume_fresh = true;
     settings.health.response_timeout = 20s;
     settings.reconnect.connect_timeout = 20s;
     return settings;

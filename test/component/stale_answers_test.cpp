@@ -69,7 +69,7 @@ BOOST_FIXTURE_TEST_CASE(to_the_attempt_before_are_no_votes, scripted_cluster)
     nodes[2]->deliver_late();
     run_until(context, [&] { return result->done(); });
     BOOST_TEST(result->ec == errc::contended);
-    BOOST_TEST(!result->granted);
+    BOOST_TEST(result->granted.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(to_the_extension_before_confirm_nothing, scripted_cluster)

@@ -16,7 +16,7 @@ constexpr lock_options usual{.ttl = 100s, .node_timeout = 20s};
 struct third_is_connecting : scripted_cluster {
     config settings = defaults();
 
-    third_is_connecting() { settings.assume_fresh = false; }
+    third_is_connecting() { settings.admission.assume_fresh = false; }
 
     void expect_no_vote(lock_options const& options, std::string const& age_of_the_third)
     {

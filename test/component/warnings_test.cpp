@@ -65,7 +65,7 @@ struct setup {
         for (auto const& node : nodes)
             urls.push_back(node->url());
         config settings = settings_for(urls);
-        settings.assume_fresh = fresh;
+        settings.admission.assume_fresh = fresh;
         settings.reconnect.min_delay = settings.reconnect.max_delay = 1ms;
         settings.observer = told;
         locks.emplace(context.get_executor(), settings);

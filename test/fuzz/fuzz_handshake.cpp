@@ -93,7 +93,7 @@ config settings(unsigned how, std::shared_ptr<reader> watcher)
     config made;
     made.nodes = {"redis://" + who + "127.77.0.1:6379/3?client_name=fuzz" +
                   (speaks_resp3(how) ? "" : "&protocol=2")};
-    made.assume_fresh = true;
+    made.admission.assume_fresh = true;
     made.observer = std::move(watcher);
     return made;
 }
@@ -140,7 +140,7 @@ struct conversation {
         }
         for (auto const& row : locks->nodes())
             watcher->check(row.detail);
-        if (held)
+        if (!held.empty())
             judge(speaks_resp3(how));
         held = {};
         locks.reset();

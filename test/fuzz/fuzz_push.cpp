@@ -67,7 +67,7 @@ struct story {
         };
         config settings;
         settings.nodes = {server.net.url(0)};
-        settings.assume_fresh = true;
+        settings.admission.assume_fresh = true;
         locks.emplace(server.program.make_client(settings));
         wanted.emplace(*locks, "resource");
     }
@@ -101,7 +101,7 @@ struct story {
     }
     void let_go()
     {
-        if (!held) // an answer that was none made an end of waiting
+        if (held.empty()) // an answer that was none made an end of waiting
             return;
         held.release([this](boost::system::error_code ec) { released = ec; });
         server.run_until(server.time.now() + 10ms);

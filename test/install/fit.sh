@@ -27,12 +27,12 @@ refused() # refused WHAT IN_WHICH_WORDS FLAGS...
 named() # named AS FLAGS...
 {
     "${CXX:-g++}" -std=c++20 "${@:2}" "${flags[@]}" -c -x c++ - -o "$work/named.o" \
-        <<<$'#include <redlock/built_with.hpp>\nREDLOCK_NAMED_BY_BUILD void program() {}'
+        <<<$'#include <redlock/detail/built_with.hpp>\nREDLOCK_NAMED_BY_BUILD void program() {}'
     nm -C "$work/named.o" >"$work/said"
     grep -qF "$1" "$work/said" || { echo "not named $1:" && cat "$work/said" && return 1; }
 }
 
-boost=$(sed -n 's/^#define REDLOCK_LIBRARY_BOOST "\(.*\)"$/\1/p' "$prefix/include/redlock/export.hpp")
+boost=$(sed -n 's/^#define REDLOCK_LIBRARY_BOOST "\(.*\)"$/\1/p' "$prefix/include/redlock/detail/export.hpp")
 tag=boost_$(cut -d. -f1,2 --output-delimiter=_ <<<"$boost")
 echo "-- built with Boost $boost: as $tag"
 named "program[abi:$tag]()"
@@ -78,5 +78,5 @@ said "asio-redlock was built with Boost $boost, and this project has found Boost
 refused "another Boost, by the compiler" "asio-redlock was built with Boost $boost, and this program is compiled with .*" -I "$other/include"
 # As of objects that were compiled before, or of a header that does not know its library.
 cp -r "$prefix/include" "$work/include"
-sed -i '/REDLOCK_LIBRARY_BOOST/d' "$work/include/redlock/export.hpp"
+sed -i '/REDLOCK_LIBRARY_BOOST/d' "$work/include/redlock/detail/export.hpp"
 refused "another Boost, by the linker" 'undefined reference.*redlock::client::client\[abi:boost_[_0-9]*\]' -I "$other/include" -I "$work/include"

@@ -70,7 +70,7 @@ BOOST_DATA_TEST_CASE(another_client_is_refused_and_told_by_whom, sizes, count)
         error_code ec;
         lease refused = co_await theirs.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
         BOOST_TEST(ec == errc::contended);
-        BOOST_TEST(!refused);
+        BOOST_TEST(refused.empty());
         auto const table = theirs.last_attempt();
         BOOST_REQUIRE(table.size() == count);
         auto const denied = std::ranges::count(table, node_result::held_by_other, &node_outcome::result);
@@ -155,11 +155,11 @@ BOOST_AUTO_TEST_CASE(the_summary_leaves_no_node_out)
     };
     BOOST_TEST(summary({row("a", granted), row("b", granted)}) == "2 of 2 granted");
     BOOST_TEST(summary({row("a", granted), row("b", granted), row("c", pending)}) ==
-               "2 of 3 granted; 1 not waited for");
+               "2 of 3 granted; 1 still pending");
     BOOST_TEST(summary({row("a", unreachable), row("b", unreachable), row("c", pending)}) ==
-               "0 of 3 granted; a, b unreachable; 1 not waited for");
+               "0 of 3 granted; a, b unreachable; 1 still pending");
     BOOST_TEST(summary({row("a", pending), row("b", held_by_other), row("c", pending)}) ==
-               "0 of 3 granted; b held by another; 2 not waited for");
+               "0 of 3 granted; b held by another; 2 still pending");
 }
 
 BOOST_AUTO_TEST_CASE(the_summary_says_the_same_words_once_and_names_every_node)

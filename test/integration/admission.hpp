@@ -19,7 +19,7 @@ inline bool in_state(client const& locks, std::size_t node, node_state state)
     return status(locks, node).state == state;
 }
 
-inline asio::awaitable<error_code> attempt_once(mutex lock)
+inline asio::awaitable<error_code> attempt_once(any_lock lock)
 {
     error_code ec;
     lease const held = co_await lock.try_acquire(asio::redirect_error(asio::use_awaitable, ec));

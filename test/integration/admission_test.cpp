@@ -117,7 +117,7 @@ struct silent_node {
     client make(bool trusted)
     {
         config settings = patient({proxy.url()});
-        settings.assume_fresh = false;
+        settings.admission.assume_fresh = false;
         settings.admission.trust_restarted_nodes = trusted;
         settings.observer = ear;
         return {context.get_executor(), settings};

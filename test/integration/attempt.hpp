@@ -40,7 +40,7 @@ inline config unhurried(std::vector<std::string> urls)
     settings.nodes = std::move(urls);
     settings.reconnect.connect_timeout = std::chrono::seconds{20};
     settings.health.response_timeout = std::chrono::seconds{20};
-    settings.assume_fresh = true;
+    settings.admission.assume_fresh = true;
     return settings;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "support/any_lock.hpp"
 #include "support/coro.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/probe.hpp"
@@ -76,7 +77,7 @@ inline config patient(std::vector<std::string> nodes)
     settings.node_timeout = 8s;
     settings.reconnect.connect_timeout = 20s;
     settings.health.response_timeout = 60s;
-    settings.assume_fresh = true;
+    settings.admission.assume_fresh = true;
     return settings;
 }
 

@@ -236,16 +236,19 @@ BOOST_AUTO_TEST_CASE(needs_slack_and_limits_that_make_sense)
     BOOST_TEST(of_options([](auto& o) { o.retry.outage_patience = 24h * 365; }) == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_fence_s_time_matters_only_to_fenced_locks)
+BOOST_AUTO_TEST_CASE(fence_ttl_outside_its_limits_is_misconfigured)
 {
+    asio::io_context context;
+    redlock::client locks(context, {.nodes = {node}});
+    auto const of_fence = [&](std::chrono::milliseconds time) {
+        return refusal([&] { fenced_mutex(locks, "resource", {}, {.fence_ttl = time}); });
+    };
     for (std::chrono::milliseconds const time :
          {std::chrono::milliseconds::max(), std::chrono::milliseconds(24h * 366 + 1ms), 109'999ms}) {
-        names(of_lock<fenced_mutex>("resource", {.fence_ttl = time}),
-              {"fence_ttl", "(110000 ms) and a year"});
-        BOOST_TEST(of_lock("resource", {.fence_ttl = time}) == "");
+        names(of_fence(time), {"fence_ttl", "(110000 ms) and a year"});
     }
     for (std::chrono::milliseconds const time : {std::chrono::milliseconds(24h * 365), 110'000ms})
-        BOOST_TEST(of_lock<fenced_mutex>("resource", {.fence_ttl = time}) == "");
+        BOOST_TEST(of_fence(time) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

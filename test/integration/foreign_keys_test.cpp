@@ -82,8 +82,7 @@ BOOST_DATA_TEST_CASE_F(guarded_cluster, refuses_a_fenced_lock_and_stays, all_kin
 /// Both wait for it to go away, and say what it is that they wait for.
 BOOST_AUTO_TEST_CASE(is_waited_for)
 {
-    mutex plain = lock();
-    for (mutex waiting : {plain, mutex(fenced_mutex(*locks, "lock", long_lease()))}) {
+    for (any_lock waiting : {any_lock(lock()), any_lock(fenced_mutex(*locks, "lock", long_lease()))}) {
         leave(1, 3);
         run([&]() -> asio::awaitable<void> {
             bool acquired = false;
@@ -146,7 +145,8 @@ BOOST_DATA_TEST_CASE(a_key_that_lives_for_centuries_is_asked_for_once, (std::arr
     lock_options options = long_lease();
     options.retry.max_delay = 10min;
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex waiting = fenced ? fenced_mutex(*nodes.locks, "lock", options) : nodes.lock("lock", options);
+        any_lock waiting = fenced ? any_lock(fenced_mutex(*nodes.locks, "lock", options))
+                                  : any_lock(nodes.lock("lock", options));
         watched_waiter waiter(waiting);
         co_await until([&] { return !nodes.told->attempts.empty(); });
         BOOST_TEST(co_await waiter.watched_for(300ms) == asio::error::operation_aborted);

@@ -24,7 +24,7 @@ struct fixture {
         BOOST_TEST_REQUIRE(nodes.ask(node).command({"SET", "lock", value, "NX", "PX", expiry}) == "OK");
     }
 
-    inspection seen(mutex const& lock, error_code expected = {})
+    inspection seen(any_lock const& lock, error_code expected = {})
     {
         inspection found;
         nodes.run([&]() -> asio::awaitable<void> {
@@ -37,7 +37,7 @@ struct fixture {
     inspection seen(error_code expected = {}) { return seen(nodes.lock(), expected); }
 
     static std::string_view status(inspection const& i) { return to_string(i.status); }
-    static asio::awaitable<lease> on_all(mutex lock)
+    static asio::awaitable<lease> on_all(any_lock lock)
     {
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3; });
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(needs_a_majority_of_the_nodes)
 BOOST_AUTO_TEST_CASE(asks_quarantined_nodes)
 {
     config settings = nodes.settings;
-    settings.assume_fresh = false;
+    settings.admission.assume_fresh = false;
     client careful(nodes.context.get_executor(), settings);
     set(0, "one");
     set(1, "one");

@@ -95,7 +95,7 @@ public:
                    std::ranges::all_of(table, [](auto const& row) { return row.remaining.has_value(); });
         });
         BOOST_TEST(partner_.ask("release") == "released");
-        co_await until([&] { return static_cast<bool>(got); });
+        co_await until([&] { return !got.empty(); });
         BOOST_TEST(got.valid());
         co_await got.release();
     }

@@ -72,7 +72,7 @@ BOOST_FIXTURE_TEST_CASE(a_healthy_program_says_one_line_for_each_node, logging)
 BOOST_FIXTURE_TEST_CASE(who_waits_for_young_servers_reads_why_and_until_when, logging)
 {
     config with = logged(log_level::warning);
-    with.assume_fresh = false;
+    with.admission.assume_fresh = false;
     client here(context.get_executor(), with);
     run([&]() -> asio::awaitable<void> {
         mutex(here, "seat", long_lease()).acquire([](error_code, lease) {});

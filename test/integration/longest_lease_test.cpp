@@ -17,7 +17,7 @@ lock_options short_lease()
 client newcomer(cluster& nodes, std::chrono::milliseconds longest)
 {
     config settings = nodes.settings;
-    settings.assume_fresh = false;
+    settings.admission.assume_fresh = false;
     settings.admission.longest_ttl = longest;
     return {nodes.context.get_executor(), settings};
 }

@@ -34,7 +34,7 @@ struct meeting : cluster {
     {
         config others = settings;
         others.nodes = servers.urls();
-        others.assume_fresh = false;
+        others.admission.assume_fresh = false;
         others.observer = nullptr;
         if (adapt)
             adapt(others);
@@ -102,7 +102,7 @@ BOOST_DATA_TEST_CASE(are_not_granted_beside_a_lease_whose_keys_were_flushed, eit
             (void)co_await error_of(held.extend());
         BOOST_TEST(held.valid());
         client other = newcomer([&](config& c) {
-            c.assume_fresh = assuming_fresh;
+            c.admission.assume_fresh = assuming_fresh;
             c.admission.trust_restarted_nodes = true;
         });
         fenced_mutex same(other, "lock", long_lease());
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(hide_no_loss_from_those_who_were_there_before)
     run([&]() -> asio::awaitable<void> {
         lease held = co_await hold_on_two("lock");
         ask(0).command({"FLUSHALL"});
-        client fresh = newcomer([](config& c) { c.assume_fresh = true; });
+        client fresh = newcomer([](config& c) { c.admission.assume_fresh = true; });
         fenced_mutex elsewhere(fresh, "elsewhere", long_lease());
         while (marker(0).empty()) // it may be a moment late
             (void)co_await attempt_once(elsewhere);
@@ -172,14 +172,14 @@ struct old_node {
     error_code attempt(std::function<void(config&)> const& change = {})
     {
         config settings = patient({server.url()});
-        settings.assume_fresh = false;
+        settings.admission.assume_fresh = false;
         settings.admission.trust_server_clocks = true;
         if (change)
             change(settings);
         client locks(context.get_executor(), settings);
         return run(context, [&] { return attempt_once(fenced_mutex(locks, "lock", long_lease())); });
     }
-    static void takes_it_for_new(config& c) { c.assume_fresh = true; }
+    static void takes_it_for_new(config& c) { c.admission.assume_fresh = true; }
 
     /// Its data get another name, and nothing is lost: for everybody that is another life.
     void attach_first_replica()
@@ -314,7 +314,7 @@ struct promoted_node {
     client newcomer(std::function<void(config&)> const& change)
     {
         config settings = patient({server.url()});
-        settings.assume_fresh = false;
+        settings.admission.assume_fresh = false;
         settings.admission.trust_server_clocks = true;
         if (change)
             change(settings);
@@ -376,7 +376,7 @@ BOOST_AUTO_TEST_CASE(is_not_excused_by_its_masters_marker)
 BOOST_AUTO_TEST_CASE(is_not_excused_by_who_took_it_for_new)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
-    BOOST_TEST(!attempt_fenced([](config& c) { c.assume_fresh = true; }));
+    BOOST_TEST(!attempt_fenced([](config& c) { c.admission.assume_fresh = true; }));
     BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
 }
 

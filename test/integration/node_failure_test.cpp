@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(without_a_majority_the_table_tells_why)
                    said);
         auto const table = lock.last_attempt();
         BOOST_REQUIRE(table.size() == 3U);
-        BOOST_TEST(contains(said, "; 1 not waited for") == (table[0].result == node_result::pending), said);
+        BOOST_TEST(contains(said, "; 1 still pending") == (table[0].result == node_result::pending), said);
         BOOST_TEST(to_string(table[1].result) == "unreachable");
         BOOST_TEST(to_string(table[2].result) == "unreachable");
         co_await until([&] { return nodes.no_keys(); });

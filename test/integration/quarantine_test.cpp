@@ -8,7 +8,7 @@ namespace {
 /// Nobody vouches for the servers, which are as old as the test.
 void strangers(config& settings)
 {
-    settings.assume_fresh = false;
+    settings.admission.assume_fresh = false;
 }
 
 /// A connection each, and every node met.
@@ -21,7 +21,7 @@ asio::awaitable<void> meet(client& locks)
 }
 
 /// A lease that all three granted, and one of them has forgotten.
-asio::awaitable<lease> hold_through_a_restart(cluster& nodes, mutex lock)
+asio::awaitable<lease> hold_through_a_restart(cluster& nodes, any_lock lock)
 {
     lease held = co_await lock.acquire();
     co_await until([&] { return held.votes() == 3; });
@@ -207,7 +207,7 @@ struct durable_server {
     explicit durable_server(std::vector<std::string> arguments, std::string const& word = "?durable=true")
         : server({.arguments = std::move(arguments)}), locks(context.get_executor(), [this, &word] {
               config settings = patient({server.url() + word});
-              settings.assume_fresh = false;
+              settings.admission.assume_fresh = false;
               return settings;
           }())
     {}

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(as_tuple)
         lease held = std::get<1>(std::move(granted));
         auto refused = co_await lock.try_acquire(asio::as_tuple(asio::deferred));
         BOOST_TEST(std::get<0>(refused) == errc::contended);
-        BOOST_TEST(!std::get<1>(refused));
+        BOOST_TEST(std::get<1>(refused).empty());
         auto const released = co_await held.release(asio::as_tuple(asio::use_awaitable));
         BOOST_TEST(!std::get<0>(released));
     });
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_slot_cancels_with_every_type)
         std::optional<error_code> result;
         auto const before = nodes.told->attempts.size();
         lock.acquire(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, lease held) {
-            BOOST_TEST(!held);
+            BOOST_TEST(held.empty());
             result = ec;
         }));
         nodes.run_until([&] { return nodes.told->attempts.size() > before; });
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(operations_on_an_empty_lease_fail_with_a_code)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease nothing;
-        BOOST_TEST(!nothing);
+        BOOST_TEST(nothing.empty());
         BOOST_TEST(!nothing.valid());
         BOOST_TEST(to_string(nothing.state()) == "empty");
         BOOST_TEST(co_await error_of(nothing.extend(asio::use_awaitable)) == errc::empty_lease);

@@ -30,7 +30,7 @@ lock_options hears_or_never()
 struct queue {
     explicit queue(std::size_t count) : results(count) {}
 
-    void enter(mutex lock, std::size_t i)
+    void enter(any_lock lock, std::size_t i)
     {
         lock.acquire([this, i](error_code ec, lease got) {
             results[i] = ec;
@@ -59,7 +59,7 @@ struct waiting_cluster : cluster {
     }
     void stranger_holds() { everywhere({"SET", "lock", "stranger"}); }
 
-    asio::awaitable<lease> held_everywhere(mutex lock)
+    asio::awaitable<lease> held_everywhere(any_lock lock)
     {
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == size(); });

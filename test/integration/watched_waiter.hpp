@@ -15,7 +15,7 @@ namespace redlock::test {
 /// slow machine.
 class watched_waiter {
 public:
-    explicit watched_waiter(mutex lock)
+    explicit watched_waiter(any_lock lock)
     {
         lock.acquire(asio::bind_cancellation_slot(stop_.slot(), [this](error_code ec, lease) { end_ = ec; }));
     }

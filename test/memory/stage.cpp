@@ -17,7 +17,7 @@ installation::installation(std::size_t count) : servers_(count)
 config installation::settings() const
 {
     config made{.nodes = urls()};
-    made.assume_fresh = true;
+    made.admission.assume_fresh = true;
     made.reconnect = {.min_delay = 1ms, .max_delay = 10ms, .connect_timeout = 300ms};
     return made;
 }

@@ -33,8 +33,8 @@ struct patient {
 
 } // namespace
 
-asio::awaitable<void> misuse(redlock::mutex lock, redlock::lease& held);
-asio::awaitable<void> misuse(redlock::mutex lock, redlock::lease& held)
+asio::awaitable<void> misuse(redlock::mutex lock, redlock::fenced_mutex fenced, redlock::lease& held);
+asio::awaitable<void> misuse(redlock::mutex lock, redlock::fenced_mutex fenced, redlock::lease& held)
 {
     boost::system::error_code ec;
     auto const kept = std::make_shared<int>();
@@ -48,6 +48,7 @@ asio::awaitable<void> misuse(redlock::mutex lock, redlock::lease& held)
     redlock::with_lock(lock, std::move(by_value), asio::use_future).get();
 
     co_await redlock::with_lock_for(lock, 1s, work, asio::as_tuple(asio::use_awaitable));
+    co_await redlock::with_lock(fenced, work, redlock::with_diagnostics(asio::use_awaitable));
     patient const waits{lock};
     co_await redlock::with_lock(waits, work);
 

@@ -22,11 +22,11 @@ duration on_its_clock(duration time)
 
 schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, bool is_fenced,
                        test::dice chance)
-    : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)), fenced(is_fenced),
-      name(std::move(its_name))
+    : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)),
+      fence(s.draw_fence(dice, options)), fenced(is_fenced), name(std::move(its_name))
 {
-    lock = fenced ? static_cast<mutex>(fenced_mutex(*p.locks, what.name, options))
-                  : mutex(*p.locks, what.name, options);
+    lock = fenced ? test::any_lock(fenced_mutex(*p.locks, what.name, options, fence))
+                  : test::any_lock(mutex(*p.locks, what.name, options));
 }
 
 unsigned schedule::actor::started(std::string what, duration longest, duration after_pause)
@@ -145,7 +145,7 @@ void schedule::actor::use()
 
 void schedule::actor::extend()
 {
-    if (!held)
+    if (held.empty())
         return;
     held.extend(noted("extend", 2 * duration{options.ttl} + 1s));
 }
@@ -189,7 +189,8 @@ void schedule::actor::adopt(subject::bequest const& left)
 {
     auto const longest = 2 * duration{options.ttl} + 1s;
     auto const number = started("adoption", longest, longest);
-    adopted_ = lock->adopt(left.nonce, left.token);
+    adopted_ = fenced ? fenced_mutex(*home.locks, about.name, options, fence).adopt(left.nonce, left.token)
+                      : mutex(*home.locks, about.name, options).adopt(left.nonce);
     adopted_.extend([this, number](error_code ec) {
         ended(number, ec);
         all.note(name + " adopts: " + ec.message());

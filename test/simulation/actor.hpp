@@ -1,6 +1,7 @@
 #pragma once
 
 #include "simulation/schedule.hpp"
+#include "support/any_lock.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
 
@@ -41,8 +42,9 @@ struct schedule::actor {
     subject& about;
     test::dice dice;
     lock_options options;
+    fence_options fence;
     bool fenced;
-    std::optional<mutex> lock;
+    std::optional<test::any_lock> lock;
     std::string name;
     lease held{};
     std::map<unsigned, operation> under_way{};

@@ -137,7 +137,7 @@ void schedule::actor::misuse()
         lock->acquire_for(1s, done("acquire_for in a copy"));
         lock->inspect(done("inspect in a copy"));
     }
-    if (held) {
+    if (!held.empty()) {
         held.extend(done("extend in a copy"));
         held.lost(done("lost in a copy"));
         held.release(done("release in a copy"));

@@ -137,7 +137,7 @@ void schedule::check_exclusion()
 void schedule::check_told(program const& p, actor& a)
 {
     bool const over = a.options.tolerate_suspect ? a.held.state() == lease_state::lost : !a.held.valid();
-    if (!a.held || a.told || !over || p.process->late_until() > time_.now()) {
+    if (a.held.empty() || a.told || !over || p.process->late_until() > time_.now()) {
         a.invalid_since.reset();
         return;
     }

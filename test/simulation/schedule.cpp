@@ -100,7 +100,7 @@ config schedule::draw_config(test::dice& dice, bool at_the_beginning)
                     flaw("its observer was told something");
             },
             log_level::debug);
-    settings.assume_fresh = at_the_beginning && dice.one_in(3);
+    settings.admission.assume_fresh = at_the_beginning && dice.one_in(3);
     return settings;
 }
 
@@ -120,8 +120,14 @@ lock_options schedule::draw_options(test::dice& dice) const
     if (dice.one_in(8))
         drawn.max_hold =
             std::chrono::milliseconds{dice.between(longest_ttl_.count(), 3 * longest_ttl_.count())};
+    return drawn;
+}
+
+fence_options schedule::draw_fence(test::dice& dice, lock_options const& options)
+{
+    fence_options drawn;
     if (dice.one_in(3)) // the shortest that there is
-        drawn.fence_ttl = 10 * (drawn.ttl + *drawn.slack);
+        drawn.fence_ttl = 10 * (options.ttl + *options.slack);
     return drawn;
 }
 

@@ -125,6 +125,7 @@ private:
     [[nodiscard]] std::string draw_url(std::size_t node, test::dice&) const;
     [[nodiscard]] config draw_config(test::dice&, bool at_the_beginning);
     [[nodiscard]] lock_options draw_options(test::dice&) const;
+    [[nodiscard]] static fence_options draw_fence(test::dice&, lock_options const&);
     bool step(duration until);
     bool run_programs();
     void run_until(duration when);

@@ -479,7 +479,7 @@ BOOST_AUTO_TEST_CASE(has_clients_with_no_more_than_an_observer)
 BOOST_AUTO_TEST_CASE(has_clients_that_do_not_trust_its_servers)
 {
     config wary = servers.settings();
-    wary.assume_fresh = false;
+    wary.admission.assume_fresh = false;
     client theirs = servers.make_client(wary);
     BOOST_TEST(servers.run(taken_fenced("account", theirs)).valid());
     BOOST_TEST((servers.elapsed() > 10s));

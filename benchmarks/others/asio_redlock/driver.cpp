@@ -39,7 +39,7 @@ redlock::config settings_for(task const& what)
     redlock::config out;
     for (auto const& each : what.nodes)
         out.nodes.push_back("redis://" + each.host + ':' + std::to_string(each.port));
-    out.assume_fresh = true; // the servers have just been started, with nothing on them
+    out.admission.assume_fresh = true; // the servers have just been started, with nothing on them
     return out;
 }
 

@@ -14,42 +14,41 @@
 namespace redlock::testing {
 
 /// A lease for functions that take one, in a world of its own, where no time passes: it stays valid until the test
-/// says otherwise.
+/// ends it.
 ///
-/// Thread safety: none; one thread runs the context and has the lease. The constructor and all members but `get()`
-/// run the context, and throw std::logic_error in its handlers and coroutines. The members throw std::logic_error
-/// where the lease was released, or moved away, by the code under test.
+/// Thread safety: none; one thread runs the context and uses the lease. The constructor and all members but `get()`
+/// run the context, and throw std::logic_error if a handler or coroutine of it calls them. The members throw
+/// std::logic_error if the code under test has released the lease, or moved it away.
 ///
 /// Lifetime: made after the context, and destroyed before it.
 class made_up_lease {
 public:
-    /// Held, for ten seconds more.
-    /// \param token its `fencing_token()`; zero: of a lock without tokens
-    /// \throws lock_error `errc::misconfigured`: no token of a fenced lock is below 1024, nor from 2^53 on
+    /// Makes a lease that is held, with ten seconds of validity.
+    /// \param token its `fencing_token()`; zero: the lease of a lock without tokens
+    /// \throws lock_error `errc::misconfigured`: a token below 1024 or not below 2^53
     explicit made_up_lease(boost::asio::io_context&, std::uint64_t token = 0, std::string name = "made up");
 
     [[nodiscard]] redlock::lease& get() noexcept { return lease_; }
 
-    /// Its validity is over, and an extension could still prove that it was nobody else's: `lease_state::suspect`.
-    /// Without effect the second time.
+    /// Ends its validity, but an extension can still prove unbroken ownership: `lease_state::suspect`. No effect if it is
+    /// suspect already.
     /// \throws std::logic_error it is lost
     void suspect();
-    /// It is extended: held again, after `suspect()`.
+    /// Extends it: it is held again, after `suspect()`.
     /// \throws std::logic_error it is lost
     void confirm();
-    /// It is lost, and `lost()` says so. Without effect if it is already.
+    /// Loses it, and `lost()` completes. No effect if it is lost already.
     /// \param why `loss_cause::expired` or `refused`
     /// \throws std::invalid_argument another cause
     void lose(loss_cause why = loss_cause::expired);
 
 private:
-    [[nodiscard]] static mutex make_lock(client&, std::string name, bool fenced);
+    [[nodiscard]] static redlock::lease make_lease(client&, std::string name, std::uint64_t token);
     void expect_no_end();
     void expect_hope();
 
     world world_;
     client client_;
-    mutex lock_;
     redlock::lease lease_;
 };
 

@@ -52,12 +52,14 @@ std::string_view caught_as()
 
 } // namespace
 
-/// Never called: that it links is enough. An operation's two signatures, and what a lease and a client begin.
+/// Never called: that it links is enough. It names everything that templates of the headers call in the library.
 void everything_that_begins(redlock::client& locks, redlock::mutex& lock, redlock::lease& held)
 {
     lock.acquire([](boost::system::error_code, redlock::lease) {});
     lock.acquire()([](std::exception_ptr, redlock::lease) {});
+    lock.inspect(redlock::with_diagnostics([](std::exception_ptr, redlock::inspection) {}));
     held.lost([](boost::system::error_code) {});
+    held.lost(redlock::with_diagnostics([](std::exception_ptr) {}));
     locks.shutdown([](boost::system::error_code) {});
 }
 

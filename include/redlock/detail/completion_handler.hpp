@@ -1,6 +1,7 @@
 #pragma once
 
-#include <redlock/built_with.hpp>
+#include <redlock/detail/built_with.hpp>
+#include <redlock/detail/story.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/append.hpp>
@@ -14,6 +15,7 @@
 #include <boost/asio/recycling_allocator.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -21,14 +23,14 @@
 
 namespace redlock::detail {
 
-/// Asio's contexts and strands know who runs them, and what is erased may be one of them. Others, such as a future's, run
-/// anything anywhere, but for a post they would start the threads of the system context, which nobody has asked for.
+/// Asio's contexts and strands know which thread runs them, and an erased executor may be one of them. Other executors,
+/// such as a future's, run anything anywhere. A post to them would start the threads of the system context.
 template <class Executor>
 concept has_threads = requires(Executor const& e) { e.running_in_this_thread(); } ||
                       requires(Executor const& e) { e.target_type(); };
 
-/// A handler of another executor than the client's: reaches it by a post, so that it does not hold up the client, and
-/// keeps its context from running out of work in the meantime.
+/// A handler of another executor than the client's. It is posted, so that it does not delay the client. Until then its
+/// context does not run out of work.
 template <class Handler>
 class posted_handler {
 public:
@@ -45,6 +47,8 @@ public:
         return boost::asio::get_associated_cancellation_slot(handler_);
     }
 
+    [[nodiscard]] Handler const& inner() const noexcept { return handler_; }
+
     template <class... Results>
     void operator()(Results... results)
     {
@@ -60,7 +64,7 @@ private:
     boost::asio::executor_work_guard<executor_type> work_;
 };
 
-/// A handler too large to be kept in place, in memory from its own allocator.
+/// A handler that is too large to be stored in place, in memory from its own allocator.
 template <class Handler>
 class boxed_handler {
 public:
@@ -84,6 +88,7 @@ public:
     {
         return boost::asio::get_associated_cancellation_slot(*handler_);
     }
+    [[nodiscard]] Handler const& inner() const noexcept { return *handler_; }
 
     template <class... Results>
     void operator()(Results... results)
@@ -102,7 +107,7 @@ private:
             boost::asio::get_associated_allocator(handler, boost::asio::recycling_allocator<void>()));
     }
 
-    /// The memory is given back before the handler runs, as Asio promises.
+    /// The memory is released before the handler runs, as Asio promises.
     Handler take()
     {
         Handler handler(std::move(*handler_));
@@ -115,12 +120,29 @@ private:
     Handler* handler_;
 };
 
+/// Both pass on what is associated with their handler.
+template <class Handler, class Default>
+struct associated_story<posted_handler<Handler>, Default> {
+    using type = typename associated_story<Handler, Default>::type;
+    static type get(posted_handler<Handler> const& handler) noexcept
+    {
+        return associated_story<Handler, Default>::get(handler.inner());
+    }
+};
+template <class Handler, class Default>
+struct associated_story<boxed_handler<Handler>, Default> {
+    using type = typename associated_story<Handler, Default>::type;
+    static type get(boxed_handler<Handler> const& handler) noexcept
+    {
+        return associated_story<Handler, Default>::get(handler.inner());
+    }
+};
+
 template <class Signature>
 class REDLOCK_NAMED_BY_BUILD completion_handler;
 
-/// A caller's handler of any type, called at most once, on the client's executor. Small ones (every awaiting coroutine)
-/// are kept in place: an operation needs no memory of its own for them (speed is why this is not
-/// `asio::any_completion_handler`, which allocates for each).
+/// A caller's handler of any type, called at most once, on the client's executor. Small handlers, such as those of
+/// coroutines, are stored in place, without an allocation. `asio::any_completion_handler` allocates for each.
 template <class... Results>
 class completion_handler<void(Results...)> {
 public:
@@ -149,6 +171,8 @@ public:
     ~completion_handler() { reset(); }
 
     [[nodiscard]] boost::asio::cancellation_slot slot() { return kind_->slot(&storage_); }
+    /// Where the story of a failure goes before the call; null if the handler takes an error code alone.
+    [[nodiscard]] std::exception_ptr* story() { return kind_->story ? kind_->story(&storage_) : nullptr; }
 
     void operator()(Results... results)
     {
@@ -161,7 +185,19 @@ private:
         void (*destroy)(void*) noexcept;
         void (*call)(void*, Results&&...);
         boost::asio::cancellation_slot (*slot)(void*) noexcept;
+        std::exception_ptr* (*story)(void*) noexcept; ///< null: of handlers that want none
     };
+
+    template <class Handler>
+    static constexpr auto story_of() -> std::exception_ptr* (*)(void*) noexcept
+    {
+        if constexpr (wants_story<Handler>)
+            return [](void* at) noexcept -> std::exception_ptr* {
+                return associated_story<Handler>::get(*static_cast<Handler*>(at));
+            };
+        else
+            return nullptr;
+    }
 
     template <class Handler>
     static constexpr kind kind_of{[](void* from, void* to) noexcept {
@@ -177,7 +213,8 @@ private:
                                   [](void* at) noexcept -> boost::asio::cancellation_slot {
                                       return boost::asio::get_associated_cancellation_slot(
                                           *static_cast<Handler*>(at));
-                                  }};
+                                  },
+                                  story_of<Handler>()};
 
     template <class Executor>
     static bool same(Executor const& theirs, boost::asio::any_io_executor const& own)
@@ -188,12 +225,12 @@ private:
             return false;
     }
 
-    static constexpr std::size_t room = 7 * sizeof(void*);
+    static constexpr std::size_t capacity = 7 * sizeof(void*);
 
     template <class Handler>
     void keep(Handler handler)
     {
-        if constexpr (sizeof(Handler) <= room && alignof(Handler) <= alignof(std::max_align_t)) {
+        if constexpr (sizeof(Handler) <= capacity && alignof(Handler) <= alignof(std::max_align_t)) {
             ::new (static_cast<void*>(&storage_)) Handler(std::move(handler));
             kind_ = &kind_of<Handler>;
         } else {
@@ -215,7 +252,7 @@ private:
     }
 
     kind const* kind_ = nullptr;
-    alignas(std::max_align_t) std::byte storage_[room];
+    alignas(std::max_align_t) std::byte storage_[capacity];
 };
 
 } // namespace redlock::detail

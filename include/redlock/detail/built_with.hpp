@@ -1,21 +1,20 @@
 #pragma once
 
 /// \file
-/// What has to be the same in a program and in the library's binary, in names that the linker compares.
+/// The settings that must be the same in a program and in the library's binary, as names that the linker compares.
 ///
-/// Types of Boost are shared by both. Their layouts, and inline functions of which a program keeps one copy for both,
-/// depend on Boost's version and on these settings. So they are part of the names of what a program cannot do without:
-/// a program that was compiled otherwise does not link, and the linker's line shows what the program was compiled with,
+/// Both share types of Boost. Their layouts, and inline functions of which a program keeps one copy for both, depend on
+/// Boost's version and on these settings. Therefore they are part of the names of symbols that every program needs: a
+/// program that was compiled with other settings does not link, and the linker's message shows what it was compiled with,
 /// as in `redlock::client::client[abi:asio_no_threads][abi:boost_1_81]` (docs/howto/install.md, "What the linker says").
-/// Settings that are as usual are not named.
+/// Default settings are not named.
 
-#include <redlock/export.hpp>
+#include <redlock/detail/export.hpp>
 
 #include <boost/asio/detail/config.hpp>
 #include <boost/version.hpp>
 
-/// Defined before, this is taken instead: what the binary says that it was built with, for those who know that it fits
-/// nonetheless.
+/// Define it before, as the binary's names show it, to link although the settings differ.
 #ifndef REDLOCK_BUILT_WITH
 
 #ifdef REDLOCK_LIBRARY_BOOST_VERSION
@@ -34,7 +33,7 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #define REDLOCK_WITH_TRACKING
 #endif
 
-// Its mutexes are empty, and know nothing of a thread: also where the compiler was not told of threads.
+// Without threads its mutexes are empty; also if the compiler was given no option for threads.
 #if defined(BOOST_ASIO_HAS_THREADS)
 #define REDLOCK_WITH_THREADS
 #else
@@ -48,7 +47,7 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #define REDLOCK_WITH_THREAD_KEYWORD
 #endif
 
-// What waits for the sockets of an io_context, and is woken.
+// How an io_context waits for its sockets, and is interrupted.
 #if defined(BOOST_ASIO_HAS_IO_URING_AS_DEFAULT)
 #define REDLOCK_WITH_IO_URING , "asio_io_uring_as_default"
 #elif defined(BOOST_ASIO_HAS_IO_URING)
@@ -67,7 +66,7 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #define REDLOCK_WITH_EVENTFD , "asio_no_eventfd"
 #endif
 
-// What a thread keeps: an exception, and memory, which one side takes and the other gives back.
+// What is stored for a thread: an exception, and memory that one side allocates and the other releases.
 #if defined(BOOST_ASIO_NO_EXCEPTIONS)
 #define REDLOCK_WITH_EXCEPTIONS , "asio_no_exceptions"
 #else
@@ -84,7 +83,7 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #define REDLOCK_WITH_RECYCLING
 #endif
 
-// How a context knows its services, and an executor its target; what an any_io_executor is.
+// How a context identifies its services, and an executor its target; the type any_io_executor.
 #if defined(BOOST_ASIO_NO_TYPEID)
 #define REDLOCK_WITH_TYPEID , "asio_no_typeid"
 #else
@@ -96,7 +95,7 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #define REDLOCK_WITH_EXECUTOR
 #endif
 
-// Buffers that check; containers and strings of another layout. The first is part of the second.
+// Checked buffers; containers and strings with another layout. The first is part of the second.
 #if defined(_GLIBCXX_DEBUG)
 #define REDLOCK_WITH_DEBUGGING , "glibcxx_debug"
 #elif defined(BOOST_ASIO_ENABLE_BUFFER_DEBUGGING)
@@ -118,6 +117,6 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 
 #endif
 
-/// On the constructor of `client`, which every program calls, and on a type in the signature of every operation. A name
-/// costs nothing when it runs, and no option of a linker drops it.
+/// Put on the constructor of `client`, which every program calls, and on a type in the signature of every operation. A
+/// name costs nothing at run time, and no linker option removes it.
 #define REDLOCK_NAMED_BY_BUILD __attribute__((abi_tag(REDLOCK_BUILT_WITH)))

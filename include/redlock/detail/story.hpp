@@ -1,0 +1,162 @@
+#pragma once
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/associator.hpp>
+#include <boost/system/error_code.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+namespace redlock::detail {
+
+/// What a handler has that takes an error code alone.
+struct no_story {};
+
+/// The exception pointer in which a handler wants the story of a failure before it is called: `with_diagnostics` makes
+/// such handlers. It is an associated characteristic, as the executor is, so that adapters around them pass it through.
+template <class Handler, class Default = no_story>
+struct associated_story {
+    using type = Default;
+    static type get(Handler const&, Default const& none = {}) noexcept { return none; }
+};
+
+template <class Handler, class Default>
+    requires requires { typename boost::asio::associator<associated_story, Handler, Default>::type; }
+struct associated_story<Handler, Default> : boost::asio::associator<associated_story, Handler, Default> {};
+
+template <class Handler>
+inline constexpr bool wants_story = !std::is_same_v<typename associated_story<Handler>::type, no_story>;
+
+/// Completes a handler for `void(std::exception_ptr, Results...)` from `void(error_code, Results...)`.
+template <class Handler>
+class story_handler {
+public:
+    explicit story_handler(Handler handler) : handler_(std::move(handler)) {}
+
+    template <class... Results>
+    void operator()(boost::system::error_code ec, Results... results)
+    {
+        std::exception_ptr story = std::exchange(story_, nullptr);
+        if (!ec)
+            story = nullptr;
+        else if (!story)
+            story = without_details(ec);
+        std::move(handler_)(std::move(story), std::move(results)...);
+    }
+
+    [[nodiscard]] Handler const& inner() const noexcept { return handler_; }
+    [[nodiscard]] std::exception_ptr* story() const noexcept { return &story_; }
+
+private:
+    static std::exception_ptr without_details(boost::system::error_code ec) noexcept
+    {
+        try {
+            throw boost::system::system_error(ec);
+        } catch (...) { // also of std::bad_alloc
+            return std::current_exception();
+        }
+    }
+
+    Handler handler_;
+    std::exception_ptr mutable story_; // associated characteristics are asked of a constant handler
+};
+
+template <class Handler, class Default>
+struct associated_story<story_handler<Handler>, Default> {
+    using type = std::exception_ptr*;
+    static type get(story_handler<Handler> const& handler, Default const& = {}) noexcept
+    {
+        return handler.story();
+    }
+};
+
+/// Asks `Teller` for the story when an operation ends that only knows an error code: `explained(Teller const&, error_code)`
+/// gives it, and throws nothing.
+template <class Handler, class Teller>
+class explained_handler {
+public:
+    explained_handler(Handler handler, Teller teller)
+        : handler_(std::move(handler)), teller_(std::move(teller))
+    {}
+
+    template <class... Results>
+    void operator()(boost::system::error_code ec, Results... results)
+    {
+        if (ec)
+            *associated_story<Handler>::get(handler_) = explained(teller_, ec);
+        std::move(handler_)(ec, std::move(results)...);
+    }
+
+    [[nodiscard]] Handler const& inner() const noexcept { return handler_; }
+
+private:
+    Handler handler_;
+    Teller teller_;
+};
+
+/// Gives the operation a handler that takes its error code, for one that takes an exception pointer.
+template <class Initiation>
+class story_initiation {
+public:
+    using executor_type = boost::asio::associated_executor_t<Initiation>;
+
+    explicit story_initiation(Initiation initiation) : initiation_(std::move(initiation)) {}
+
+    [[nodiscard]] executor_type get_executor() const noexcept
+    {
+        return boost::asio::get_associated_executor(initiation_);
+    }
+
+    template <class Handler, class... Arguments>
+    void operator()(Handler&& handler, Arguments&&... arguments)
+    {
+        std::move(initiation_)(story_handler<std::decay_t<Handler>>(std::forward<Handler>(handler)),
+                               std::forward<Arguments>(arguments)...);
+    }
+
+private:
+    Initiation initiation_;
+};
+
+template <class>
+inline constexpr bool has_error_code = false;
+
+/// In Boost 1.81 `bind_cancellation_slot` and others ask for it.
+template <class AsyncResult>
+struct return_type_of {};
+template <class AsyncResult>
+    requires requires { typename AsyncResult::return_type; }
+struct return_type_of<AsyncResult> {
+    using return_type = typename AsyncResult::return_type;
+};
+
+} // namespace redlock::detail
+
+template <template <class, class> class Associator, class Handler, class Default>
+struct boost::asio::associator<Associator, redlock::detail::story_handler<Handler>, Default>
+    : Associator<Handler, Default> {
+    static auto get(redlock::detail::story_handler<Handler> const& handler) noexcept
+    {
+        return Associator<Handler, Default>::get(handler.inner());
+    }
+    static auto get(redlock::detail::story_handler<Handler> const& handler, Default const& otherwise) noexcept
+    {
+        return Associator<Handler, Default>::get(handler.inner(), otherwise);
+    }
+};
+
+template <template <class, class> class Associator, class Handler, class Teller, class Default>
+struct boost::asio::associator<Associator, redlock::detail::explained_handler<Handler, Teller>, Default>
+    : Associator<Handler, Default> {
+    static auto get(redlock::detail::explained_handler<Handler, Teller> const& handler) noexcept
+    {
+        return Associator<Handler, Default>::get(handler.inner());
+    }
+    static auto get(redlock::detail::explained_handler<Handler, Teller> const& handler,
+                    Default const& otherwise) noexcept
+    {
+        return Associator<Handler, Default>::get(handler.inner(), otherwise);
+    }
+};

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <type_traits>
+
+namespace redlock {
+
+/// Options that only a `fenced_mutex` has. Trivially destructible on purpose, as `lock_options` are.
+struct fence_options {
+    /// How long a node remembers the last token of a name that nobody locks. From ten times `ttl` and `slack` together
+    /// to a year; what is outside is `errc::misconfigured`. Default: 24 h, or the lower limit if that is longer.
+    std::optional<std::chrono::milliseconds> fence_ttl{};
+
+    friend bool operator==(fence_options const&, fence_options const&) = default;
+};
+
+static_assert(std::is_trivially_destructible_v<fence_options>);
+
+} // namespace redlock

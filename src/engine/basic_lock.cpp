@@ -1,0 +1,121 @@
+#include "engine/acquire_op.hpp"
+#include "engine/cancellation.hpp"
+#include "engine/configuration.hpp"
+#include "engine/engine.hpp"
+#include "engine/held_lease.hpp"
+#include "engine/key_queue.hpp"
+#include "engine/lease_access.hpp"
+#include "engine/lock_access.hpp"
+#include "engine/lock_state.hpp"
+#include "kind/fenced.hpp"
+#include <redlock/detail/basic_lock.hpp>
+
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+/// Begins an acquisition.
+struct acquire_start {
+    void operator()(engine& self)
+    {
+        acquire_op& started = self.new_acquire_op();
+        cancel.lead_to(self, started);
+        started.start(std::move(what), how_long, std::move(handler));
+        cancel.arrived(started);
+    }
+
+    void fail(boost::system::error_code ec)
+    {
+        if (std::exception_ptr* const story = handler.story())
+            *story = explained(what, ec);
+        handler(ec, lease());
+    }
+
+    std::shared_ptr<lock_state> what;
+    wait_limit how_long;
+    cancel_path<acquire_op> cancel;
+    acquire_op::handler_type handler;
+};
+
+} // namespace
+
+boost::asio::any_io_executor const& start_acquire::executor() const noexcept
+{
+    return lock->client().executor();
+}
+
+void start_acquire::begin(completion_handler<lease_signature> handler)
+{
+    engine& client = lock->client();
+    cancel_path<acquire_op> cancel(client, handler.slot());
+    client.initiate(acquire_start{std::move(lock), limit, std::move(cancel), std::move(handler)});
+}
+
+std::exception_ptr explained(std::shared_ptr<lock_state> const& lock, boost::system::error_code ec) noexcept
+{
+    try {
+        if (ec == boost::system::errc::not_enough_memory)
+            throw std::bad_alloc();
+        throw lock->explain(ec);
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, lock_options const& options,
+                                              kind::lock_kind const& type)
+{
+    check(name, options, type, owner.engine_->settings());
+    return owner.engine_->make_lock(std::move(name), options, type);
+}
+
+lease basic_lock::adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const
+{
+    std::array<char, redis::nonce_length> text{};
+    if (nonce.size() != text.size())
+        misconfigured("a nonce has " + std::to_string(text.size()) + " characters, not " +
+                          std::to_string(nonce.size()),
+                      name());
+    std::ranges::copy(nonce, text.begin());
+    return lease_access::make(detail::adopt_lease(state_, detail::nonce(text), fencing_token));
+}
+
+basic_lock::executor_type basic_lock::get_executor() const noexcept
+{
+    return state_->client().executor();
+}
+
+std::string const& basic_lock::name() const noexcept
+{
+    return state_->name();
+}
+
+lock_options const& basic_lock::options() const noexcept
+{
+    return state_->plan->options;
+}
+
+std::size_t basic_lock::waiting() const noexcept
+{
+    return key_queue::of(*state_).waiting();
+}
+
+std::vector<node_outcome> basic_lock::last_attempt() const
+{
+    return state_->last_attempt();
+}
+
+lock_error basic_lock::explain(boost::system::error_code ec) const
+{
+    return state_->explain(ec);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <redlock/client.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <memory>
+#include <string>
+
+namespace redlock::kind {
+struct lock_kind;
+} // namespace redlock::kind
+
+namespace redlock::detail {
+
+struct lock_state;
+
+/// Makes what a lock of any kind refers to. A kind's public class is a constructor that calls it with its constant.
+struct lock_access {
+    /// \throws lock_error `errc::misconfigured`
+    static std::shared_ptr<lock_state> make(client& owner, std::string name, lock_options const&,
+                                            kind::lock_kind const&);
+};
+
+} // namespace redlock::detail
