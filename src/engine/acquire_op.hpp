@@ -23,8 +23,8 @@
 
 namespace redlock::detail {
 
-/// One call of `acquire` or `try_acquire`. It stands in its resource's queue until it gets the lock, from a contender or
-/// from the one who had it before, or until it gives up.
+/// One call of `acquire` or `try_acquire`. It waits in its key's queue until it gets the lock, from an attempt loop or from
+/// the holder before it, or until it gives up.
 class acquire_op final : public candidate, public activity, private core::timer, private net::task {
 public:
     using handler_type = completion_handler<lease_signature>;

@@ -135,6 +135,7 @@ BOOST_FIXTURE_TEST_CASE(who_was_refused_by_one_node_offers_the_turn_all_the_same
     wanted.acquire(keeps_outcome{second});
     first->granted = {};
     run_until_each([](auto const& n) { return n.count("EVAL") == 1; });
+    clock.advance(1ms); // more than any pause of one who dodges, less than the turn
     come_to_rest();
     for (auto const& node : nodes)
         BOOST_TEST(node->count("SET") == 1U);
