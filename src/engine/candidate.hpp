@@ -16,8 +16,6 @@
 namespace redlock::detail {
 
 class held_lease;
-void intrusive_ptr_add_ref(held_lease*) noexcept;
-void intrusive_ptr_release(held_lease*) noexcept;
 
 /// Who wants a lock, as its queue and the attempts on its behalf know it.
 class candidate {

@@ -18,7 +18,7 @@ void pending_releases::add(unsigned node, pending_release one, core::instant now
 
 pending_release pending_releases::take(unsigned node)
 {
-    pending_release const first = std::move(of_[node].front());
+    pending_release first = std::move(of_[node].front());
     of_[node].pop_front();
     return first;
 }
