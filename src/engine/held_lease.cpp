@@ -17,24 +17,22 @@ constexpr core::duration before_watching = std::chrono::milliseconds{100};
 
 } // namespace
 
-held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, core::attempt const& won,
+held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, core::attempt const& won,
                        unsigned attempts, core::duration waited)
-    : lock_(std::move(lock)), machine_(lock_->plan->terms, won.nodes(), won.sent(), won.holders()),
-      progressed_(won.sent().boot.count()), waited_(waited), fence_(won.token()), attempts_(attempts),
-      nonce_(owner)
+    : lease_status(std::move(its), {owner, won.token(), 0, attempts, waited}, won.sent()),
+      machine_(lock().plan->terms, won.nodes(), won.sent(), won.holders())
 {
-    publish(lease_state::held);
+    show(lease_state::held);
 }
 
-held_lease::held_lease(std::shared_ptr<lock_state> lock, held_lease const& before, unsigned attempts,
+held_lease::held_lease(std::shared_ptr<lock_state> its, held_lease const& before, unsigned attempts,
                        core::duration waited)
-    : lock_(std::move(lock)),
-      machine_(before.machine_.handed_over(lock_->plan->terms, before.on().loop().now())),
-      progressed_(before.on().loop().now().boot.count()), waited_(waited), fence_(before.fence_),
-      attempts_(attempts), handovers_(static_cast<std::uint16_t>(before.handovers_ + 1)),
-      nonce_(before.nonce_)
+    : lease_status(std::move(its),
+                   {before.owner(), before.number(), before.handovers() + 1, attempts, waited},
+                   before.on().loop().now()),
+      machine_(before.machine_.handed_over(lock().plan->terms, before.on().loop().now()))
 {
-    publish(lease_state::held);
+    show(lease_state::held);
 }
 
 boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const& lock,
@@ -58,56 +56,9 @@ void intrusive_ptr_release(held_lease* held) noexcept
         return;
     if (held->link.is_linked()) // what should have ended it was destroyed with its context
         held->abort(errc::forked);
-    auto const lock = std::move(held->lock_); // keeps the client, and with it the memory
+    auto const lock = held->shared_lock();
     held->~held_lease();
     lock->plan->on.lease_blocks.give(held);
-}
-
-/// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.
-core::duration held_lease::remaining() const
-{
-    auto const s = state_.load(std::memory_order_acquire);
-    if (s != lease_state::held || on().its.forked())
-        return core::duration::zero();
-    core::instant const deadline{core::duration{deadline_boot_.load(std::memory_order_acquire)},
-                                 core::duration{deadline_raw_.load(std::memory_order_acquire)}};
-    return std::max(core::remaining(deadline, on().its.read_clocks()), core::duration::zero());
-}
-
-void held_lease::progress()
-{
-    progressed_.store(on().its.read_clocks().boot.count(), std::memory_order_relaxed);
-}
-
-lease_state held_lease::state() const
-{
-    auto const s = state_.load(std::memory_order_acquire);
-    if ((s == lease_state::held || s == lease_state::suspect) && on().its.forked())
-        return lease_state::lost;
-    bool const overdue = s == lease_state::held && remaining() == core::duration::zero();
-    if (!overdue)
-        return s;
-    return lock_->plan->terms.tolerate_suspect ? lease_state::suspect : lease_state::lost;
-}
-
-loss_cause held_lease::cause() const
-{
-    auto const told = cause_.load(std::memory_order_acquire);
-    return told == loss_cause::none && !released() && on().its.forked() ? loss_cause::forked : told;
-}
-
-void held_lease::publish(lease_state s)
-{
-    core::instant const deadline = machine_.deadline();
-    deadline_boot_.store(deadline.boot.count(), std::memory_order_release);
-    deadline_raw_.store(deadline.raw.count(), std::memory_order_release);
-    publish_votes();
-    state_.store(s, std::memory_order_release);
-}
-
-void held_lease::publish_votes()
-{
-    votes_.store(static_cast<std::uint8_t>(machine_.votes()), std::memory_order_relaxed);
 }
 
 void held_lease::begin()
@@ -121,7 +72,7 @@ void held_lease::begin()
 void held_lease::late_grant(unsigned node)
 {
     machine_.late_grant(node, on().loop().now()); // read after the reply's bytes had come
-    publish_votes();
+    show_votes();
 }
 
 void held_lease::schedule()
@@ -132,7 +83,7 @@ void held_lease::schedule()
     if (wants_watch() && began_ + before_watching < due->boot)
         due = on().loop().now() + (began_ + before_watching - on().loop().now().boot);
     if (machine_.extending()) {
-        core::instant const patience = machine_.extension_sent() + lock_->plan->node_timeout;
+        core::instant const patience = machine_.extension_sent() + lock().plan->node_timeout;
         if (core::sooner(patience, *due, on().loop().now()))
             due = patience;
     }
@@ -146,7 +97,7 @@ void held_lease::expire()
     if (!machine_.extending() && extension_awaited()) // of an adopted lease
         return start_extension();
     core::instant const now = on().loop().now();
-    if (machine_.extending() && core::reached(machine_.extension_sent() + lock_->plan->node_timeout, now))
+    if (machine_.extending() && core::reached(machine_.extension_sent() + lock().plan->node_timeout, now))
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();
@@ -165,7 +116,7 @@ core::lease_machine::duty held_lease::look_at_clock(core::instant now)
     if (duty == core::lease_machine::duty::tell_lost)
         lose();
     if (duty == core::lease_machine::duty::tell_suspect) {
-        publish(lease_state::suspect);
+        show(lease_state::suspect);
         tell(event::suspect);
     }
     return duty;
@@ -182,14 +133,14 @@ bool held_lease::lost_by_now()
 void held_lease::tell(event what, core::duration spare, std::string_view detail)
 {
     if (observer* const watcher = on().its.watcher())
-        watcher->on_lease({what, lock_->name(), machine_.votes(), machine_.nodes(), remaining(), spare,
+        watcher->on_lease({what, lock().name(), machine_.votes(), machine_.nodes(), remaining(), spare,
                            on().loop().now().boot - began_, cause(), failed_, detail});
 }
 
 void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)
 {
     if (observer* const watcher = on().its.watcher())
-        watcher->on_vote({lock_->name(), on().its.settings().names[node], true, row.result, round_trip,
+        watcher->on_vote({lock().name(), on().its.settings().names[node], true, row.result, round_trip,
                           row.error, row.words()});
 }
 

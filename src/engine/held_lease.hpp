@@ -7,6 +7,7 @@
 #include "core/timer_wheel.hpp"
 #include "engine/claim.hpp"
 #include "engine/lease_history.hpp"
+#include "engine/lease_status.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/round.hpp"
@@ -26,8 +27,14 @@
 namespace redlock::detail {
 
 /// A held lock: renews itself, tells its loss, is released. Shared by the user's handle and by the replies still on
-/// their way; everything but the observers belongs to the client's executor.
-class held_lease final : private round<held_lease>, private core::timer, public activity {
+/// their way; everything but its status belongs to the client's executor.
+///
+/// It is one object from the grant to the last answer to its release, and so has more functions and members than others:
+/// a server holds a hundred thousand of these, and each part of its own would cost a sink, a timer or a pointer.
+class held_lease final : private round<held_lease>,
+                         private core::timer,
+                         public activity,
+                         public lease_status {
 public:
     held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, unsigned attempts,
                core::duration waited);
@@ -35,36 +42,10 @@ public:
     held_lease(std::shared_ptr<lock_state>, held_lease const& before, unsigned attempts,
                core::duration waited);
     /// Granted to another client, and begun here by the first operation on it. Any thread.
-    held_lease(std::shared_ptr<lock_state>, nonce const&, std::uint64_t fencing_token);
+    held_lease(std::shared_ptr<lock_state>, nonce const&, std::uint64_t fencing_token, core::instant now);
 
-    /// \name Observers, for any thread
-    ///@{
-    [[nodiscard]] core::duration remaining() const;
-    /// So that the end of the handle means nothing any more.
-    [[nodiscard]] bool released() const
-    {
-        return state_.load(std::memory_order_acquire) == lease_state::released;
-    }
-    [[nodiscard]] lease_state state() const;
-    [[nodiscard]] loss_cause cause() const;
-    [[nodiscard]] unsigned votes() const { return votes_.load(std::memory_order_relaxed); }
-    [[nodiscard]] lock_state const& lock() const { return *lock_; }
-    [[nodiscard]] nonce const& owner() const { return nonce_; }
-    /// An error of an operation on it, with what each node last said where that is its cause.
+    /// An error of an operation on it, with what each node last said if that is its cause. Any thread.
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
-    [[nodiscard]] unsigned attempts() const { return attempts_; }
-    [[nodiscard]] core::duration waited() const { return waited_; }
-    [[nodiscard]] std::uint64_t fencing_token() const
-    {
-        return fence_ == 0 ? 0 : core::fencing_token(fence_, handovers_);
-    }
-    void progress();
-    ///@}
-
-    /// The engine, for any thread: it outlives the lease.
-    [[nodiscard]] engine& client() const { return lock_->client(); }
-    /// The same of what it works with.
-    [[nodiscard]] runtime& on() const { return lock_->plan->on; }
 
     void begin();
     void late_grant(unsigned node);
@@ -77,7 +58,7 @@ public:
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
     void on_usable(unsigned node) override;
-    [[nodiscard]] lock_state const* wanted_lock() const override { return lock_.get(); }
+    [[nodiscard]] lock_state const* wanted_lock() const override { return &lock(); }
 
     void extend(wait_op&);
     void await_end(wait_op&);
@@ -86,7 +67,6 @@ public:
     void abandon();
     /// Over for its holder, but its keys stay.
     void detach();
-    held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so
     /// Of a client that is shut down: released, and its end told with that reason. Otherwise its context is being
     /// destroyed, or this process is a copy: it is lost, and nobody is told.
     void abort(boost::system::error_code why) override;
@@ -101,10 +81,10 @@ private:
     /// \name Its round
     ///@{
     [[nodiscard]] node_group& nodes() const { return on().nodes; }
-    [[nodiscard]] kind::lock_kind const& type() const { return lock_->plan->kind; }
+    [[nodiscard]] kind::lock_kind const& type() const { return lock().plan->kind; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        lock_->plan->commands->append(out, what, {lock_->key(), nonce_.text(), fence_}, form);
+        lock().plan->commands->append(out, what, {lock().key(), owner().text(), number()}, form);
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
     void on_repeated(unsigned node, kind::request);
@@ -140,7 +120,7 @@ private:
     void watch_on(unsigned node);
     void stop_watching();
     [[nodiscard]] bool wants_watch() const;
-    void on_watch(redis::resp_node const&);
+    void on_watch(node_answer const&);
     void ask_whose();
     void settle_release(unsigned node);
     void finish_release();
@@ -152,8 +132,8 @@ private:
     void end(errc reason);
 
     void schedule();
-    void publish(lease_state);
-    void publish_votes();
+    void show(lease_state s) { publish(s, machine_); }
+    void show_votes() { publish_votes(machine_); }
     void tell(event, core::duration spare = {}, std::string_view detail = {});
     void tell_loss();
     void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
@@ -162,31 +142,23 @@ private:
     void keep_silence(unsigned node) noexcept;
     [[nodiscard]] pending_release owed() const;
 
-    std::shared_ptr<lock_state> lock_;
-    core::lease_machine machine_;
-    std::atomic<core::duration::rep> deadline_boot_;
-    std::atomic<core::duration::rep> deadline_raw_;
-    std::atomic<core::duration::rep> progressed_; ///< on CLOCK_BOOTTIME
-    core::duration const waited_;
-    core::duration began_{};  ///< on CLOCK_BOOTTIME
-    core::fence const fence_; ///< zero: a plain lock
-    lease_history history_;
-    wait_list waiting_; ///< for the end, or for an extension, then for the release
-    std::atomic<std::uint32_t> references_{0};
-    std::uint32_t const attempts_;
+    // What is small stands first, in what is left of the status.
     core::release_tally release_;
-    std::uint8_t failed_ = 0;           ///< rounds in a row, as far as it can count
-    std::uint16_t const handovers_ = 0; ///< before this one, since the lock was won
+    std::uint8_t failed_ = 0; ///< rounds in a row, as far as it can count
     bool releasing_ = false;
     bool stalled_ = false;
     bool taken_back_ = false;
     bool watching_ = false;
     bool changed_ = false; ///< a key, while an extension was under way
     bool adopted_ = false; ///< and not begun yet
-    std::atomic<std::uint8_t> votes_;
-    std::atomic<lease_state> state_{lease_state::held};
-    std::atomic<loss_cause> cause_{loss_cause::none};
-    nonce const nonce_;
+    std::atomic<std::uint32_t> references_{0};
+    core::lease_machine machine_;
+    core::duration began_{}; ///< on CLOCK_BOOTTIME
+    lease_history history_;
+    wait_list waiting_; ///< for the end, or for an extension, then for the release
+
+public:
+    held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so
 };
 
 [[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const&, nonce const&,

@@ -27,22 +27,22 @@ void held_lease::detach()
     vacate(); // also where it was found to be over
 }
 
-held_lease::held_lease(std::shared_ptr<lock_state> lock, nonce const& owner, std::uint64_t fencing_token)
-    : lock_(std::move(lock)),
-      machine_(core::lease_machine::adopted(lock_->plan->terms, nodes().size(), on().its.read_clocks())),
-      progressed_(on().its.read_clocks().boot.count()), waited_(core::duration::zero()),
-      fence_(fencing_token >> core::hand_off_bits), attempts_(0),
-      handovers_(static_cast<std::uint16_t>(fencing_token & core::max_hand_offs)), adopted_(true),
-      nonce_(owner)
+held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std::uint64_t fencing_token,
+                       core::instant now)
+    : lease_status(std::move(its),
+                   {owner, fencing_token >> core::hand_off_bits,
+                    static_cast<unsigned>(fencing_token & core::max_hand_offs), 0, core::duration::zero()},
+                   now),
+      adopted_(true), machine_(core::lease_machine::adopted(lock().plan->terms, nodes().size(), now))
 {
-    publish(lease_state::suspect);
+    show(lease_state::suspect);
 }
 
 boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& lock, nonce const& owner,
                                              std::uint64_t fencing_token)
 {
     void* const block = lock->plan->on.lease_blocks.take();
-    return {::new (block) held_lease(lock, owner, fencing_token)};
+    return {::new (block) held_lease(lock, owner, fencing_token, lock->plan->on.its.read_clocks())};
 }
 
 /// Its time begins with the first operation, not with the object.
@@ -52,14 +52,14 @@ void held_lease::take_up()
         return;
     if (on().life.closing()) {
         machine_.release();
-        return publish(lease_state::released);
+        return show(lease_state::released);
     }
     core::instant const now = on().loop().now();
-    machine_ = core::lease_machine::adopted(lock_->plan->terms, nodes().size(), now);
+    machine_ = core::lease_machine::adopted(lock().plan->terms, nodes().size(), now);
     began_ = now.boot;
     progress();
     on().life.begin_lease(*this);
-    lock_->wanted->adopted(*this);
+    lock().wanted->adopted(*this);
     schedule();
 }
 
@@ -71,9 +71,9 @@ bool held_lease::waits_for_nodes()
     if (type().marked)
         nodes().require_markers();
     core::duration const waited = on().loop().now().boot - began_;
-    bool const enough = nodes().voters(*lock_) >= core::majority(nodes().size());
+    bool const enough = nodes().voters(lock()) >= core::majority(nodes().size());
     bool const early = !enough || (type().marked && nodes().has_newcomers());
-    core::duration const patience = enough ? lock_->plan->node_timeout : on().its.settings().connect_timeout;
+    core::duration const patience = enough ? lock().plan->node_timeout : on().its.settings().connect_timeout;
     bool const waits = early && nodes().unsettled() != 0 && waited < patience;
     if (waits)
         on().loop().schedule_after(*this, look_again);

@@ -40,10 +40,10 @@ void held_lease::lose()
 {
     core::instant const now = on().loop().read_clock();
     bool const expired = find_cause() == loss_cause::expired;
-    history_.close(lock_->wanted->tables(), machine_,
-                   expired ? machine_.late_by(lock_->plan->node_timeout, now) : core::duration::zero(), now);
-    cause_.store(find_cause(), std::memory_order_release);
-    publish(lease_state::lost);
+    history_.close(lock().wanted->tables(), machine_,
+                   expired ? machine_.late_by(lock().plan->node_timeout, now) : core::duration::zero(), now);
+    publish_cause(find_cause());
+    show(lease_state::lost);
     tell_loss();
     end(errc::lease_lost);
 }
@@ -65,7 +65,7 @@ void held_lease::release(wait_op& w)
     }
     if (machine_.over())
         return w.finish(why_over());
-    if (lock_->wanted->hand_over(*this))
+    if (lock().wanted->hand_over(*this))
         return w.finish({});
     give_up(errc::released);
     waiting_.push_back(w);
@@ -80,7 +80,7 @@ void held_lease::abandon()
         take_back();
         return vacate();
     }
-    if (machine_.over() || lock_->wanted->hand_over(*this))
+    if (machine_.over() || lock().wanted->hand_over(*this))
         return;
     give_up(errc::released);
     start_release();
@@ -95,7 +95,7 @@ void held_lease::abort(boost::system::error_code why)
         return vacate(); // words of keys come until the connections end
     }
     machine_.release();
-    publish(lease_state::lost);
+    show(lease_state::lost);
     on().loop().cancel(*this);
     watching_ = false;
     on().life.end_lease(*this);
@@ -103,11 +103,11 @@ void held_lease::abort(boost::system::error_code why)
 
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
-    if (!same_terms(*lock_, heir) || !heir.plan->options.renew ||
+    if (!same_terms(lock(), heir) || !heir.plan->options.renew ||
         machine_.phase() != core::lease_phase::held || on().life.closing())
         return false;
     auto const needed = heir.plan->options.handover.min_validity.value_or(heir.plan->options.ttl / 2);
-    bool const token_left = fence_ == 0 || handovers_ < core::max_hand_offs;
+    bool const token_left = number() == 0 || handovers() < core::max_hand_offs;
     return token_left && remaining() >= needed;
 }
 
@@ -123,13 +123,13 @@ boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_pt
 /// After all that this lease had to say on its connections: the next one's vote follows in the same write.
 void held_lease::vacate()
 {
-    lock_->wanted->vacated(*this);
+    lock().wanted->vacated(*this);
 }
 
 void held_lease::give_up(errc reason, event how)
 {
     machine_.release();
-    publish(lease_state::released);
+    show(lease_state::released);
     tell(how);
     end(reason);
 }
@@ -146,7 +146,7 @@ void held_lease::take_back()
 
 pending_release held_lease::owed() const
 {
-    return {{lock_->wanted, &lock_->plan->kind, nonce_, fence_}, on().loop().now() + lock_->plan->key_ttl};
+    return {{lock().wanted, &lock().plan->kind, owner(), number()}, on().loop().now() + lock().plan->key_ttl};
 }
 
 // Release: behind everything sent before on each connection, so no renewal comes after it
@@ -155,7 +155,7 @@ void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
-    on().loop().schedule_after(*this, lock_->plan->node_timeout);
+    on().loop().schedule_after(*this, lock().plan->node_timeout);
     runtime::draft_room const room(on());
     draft const release = make_draft(kind::request::release, room.text);
     for (unsigned i = 0; i != nodes().size(); ++i) {
@@ -171,7 +171,7 @@ void held_lease::start_release()
 /// The node may hold the key for as long as it lives.
 void held_lease::fail_release(unsigned node)
 {
-    bool const adopted = attempts_ == 0;
+    bool const adopted = attempts() == 0;
     if (adopted || nodes().at(node).has_stood())
         on().clean.keep(node, owed());
     release_.missed();
@@ -202,7 +202,7 @@ void held_lease::finish_release()
             keep_silence(i);
     on().life.release_ended(confirmed);
     if (observer* const watcher = on().its.watcher())
-        watcher->on_release({lock_->name(), result, release_.answers(), machine_.nodes()});
+        watcher->on_release({lock().name(), result, release_.answers(), machine_.nodes()});
     finish_all(waiting_, result);
 }
 

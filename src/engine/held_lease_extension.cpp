@@ -28,8 +28,8 @@ core::extension_answer counted(meaning said)
 void held_lease::renew()
 {
     core::instant const now = on().loop().now();
-    core::duration const silence = now.boot - core::duration{progressed_.load(std::memory_order_relaxed)};
-    bool const stalled = silence > lock_->plan->terms.progress_within;
+    core::duration const silence = now.boot - progressed();
+    bool const stalled = silence > lock().plan->terms.progress_within;
     bool const news = stalled && !stalled_;
     stalled_ = stalled;
     if (!stalled)
@@ -73,8 +73,8 @@ void held_lease::start_extension()
         return;
     open_round();
     machine_.extension_started(on().loop().now());
-    history_.begin_round(lock_->wanted->tables(), machine_);
-    publish_votes();
+    history_.begin_round(lock().wanted->tables(), machine_);
+    show_votes();
     for (unsigned i = 0; i != nodes().size() && machine_.extending() && !machine_.over(); ++i)
         extend_on(i);
     if (machine_.extending())
@@ -83,7 +83,7 @@ void held_lease::start_extension()
 
 void held_lease::extend_on(unsigned node)
 {
-    if (node_report row; !nodes().admit(node, *lock_, row)) {
+    if (node_report row; !nodes().admit(node, lock(), row)) {
         tell_answer(node, row);
         keep(node, std::move(row));
         return answer_extension(node, core::extension_answer::failed);
@@ -108,13 +108,13 @@ bool held_lease::repeats(unsigned, kind::request what, bool late) const
 void held_lease::on_repeated(unsigned node, kind::request what)
 {
     if (what == kind::request::release)
-        lock_->wanted->changed_here(core::node_set(node));
+        lock().wanted->changed_here(core::node_set(node));
 }
 
 void held_lease::on_answer(node_answer const& got)
 {
     switch (got.what) {
-    case kind::request::owner: return on_watch(got.reply);
+    case kind::request::owner: return on_watch(got);
     case kind::request::release: return on_release(got);
     default: return on_extension(got);
     }
@@ -195,7 +195,7 @@ void held_lease::answer_extension(unsigned node, core::extension_answer answer)
     auto const outcome = machine_.answer(node, answer, on().loop().read_clock());
     if (open || outcome == core::lease_machine::outcome::lost)
         return settle(outcome);
-    publish_votes(); // the answer of a node that the verdict did not wait for
+    show_votes(); // the answer of a node that the verdict did not wait for
 }
 
 void held_lease::time_out_extension()
@@ -210,12 +210,11 @@ void held_lease::settle(core::lease_machine::outcome outcome)
 {
     using result = core::lease_machine::outcome;
     switch (outcome) {
-    case result::pending: return publish_votes();
+    case result::pending: return show_votes();
     case result::extended: {
-        core::duration const spare =
-            core::duration{deadline_boot_.load(std::memory_order_relaxed)} - on().loop().now().boot;
-        publish(lease_state::held);
-        history_.confirm(lock_->wanted->tables(), machine_);
+        core::duration const spare = published_deadline().boot - on().loop().now().boot;
+        show(lease_state::held);
+        history_.confirm(lock().wanted->tables(), machine_);
         tell(event::renewed, spare);
         failed_ = 0;
         finish_extension({});
@@ -224,7 +223,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
         return schedule();
     }
     case result::failed:
-        publish(state_.load(std::memory_order_relaxed));
+        show(published());
         if (failed_ != std::numeric_limits<std::uint8_t>::max())
             ++failed_;
         if (failed_ == 1) // the others are told at the row's end

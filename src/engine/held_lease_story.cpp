@@ -10,7 +10,7 @@ namespace redlock::detail {
 
 void held_lease::keep(unsigned node, node_report&& said) noexcept
 {
-    history_.keep(lock_->wanted->tables(), machine_, node, std::move(said), on().loop().now());
+    history_.keep(lock().wanted->tables(), machine_, node, std::move(said), on().loop().now());
 }
 
 void held_lease::keep_failure(unsigned node, net::failure const& why) noexcept
@@ -43,15 +43,15 @@ lock_error held_lease::explain(boost::system::error_code ec) const
 {
     bool const lost = ec == errc::lease_lost;
     loss_cause const why = lost ? cause() : loss_cause::none;
-    std::string text = title(lock_->name());
+    std::string text = title(lock().name());
     text += lost ? " lost" : ": " + ec.message();
     if (why != loss_cause::none)
         text.append(" (").append(to_string(why)).append(")");
     std::vector<node_outcome> table;
     if (lost || ec == errc::no_quorum)
-        history_.tell(lock_->wanted->tables(), on().its.read_clocks(), on().its.settings().names, text,
+        history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names, text,
                       table);
-    return {ec, std::move(text), std::move(table), {}, lock_->name(), why};
+    return {ec, std::move(text), std::move(table), {}, lock().name(), why};
 }
 
 } // namespace redlock::detail

@@ -8,7 +8,7 @@ namespace redlock::detail {
 
 bool held_lease::wants_watch() const
 {
-    return !watching_ && lock_->plan->options.renew && machine_.phase() == core::lease_phase::held;
+    return !watching_ && lock().plan->options.renew && machine_.phase() == core::lease_phase::held;
 }
 
 void held_lease::start_watching()
@@ -42,10 +42,10 @@ void held_lease::stop_watching()
         nodes().stop_listening();
 }
 
-void held_lease::on_watch(redis::resp_node const& reply)
+void held_lease::on_watch(node_answer const& got)
 {
-    bool const ours = reply.type == redis::resp_type::bulk_string && reply.text == nonce_.text();
-    if (!ours && !redis::is_error(reply.type))
+    bool const ours = type().read_sighting(got.what, got.reply).nonce == owner().text();
+    if (!ours && !redis::is_error(got.reply.type))
         ask_whose();
 }
 

@@ -75,8 +75,7 @@ void inspector::on_answer(node_answer const& got)
     switch (got.what) {
     case kind::request::owner:
         return take_owner(got.node, type().read_sighting(got.what, got.reply), got.reply);
-    case kind::request::time_left:
-        return take_time_left(got.node, type().read_sighting(got.what, got.reply), got.reply);
+    case kind::request::time_left: return take_time_left(got.node, type().read_sighting(got.what, got.reply));
     default: highest_number_ = std::max(highest_number_, got.said.number);
     }
 }
@@ -109,10 +108,10 @@ void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::res
         found.key.what = core::key_sighting::kind::no_lock;
         row.result = node_result::held_by_other;
         describe_no_lock(row);
-    } else if (reply.type == redis::resp_type::bulk_string) {
+    } else if (seen.nonce) {
         found.key.what = core::key_sighting::kind::owned;
-        found.key.owner = std::hash<std::string_view>()(reply.text);
-        found.ours = key_queue::of(*lock_).held_by(reply.text);
+        found.key.owner = std::hash<std::string_view>()(*seen.nonce);
+        found.ours = key_queue::of(*lock_).held_by(*seen.nonce);
         row.result = found.ours ? node_result::granted : node_result::held_by_other;
         row.owner = seen.owner;
     } else {
@@ -123,12 +122,12 @@ void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::res
 }
 
 /// Without the right to ask, the time alone is not known.
-void inspector::take_time_left(unsigned node, kind::sighting const& seen, redis::resp_node const& reply)
+void inspector::take_time_left(unsigned node, kind::sighting const& seen)
 {
     if (seen.gone)
         return found_absent(node); // between the two questions
     found_[node].read = runtime_.loop().now();
-    found_[node].immortal = reply.type == redis::resp_type::number && !seen.left;
+    found_[node].immortal = seen.immortal;
     if (rows_[node].result != node_result::refused)
         rows_[node].remaining = seen.left;
     if (found_[node].immortal && rows_[node].result == node_result::held_by_other)

@@ -75,7 +75,7 @@ private:
     void ask(unsigned node);
     [[nodiscard]] bool connected_to_majority() const;
     void take_owner(unsigned node, kind::sighting const&, redis::resp_node const&);
-    void take_time_left(unsigned node, kind::sighting const&, redis::resp_node const&);
+    void take_time_left(unsigned node, kind::sighting const&);
     void found_absent(unsigned node);
     void missed(unsigned node, net::failure const&);
     void finish(boost::system::error_code);

@@ -24,14 +24,18 @@ sighting read_owner(redis::resp_node const& reply)
         return {.gone = true};
     if (redis::is_error(reply.type))
         return {.no_lock = redis::classify(reply.text) == server_error::wrongtype};
-    return {.owner = reply.type == redis::resp_type::bulk_string ? owner_id(reply.text) : 0};
+    if (reply.type != redis::resp_type::bulk_string)
+        return {};
+    return {.owner = owner_id(reply.text), .nonce = reply.text};
 }
 
 /// PTTL: -2 without a key, -1 where it never expires.
 sighting read_time_left(redis::resp_node const& reply)
 {
-    if (reply.type != redis::resp_type::number || reply.number == -1)
+    if (reply.type != redis::resp_type::number)
         return {};
+    if (reply.number == -1)
+        return {.immortal = true};
     if (reply.number < 0)
         return {.gone = true};
     return {.left = std::chrono::milliseconds{reply.number}};

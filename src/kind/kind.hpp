@@ -42,7 +42,9 @@ struct claim {
 struct sighting {
     bool gone = false;
     bool no_lock = false; ///< something else stands under its name
+    bool immortal = false; ///< it has no expiry
     std::uint64_t owner = 0;
+    std::optional<std::string_view> nonce{}; ///< the owner's, if it was told whole; part of the reply
     std::optional<std::chrono::milliseconds> left{};
 };
 

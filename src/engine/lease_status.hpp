@@ -1,0 +1,93 @@
+#pragma once
+
+#include "core/fencing.hpp"
+#include "core/instant.hpp"
+#include "core/lease_machine.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/nonce_source.hpp"
+#include "engine/runtime.hpp"
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace redlock::detail {
+
+class engine;
+
+/// What a lease is, and what any thread may ask of it. What changes is published by the client's executor.
+class lease_status {
+public:
+    /// Of its validity: zero if it is not valid.
+    [[nodiscard]] core::duration remaining() const;
+    /// So that the end of the handle means nothing any more.
+    [[nodiscard]] bool released() const { return published() == lease_state::released; }
+    [[nodiscard]] lease_state state() const;
+    [[nodiscard]] loss_cause cause() const;
+    [[nodiscard]] unsigned votes() const { return votes_.load(std::memory_order_relaxed); }
+    [[nodiscard]] lock_state const& lock() const { return *lock_; }
+    [[nodiscard]] nonce const& owner() const { return nonce_; }
+    [[nodiscard]] unsigned attempts() const { return attempts_; }
+    [[nodiscard]] core::duration waited() const { return waited_; }
+    [[nodiscard]] std::uint64_t fencing_token() const
+    {
+        return number_ == 0 ? 0 : core::fencing_token(number_, handovers_);
+    }
+    /// The holder gets on (rule H8).
+    void progress();
+
+    /// The engine, which outlives the lease, and what the lease works with.
+    [[nodiscard]] engine& client() const { return lock_->client(); }
+    [[nodiscard]] runtime& on() const { return lock_->plan->on; }
+
+protected:
+    struct origin {
+        nonce owner;
+        core::fence number; ///< zero: a plain lock
+        unsigned handovers; ///< before this one, since the lock was won
+        unsigned attempts;
+        core::duration waited;
+    };
+    lease_status(std::shared_ptr<lock_state>, origin const&, core::instant begun);
+    ~lease_status() = default;
+
+    void publish(lease_state, core::lease_machine const&);
+    void publish_votes(core::lease_machine const& machine)
+    {
+        votes_.store(static_cast<std::uint8_t>(machine.votes()), std::memory_order_relaxed);
+    }
+    void publish_cause(loss_cause why) { cause_.store(why, std::memory_order_release); }
+    [[nodiscard]] lease_state published() const { return state_.load(std::memory_order_acquire); }
+    [[nodiscard]] core::instant published_deadline() const
+    {
+        return {core::duration{deadline_boot_.load(std::memory_order_acquire)},
+                core::duration{deadline_raw_.load(std::memory_order_acquire)}};
+    }
+    /// On CLOCK_BOOTTIME.
+    [[nodiscard]] core::duration progressed() const
+    {
+        return core::duration{progressed_.load(std::memory_order_relaxed)};
+    }
+    [[nodiscard]] core::fence number() const { return number_; }
+    [[nodiscard]] unsigned handovers() const { return handovers_; }
+    /// Keeps the client, and with it the lease's memory.
+    [[nodiscard]] std::shared_ptr<lock_state> const& shared_lock() const { return lock_; }
+
+private:
+    std::shared_ptr<lock_state> lock_;
+    std::atomic<core::duration::rep> deadline_boot_;
+    std::atomic<core::duration::rep> deadline_raw_;
+    std::atomic<core::duration::rep> progressed_;
+    core::duration const waited_;
+    core::fence const number_;
+    nonce const nonce_;
+    std::uint32_t const attempts_;
+    std::uint16_t const handovers_;
+    std::atomic<std::uint8_t> votes_;
+    std::atomic<lease_state> state_{lease_state::held};
+    std::atomic<loss_cause> cause_{loss_cause::none};
+};
+
+} // namespace redlock::detail
