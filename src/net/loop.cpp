@@ -134,8 +134,6 @@ void loop::request_turn()
 /// Without memory for a new handler that of the timer has to do, which has a room of its own.
 void loop::ensure_turn() noexcept
 {
-    if (in_turn_ || turn_requested_)
-        return;
     try {
         request_turn();
     } catch (std::bad_alloc const&) {

@@ -32,8 +32,8 @@ node::~node()
 bool node::make_room() noexcept
 {
     try {
-        if (awaited_.room() < spare_places)
-            awaited_.double_capacity();
+        if (awaited_.reserve() < spare_places)
+            awaited_.set_capacity(awaited_.capacity() * 2);
         if (out_.capacity() - out_.size() < spare_output)
             out_.reserve(std::max(out_.size() + spare_output, 2 * out_.capacity()));
         return true;

@@ -4,11 +4,12 @@
 #include "core/timer_wheel.hpp"
 #include "net/connect.hpp"
 #include "net/loop.hpp"
-#include "net/ring.hpp"
 #include "redis/command.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/script.hpp"
 #include <redlock/node_outcome.hpp>
+
+#include <boost/circular_buffer.hpp>
 
 #include <array>
 #include <cstddef>
@@ -156,8 +157,8 @@ private:
     static constexpr std::size_t most_unread = std::size_t{1} << 20U;
 
     struct awaited {
-        reply_sink* sink = nullptr;
-        std::uint32_t tag = 0;
+        reply_sink* sink;
+        std::uint32_t tag;
     };
     struct clock : core::timer {
         explicit clock(node& n) : owner(n) {}
@@ -208,7 +209,7 @@ private:
     }
     [[nodiscard]] bool roomy() const
     {
-        return awaited_.room() >= spare_places && out_.capacity() - out_.size() >= spare_output;
+        return awaited_.reserve() >= spare_places && out_.capacity() - out_.size() >= spare_output;
     }
     [[nodiscard]] bool make_room() noexcept;
     void fail_unsent();
@@ -249,7 +250,7 @@ private:
     std::shared_ptr<connector> connector_;
     std::shared_ptr<stream> stream_;
     std::string out_;
-    ring<awaited> awaited_;
+    boost::circular_buffer<awaited> awaited_;
     std::vector<char> in_;
     std::size_t in_used_ = 0;
     std::size_t worked_off_ = 0; ///< of what has been read
