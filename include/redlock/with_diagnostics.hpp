@@ -50,33 +50,12 @@ template <class Token>
 template <class Token, class... Results>
 class boost::asio::async_result<redlock::with_diagnostics_t<Token>,
                                 void(boost::system::error_code, Results...)>
-    : public redlock::detail::return_type_of<
-          boost::asio::async_result<Token, void(std::exception_ptr, Results...)>> {
-public:
-    template <class Initiation, class Adapter, class... Arguments>
-    static auto initiate(Initiation&& initiation, Adapter&& adapter, Arguments&&... arguments)
-    {
-        Token inner(std::forward<Adapter>(adapter).token); // Asio takes what it is given for its own
-        return boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
-            redlock::detail::story_initiation<std::decay_t<Initiation>>(std::forward<Initiation>(initiation)),
-            inner, std::forward<Arguments>(arguments)...);
-    }
-};
+    : public redlock::detail::diagnosed_result<Token, true, Results...> {};
 
 /// Operations that give an exception themselves, as `with_lock` does.
 template <class Token, class... Results>
 class boost::asio::async_result<redlock::with_diagnostics_t<Token>, void(std::exception_ptr, Results...)>
-    : public redlock::detail::return_type_of<
-          boost::asio::async_result<Token, void(std::exception_ptr, Results...)>> {
-public:
-    template <class Initiation, class Adapter, class... Arguments>
-    static auto initiate(Initiation&& initiation, Adapter&& adapter, Arguments&&... arguments)
-    {
-        Token inner(std::forward<Adapter>(adapter).token); // Asio takes what it is given for its own
-        return boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
-            std::forward<Initiation>(initiation), inner, std::forward<Arguments>(arguments)...);
-    }
-};
+    : public redlock::detail::diagnosed_result<Token, false, Results...> {};
 
 template <class Token, class Result, class... Results>
 class boost::asio::async_result<redlock::with_diagnostics_t<Token>, Result(Results...)> {

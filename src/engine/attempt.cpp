@@ -83,8 +83,8 @@ void attempt::expire()
 /// Those who have not answered us, but others: there are too many before us.
 bool attempt::stands_in_line() const
 {
-    for (unsigned i = 0; i != runtime_.nodes.size(); ++i)
-        if (votes_.awaits(i) && !core::reached(runtime_.nodes.at(i).heard(), votes_.sent()))
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (votes_.awaits(i) && !core::reached(nodes().at(i).heard(), votes_.sent()))
             return true;
     return false;
 }
@@ -96,16 +96,21 @@ void attempt::follow(step what)
     case step::write_back: return write_back();
     case step::won: return decide_won();
     case step::lost:
-        runtime_.loop().cancel(*this);
-        open_ = false;
+        close();
         return listener_.on_lost(votes_.contended() ? errc::contended : errc::no_quorum);
     }
 }
 
-void attempt::decide_won()
+/// Decided, or given up.
+void attempt::close()
 {
     runtime_.loop().cancel(*this);
     open_ = false;
+}
+
+void attempt::decide_won()
+{
+    close();
     if (too_late(runtime_.loop().now()))
         return listener_.on_lost(errc::too_slow);
     runtime_.limit.won();
@@ -119,8 +124,7 @@ bool attempt::too_late(core::instant now) const
 
 core::node_set attempt::take_back()
 {
-    runtime_.loop().cancel(*this);
-    open_ = false;
+    close();
     lock_->wanted->publish(rows_);
     core::node_set perhaps = asked_;
     perhaps.erase(refused_);
@@ -146,8 +150,6 @@ void attempt::finish()
 {
     if (block_)
         runtime_.lease_blocks.give(std::exchange(block_, nullptr));
-    if (drained())
-        forsake();
 }
 
 void attempt::on_drained()
@@ -163,7 +165,7 @@ void attempt::forsake()
 
 core::node_census attempt::census() const
 {
-    core::node_census found{.nodes = runtime_.nodes.size()};
+    core::node_census found{.nodes = nodes().size()};
     for (node_report const& row : rows_) {
         found.quarantined += row.result == node_result::quarantined ? 1U : 0U;
         found.voting += detail::votes(row) ? 1U : 0U;

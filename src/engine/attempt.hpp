@@ -78,14 +78,12 @@ private:
     friend class round<attempt>;
     using step = core::attempt::step;
 
-    [[nodiscard]] node_group& nodes() { return runtime_.nodes; }
+    [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
     [[nodiscard]] kind::lock_kind const& type() const { return lock_->plan->kind; }
     void append(std::string& out, kind::request, redis::script_form) const;
     [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return open_ && !late; }
-    void on_repeated(unsigned, kind::request) {}
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
-    void on_busy() {}
     void on_drained();
     void expire() override;
 
@@ -104,6 +102,8 @@ private:
     void follow(step);
     void follow_vote(unsigned node, step);
     void decide_won();
+    void close();
+    void tell_lease(unsigned node);
     [[nodiscard]] bool stands_in_line() const;
     void tell_vote(unsigned node, node_report const&);
 

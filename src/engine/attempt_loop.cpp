@@ -66,7 +66,7 @@ bool attempt_loop::lacks_nodes() const
 {
     if (phase_ == phase::voting)
         return attempt_.hears_too_few();
-    return (phase_ == phase::connecting || waits_for_nodes()) && !has_majority();
+    return (phase_ == phase::connecting || waits_for_nodes()) && !nodes().has_majority(lock());
 }
 
 void attempt_loop::forsake()
@@ -99,7 +99,7 @@ void attempt_loop::connect_or_vote()
         return;
     if (nodes().unsettled() == 0)
         return vote();
-    bool const enough = has_majority();
+    bool const enough = nodes().has_majority(lock());
     // One refusal would decide against a client that has just begun, and whose other nodes are a moment late.
     bool const early = marked && nodes().has_newcomers();
     if (enough && !early)
@@ -129,13 +129,19 @@ void attempt_loop::vote()
     attempt_.start(whom_->lock(), std::exchange(in_turn_, false));
 }
 
-/// The one for whom it asks has not what an attempt needs. The next one is asked for a little later.
-void attempt_loop::fail_candidate(boost::system::error_code why)
+/// The next one is asked for, if there is one.
+candidate& attempt_loop::drop_candidate()
 {
     candidate& done = *whom_;
     whom_ = key_->after(done);
     key_->drop(done);
-    done.fail(why);
+    return done;
+}
+
+/// The one for whom it asks has not what an attempt needs. The next one is asked for a little later.
+void attempt_loop::fail_candidate(boost::system::error_code why)
+{
+    drop_candidate().fail(why);
     if (!whom_) {
         key_->abandoned(*this);
         return finish();
@@ -176,7 +182,7 @@ void attempt_loop::on_lost(errc cause)
         outage_.go_on(census, now);
     else
         outage_.end();
-    drop_those_who_end(cause);
+    drop_those_who_end(cause, census);
     if (whom_ && cause == errc::contended)
         note_failures();
     if (whom_ && cause == errc::no_quorum &&
@@ -196,21 +202,19 @@ void attempt_loop::on_lost(errc cause)
 }
 
 /// Whom this attempt was the last for, is told; what is left is the first who may go on.
-void attempt_loop::drop_those_who_end(errc cause)
+void attempt_loop::drop_those_who_end(errc cause, core::node_census const& census)
 {
     while (whom_) {
-        errc const end = end_after(cause);
+        errc const end = end_after(cause, census);
         if (end == errc{})
             return;
-        candidate& done = *whom_;
-        whom_ = key_->after(done);
-        key_->drop(done);
+        candidate& done = drop_candidate();
         done.attempt_failed(cause);
         done.fail(end);
     }
 }
 
-errc attempt_loop::end_after(errc cause) const
+errc attempt_loop::end_after(errc cause, core::node_census const& census) const
 {
     core::instant const now = runtime_.loop().now();
     if (errc const end = whom_->after_attempt(cause, now); end != errc{})
@@ -219,7 +223,7 @@ errc attempt_loop::end_after(errc cause) const
         return {};
     auto const patience =
         whom_->limited() ? core::duration::max() : core::duration(lock().plan->options.retry.outage_patience);
-    return outage_.gives_up(attempt_.census(), whom_->started(), patience, now) ? cause : errc{};
+    return outage_.gives_up(census, whom_->started(), patience, now) ? cause : errc{};
 }
 
 void attempt_loop::take_back()

@@ -63,17 +63,14 @@ private:
 
     /// \name Peeks
     ///@{
-    [[nodiscard]] node_group& nodes() { return runtime_.nodes; }
+    [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
     [[nodiscard]] kind::lock_kind const& type() const { return *type_; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
         type_->append(out, what, {key_->key(), {}}, form);
     }
-    [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return false; }
-    void on_repeated(unsigned, kind::request) {}
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool, net::failure const&) { waiting_.failed(node); }
-    void on_busy() {}
     void on_drained() { retire_if_drained(); }
     void peek(unsigned node, bool at_owner);
     void believe(unsigned node, kind::sighting const&);
@@ -91,8 +88,8 @@ private:
     void on_attempt_drained() override { retire_if_drained(); }
     void take_back();
     void tell(errc result);
-    void drop_those_who_end(errc cause);
-    [[nodiscard]] errc end_after(errc cause) const;
+    void drop_those_who_end(errc cause, core::node_census const&);
+    [[nodiscard]] errc end_after(errc cause, core::node_census const&) const;
     ///@}
 
     /// \name Pauses
@@ -119,10 +116,7 @@ private:
     void finish();
     void retire_if_drained();
     [[nodiscard]] lock_state const& lock() const { return *whom_->lock(); }
-    [[nodiscard]] bool has_majority() const
-    {
-        return runtime_.nodes.voters(lock()) >= core::majority(runtime_.nodes.size());
-    }
+    candidate& drop_candidate();
 
     runtime& runtime_;
     pool<attempt_loop>& home_;

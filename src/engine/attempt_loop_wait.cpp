@@ -18,7 +18,7 @@ void attempt_loop::nodes_changed()
     if (phase_ != phase::waiting)
         return;
     if (cause_ == errc::no_quorum)
-        return has_majority() ? vote() : void();
+        return nodes().has_majority(lock()) ? vote() : void();
     learn();
     waiting_.nodes_changed();
     plan();

@@ -107,10 +107,7 @@ void attempt::on_answer(node_answer const& got)
     if (got.what == kind::request::vote)
         return open_ ? on_vote(got) : on_late_vote(got);
     auto const then = votes_.wrote_back(got.node, vote_of(got.said.what));
-    if (open_)
-        follow(then);
-    else if (lease_ && votes_.holders().contains(got.node))
-        lease_->late_grant(got.node);
+    open_ ? follow(then) : tell_lease(got.node);
 }
 
 void attempt::on_vote(node_answer const& got)
@@ -123,8 +120,14 @@ void attempt::on_late_vote(node_answer const& got)
 {
     node_report ignored;
     (void)count(got, ignored);
-    if (lease_ && votes_.holders().contains(got.node))
-        lease_->late_grant(got.node);
+    tell_lease(got.node);
+}
+
+/// What was won has one holder more.
+void attempt::tell_lease(unsigned node)
+{
+    if (lease_ && votes_.holders().contains(node))
+        lease_->late_grant(node);
 }
 
 attempt::step attempt::count(node_answer const& got, node_report& row)
@@ -163,12 +166,9 @@ void attempt::on_silence(unsigned node, kind::request what, bool late, net::fail
 /// What waited for a connection that leads to a young node has not been sent: this lock may be content with its age.
 attempt::step attempt::fail_vote(unsigned node, net::failure const& why)
 {
-    if (why.unsent)
+    if (why.unsent) {
         asked_.erase(node); // nothing to take back
-    if (why.unsent && nodes().admit(node, *lock_, rows_[node])) {
-        asked_.insert(node);
-        send(node, kind::request::vote);
-        return step::pending;
+        return ask(node, make_draft(kind::request::vote, nullptr));
     }
     if (rows_[node].result == node_result::pending)
         report_failure(why, rows_[node]);

@@ -71,7 +71,7 @@ bool held_lease::waits_for_nodes()
     if (type().marked)
         nodes().require_markers();
     core::duration const waited = on().loop().now().boot - began_;
-    bool const enough = nodes().voters(lock()) >= core::majority(nodes().size());
+    bool const enough = nodes().has_majority(lock());
     bool const early = !enough || (type().marked && nodes().has_newcomers());
     core::duration const patience = enough ? lock().plan->node_timeout : on().its.settings().connect_timeout;
     bool const waits = early && nodes().unsettled() != 0 && waited < patience;

@@ -163,16 +163,15 @@ void held_lease::on_silence(unsigned node, kind::request what, bool late, net::f
     }
 }
 
-/// What was not sent waited for a connection, which now stands: no node is too young for a release.
 void held_lease::on_release_silence(unsigned node, net::failure const& why)
 {
-    if (why.unsent && nodes().at(node).reachable())
-        return send(node, kind::request::release, redis::script_form::text);
+    if (send_release_again(node, why))
+        return;
     keep_failure(node, why);
     fail_release(node);
 }
 
-/// The same; that node may be old enough for this lock.
+/// What was not sent waited for a connection, which now stands; that node may be old enough for this lock.
 void held_lease::on_extension_silence(unsigned node, bool late, net::failure const& why)
 {
     bool const wanted = !late && !machine_.over();

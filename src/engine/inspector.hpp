@@ -63,11 +63,8 @@ private:
     {
         type().append(out, what, {lock_->key(), {}}, form);
     }
-    [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return false; }
-    void on_repeated(unsigned, kind::request) {}
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
-    void on_busy() {}
     void on_drained();
     void expire() override;
     void run() override;

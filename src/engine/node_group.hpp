@@ -88,6 +88,11 @@ public:
     [[nodiscard]] bool is_quarantined(unsigned node, lock_state const&) const;
     /// Connected nodes that may vote for this lock now.
     [[nodiscard]] unsigned voters(lock_state const&) const;
+    /// Are these a majority?
+    [[nodiscard]] bool has_majority(lock_state const& lock) const
+    {
+        return voters(lock) >= core::majority(size());
+    }
     /// When the quarantines of connected nodes will have left a majority for this lock. Nothing: not by that alone.
     [[nodiscard]] std::optional<core::instant> majority_at(lock_state const&) const;
     ///@}
@@ -107,6 +112,7 @@ private:
     bool was_set_forward(unsigned node) override;
 
     [[nodiscard]] core::duration quarantine_for(lock_state const&) const;
+    [[nodiscard]] std::optional<core::instant> marked_since(unsigned node, lock_state const&) const;
     [[nodiscard]] std::optional<core::instant> quarantined_until(unsigned node, lock_state const&) const;
     [[nodiscard]] quarantine quarantine_of(unsigned node, lock_state const&, core::instant until) const;
     void tell_quarantine(unsigned node, lock_state const&, core::instant until) noexcept;

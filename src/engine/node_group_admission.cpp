@@ -62,16 +62,20 @@ bool node_group::is_quarantined(unsigned node, lock_state const& lock) const
     auto const runs = [now, length = quarantine_for(lock)](std::optional<core::instant> const& since) {
         return since && !core::reached(*since + length, now);
     };
-    return runs(admissions_.certain_since(node)) ||
-           (lock.plan->kind.marked && runs(markers_[node]->certain_since()));
+    return runs(admissions_.certain_since(node)) || runs(marked_since(node, lock));
+}
+
+/// By the marker, of which only some kinds take notice.
+std::optional<core::instant> node_group::marked_since(unsigned node, lock_state const& lock) const
+{
+    return lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
 }
 
 std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_state const& lock) const
 {
     if (!is_quarantined(node, lock))
         return {};
-    auto const marked = lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
-    return *core::later(admissions_.certain_since(node), marked) + quarantine_for(lock);
+    return *core::later(admissions_.certain_since(node), marked_since(node, lock)) + quarantine_for(lock);
 }
 
 /// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough
@@ -158,7 +162,7 @@ std::optional<core::instant> node_group::majority_at(lock_state const& lock) con
 quarantine node_group::quarantine_of(unsigned node, lock_state const& lock, core::instant until) const
 {
     auto const own = admissions_.certain_since(node);
-    auto const marked = lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
+    auto const marked = marked_since(node, lock);
     bool const by_marker = marked && (!own || core::elapsed(*own, *marked) > core::duration::zero());
     return {by_marker ? "first met by a fenced lock, or lost its data," : admissions_.what_happened(node),
             by_marker ? *marked : own.value_or(until), until, lock.name()};

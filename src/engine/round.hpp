@@ -19,16 +19,22 @@ namespace redlock::detail {
 /// `Self`, which derives from it, supplies
 /// - `node_group& nodes()`, `kind::lock_kind const& type()`,
 /// - `void append(std::string& out, kind::request, redis::script_form)`: the command,
-/// - `bool repeats(unsigned node, kind::request, bool late)`: may that script still be sent again? `on_repeated(node,
-///   kind::request)` after that,
 /// - `void on_answer(node_answer const&)`,
 /// - `void on_silence(unsigned node, kind::request, bool late, net::failure const&)`: there will be none,
-/// - `void on_busy()` before the first reply is waited for, `void on_drained()` after the last has been dealt with.
+/// - `void on_drained()` after the last reply has been dealt with,
+/// and may replace what has a default here.
 template <class Self>
 class round : private net::reply_sink {
 protected:
     round() = default;
     ~round() = default;
+
+    /// May that script still be sent again?
+    [[nodiscard]] bool repeats(unsigned, kind::request, bool /*late*/) const { return false; }
+    /// It has been.
+    void on_repeated(unsigned, kind::request) {}
+    /// The first reply is about to be waited for.
+    void on_busy() {}
 
     /// From now on the answers to what was sent before are late.
     void open_round() { ++number_; }
@@ -76,6 +82,15 @@ protected:
             return send(to, command.what, form);
         to.output().append(*command.bytes);
         await(to, command.what, redis::script_form::hash, command.marked);
+    }
+
+    /// A release that waited for a connection was not sent, and no node is too young for it. False: the node is away.
+    [[nodiscard]] bool send_release_again(unsigned node, net::failure const& why)
+    {
+        if (!why.unsent || !self().nodes().at(node).reachable())
+            return false;
+        send(node, kind::request::release, redis::script_form::text);
+        return true;
     }
 
 private:

@@ -42,12 +42,9 @@ void undo::on_answer(node_answer const& got)
     nodes().note(got.node, "release", got.reply);
 }
 
-/// No node is too young to be told that a key is not wanted.
-void undo::on_silence(unsigned node, kind::request what, bool, net::failure const& why)
+void undo::on_silence(unsigned node, kind::request, bool, net::failure const& why)
 {
-    if (why.unsent && nodes().at(node).reachable())
-        send(node, what, redis::script_form::text);
-    else
+    if (!send_release_again(node, why))
         leave(node);
 }
 

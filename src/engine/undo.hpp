@@ -36,7 +36,6 @@ private:
     void on_repeated(unsigned node, kind::request) { owed_.what.key->changed_here(core::node_set(node)); }
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
-    void on_busy() {}
     void on_drained();
     void leave(unsigned node);
 

@@ -105,30 +105,33 @@ inline void settle(guarded_run const& run, std::exception_ptr const& failure,
 using explaining_token = with_diagnostics_t<boost::asio::use_awaitable_t<>>;
 
 /// What takes the token tells the whole story of a failure.
-template <class Lock>
-boost::asio::awaitable<lease> acquire_to_run(Lock& lock)
+/// \param acquire calls an operation that acquires with the token it is given
+template <class Acquire>
+boost::asio::awaitable<lease> acquire_explained(Acquire acquire)
 {
     if constexpr (requires {
                       {
-                          lock.acquire(explaining_token())
+                          acquire(explaining_token())
                       } -> std::same_as<boost::asio::awaitable<lease>>;
                   })
-        return lock.acquire(explaining_token());
+        return acquire(explaining_token());
     else
-        return lock.acquire(boost::asio::use_awaitable);
+        return acquire(boost::asio::use_awaitable_t<>());
+}
+
+template <class Lock>
+boost::asio::awaitable<lease> acquire_to_run(Lock& lock)
+{
+    return acquire_explained(
+        [&lock](auto token) -> decltype(lock.acquire(token)) { return lock.acquire(token); });
 }
 
 template <class Lock, class Duration>
 boost::asio::awaitable<lease> acquire_to_run(Lock& lock, Duration limit)
 {
-    if constexpr (requires {
-                      {
-                          lock.acquire_for(limit, explaining_token())
-                      } -> std::same_as<boost::asio::awaitable<lease>>;
-                  })
-        return lock.acquire_for(limit, explaining_token());
-    else
-        return lock.acquire_for(limit, boost::asio::use_awaitable);
+    return acquire_explained([&lock, limit](auto token) -> decltype(lock.acquire_for(limit, token)) {
+        return lock.acquire_for(limit, token);
+    });
 }
 
 template <class Lock, class Body>

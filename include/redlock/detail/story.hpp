@@ -2,6 +2,7 @@
 
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/associator.hpp>
+#include <boost/asio/async_result.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -130,6 +131,24 @@ template <class AsyncResult>
     requires requires { typename AsyncResult::return_type; }
 struct return_type_of<AsyncResult> {
     using return_type = typename AsyncResult::return_type;
+};
+
+/// What `with_diagnostics` does with an operation: its token is completed with an exception pointer.
+/// \tparam AsksForStory the operation has an error code, and not that
+template <class Token, bool AsksForStory, class... Results>
+class diagnosed_result
+    : public return_type_of<boost::asio::async_result<Token, void(std::exception_ptr, Results...)>> {
+public:
+    template <class Initiation, class Adapter, class... Arguments>
+    static auto initiate(Initiation&& initiation, Adapter&& adapter, Arguments&&... arguments)
+    {
+        using started =
+            std::conditional_t<AsksForStory, story_initiation<std::decay_t<Initiation>>, Initiation&&>;
+        Token inner(std::forward<Adapter>(adapter).token); // Asio takes what it is given for its own
+        return boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
+            static_cast<started>(std::forward<Initiation>(initiation)), inner,
+            std::forward<Arguments>(arguments)...);
+    }
 };
 
 } // namespace redlock::detail
