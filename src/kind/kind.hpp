@@ -41,7 +41,7 @@ struct claim {
 /// What a node told of another's key.
 struct sighting {
     bool gone = false;
-    bool no_lock = false; ///< something else stands under its name
+    bool no_lock = false;  ///< something else stands under its name
     bool immortal = false; ///< it has no expiry
     std::uint64_t owner = 0;
     std::optional<std::string_view> nonce{}; ///< the owner's, if it was told whole; part of the reply
