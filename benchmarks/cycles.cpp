@@ -1,0 +1,62 @@
+// redlock_cycles CONCURRENCY CYCLES PORT...: so many cycles against nodes that are there, and no word: for instructions.sh.
+#include "library.hpp"
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+struct load {
+    redlock::client locks;
+    long left;
+};
+
+template <class Lock>
+asio::awaitable<void> cycles(load& shared, unsigned slot)
+{
+    // No turn is offered because time has passed: an emulated processor is slow.
+    Lock lock(shared.locks, redlock::bench::resource_name(0, slot), {.ttl = 10s, .handover = {.period = 1h}});
+    while (shared.left-- > 0) {
+        redlock::lease held = co_await lock.acquire();
+        co_await held.release();
+    }
+}
+
+void rethrow(std::exception_ptr const& error)
+{
+    if (error)
+        std::rethrow_exception(error);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc < 4) {
+        std::fputs("redlock_cycles CONCURRENCY CYCLES PORT...\n", stderr);
+        return 64;
+    }
+    std::vector<std::uint16_t> ports;
+    for (int i = 3; i != argc; ++i)
+        ports.push_back(static_cast<std::uint16_t>(std::strtoul(argv[i], nullptr, 10)));
+    asio::io_context context{1};
+    load shared{.locks{context.get_executor(), redlock::bench::settings_for(ports)},
+                .left = std::strtol(argv[2], nullptr, 10)};
+    auto const concurrency = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
+    for (unsigned slot = 0; slot != concurrency; ++slot)
+        asio::co_spawn(context, cycles<redlock::mutex>(shared, slot), rethrow);
+    context.run();
+}
