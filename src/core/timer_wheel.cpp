@@ -5,62 +5,63 @@
 
 namespace redlock::core {
 
-namespace {
-
-void unlink(timer_hook& hook)
-{
-    hook.previous->next = hook.next;
-    hook.next->previous = hook.previous;
-    hook.previous = hook.next = nullptr;
-}
-
-} // namespace
-
 timer_wheel::timer_wheel()
 {
     for (timer_hook& head : slots_)
         head.previous = head.next = &head;
 }
 
-void timer_wheel::schedule(timer& t, tick due)
+timer_wheel::~timer_wheel()
 {
-    if (t.scheduled())
-        cancel(t);
-    t.due_ = std::clamp(due, now_, horizon);
-    insert(t);
-    ++size_;
+    for (timer_hook& head : slots_)
+        while (head.next != &head)
+            (void)take_first(head);
 }
 
-void timer_wheel::cancel(timer& t)
+void timer_wheel::schedule(timer& t, tick due)
 {
-    if (!t.scheduled())
+    due = std::clamp(due, now_, horizon);
+    size_ += t.scheduled() ? 0U : 1U;
+    bool const stands_before = t.linked() && (t.due_ & ~timer::cancelled) <= due;
+    t.due_ = due;
+    if (stands_before)
         return;
-    timer_hook* const neighbour = t.next;
-    unlink(t);
-    --size_;
-    if (neighbour->next == neighbour) { // only a slot's head is ever alone
-        auto const slot = static_cast<unsigned>(neighbour - slots_.data());
-        occupied_[slot / slots_per_level] &= ~(std::uint64_t{1} << slot % slots_per_level);
-    }
+    t.unlink();
+    insert(t);
 }
 
 timer* timer_wheel::pop_due(tick now)
 {
-    while (size_ != 0) {
-        unsigned const slot = first_slot();
-        tick const start = start_of(slot);
+    while (auto const slot = first_slot()) {
+        tick const start = start_of(*slot);
         if (start > now)
             break;
         now_ = std::max(now_, start);
-        if (slot >= slots_per_level) {
-            cascade(slot);
-            continue;
-        }
-        auto& due = static_cast<timer&>(*slots_[slot].next);
-        cancel(due);
-        return &due;
+        if (*slot >= slots_per_level)
+            cascade(*slot);
+        else if (timer* const due = pop(*slot))
+            return due;
     }
     now_ = std::max(now_, std::min(now, horizon));
+    return nullptr;
+}
+
+/// Null: there is none left that is due now.
+timer* timer_wheel::pop(unsigned slot)
+{
+    timer_hook& head = slots_[slot];
+    while (head.next != &head) {
+        timer& t = take_first(head);
+        if ((t.due_ & timer::cancelled) != 0)
+            continue;
+        if (t.due_ > now_) {
+            insert(t);
+            continue;
+        }
+        --size_;
+        return &t;
+    }
+    clear(slot);
     return nullptr;
 }
 
@@ -68,7 +69,14 @@ std::optional<timer_wheel::tick> timer_wheel::next_due() const
 {
     if (size_ == 0)
         return std::nullopt;
-    return start_of(first_slot());
+    return start_of(*first_slot());
+}
+
+timer& timer_wheel::take_first(timer_hook& head)
+{
+    auto& t = static_cast<timer&>(*head.next);
+    t.unlink();
+    return t;
 }
 
 /// The level is that of the highest digit in which the tick differs from now, so every timer of a level is later than
@@ -89,20 +97,18 @@ void timer_wheel::insert(timer& t)
 void timer_wheel::cascade(unsigned slot)
 {
     timer_hook& head = slots_[slot];
-    occupied_[slot / slots_per_level] &= ~(std::uint64_t{1} << slot % slots_per_level);
-    while (head.next != &head) {
-        auto& t = static_cast<timer&>(*head.next);
-        unlink(t);
-        insert(t);
-    }
+    clear(slot);
+    while (head.next != &head)
+        if (timer& t = take_first(head); (t.due_ & timer::cancelled) == 0)
+            insert(t);
 }
 
-unsigned timer_wheel::first_slot() const
+std::optional<unsigned> timer_wheel::first_slot() const
 {
-    unsigned level = 0;
-    while (occupied_[level] == 0)
-        ++level;
-    return level * slots_per_level + static_cast<unsigned>(std::countr_zero(occupied_[level]));
+    for (unsigned level = 0; level != levels; ++level)
+        if (occupied_[level] != 0)
+            return level * slots_per_level + static_cast<unsigned>(std::countr_zero(occupied_[level]));
+    return std::nullopt;
 }
 
 timer_wheel::tick timer_wheel::start_of(unsigned slot) const

@@ -19,20 +19,35 @@ public:
     timer(timer const&) = delete;
     timer& operator=(timer const&) = delete;
 
-    [[nodiscard]] bool scheduled() const { return next != nullptr; }
+    [[nodiscard]] bool scheduled() const { return linked() && (due_ & cancelled) == 0; }
     virtual void expire() = 0;
 
 protected:
-    ~timer() = default;
+    ~timer() { unlink(); }
 
 private:
     friend class timer_wheel;
-    std::uint64_t due_ = 0;
+    static constexpr std::uint64_t cancelled = std::uint64_t{1} << 63U;
+
+    [[nodiscard]] bool linked() const { return next != nullptr; }
+    void unlink()
+    {
+        if (!linked())
+            return;
+        previous->next = next;
+        next->previous = previous;
+        previous = next = nullptr;
+    }
+
+    std::uint64_t due_ = 0; ///< or was, when it was cancelled
 };
 
 /// Hierarchical timing wheel (Varghese and Lauck 1987): schedule and cancel cost the same however many timers there
 /// are, which is what a hundred thousand leases on one operating-system timer need. What a tick means is the caller's
 /// business; the wheel only knows that ticks never go back.
+///
+/// A timer that is cancelled or put off stays where it stands until that tick has come, and is then dropped or moved: most
+/// timers here limit the time of an answer that comes, and are set anew long before.
 class timer_wheel {
 public:
     using tick = std::uint64_t;
@@ -40,10 +55,17 @@ public:
     timer_wheel();
     timer_wheel(timer_wheel const&) = delete;
     timer_wheel& operator=(timer_wheel const&) = delete;
+    ~timer_wheel();
 
     /// Moves the timer if it is scheduled already. A tick in the past is due at once, one beyond 2^42 at 2^42.
     void schedule(timer&, tick due);
-    void cancel(timer&);
+    void cancel(timer& t)
+    {
+        if (!t.scheduled())
+            return;
+        t.due_ |= timer::cancelled;
+        --size_;
+    }
 
     /// Takes out one timer that is due at `now`; null when there is none left.
     [[nodiscard]] timer* pop_due(tick now);
@@ -61,13 +83,17 @@ private:
 
     void insert(timer&);
     void cascade(unsigned slot);
-    [[nodiscard]] unsigned first_slot() const;
+    [[nodiscard]] timer* pop(unsigned slot);
+    static timer& take_first(timer_hook& head);
+    /// Empty: no timer stands in any.
+    [[nodiscard]] std::optional<unsigned> first_slot() const;
     [[nodiscard]] tick start_of(unsigned slot) const;
+    void clear(unsigned slot) { occupied_[slot / slots_per_level] &= ~(tick{1} << slot % slots_per_level); }
 
     std::array<timer_hook, std::size_t{levels} * slots_per_level> slots_;
-    std::array<std::uint64_t, levels> occupied_{};
+    std::array<std::uint64_t, levels> occupied_{}; ///< slots in which timers stand, or have stood
     tick now_ = 0;
-    std::size_t size_ = 0;
+    std::size_t size_ = 0; ///< timers that are scheduled
 };
 
 } // namespace redlock::core

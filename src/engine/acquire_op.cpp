@@ -18,7 +18,7 @@ namespace redlock::detail {
 
 acquire_op::acquire_op(runtime& on, pool<acquire_op>& home) : runtime_(on), home_(home) {}
 
-void acquire_op::start(std::shared_ptr<lock_state> lock, wait_limit limit, handler_type handler)
+void acquire_op::start(std::shared_ptr<lock_state>&& lock, wait_limit limit, handler_type&& handler)
 {
     candidate::begin(std::move(lock), limit, runtime_.loop().now());
     handler_ = std::move(handler);

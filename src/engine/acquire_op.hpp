@@ -31,7 +31,7 @@ public:
 
     acquire_op(runtime&, pool<acquire_op>& home);
 
-    void start(std::shared_ptr<lock_state>, wait_limit, handler_type);
+    void start(std::shared_ptr<lock_state>&&, wait_limit, handler_type&&);
     void cancel(std::uint32_t generation);
     void abort(boost::system::error_code) override;
     [[nodiscard]] lock_state const* wanted_lock() const override { return lock_.get(); }

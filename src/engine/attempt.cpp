@@ -28,7 +28,6 @@ attempt::~attempt()
 boost::system::error_code attempt::provide() noexcept
 {
     try {
-        runtime_.make_room_for_drafts();
         if (!undo_)
             undo_ = &runtime_.clean.prepare();
         if (!block_)
@@ -47,12 +46,13 @@ void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn)
     lock_ = lock;
     open_round();
     open_ = true;
-    asked_ = refused_ = {};
+    asked_ = refused_ = granted_ = {};
+    plain_ = true;
     if (type().counts())
         proposal_ = core::proposal(lock_->wanted->highest_number, runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
     for (node_report& row : rows_)
-        row = {};
+        row.clear();
     auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;
     in_turn_ = first.has_value();
     if (first)
@@ -65,6 +65,7 @@ void attempt::time_out()
 {
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (votes_.awaits(i)) {
+            plain_ = false;
             rows_[i].result = node_result::timed_out;
             tell_vote(i, rows_[i]);
         }
@@ -141,7 +142,10 @@ core::node_set attempt::take_back()
 
 boost::intrusive_ptr<held_lease> attempt::make_lease(unsigned attempts, core::duration waited)
 {
-    lock_->wanted->publish_success(rows_);
+    if (plain_)
+        lock_->wanted->publish_success(granted_);
+    else
+        lock_->wanted->publish(rows_);
     lease_ = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, votes_, attempts, waited);
     return lease_;
 }
@@ -182,13 +186,12 @@ bool attempt::hears_too_few() const
     return since >= lock_->plan->node_timeout / 8 && !so_far.contended();
 }
 
-void attempt::tell_vote(unsigned node, node_report const& row)
+void attempt::tell_vote(observer& watcher, unsigned node, node_report const& row) const
 {
-    observer* const watcher = runtime_.its.watcher();
-    if (!watcher || row.result == node_result::pending)
+    if (row.result == node_result::pending)
         return;
     std::chrono::microseconds const round_trip{row.round_trip_us};
-    watcher->on_vote({lock_->name(), runtime_.its.settings().names[node], false, row.result, round_trip,
+    watcher.on_vote({lock_->name(), runtime_.its.settings().names[node], false, row.result, round_trip,
                       row.error, row.words()});
 }
 

@@ -94,9 +94,10 @@ private:
     [[nodiscard]] core::duration patience() const;
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
-    [[nodiscard]] step count(node_answer const&, node_report& row);
+    [[nodiscard]] step count(node_answer const&);
     void note_refusal(unsigned node, node_report const&);
     void on_vote(node_answer const&);
+    void fill(node_report& row, node_answer const&) const;
     void on_late_vote(node_answer const&);
     [[nodiscard]] step fail_vote(unsigned node, net::failure const&);
     void follow(step);
@@ -105,18 +106,25 @@ private:
     void close();
     void tell_lease(unsigned node);
     [[nodiscard]] bool stands_in_line() const;
-    void tell_vote(unsigned node, node_report const&);
+    void tell_vote(unsigned node, node_report const& row)
+    {
+        if (observer* const watcher = runtime_.its.watcher())
+            tell_vote(*watcher, node, row);
+    }
+    void tell_vote(observer&, unsigned node, node_report const&) const;
 
     // What every reply touches stands together: at depth, cold memory is what costs most.
     runtime& runtime_;
     bool open_ = false;
     bool in_turn_ = false;
+    bool plain_ = true; ///< no row says anything but that the vote is granted
     core::attempt votes_{core::agreement::majority, 0, {}};
     std::shared_ptr<lock_state> lock_;
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
+    core::node_set granted_; ///< as the rows say
     nonce nonce_;
     core::fence proposal_ = 0;
 

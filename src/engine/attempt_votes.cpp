@@ -62,7 +62,7 @@ attempt::step attempt::ask_the_rest()
     auto verdict = step::pending;
     runtime::draft_room const room(runtime_);
     draft const vote = make_draft(kind::request::vote, room.text);
-    for (unsigned i = 0; i != nodes().size(); ++i)
+    for (unsigned i = 0, size = nodes().size(); i != size; ++i)
         if (!asked_.contains(i) && !votes_.has_answered(i))
             verdict = std::max(verdict, ask(i, vote));
     return verdict;
@@ -78,9 +78,10 @@ attempt::step attempt::ask(unsigned node, draft const& vote)
 {
     if (nodes().admit(node, *lock_, rows_[node])) {
         asked_.insert(node);
-        send(node, vote);
+        send(nodes().at(node), vote);
         return step::pending;
     }
+    plain_ = false;
     tell_vote(node, rows_[node]);
     return votes_.voted(node, core::vote::failed);
 }
@@ -112,14 +113,30 @@ void attempt::on_answer(node_answer const& got)
 
 void attempt::on_vote(node_answer const& got)
 {
-    follow_vote(got.node, count(got, rows_[got.node]));
+    node_report& row = rows_[got.node];
+    fill(row, got);
+    auto const then = count(got);
+    if (row.result == node_result::granted)
+        granted_.insert(got.node);
+    else
+        plain_ = false;
+    if (row.result == node_result::held_by_other)
+        note_refusal(got.node, row);
+    tell_vote(got.node, row);
+    follow_vote(got.node, then);
 }
 
 /// Not counted, but known (rule H5).
 void attempt::on_late_vote(node_answer const& got)
 {
-    node_report ignored;
-    (void)count(got, ignored);
+    (void)count(got);
+    if (got.said.what != kind::answer::meaning::granted || runtime_.its.watcher()) {
+        node_report ignored;
+        fill(ignored, got);
+        if (ignored.result == node_result::held_by_other)
+            note_refusal(got.node, ignored);
+        tell_vote(got.node, ignored);
+    }
     tell_lease(got.node);
 }
 
@@ -130,18 +147,18 @@ void attempt::tell_lease(unsigned node)
         lease_->late_grant(node);
 }
 
-attempt::step attempt::count(node_answer const& got, node_report& row)
+void attempt::fill(node_report& row, node_answer const& got) const
 {
     auto const took = core::elapsed(votes_.sent(), runtime_.loop().now());
     row.round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
     report(got, type(), row);
+}
+
+attempt::step attempt::count(node_answer const& got)
+{
     std::uint64_t& highest = lock_->wanted->highest_number;
     highest = std::max(highest, got.said.number);
-    auto const then = votes_.voted(got.node, vote_of(got.said.what), got.said.number);
-    if (row.result == node_result::held_by_other)
-        note_refusal(got.node, row);
-    tell_vote(got.node, row);
-    return then;
+    return votes_.voted(got.node, vote_of(got.said.what), got.said.number);
 }
 
 /// A script that reads another's key, for its refusal, makes the server tell when that changes.
@@ -172,6 +189,7 @@ attempt::step attempt::fail_vote(unsigned node, net::failure const& why)
     }
     if (rows_[node].result == node_result::pending)
         report_failure(why, rows_[node]);
+    plain_ = false;
     tell_vote(node, rows_[node]);
     return votes_.voted(node, core::vote::failed);
 }

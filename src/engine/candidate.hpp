@@ -59,7 +59,7 @@ public:
 protected:
     ~candidate() = default;
 
-    void begin(std::shared_ptr<lock_state> lock, wait_limit limit, core::instant now)
+    void begin(std::shared_ptr<lock_state>&& lock, wait_limit limit, core::instant now)
     {
         lock_ = std::move(lock);
         started_ = now;

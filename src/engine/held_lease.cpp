@@ -130,11 +130,10 @@ bool held_lease::lost_by_now()
     return machine_.phase() == core::lease_phase::lost;
 }
 
-void held_lease::tell(event what, core::duration spare, std::string_view detail)
+void held_lease::tell(observer& watcher, event what, core::duration spare, std::string_view detail)
 {
-    if (observer* const watcher = on().its.watcher())
-        watcher->on_lease({what, lock().name(), machine_.votes(), machine_.nodes(), remaining(), spare,
-                           on().loop().now().boot - began_, cause(), failed_, detail});
+    watcher.on_lease({what, lock().name(), machine_.votes(), machine_.nodes(), remaining(), spare,
+                      on().loop().now().boot - began_, cause(), failed_, detail});
 }
 
 void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)

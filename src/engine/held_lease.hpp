@@ -134,7 +134,12 @@ private:
     void schedule();
     void show(lease_state s) { publish(s, machine_); }
     void show_votes() { publish_votes(machine_); }
-    void tell(event, core::duration spare = {}, std::string_view detail = {});
+    void tell(event what, core::duration spare = {}, std::string_view detail = {})
+    {
+        if (observer* const watcher = on().its.watcher())
+            tell(*watcher, what, spare, detail);
+    }
+    void tell(observer&, event, core::duration spare, std::string_view detail);
     void tell_loss();
     void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
     void keep(unsigned node, node_report&&) noexcept;

@@ -129,7 +129,7 @@ void held_lease::vacate()
 void held_lease::give_up(errc reason, event how)
 {
     machine_.release();
-    show(lease_state::released);
+    publish(lease_state::released);
     tell(how);
     end(reason);
 }
@@ -159,11 +159,12 @@ void held_lease::start_release()
     runtime::draft_room const room(on());
     draft const release = make_draft(kind::request::release, room.text);
     for (unsigned i = 0; i != nodes().size(); ++i) {
-        if (!nodes().at(i).reachable()) {
-            keep_failure(i, nodes().at(i).last_failure());
-            fail_release(i);
+        net::node& to = nodes().at(i);
+        if (to.reachable()) {
+            send(to, release);
         } else {
-            send(i, release);
+            keep_failure(i, to.last_failure());
+            fail_release(i);
         }
     }
 }

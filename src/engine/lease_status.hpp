@@ -54,6 +54,8 @@ protected:
     ~lease_status() = default;
 
     void publish(lease_state, core::lease_machine const&);
+    /// Its end, which moves no deadline.
+    void publish(lease_state s) { state_.store(s, std::memory_order_release); }
     void publish_votes(core::lease_machine const& machine)
     {
         votes_.store(static_cast<std::uint8_t>(machine.votes()), std::memory_order_relaxed);

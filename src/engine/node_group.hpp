@@ -83,7 +83,11 @@ public:
     /// Asks every node that is ready for its marker.
     void require_markers();
     /// May it be asked for this lock now? Connects if that is needed. If not, the row says why.
-    [[nodiscard]] bool admit(unsigned node, lock_state const&, node_report& row);
+    [[nodiscard]] bool admit(unsigned node, lock_state const& lock, node_report& row)
+    {
+        bool const known = known_certain(node) && !lock.plan->kind.marked && nodes_[node]->at_work();
+        return known || examine(node, lock, row);
+    }
     /// Do this connected node's votes and extensions not count for this lock yet (rule N4)?
     [[nodiscard]] bool is_quarantined(unsigned node, lock_state const&) const;
     /// Connected nodes that may vote for this lock now.
@@ -118,6 +122,7 @@ private:
     void tell_quarantine(unsigned node, lock_state const&, core::instant until) noexcept;
     [[nodiscard]] bool tell_longest_quarantine(unsigned node);
     void end_quarantine(unsigned node);
+    [[nodiscard]] bool examine(unsigned node, lock_state const&, node_report&);
     [[nodiscard]] bool knows_marker(unsigned node, node_report&);
     [[nodiscard]] bool has_waited(unsigned node, lock_state const&, node_report&);
     [[nodiscard]] bool known_certain(unsigned node) const

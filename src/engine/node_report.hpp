@@ -22,6 +22,15 @@ struct node_report {
     std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
     std::unique_ptr<std::string const> detail;
 
+    void clear()
+    {
+        result = node_result::pending;
+        error = server_error::none;
+        round_trip_us = 0;
+        owner = 0;
+        remaining.reset();
+        detail.reset();
+    }
     [[nodiscard]] std::string_view words() const { return detail ? *detail : std::string_view(); }
 };
 

@@ -5,7 +5,7 @@
 
 namespace redlock::detail {
 
-void report(node_answer const& got, kind::lock_kind const& type, node_report& row)
+void report_other(node_answer const& got, kind::lock_kind const& type, node_report& row)
 {
     using meaning = kind::answer::meaning;
     switch (got.said.what) {

@@ -16,8 +16,16 @@ struct node_answer {
     redis::resp_node const& reply;
 };
 
+/// What it means for a row of the table, if it is no plain grant.
+void report_other(node_answer const&, kind::lock_kind const&, node_report& row);
 /// What it means for a row of the table.
-void report(node_answer const&, kind::lock_kind const&, node_report& row);
+inline void report(node_answer const& got, kind::lock_kind const& type, node_report& row)
+{
+    if (got.said.what == kind::answer::meaning::granted)
+        row.result = node_result::granted;
+    else
+        report_other(got, type, row);
+}
 /// What it answered is none of the answers that there are.
 void report_refusal(redis::resp_node const&, node_report& row);
 /// What a connection's failure means for a row.

@@ -74,9 +74,8 @@ protected:
         }
         return {what, type.script(what), type.marks(what), room};
     }
-    void send(unsigned node, draft const& command)
+    void send(net::node& to, draft const& command)
     {
-        net::node& to = self().nodes().at(node);
         auto const form = command.script ? to.form(*command.script) : redis::script_form::hash;
         if (form == redis::script_form::text || !command.bytes)
             return send(to, command.what, form);
@@ -134,8 +133,10 @@ private:
     {
         auto const what = request_in(tag);
         bool const late = is_late(tag);
-        auto const said = read(node, what, reply);
+        auto const said = self().type().read(what, reply);
         bool const by_hash = (tag & 1U) == static_cast<std::uint32_t>(redis::script_form::hash);
+        if (!by_hash || says_more(said.what))
+            learn(node, what, said.what);
         if (said.what == kind::answer::meaning::unknown_script && by_hash &&
             self().repeats(node, what, late)) {
             send(node, what, redis::script_form::text);
@@ -147,17 +148,21 @@ private:
             self().on_drained();
     }
 
-    /// Also remembers whether this connection may name the script by its hash from now on.
-    [[nodiscard]] kind::answer read(unsigned node, kind::request what, redis::resp_node const& reply)
+    /// Than that the script is known, and what the lock asked.
+    [[nodiscard]] static bool says_more(kind::answer::meaning said)
     {
         using meaning = kind::answer::meaning;
-        kind::lock_kind const& type = self().type();
-        auto const said = type.read(what, reply);
-        if (said.what == meaning::other_data)
+        return said == meaning::other_data || said == meaning::unknown_script;
+    }
+
+    /// Whether this connection may name the script by its hash from now on, and whether the data are what they were.
+    void learn(unsigned node, kind::request what, kind::answer::meaning said)
+    {
+        using meaning = kind::answer::meaning;
+        if (said == meaning::other_data)
             self().nodes().marker_of(node).missed();
-        else if (auto const* const script = type.script(what); script && said.what != meaning::error)
-            self().nodes().at(node).script_worked(*script, said.what != meaning::unknown_script);
-        return said;
+        else if (auto const* const script = self().type().script(what); script && said != meaning::error)
+            self().nodes().at(node).script_worked(*script, said != meaning::unknown_script);
     }
 
     void on_failure(unsigned node, std::uint32_t tag, net::failure const& why) final

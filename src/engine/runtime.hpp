@@ -29,18 +29,12 @@ public:
           life(its.loop(), nodes, pending, closer), clean(its, nodes, pending, life),
           lease_blocks(lease_size), limit(its.loop())
     {
-        make_room_for_drafts();
+        for (std::string& each : drafts_)
+            each.reserve(longest_draft);
     }
 
     [[nodiscard]] net::loop& loop() { return its.loop(); }
 
-    /// So that any command finds room in a draft.
-    /// \throws std::bad_alloc
-    void make_room_for_drafts()
-    {
-        for (std::string& each : drafts_)
-            each.reserve(longest_draft);
-    }
     /// Room for a command that goes to several nodes. What is sent meanwhile, because a connection was found to be gone, has
     /// another one, and at some depth none.
     class draft_room {

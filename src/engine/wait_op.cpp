@@ -6,7 +6,7 @@
 
 namespace redlock::detail {
 
-void wait_op::start(handler_type handler) noexcept
+void wait_op::start(handler_type&& handler) noexcept
 {
     finished_ = false;
     for_the_end_ = false;

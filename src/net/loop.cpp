@@ -63,16 +63,15 @@ void loop::schedule_in_steps(core::timer& t, core::duration delay)
 {
     if (closed_)
         return;
-    auto const due = since_start(now()) + std::max(delay, core::duration::zero());
+    auto const due = (in_turn_ ? counted_ : since_start(now())) + std::max(delay, core::duration::zero());
     constexpr core::duration step = Ticks * tick_length;
     wheel_.schedule(t, static_cast<tick>((due + step - core::duration{1}) / step * Ticks));
     ensure_turn();
 }
 
-void loop::enqueue(task& t)
+void loop::add(task& t) noexcept
 {
-    if (std::exchange(t.queued_, true))
-        return;
+    t.queued_ = true;
     t.next_ = nullptr;
     (last_task_ ? last_task_->next_ : first_task_) = &t;
     last_task_ = &t;
@@ -132,7 +131,7 @@ void loop::request_turn()
 }
 
 /// Without memory for a new handler that of the timer has to do, which has a room of its own.
-void loop::ensure_turn() noexcept
+void loop::bring_turn() noexcept
 {
     try {
         request_turn();

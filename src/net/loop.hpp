@@ -69,7 +69,11 @@ public:
 
     [[nodiscard]] any_io_executor const& executor() const { return executor_; }
     [[nodiscard]] net::machine& machine() const { return *machine_; }
-    [[nodiscard]] bool running_here() const { return running_here_(executor_); }
+    /// In the middle of a turn that is known without a question to the executor.
+    [[nodiscard]] bool running_here() const
+    {
+        return inside_.load(std::memory_order_relaxed) == std::this_thread::get_id() || running_here_(executor_);
+    }
 
     /// The reading of this turn, never later than the truth; good for the start of something.
     [[nodiscard]] core::instant now() const { return in_turn_ ? now_ : machine_->read_clocks(); }
@@ -82,7 +86,11 @@ public:
     void schedule_finely(core::timer&, core::instant at);
     void cancel(core::timer& t) { wheel_.cancel(t); }
 
-    void enqueue(task&);
+    void enqueue(task& t)
+    {
+        if (!t.queued_)
+            add(t);
+    }
     void enqueue(flushable&) noexcept;
     /// So many things to flush there will be; none stands in the queue twice.
     void make_room_for(std::size_t flushables);
@@ -126,13 +134,19 @@ private:
     void schedule_in_steps(core::timer&, core::duration delay);
     /// Whose turn it is, if anybody's. Another thread's is a misuse that ends the program.
     std::thread::id expect_no_other() const noexcept;
-    void ensure_turn() noexcept;
+    void ensure_turn() noexcept
+    {
+        if (!in_turn_ && !turn_requested_)
+            bring_turn();
+    }
+    void bring_turn() noexcept;
     [[nodiscard]] bool forked() const noexcept { return process_ && process_->forked(); }
     void notice_fork() noexcept
     {
         if (forked())
             fork_listener_->on_fork();
     }
+    void add(task&) noexcept;
     void expire_timers();
     void run_tasks();
     void flush_all() noexcept;

@@ -36,6 +36,8 @@ bool node::make_room() noexcept
             awaited_.set_capacity(awaited_.capacity() * 2);
         if (out_.capacity() - out_.size() < spare_output)
             out_.reserve(std::max(out_.size() + spare_output, 2 * out_.capacity()));
+        places_with_room_ = std::min(awaited_.capacity() - spare_places + 1, max_queue_size);
+        bytes_with_room_ = std::min(out_.capacity() - spare_output + 1, max_output);
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -108,6 +110,7 @@ void node::flush_soon()
 void node::flush() noexcept
 {
     dirty_ = false;
+    bytes_with_room_ = 0;
     if (!connected())
         return;
     try {
@@ -184,7 +187,7 @@ void node::on_read(error_code ec, std::size_t bytes)
 /// vote that is sent meanwhile.
 void node::work_off()
 {
-    answerable_ = awaited_.size();
+    std::size_t const asked = answerable_ = awaited_.size();
     while (worked_off_ != in_used_ && connected()) {
         auto const parsed = parser_.next({in_.data() + worked_off_, in_used_ - worked_off_});
         worked_off_ += parsed.consumed;
@@ -197,6 +200,8 @@ void node::work_off()
     }
     if (!connected())
         return;
+    if (answerable_ != asked) // and not with every byte: those that never make an answer could go on for ever
+        answered_ = loop_.now();
     if (awaited_.empty() && !out_.empty())
         return down({node_result::unreachable, server_error::none, "a reply to what was not sent yet"});
     if (answerable_ == 0 && worked_off_ != in_used_ && in_[worked_off_] != '>') // half of one; words may come
@@ -217,7 +222,6 @@ void node::deliver(std::span<redis::resp_node const> message)
     if (answerable_ == 0) // counting on would give every later reply to the wrong command
         return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
     --answerable_;
-    answered_ = loop_.now(); // and not with every byte: those that never make an answer could go on for ever
     awaited const next = awaited_.front();
     awaited_.pop_front();
     if (next.sink == &check_)

@@ -72,7 +72,7 @@ public:
 
     /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait; those of
     /// a node that then may not vote for everybody fail.
-    [[nodiscard]] bool usable() { return (state_ == node_state::ready && at_work()) || become_usable(); }
+    [[nodiscard]] bool usable() { return at_work() || become_usable(); }
     /// The same of a connection that stands already, and has not gone away unnoticed.
     [[nodiscard]] bool usable_now()
     {
@@ -81,7 +81,13 @@ public:
     /// As `usable()` for releases, which find room where votes find none any more.
     [[nodiscard]] bool reachable()
     {
-        return (state_ == node_state::ready && at_work()) || become_reachable();
+        return at_work() || become_reachable();
+    }
+
+    /// Certainly usable, as far as its connection is concerned: what waits for replies is read, and there is room for more.
+    [[nodiscard]] bool at_work() const
+    {
+        return state_ == node_state::ready && (reading_ || !awaited_.empty()) && roomy();
     }
 
     /// One command: append its bytes to `output()`, then say who gets the reply. Only when `usable()`.
@@ -201,15 +207,9 @@ private:
     void flush_soon();
     [[nodiscard]] bool become_usable();
     [[nodiscard]] bool become_reachable();
-    /// Nothing is to be found out first: what waits for replies is read, and there is room for more.
-    [[nodiscard]] bool at_work() const
-    {
-        return (reading_ || !awaited_.empty()) && awaited_.size() < max_queue_size &&
-               out_.size() < max_output && roomy();
-    }
     [[nodiscard]] bool roomy() const
     {
-        return awaited_.reserve() >= spare_places && out_.capacity() - out_.size() >= spare_output;
+        return awaited_.size() < places_with_room_ && out_.size() < bytes_with_room_;
     }
     [[nodiscard]] bool make_room() noexcept;
     void fail_unsent();
@@ -255,6 +255,9 @@ private:
     std::size_t in_used_ = 0;
     std::size_t worked_off_ = 0; ///< of what has been read
     std::size_t answerable_ = 0; ///< commands that what was read last may answer
+    /// Below that there is certainly room for another command; none is certain when a stream may have had the output.
+    std::size_t places_with_room_ = 0;
+    std::size_t bytes_with_room_ = 0;
     redis::resp_parser parser_;
     failure failure_;
     redis::server_facts facts_;

@@ -219,7 +219,9 @@ private:
     template <class Executor>
     static bool same(Executor const& theirs, boost::asio::any_io_executor const& own)
     {
-        if constexpr (std::is_convertible_v<Executor, boost::asio::any_io_executor>)
+        if constexpr (std::is_same_v<Executor, boost::asio::any_io_executor>)
+            return theirs == own;
+        else if constexpr (std::is_convertible_v<Executor, boost::asio::any_io_executor>)
             return boost::asio::any_io_executor(theirs) == own;
         else
             return false;
@@ -228,7 +230,7 @@ private:
     static constexpr std::size_t capacity = 7 * sizeof(void*);
 
     template <class Handler>
-    void keep(Handler handler)
+    void keep(Handler&& handler)
     {
         if constexpr (sizeof(Handler) <= capacity && alignof(Handler) <= alignof(std::max_align_t)) {
             ::new (static_cast<void*>(&storage_)) Handler(std::move(handler));
