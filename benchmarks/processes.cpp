@@ -1,8 +1,8 @@
 #include "processes.hpp"
 
+#include "kit/certificates.hpp"
 #include "null_responder.hpp"
 #include "sockets.hpp"
-#include "support/certificates.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -2,13 +2,13 @@
 
 #include "chaos/judge.hpp"
 #include "chaos/plan.hpp"
+#include "kit/certificates.hpp"
+#include "kit/child_process.hpp"
+#include "kit/fault_proxy.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
+#include "kit/text.hpp"
 #include "simulation/clocks.hpp"
-#include "support/certificates.hpp"
-#include "support/child_process.hpp"
-#include "support/fault_proxy.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
-#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "chaos/judge.hpp"
 
 #include "chaos/register_history.hpp"
-#include "support/text.hpp"
+#include "kit/text.hpp"
 
 #include <algorithm>
 #include <map>

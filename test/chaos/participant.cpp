@@ -2,8 +2,8 @@
 
 #include "chaos/journal.hpp"
 #include "chaos/plan.hpp"
-#include "support/any_lock.hpp"
-#include "support/probe.hpp"
+#include "kit/any_lock.hpp"
+#include "kit/probe.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/as_tuple.hpp>

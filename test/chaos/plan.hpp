@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/dice.hpp"
+#include "kit/dice.hpp"
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 #include "tool.hpp"
 
 #include <algorithm>

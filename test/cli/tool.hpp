@@ -1,7 +1,7 @@
 #pragma once
 
-#include "support/certificates.hpp"
-#include "support/text.hpp"
+#include "kit/certificates.hpp"
+#include "kit/text.hpp"
 
 #include <sys/types.h>
 

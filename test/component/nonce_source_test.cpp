@@ -1,6 +1,6 @@
 #include "engine/nonce_source.hpp"
+#include "kit/last_words.hpp"
 #include "net/leaf/this_machine.hpp"
-#include "support/last_words.hpp"
 
 #include <boost/test/unit_test.hpp>
 

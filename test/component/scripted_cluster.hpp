@@ -2,7 +2,7 @@
 
 #include "component/scripted_node.hpp"
 #include "component/stage.hpp"
-#include "support/any_lock.hpp"
+#include "kit/any_lock.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 

@@ -1,7 +1,7 @@
 // What the scripts do on a real server, where the simulated one is not asked.
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 #include "redis/scripts.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

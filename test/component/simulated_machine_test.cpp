@@ -1,10 +1,10 @@
 // The simulation's machine shows what this one shows: each test has one body for both.
 #include "component/stage.hpp"
 #include "engine/configuration.hpp"
+#include "kit/certificates.hpp"
 #include "net/connect.hpp"
 #include "net/leaf/this_machine.hpp"
 #include "redis/command.hpp"
-#include "support/certificates.hpp"
 #include "world/process.hpp"
 #include <redlock/testing/world.hpp>
 

@@ -1,13 +1,13 @@
 // The simulation's server says what a real one says, byte for byte: to every command of the library, and unasked.
 #include "kind/kind.hpp"
+#include "kit/dice.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 #include "redis/command.hpp"
 #include "redis/handshake.hpp"
 #include "redis/info.hpp"
 #include "redis/marker.hpp"
 #include "redis/resp_parser.hpp"
-#include "support/dice.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
 #include "world/server.hpp"
 
 #include <boost/asio/buffer.hpp>

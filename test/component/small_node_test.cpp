@@ -1,9 +1,9 @@
 // The searches' node answers as the simulated server does, which is compared with a real one: what they show of it holds for
 // the scripts as they are.
 #include "kind/kind.hpp"
+#include "kit/dice.hpp"
 #include "model/small_node.hpp"
 #include "redis/handshake.hpp"
-#include "support/dice.hpp"
 #include "world/server.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "support/coro.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
+#include "kit/coro.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>

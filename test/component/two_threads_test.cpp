@@ -1,5 +1,5 @@
 #include "component/foreign_threads.hpp"
-#include "support/last_words.hpp"
+#include "kit/last_words.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>

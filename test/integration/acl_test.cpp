@@ -1,6 +1,6 @@
 #include "attempt.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 #include <redlock/fenced_mutex.hpp>
 
 #include <boost/test/data/test_case.hpp>

@@ -1,6 +1,6 @@
 #include "attempt.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/test/unit_test.hpp>

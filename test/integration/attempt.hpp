@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/coro.hpp"
+#include "kit/coro.hpp"
 #include <redlock/client.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "support/any_lock.hpp"
-#include "support/coro.hpp"
-#include "support/fault_proxy.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
-#include "support/text.hpp"
+#include "kit/any_lock.hpp"
+#include "kit/coro.hpp"
+#include "kit/fault_proxy.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
+#include "kit/text.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/awaitable.hpp>

@@ -1,5 +1,5 @@
+#include "kit/certificates.hpp"
 #include "processes.hpp"
-#include "support/certificates.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/use_future.hpp>

@@ -1,8 +1,8 @@
 #include "attempt.hpp"
 #include "cluster.hpp"
 #include "interop_partner.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 #include "attempt.hpp"
-#include "support/certificates.hpp"
-#include "support/redis_server.hpp"
+#include "kit/certificates.hpp"
+#include "kit/redis_server.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>

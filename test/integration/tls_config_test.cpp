@@ -1,5 +1,5 @@
+#include "kit/certificates.hpp"
 #include "refusal.hpp"
-#include "support/certificates.hpp"
 
 #include <boost/test/unit_test.hpp>
 

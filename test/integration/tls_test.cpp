@@ -1,8 +1,8 @@
 #include "attempt.hpp"
-#include "support/certificates.hpp"
-#include "support/fault_proxy.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
+#include "kit/certificates.hpp"
+#include "kit/fault_proxy.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "failing_new.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/io_context.hpp>

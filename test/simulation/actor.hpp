@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kit/any_lock.hpp"
 #include "simulation/schedule.hpp"
-#include "support/any_lock.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
 

@@ -1,5 +1,5 @@
+#include "kit/last_words.hpp"
 #include "simulation/actor.hpp"
-#include "support/last_words.hpp"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 #include "simulation/schedule.hpp"
 
+#include "kit/text.hpp"
 #include "simulation/actor.hpp"
-#include "support/text.hpp"
 #include <redlock/log.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "kit/dice.hpp"
 #include "simulation/clocks.hpp"
 #include "simulation/row.hpp"
-#include "support/dice.hpp"
 #include "world/network.hpp"
 #include "world/process.hpp"
 #include "world/timeline.hpp"

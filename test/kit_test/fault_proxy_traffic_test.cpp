@@ -1,4 +1,4 @@
-#include "support_test/fault_proxy_fixture.hpp"
+#include "kit_test/fault_proxy_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
 

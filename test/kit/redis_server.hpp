@@ -1,8 +1,8 @@
 #pragma once
 
-#include "support/certificates.hpp"
-#include "support/child_process.hpp"
-#include "support/reserved_port.hpp"
+#include "kit/certificates.hpp"
+#include "kit/child_process.hpp"
+#include "kit/reserved_port.hpp"
 
 #include <chrono>
 #include <cstddef>

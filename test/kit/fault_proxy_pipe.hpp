@@ -1,7 +1,7 @@
 #pragma once
 
-#include "support/fault_proxy_board.hpp"
-#include "support/fault_proxy_orders.hpp"
+#include "kit/fault_proxy_board.hpp"
+#include "kit/fault_proxy_orders.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>

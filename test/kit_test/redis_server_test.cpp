@@ -1,5 +1,5 @@
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

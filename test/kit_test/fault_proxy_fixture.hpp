@@ -1,9 +1,9 @@
 #pragma once
 
-#include "support/fault_proxy.hpp"
-#include "support/probe.hpp"
-#include "support/redis_server.hpp"
-#include "support_test/wire.hpp"
+#include "kit/fault_proxy.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
+#include "kit_test/wire.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
-#include "support/fault_proxy.hpp"
+#include "kit/fault_proxy.hpp"
 
-#include "support/fault_proxy_impl.hpp"
+#include "kit/fault_proxy_impl.hpp"
 
 #include <utility>
 

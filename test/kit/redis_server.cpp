@@ -1,6 +1,6 @@
-#include "support/redis_server.hpp"
+#include "kit/redis_server.hpp"
 
-#include "support/probe.hpp"
+#include "kit/probe.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

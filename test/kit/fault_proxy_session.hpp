@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/fault_proxy_pipe.hpp"
+#include "kit/fault_proxy_pipe.hpp"
 
 #include <array>
 #include <cstdint>

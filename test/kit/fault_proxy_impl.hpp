@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/fault_proxy_session.hpp"
+#include "kit/fault_proxy_session.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>

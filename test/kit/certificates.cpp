@@ -1,4 +1,4 @@
-#include "support/certificates.hpp"
+#include "kit/certificates.hpp"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>

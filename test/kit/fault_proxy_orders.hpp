@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/fault_proxy.hpp"
+#include "kit/fault_proxy.hpp"
 
 #include <chrono>
 #include <cstddef>

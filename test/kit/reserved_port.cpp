@@ -1,4 +1,4 @@
-#include "support/reserved_port.hpp"
+#include "kit/reserved_port.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

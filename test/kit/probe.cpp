@@ -1,4 +1,4 @@
-#include "support/probe.hpp"
+#include "kit/probe.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,4 @@
-#include "support/fault_proxy_impl.hpp"
+#include "kit/fault_proxy_impl.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "support/coro.hpp"
+#include "kit/coro.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>

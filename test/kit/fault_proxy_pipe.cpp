@@ -1,6 +1,6 @@
-#include "support/fault_proxy_pipe.hpp"
+#include "kit/fault_proxy_pipe.hpp"
 
-#include "support/fault_proxy_session.hpp"
+#include "kit/fault_proxy_session.hpp"
 
 #include <boost/asio/write.hpp>
 

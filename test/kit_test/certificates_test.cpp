@@ -1,6 +1,6 @@
-#include "support/certificates.hpp"
-#include "support/coro.hpp"
-#include "support/redis_server.hpp"
+#include "kit/certificates.hpp"
+#include "kit/coro.hpp"
+#include "kit/redis_server.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>

@@ -1,2 +1,2 @@
-#define BOOST_TEST_MODULE support
+#define BOOST_TEST_MODULE kit
 #include <boost/test/included/unit_test.hpp>

@@ -1,4 +1,4 @@
-#include "support/coro.hpp"
+#include "kit/coro.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 

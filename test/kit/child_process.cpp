@@ -1,4 +1,4 @@
-#include "support/child_process.hpp"
+#include "kit/child_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
