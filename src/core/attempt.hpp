@@ -33,6 +33,7 @@ public:
 
     [[nodiscard]] bool awaits(unsigned node) const;
     [[nodiscard]] bool has_answered(unsigned node) const { return votes_.has_answered(node); }
+    [[nodiscard]] node_set answered() const { return votes_.answered(); }
     [[nodiscard]] node_set to_write_back() const { return fences_.behind(); }
     /// Where there must be one: of an attempt that is raising or won.
     [[nodiscard]] fence token() const { return fences_.highest(); }

@@ -29,7 +29,8 @@ public:
         if (count_ == 0)
             return true;
         bool const overtakes = who == next::coming && rivals_;
-        return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ && elapsed(began_, now) < t.period;
+        return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ &&
+               lasted_ + elapsed(noted_, now) < t.period;
     }
 
     /// Were others met the last time?
@@ -38,15 +39,20 @@ public:
     /// A lease has begun here, won or handed over.
     void granted(instant now)
     {
-        if (count_++ == 0)
-            began_ = now;
+        lasted_ = count_ == 0 ? duration::zero() : lasted_ + elapsed(noted_, now);
+        noted_ = now;
+        ++count_;
     }
 
     /// The last one has ended; who does not follow within `turn` leaves others their chance.
-    void ended(instant now) { ended_ = now; }
+    void ended(instant now)
+    {
+        lasted_ += elapsed(noted_, now);
+        noted_ = now;
+    }
     void look(instant now, duration turn)
     {
-        if (count_ != 0 && elapsed(ended_, now) >= turn)
+        if (count_ != 0 && elapsed(noted_, now) >= turn)
             count_ = 0;
     }
 
@@ -66,8 +72,8 @@ public:
     }
 
 private:
-    instant began_;
-    instant ended_;
+    duration lasted_{}; ///< the leases in a row, until then
+    instant noted_;
     unsigned count_ = 0;
     std::uint8_t stretch_ = 1;
     bool rivals_ = false;

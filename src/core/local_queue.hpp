@@ -74,15 +74,16 @@ public:
     /// \param owner the first part of its nonce
     void met(std::uint64_t owner)
     {
-        if (std::exchange(last_met_, owner) != owner)
+        auto const name = static_cast<std::uint32_t>(owner ^ owner >> 32U);
+        if (std::exchange(last_met_, name) != name)
             fairness_.another_had_it();
     }
     /// How long to let others go first when the lock is free.
     [[nodiscard]] duration yield_delay(duration most) const { return fairness_.yield_delay(most); }
 
 private:
-    std::uint64_t last_met_ = 0;
     batch_policy batch_;
+    std::uint32_t last_met_ = 0;
     fairness fairness_;
     bool held_ = false;
     bool asking_ = false;

@@ -84,6 +84,7 @@ public:
     [[nodiscard]] constexpr unsigned denied() const { return denied_; }
     [[nodiscard]] constexpr unsigned missing() const { return nodes_ - 0U - answers_; }
     [[nodiscard]] constexpr node_set granted_by() const { return granted_; }
+    [[nodiscard]] constexpr node_set answered() const { return answered_; }
     [[nodiscard]] constexpr bool has_answered(unsigned node) const { return answered_.contains(node); }
 
 private:

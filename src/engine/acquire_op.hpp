@@ -25,7 +25,7 @@ namespace redlock::detail {
 
 /// One call of `acquire` or `try_acquire`. It waits in its key's queue until it gets the lock, from an attempt loop or from
 /// the holder before it, or until it gives up.
-class acquire_op final : public candidate, public activity, private core::timer, private net::task {
+class acquire_op final : public candidate, public activity, private net::task {
 public:
     using handler_type = completion_handler<lease_signature>;
 

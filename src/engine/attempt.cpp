@@ -192,7 +192,7 @@ void attempt::tell_vote(observer& watcher, unsigned node, node_report const& row
         return;
     std::chrono::microseconds const round_trip{row.round_trip_us};
     watcher.on_vote({lock_->name(), runtime_.its.settings().names[node], false, row.result, round_trip,
-                      row.error, row.words()});
+                     row.error, row.words()});
 }
 
 } // namespace redlock::detail

@@ -135,4 +135,6 @@ private:
     unsigned asked_last_ = 0;
 };
 
+extern template class round<attempt>; // where its answers are dealt with
+
 } // namespace redlock::detail

@@ -21,6 +21,8 @@ core::vote vote_of(kind::answer::meaning said)
 
 } // namespace
 
+template class round<attempt>;
+
 /// Those who vote at one node first find out there who of them may go on to the others (rule W3).
 void attempt::ask_in_turn(unsigned node)
 {
@@ -62,7 +64,13 @@ attempt::step attempt::ask_the_rest()
     auto verdict = step::pending;
     runtime::draft_room const room(runtime_);
     draft const vote = make_draft(kind::request::vote, room.text);
-    for (unsigned i = 0, size = nodes().size(); i != size; ++i)
+    core::node_set at_once = nodes().admitted(*lock_);
+    at_once.erase(asked_);
+    at_once.erase(votes_.answered());
+    asked_.insert(send_at_once(vote, at_once));
+    if (asked_ == nodes().all())
+        return verdict;
+    for (unsigned i = 0; i != nodes().size(); ++i)
         if (!asked_.contains(i) && !votes_.has_answered(i))
             verdict = std::max(verdict, ask(i, vote));
     return verdict;

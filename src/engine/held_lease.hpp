@@ -31,10 +31,7 @@ namespace redlock::detail {
 ///
 /// It is one object from the grant to the last answer to its release, and so has more functions and members than others:
 /// a server holds a hundred thousand of these, and each part of its own would cost a sink, a timer or a pointer.
-class held_lease final : private round<held_lease>,
-                         private core::timer,
-                         public activity,
-                         public lease_status {
+class held_lease final : private round<held_lease>, public activity, public lease_status {
 public:
     held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, unsigned attempts,
                core::duration waited);
@@ -165,6 +162,8 @@ private:
 public:
     held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so
 };
+
+extern template class round<held_lease>; // where its answers are dealt with
 
 [[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const&, nonce const&,
                                                            std::uint64_t fencing_token);

@@ -158,8 +158,13 @@ void held_lease::start_release()
     on().loop().schedule_after(*this, lock().plan->node_timeout);
     runtime::draft_room const room(on());
     draft const release = make_draft(kind::request::release, room.text);
+    core::node_set const sent = send_at_once(release, nodes().all());
+    if (sent == nodes().all())
+        return;
     for (unsigned i = 0; i != nodes().size(); ++i) {
         net::node& to = nodes().at(i);
+        if (sent.contains(i))
+            continue;
         if (to.reachable()) {
             send(to, release);
         } else {

@@ -24,6 +24,8 @@ core::extension_answer counted(meaning said)
 
 } // namespace
 
+template class round<held_lease>;
+
 /// What nobody works under is not kept alive (rule H8).
 void held_lease::renew()
 {

@@ -28,7 +28,7 @@ namespace redlock::detail {
 
 /// One call of `inspect`: asks every node for the key, beside whatever else this client does with it. It stands in no
 /// queue and changes nothing, neither on the nodes nor in what this client knows of the lock.
-class inspector final : private round<inspector>, public activity, private core::timer, private net::task {
+class inspector final : private round<inspector>, public activity, private net::task {
 public:
     using handler_type = completion_handler<inspection_signature>;
 

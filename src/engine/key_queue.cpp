@@ -10,7 +10,12 @@
 
 namespace redlock::detail {
 
-key_queue::key_queue(key_queues& all, std::string name) : key_state(all, std::move(name)), queues_(all) {}
+key_queue::key_queue(key_queues& all, std::string name) : key_state(all, std::move(name)) {}
+
+key_queues& key_queue::queues() const
+{
+    return static_cast<key_queues&>(index());
+}
 
 bool key_queue::held_by(std::string_view nonce) const
 {
@@ -64,13 +69,13 @@ void key_queue::hurry(candidate& one)
 
 attempt_loop* key_queue::new_loop() noexcept
 {
-    return queues_.new_loop();
+    return queues().new_loop();
 }
 
 /// Without memory for a loop nobody who waits can be asked for.
 void key_queue::ask(core::batch_policy::next who)
 {
-    attempt_loop* const loop = queues_.new_loop();
+    attempt_loop* const loop = queues().new_loop();
     while (!loop && !queue_.empty()) {
         candidate& vain = queue_.front();
         drop(vain);
@@ -79,7 +84,7 @@ void key_queue::ask(core::batch_policy::next who)
     if (!loop)
         return;
     candidate& first = queue_.front();
-    runtime& on = queues_.on();
+    runtime& on = queues().on();
     auto const how = local().ask(first.lock()->plan->batch_policy, who, on.loop().now(), on.turn());
     asking_ = loop;
     loop->start(*this, first, how);
@@ -92,8 +97,8 @@ void key_queue::won(attempt_loop& by, held_lease& held)
         asking_ = nullptr;
         drop(queue_.front());
     }
-    changed_here(queues_.on().nodes.all()); // who waits has been overtaken
-    local().won(asked_for, by.offered_turn(), queues_.on().loop().now());
+    changed_here(queues().on().nodes.all()); // who waits has been overtaken
+    local().won(asked_for, by.offered_turn(), queues().on().loop().now());
     holder_ = &held;
 }
 
@@ -116,7 +121,7 @@ void key_queue::adopted(held_lease& held)
     if (holder_)
         return;
     holder_ = &held;
-    local().hold(queues_.on().loop().now());
+    local().hold(queues().on().loop().now());
 }
 
 bool key_queue::hand_over(held_lease& held)
@@ -124,7 +129,7 @@ bool key_queue::hand_over(held_lease& held)
     if (holder_ != &held || queue_.empty())
         return false;
     candidate& next = queue_.front();
-    runtime& on = queues_.on();
+    runtime& on = queues().on();
     core::instant const now = on.loop().now();
     if (!local().may_hand_over(next.lock()->plan->batch_policy, now) || !held.may_pass_to(*next.lock()))
         return false;
@@ -141,7 +146,7 @@ bool key_queue::hand_over(held_lease& held)
 
 void key_queue::vacated(held_lease const& held)
 {
-    runtime& on = queues_.on();
+    runtime& on = queues().on();
     changed_here(on.nodes.all());
     if (holder_ != &held)
         return;

@@ -79,8 +79,8 @@ private:
     void changed_here(core::node_set) override;
 
     void ask(core::batch_policy::next);
+    [[nodiscard]] key_queues& queues() const;
 
-    key_queues& queues_;
     queue queue_;
     attempt_loop* asking_ = nullptr;
     held_lease* holder_ = nullptr;

@@ -92,6 +92,9 @@ public:
     /// This client itself has sent these nodes what may delete the key: of that they do not tell it (rule W2).
     virtual void changed_here(core::node_set) = 0;
 
+protected:
+    [[nodiscard]] key_index& index() const { return index_; }
+
 private:
     friend class key_index;
 

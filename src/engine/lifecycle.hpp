@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/timer_wheel.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
 #include "engine/pending_releases.hpp"
@@ -13,8 +14,8 @@
 
 namespace redlock::detail {
 
-/// Something that a client has under way: an operation, or a lease.
-class activity {
+/// Something that a client has under way: an operation, or a lease. Each has a timer.
+class activity : public core::timer {
 public:
     using hook =
         boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;

@@ -83,10 +83,12 @@ public:
     /// Asks every node that is ready for its marker.
     void require_markers();
     /// May it be asked for this lock now? Connects if that is needed. If not, the row says why.
-    [[nodiscard]] bool admit(unsigned node, lock_state const& lock, node_report& row)
+    [[nodiscard]] bool admit(unsigned node, lock_state const& lock, node_report& row);
+    /// Nodes that it admits whenever they can be asked.
+    [[nodiscard]] core::node_set admitted(lock_state const& lock) const
     {
-        bool const known = known_certain(node) && !lock.plan->kind.marked && nodes_[node]->at_work();
-        return known || examine(node, lock, row);
+        bool const known = certain_for_ == admissions_.longest_quarantine() && !lock.plan->kind.marked;
+        return known ? certain_ : core::node_set();
     }
     /// Do this connected node's votes and extensions not count for this lock yet (rule N4)?
     [[nodiscard]] bool is_quarantined(unsigned node, lock_state const&) const;
@@ -122,13 +124,8 @@ private:
     void tell_quarantine(unsigned node, lock_state const&, core::instant until) noexcept;
     [[nodiscard]] bool tell_longest_quarantine(unsigned node);
     void end_quarantine(unsigned node);
-    [[nodiscard]] bool examine(unsigned node, lock_state const&, node_report&);
     [[nodiscard]] bool knows_marker(unsigned node, node_report&);
     [[nodiscard]] bool has_waited(unsigned node, lock_state const&, node_report&);
-    [[nodiscard]] bool known_certain(unsigned node) const
-    {
-        return certain_.contains(node) && certain_for_ == admissions_.longest_quarantine();
-    }
     void note_certain(unsigned node);
     void tell_node(unsigned node, bool news) noexcept;
     void describe_node(unsigned node, bool news);

@@ -80,7 +80,7 @@ std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_s
 
 /// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough
 /// (rule N4). Of a node that is being connected that is asked again when the connection stands.
-bool node_group::examine(unsigned node, lock_state const& lock, node_report& row)
+bool node_group::admit(unsigned node, lock_state const& lock, node_report& row)
 {
     if (!nodes_[node]->usable()) {
         report_failure(nodes_[node]->last_failure(), row);
@@ -88,7 +88,8 @@ bool node_group::examine(unsigned node, lock_state const& lock, node_report& row
     }
     if (lock.plan->kind.marked && !knows_marker(node, row))
         return false;
-    return nodes_[node]->state() != node_state::ready || has_waited(node, lock, row);
+    return nodes_[node]->state() != node_state::ready || admitted(lock).contains(node) ||
+           has_waited(node, lock, row);
 }
 
 /// Where it was missed it is asked for again.

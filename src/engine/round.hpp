@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/tally.hpp"
 #include "engine/node_group.hpp"
 #include "engine/replies.hpp"
 #include "kind/kind.hpp"
@@ -55,8 +56,9 @@ protected:
     /// The same command for several nodes.
     struct draft {
         kind::request what;
-        redis::script const* script; ///< null: a command
         bool marked;
+        std::uint32_t tag;           ///< with scripts named by their hash
+        redis::script const* script; ///< null: a command
         /// With scripts named by their hash, up to the marker. Null: there is no room, and it is written for each node.
         std::string const* bytes;
     };
@@ -72,15 +74,32 @@ protected:
         } catch (std::bad_alloc const&) {
             room = nullptr;
         }
-        return {what, type.script(what), type.marks(what), room};
+        return {what, type.marks(what), tag(what, redis::script_form::hash), type.script(what), room};
     }
     void send(net::node& to, draft const& command)
     {
-        auto const form = command.script ? to.form(*command.script) : redis::script_form::hash;
-        if (form == redis::script_form::text || !command.bytes)
-            return send(to, command.what, form);
+        if (!command.bytes || !knows_script(to, command))
+            return send(to.index(), command.what);
         to.output().append(*command.bytes);
-        await(to, command.what, redis::script_form::hash, command.marked);
+        await(to, command.tag, command.marked);
+    }
+    /// To those nodes that can be asked without more ado, as nearly always all of them can.
+    /// \return which
+    [[nodiscard]] core::node_set send_at_once(draft const& command, core::node_set where)
+    {
+        core::node_set sent;
+        if (!command.bytes || command.marked)
+            return sent;
+        node_group& group = self().nodes();
+        for (unsigned i = 0, size = group.size(); i != size; ++i) {
+            net::node& to = group.at(i);
+            if (!where.contains(i) || !to.at_work() || !knows_script(to, command))
+                continue;
+            to.output().append(*command.bytes);
+            await(to, command.tag, false);
+            sent.insert(i);
+        }
+        return sent;
     }
 
     /// A release that waited for a connection was not sent, and no node is too young for it. False: the node is away.
@@ -97,6 +116,7 @@ private:
     static constexpr unsigned request_shift = 1;
     static constexpr unsigned number_shift = 4;
     static_assert(kind::request_count <= 1U << (number_shift - request_shift));
+    static constexpr std::uint32_t most_numbers = ~std::uint32_t{0} >> number_shift;
 
     [[nodiscard]] std::uint32_t tag(kind::request what, redis::script_form form) const
     {
@@ -109,7 +129,12 @@ private:
     }
     [[nodiscard]] bool is_late(std::uint32_t tag) const
     {
-        return (tag ^ number_ << number_shift) >> number_shift != 0;
+        return tag >> number_shift != (number_ & most_numbers);
+    }
+
+    [[nodiscard]] static bool knows_script(net::node const& to, draft const& command)
+    {
+        return !command.script || to.form(*command.script) == redis::script_form::hash;
     }
 
     [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
@@ -117,16 +142,16 @@ private:
     void send(net::node& to, kind::request what, redis::script_form form)
     {
         self().append(to.output(), what, form);
-        await(to, what, form, self().type().marks(what));
+        await(to, tag(what, form), self().type().marks(what));
     }
 
-    void await(net::node& to, kind::request what, redis::script_form form, bool marked)
+    void await(net::node& to, std::uint32_t tag, bool marked)
     {
         if (marked)
             kind::append_marker(to.output(), self().nodes().marker_of(to.index()).text());
         if (outstanding_++ == 0)
             self().on_busy();
-        to.expect(*this, tag(what, form));
+        to.expect(*this, tag);
     }
 
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply) final

@@ -72,7 +72,8 @@ public:
     /// In the middle of a turn that is known without a question to the executor.
     [[nodiscard]] bool running_here() const
     {
-        return inside_.load(std::memory_order_relaxed) == std::this_thread::get_id() || running_here_(executor_);
+        return inside_.load(std::memory_order_relaxed) == std::this_thread::get_id() ||
+               running_here_(executor_);
     }
 
     /// The reading of this turn, never later than the truth; good for the start of something.

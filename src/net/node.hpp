@@ -79,10 +79,7 @@ public:
         return state_ == node_state::ready && usable() && state_ == node_state::ready;
     }
     /// As `usable()` for releases, which find room where votes find none any more.
-    [[nodiscard]] bool reachable()
-    {
-        return at_work() || become_reachable();
-    }
+    [[nodiscard]] bool reachable() { return at_work() || become_reachable(); }
 
     /// Certainly usable, as far as its connection is concerned: what waits for replies is read, and there is room for more.
     [[nodiscard]] bool at_work() const
