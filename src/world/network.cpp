@@ -99,6 +99,8 @@ void network::serve(unsigned number, std::shared_ptr<link> const& from)
         return from->reset();
     if (from->secure() && !decipher(number, from))
         return;
+    if (!from->unread.empty() && n.overhear)
+        n.overhear(from->id(), from->unread);
     if (!from->unread.empty())
         n.redis.receive(from->id(), std::exchange(from->unread, {}), n.wall_us(time_.now()));
     if (from->finished)

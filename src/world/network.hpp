@@ -19,6 +19,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::world {
@@ -38,6 +39,8 @@ struct node {
     duration stalled_until{};
     /// Whoever sits between: gets all that it says on a connection, and passes on what he likes.
     std::function<std::string(server::connection_id, std::string)> garble{};
+    /// Told of all that is said to it, write by write.
+    std::function<void(server::connection_id, std::string_view)> overhear{};
     tls_traits tls{};
     boost::asio::ip::address_v4 address;
 
