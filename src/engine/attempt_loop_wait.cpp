@@ -82,12 +82,17 @@ void attempt_loop::learn()
     }
 }
 
-/// One that neither granted nor refused looks free, and asking it at once again would change nothing.
+/// One that neither granted nor refused looks free, and asking it at once again would change nothing. What refusals told
+/// before anything was known of the nodes is believed now.
 void attempt_loop::note_failures()
 {
+    bool const first = !waiting_.knows_nodes();
     learn();
     for (unsigned i = 0; i != nodes().size(); ++i) {
-        auto const said = attempt_.rows()[i].result;
+        auto const& row = attempt_.rows()[i];
+        auto const said = row.result;
+        if (first && said == node_result::held_by_other)
+            believe(i, {.owner = row.owner, .left = row.remaining});
         if (said != node_result::pending)
             waiting_.votes(i, said == node_result::granted || said == node_result::held_by_other);
     }

@@ -1,5 +1,6 @@
 #include "component/simulated_program.hpp"
 #include "core/rendezvous.hpp"
+#include <redlock/fenced_mutex.hpp>
 #include <redlock/mutex.hpp>
 #include <redlock/observer.hpp>
 
@@ -9,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -97,6 +100,30 @@ BOOST_AUTO_TEST_CASE(that_are_left_elsewhere_are_waited_for)
     wait(patient());
     pass(500ms);
     execute(first, {"DEL", "lock"});
+    expect_a_lease_after(500ms);
+}
+
+/// The script has read the key, and its refusal says whose it is and for how long. The last node answers when that does
+/// not matter any more, and is asked again behind the vote's undo.
+BOOST_AUTO_TEST_CASE(that_refused_a_fenced_vote_are_not_asked_for)
+{
+    unsigned questions = 0;
+    net.between(0, 2).latency = 1ms;
+    locks.emplace(program.make_client(settings));
+    auto const take = [this](boost::system::error_code, lease got) { held = std::move(got); };
+    fenced_mutex fenced(*locks, "lock", patient());
+    fenced.acquire(take);
+    pass(500ms); // servers tell its holder of the key, from now on
+    held = {};
+    pass(100ms);
+    set_keys(1s);
+    for (std::size_t n : {0, 1})
+        net.at(n).overhear = [&](world::server::connection_id, std::string_view said) {
+            questions += said.find("PTTL") != std::string_view::npos ? 1U : 0U;
+        };
+    fenced.acquire(take);
+    pass(500ms);
+    BOOST_TEST(questions == 0U);
     expect_a_lease_after(500ms);
 }
 
