@@ -32,8 +32,11 @@ struct table {
     }
     void win(results const& said)
     {
-        say(said);
-        seat.publish_success(guard, rows);
+        core::node_set granting;
+        for (unsigned i = 0; i != said.size(); ++i)
+            if (said[i] == node_result::granted)
+                granting.insert(i);
+        seat.publish_success(guard, granting);
     }
     void lose(results const& said)
     {

@@ -1,0 +1,230 @@
+#pragma once
+
+#include "redis/scripts.hpp"
+#include <redlock/version.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+/// What a client has said to each node, word for word: every byte of it, or a name for what is drawn or reckoned from a
+/// clock. The same value has the same name throughout, so it shows which command belongs to which claim.
+class wire_transcript {
+public:
+    explicit wire_transcript(std::size_t nodes) : pages_(nodes) {}
+
+    /// One write of the client's.
+    void wrote(std::size_t node, unsigned long connection, std::string_view bytes)
+    {
+        pages_.at(node).push_back({connection, std::string(bytes)});
+    }
+    /// Stands at this place of every node.
+    void note(std::string const& what)
+    {
+        for (auto& page : pages_)
+            page.push_back({0, what});
+    }
+
+    /// Nodes to which the same was said share their lines.
+    [[nodiscard]] std::string text()
+    {
+        std::vector<std::string> said;
+        for (auto const& page : pages_)
+            said.push_back(lines(page));
+        std::string all;
+        for (std::size_t n = 0; n != said.size(); ++n) {
+            if (std::find(said.begin(), said.begin() + static_cast<std::ptrdiff_t>(n), said[n]) !=
+                said.begin() + static_cast<std::ptrdiff_t>(n))
+                continue;
+            all += all.empty() ? "==== node" : "\n==== node";
+            for (std::size_t same = n; same != said.size(); ++same)
+                if (said[same] == said[n])
+                    all += ' ' + std::to_string(same + 1);
+            all += '\n' + said[n];
+        }
+        return all;
+    }
+
+private:
+    struct entry {
+        unsigned long connection; ///< 0: a note
+        std::string text;
+    };
+    using words = std::vector<std::string>;
+
+    struct known_script {
+        std::string_view name;
+        redis::script const* is;
+    };
+    static constexpr std::array scripts{known_script{"release.lua", &redis::scripts::release},
+                                        known_script{"extend.lua", &redis::scripts::extend},
+                                        known_script{"fenced_vote.lua", &redis::scripts::fenced_vote},
+                                        known_script{"fenced_raise.lua", &redis::scripts::fenced_raise},
+                                        known_script{"fenced_extend.lua", &redis::scripts::fenced_extend},
+                                        known_script{"fenced_adopt.lua", &redis::scripts::fenced_adopt},
+                                        known_script{"mark.lua", &redis::scripts::mark}};
+
+    std::string lines(std::vector<entry> const& page)
+    {
+        std::string all;
+        std::map<unsigned long, std::size_t> numbers; // of connections, in their order
+        unsigned long speaks = 0;
+        for (entry const& e : page) {
+            if (e.connection == 0) {
+                all += "# " + e.text + '\n';
+                continue;
+            }
+            auto const number = numbers.try_emplace(e.connection, numbers.size() + 1).first->second;
+            if (std::exchange(speaks, e.connection) != e.connection)
+                all += "---- connection " + std::to_string(number) + '\n';
+            all += write(e.text);
+        }
+        return all;
+    }
+
+    /// A write begins with >, and + is what came with it.
+    std::string write(std::string_view bytes)
+    {
+        std::string all;
+        while (!bytes.empty()) {
+            words const command = take(bytes);
+            all += all.empty() ? "> " : "+ ";
+            if (command.empty())
+                return all + "not a whole command: " + shown(std::exchange(bytes, {})) + '\n';
+            all += line(command) + '\n';
+        }
+        return all;
+    }
+
+    /// Only what is written in the one way in which words can be: so a line stands for its bytes, and no others.
+    static words take(std::string_view& bytes)
+    {
+        std::string_view rest = bytes;
+        words command;
+        for (std::size_t left = header(rest, '*'); left != 0; --left) {
+            std::size_t const size = header(rest, '$');
+            if (rest.size() < size + 2)
+                return {};
+            command.emplace_back(rest.substr(0, size));
+            rest.remove_prefix(size + 2);
+        }
+        std::string again = '*' + std::to_string(command.size()) + "\r\n";
+        for (std::string const& word : command)
+            again += '$' + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+        if (!bytes.starts_with(again))
+            return {};
+        bytes.remove_prefix(again.size());
+        return command;
+    }
+
+    static std::size_t header(std::string_view& rest, char type)
+    {
+        std::size_t value = 0;
+        auto const end = rest.find("\r\n");
+        if (end == rest.npos || rest.front() != type)
+            return 0;
+        std::from_chars(rest.data() + 1, rest.data() + end, value);
+        rest.remove_prefix(end + 2);
+        return value;
+    }
+
+    std::string line(words command)
+    {
+        bool const text = command[0] == "EVAL";
+        bool const marks = text && command.size() > 1 && command[1] == redis::scripts::mark.text;
+        std::string all = command[0];
+        for (std::size_t i = 1; i != command.size(); ++i) {
+            all += ' ';
+            if (i == 1 && (text || command[0] == "EVALSHA"))
+                all += script(command[i], text);
+            else if (marks && i >= 4)
+                all += argument_of_mark(i - 4, command[i]);
+            else if (command[i - 1] == "LIB-VER" && command[i] == version())
+                all += "<version>";
+            else
+                all += word(command[i]);
+        }
+        return all;
+    }
+
+    static std::string version()
+    {
+        return std::to_string(REDLOCK_VERSION_MAJOR) + '.' + std::to_string(REDLOCK_VERSION_MINOR) + '.' +
+               std::to_string(REDLOCK_VERSION_PATCH);
+    }
+
+    static std::string script(std::string_view said, bool text)
+    {
+        for (auto const& [name, is] : scripts)
+            if (said == (text ? is->text : is->sha1))
+                return std::string(name) + '@' + std::string(is->sha1.substr(0, 8));
+        return shown(said);
+    }
+
+    /// life, a lineage that is drawn, how long it has been certain, excused, what was seen, when
+    std::string argument_of_mark(std::size_t i, std::string const& said)
+    {
+        if (i == 1)
+            return named("lineage", said);
+        if (i == 2 && !said.empty())
+            return "<certain for>";
+        if (i == 5 && !said.empty())
+            return "<then>";
+        return word(said);
+    }
+
+    std::string word(std::string const& said)
+    {
+        auto const only = [&said](std::string_view letters) {
+            return said.find_first_not_of(letters) == said.npos;
+        };
+        if (said.size() == 32 && only("0123456789abcdef"))
+            return named("nonce", said);
+        if (said.size() == 13 && said[0] == '1' && only("0123456789")) // a date in milliseconds
+            return named("number", said);
+        // <life>/<lineage>/<since>/<placed>
+        if (std::ranges::count(said, '/') == 3 && said.find(':') < said.find('/'))
+            return named("marker", said);
+        return shown(said);
+    }
+
+    std::string named(std::string const& kind, std::string const& value)
+    {
+        auto& known = names_[kind];
+        auto const number = known.try_emplace(value, known.size() + 1).first->second;
+        return '<' + kind + ' ' + std::to_string(number) + '>';
+    }
+
+    static std::string shown(std::string_view said)
+    {
+        bool const plain = !said.empty() && std::ranges::all_of(said, [](char c) {
+            return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                   std::string_view("-_.:/*?").find(c) != std::string_view::npos;
+        });
+        if (plain)
+            return std::string(said);
+        constexpr std::string_view hex = "0123456789abcdef";
+        std::string all = "\"";
+        for (char const c : said) {
+            auto const code = static_cast<unsigned char>(c);
+            if (c == '"' || c == '\\' || code < 0x20 || code > 0x7e)
+                all.append("\\x").append(1, hex[code >> 4U]).append(1, hex[code & 15U]);
+            else
+                all += c;
+        }
+        return all + '"';
+    }
+
+    std::vector<std::vector<entry>> pages_;
+    std::map<std::string, std::map<std::string, std::size_t>> names_;
+};
+
+} // namespace redlock::test
