@@ -449,8 +449,7 @@ std::string conductor::story() const
     std::string text;
     for (auto const& [at, what] : lines)
         text += test::in_seconds(at) + ' ' + what + '\n';
-    std::ifstream said(directory_.file("said"));
-    return text + std::string(std::istreambuf_iterator<char>(said), {});
+    return text + test::text_of(directory_.file("said"));
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 #include "curt_server.hpp"
-#include "examined.hpp"
+#include "doctor_report.hpp"
 #include "servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_SUITE(doctor_on_memory)
 
 BOOST_FIXTURE_TEST_CASE(nothing_stays_on_the_servers_unless_it_is_asked_for, servers)
 {
-    examined const report(nodes, {}, false);
+    doctor_report const report(nodes, {}, false);
     BOOST_TEST(report.found("no-marker") == "info");
     BOOST_TEST(report.words("no-marker") ==
                "has no marker of fenced locks: the first fenced lock waits 33.3 s");
@@ -47,12 +47,12 @@ BOOST_FIXTURE_TEST_CASE(nothing_stays_on_the_servers_unless_it_is_asked_for, ser
 
 BOOST_FIXTURE_TEST_CASE(who_takes_the_servers_for_new_waits_for_no_marker, servers)
 {
-    BOOST_TEST(examined(nodes).found("no-marker") == "");
+    BOOST_TEST(doctor_report(nodes).found("no-marker") == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(the_marker_is_left_where_none_stands_and_stays, servers)
 {
-    examined const report(nodes, {"--prepare"});
+    doctor_report const report(nodes, {"--prepare"});
     BOOST_TEST(report.found("marker") == "info");
     BOOST_TEST(report.words("marker") == "the marker of fenced locks was left now: fenced locks wait 33.3 s");
     std::vector<std::string> left;
@@ -65,11 +65,11 @@ BOOST_FIXTURE_TEST_CASE(the_marker_is_left_where_none_stands_and_stays, servers)
     BOOST_TEST(shown.at("age_ms") == 0);
     BOOST_TEST(shown.at("wait_ms") == 33330);
 
-    examined const again(nodes, {"--prepare"});
+    doctor_report const again(nodes, {"--prepare"});
     BOOST_TEST(contains(again.words("marker"), "the marker of fenced locks has stood for "), again.told);
     BOOST_TEST(again.told.at("nodes")[0].at("marker").at("left_now") == false);
-    BOOST_TEST(examined(nodes).found("young-marker") == "warning");
-    BOOST_TEST(examined(nodes).found("no-marker") == "");
+    BOOST_TEST(doctor_report(nodes).found("young-marker") == "warning");
+    BOOST_TEST(doctor_report(nodes).found("no-marker") == "");
     for (std::size_t i = 0; i != left.size(); ++i)
         BOOST_TEST(probes[i].get(marker).value_or("") == left[i]);
 }
@@ -79,21 +79,23 @@ BOOST_AUTO_TEST_CASE(fenced_locks_do_not_wait_for_a_marker_that_is_old_enough)
 {
     servers some({.own_clock = true});
     auto const let_pass = [&](std::chrono::seconds time) {
-        for (auto const& server : some.group)
+        for (auto const& server : some)
             server->set_clock_ahead(time);
     };
     environment const strangers{{"REDLOCK_NODES", some.nodes}};
     std::vector<std::string> const acquire{"acquire",       "-n", "--fenced", "-t", "3s",
                                            "--longest-ttl", "5s", "seat"};
     let_pass(std::chrono::seconds{20});
-    BOOST_TEST(examined(some.nodes, {"--prepare", "--longest-ttl", "5s"}, false).found("marker") == "info");
-    BOOST_TEST(finished(acquire, strangers).status == 69); // no majority may vote yet
+    BOOST_TEST(doctor_report(some.nodes, {"--prepare", "--longest-ttl", "5s"}, false).found("marker") ==
+               "info");
+    BOOST_TEST(finished_run(acquire, strangers).status == 69); // no majority may vote yet
     let_pass(std::chrono::seconds{40});
-    examined const later(some.nodes, {"--longest-ttl", "5s"}, false);
+    doctor_report const later(some.nodes, {"--longest-ttl", "5s"}, false);
     BOOST_TEST(later.found("young-marker") == "");
-    BOOST_TEST(contains(examined(some.nodes, {"--prepare", "--longest-ttl", "5s"}, false).words("marker"),
-                        "fenced locks wait for nothing"));
-    finished const granted(acquire, strangers);
+    BOOST_TEST(
+        contains(doctor_report(some.nodes, {"--prepare", "--longest-ttl", "5s"}, false).words("marker"),
+                 "fenced locks wait for nothing"));
+    finished_run const granted(acquire, strangers);
     BOOST_TEST(granted.status == 0, granted.err);
 }
 
@@ -101,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_marker_that_cannot_be_left_is_an_error)
 {
     servers some({}, 1);
     some.probes[0].command({"LPUSH", marker, "1"});
-    examined const report(some.nodes, {"--prepare"});
+    doctor_report const report(some.nodes, {"--prepare"});
     BOOST_TEST(report.status == 2);
     BOOST_TEST(report.found("no-marker") == "error");
     BOOST_TEST(contains(report.words("no-marker"), "cannot be left: WRONGTYPE"), report.told);
@@ -113,26 +115,26 @@ BOOST_AUTO_TEST_CASE(preparing_does_not_take_back_that_a_node_is_durable)
     servers some({.arguments = durably}, 1);
     std::string const nodes = called_durable(some);
     environment const sure{{"REDLOCK_NODES", nodes}};
-    BOOST_TEST(finished({"acquire", "-n", "--fenced", "one"}, sure).status == 0);
-    some.group[0].restart();
-    BOOST_TEST(
-        contains(examined(nodes, {"--prepare"}, false).words("marker"), "fenced locks wait for nothing"));
-    BOOST_TEST(finished({"acquire", "-n", "--fenced", "two"}, sure).status == 0);
+    BOOST_TEST(finished_run({"acquire", "-n", "--fenced", "one"}, sure).status == 0);
+    some[0].restart();
+    BOOST_TEST(contains(doctor_report(nodes, {"--prepare"}, false).words("marker"),
+                        "fenced locks wait for nothing"));
+    BOOST_TEST(finished_run({"acquire", "-n", "--fenced", "two"}, sure).status == 0);
 }
 
 BOOST_AUTO_TEST_CASE(durability_is_a_word_and_settings_only_contradict_it)
 {
     redis_server const safe({.arguments = durably});
-    examined const silent(safe.url(), {}, false);
+    doctor_report const silent(safe.url(), {}, false);
     BOOST_TEST(silent.found("may-be-durable") == "info");
     BOOST_TEST(silent.found("young") == "warning");
-    examined const called(safe.url() + "?durable=true", {}, false);
+    doctor_report const called(safe.url() + "?durable=true", {}, false);
     BOOST_TEST(called.found("durable") == "info");
     BOOST_TEST(called.found("young") == "");
 
     redis_server const forgets;
-    BOOST_TEST(examined(forgets.url()).found("not-durable") == "info");
-    examined const wrong(forgets.url() + "?durable=true", {}, false);
+    BOOST_TEST(doctor_report(forgets.url()).found("not-durable") == "info");
+    doctor_report const wrong(forgets.url() + "?durable=true", {}, false);
     BOOST_TEST(wrong.status == 2);
     BOOST_TEST(wrong.found("not-durable") == "error");
     BOOST_TEST(contains(wrong.words("not-durable"), "is called durable, but appendonly is no"), wrong.told);
@@ -147,7 +149,7 @@ BOOST_AUTO_TEST_CASE(who_followed_another_server_waits_until_somebody_has_waited
     probe eye(replica.port());
     wait_until([&] { return contains(eye.info("replication"), "master_link_status:up"); });
     eye.command({"REPLICAOF", "NO", "ONE"});
-    examined const report(replica.url() + "?durable=true", {}, false);
+    doctor_report const report(replica.url() + "?durable=true", {}, false);
     BOOST_TEST(report.found("promoted") == "warning");
     BOOST_TEST(contains(report.words("promoted"), "clients that meet it first wait 33.3 s"), report.told);
     BOOST_TEST(report.found("replica") == "");
@@ -159,7 +161,7 @@ BOOST_AUTO_TEST_CASE(replicas_are_told_with_what_becomes_of_them)
     redis_server const replica({.arguments = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
     wait_until([&] { return contains(probe(replica.port()).info("replication"), "master_link_status:up"); });
     BOOST_TEST(
-        examined(master.url()).words("replicas") ==
+        doctor_report(master.url()).words("replicas") ==
         "has 1 replica(s): one that is promoted in its place lacks the latest locks, and does not vote for a "
         "while");
 }
@@ -167,7 +169,7 @@ BOOST_AUTO_TEST_CASE(replicas_are_told_with_what_becomes_of_them)
 BOOST_AUTO_TEST_CASE(what_a_server_does_not_tell_is_told_line_by_line)
 {
     curt_server const mute(friendly("# Clients\r\nconnected_clients:1\r\n"));
-    examined const report("redis" + mute.place(), {}, false);
+    doctor_report const report("redis" + mute.place(), {}, false);
     std::string said;
     for (json const& one : report.told.at("findings"))
         if (one.at("id") == "blind-spot")
@@ -182,7 +184,7 @@ BOOST_AUTO_TEST_CASE(what_a_server_does_not_tell_is_told_line_by_line)
 
     curt_server const anonymous(friendly("role:master\r\nmaster_replid:0a\r\nuptime_in_seconds:86400\r\n"
                                          "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n"));
-    examined const named("redis" + anonymous.place(), {}, false);
+    doctor_report const named("redis" + anonymous.place(), {}, false);
     BOOST_TEST(named.words("blind-spot") ==
                "INFO does not tell run_id: restarts that keep the data set, and a second "
                "name, go unnoticed");
@@ -193,7 +195,7 @@ BOOST_AUTO_TEST_CASE(what_a_server_does_not_tell_is_told_line_by_line)
 BOOST_AUTO_TEST_CASE(a_word_that_nothing_contradicts_stands)
 {
     curt_server const service(friendly("run_id:1\r\nuptime_in_seconds:1\r\nrole:master\r\n"));
-    examined const report("redis" + service.place() + "?durable=true", {}, false);
+    doctor_report const report("redis" + service.place() + "?durable=true", {}, false);
     BOOST_TEST(report.found("durable") == "info");
     BOOST_TEST(report.found("no-config") == "info");
     BOOST_TEST(report.found("young") == "");

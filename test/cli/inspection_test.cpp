@@ -1,5 +1,5 @@
 #include "curt_server.hpp"
-#include "examined.hpp"
+#include "doctor_report.hpp"
 #include "servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -14,12 +14,12 @@ BOOST_AUTO_TEST_SUITE(status_test)
 
 BOOST_FIXTURE_TEST_CASE(tells_who_holds_a_lock, servers)
 {
-    BOOST_TEST(finished({"status", "seat"}, env()).status == 1);
+    BOOST_TEST(finished_run({"status", "seat"}, env()).status == 1);
     std::string const token =
-        json::parse(finished({"acquire", "--fenced", "--json", "seat"}, env()).out).at("token");
+        json::parse(finished_run({"acquire", "--fenced", "--json", "seat"}, env()).out).at("token");
     wait_until([&] { return holders("seat", token) >= 2; });
 
-    finished const run({"status", "--json", "seat"}, env());
+    finished_run const run({"status", "--json", "seat"}, env());
     json const told = json::parse(run.out);
     BOOST_TEST(run.status == 0);
     BOOST_TEST(told.at("status") == "held");
@@ -31,49 +31,49 @@ BOOST_FIXTURE_TEST_CASE(tells_who_holds_a_lock, servers)
     BOOST_TEST(holds->at("role") == "master");
     BOOST_TEST(holds->contains("fence"));
     BOOST_TEST(!contains(run.out, token)); // who has it can release the lock
-    BOOST_TEST(contains(finished({"status", "seat"}, env()).out, "seat: held by " + token.substr(0, 8)));
+    BOOST_TEST(contains(finished_run({"status", "seat"}, env()).out, "seat: held by " + token.substr(0, 8)));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_minority_is_no_holder_and_silence_is_no_answer, servers)
 {
     probes[0].command({"SET", "seat", "theirs"});
-    BOOST_TEST(finished({"status", "seat"}, env()).status == 1);
-    group[1].kill();
-    BOOST_TEST(finished({"status", "seat"}, env()).status == 69);
+    BOOST_TEST(finished_run({"status", "seat"}, env()).status == 1);
+    at(1).kill();
+    BOOST_TEST(finished_run({"status", "seat"}, env()).status == 69);
     probes[2].command({"SET", "seat", "theirs"});
-    BOOST_TEST(finished({"status", "seat"}, env()).status == 0);
+    BOOST_TEST(finished_run({"status", "seat"}, env()).status == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_in_the_way_all_the_same, servers)
 {
-    for (probe& p : probes)
-        p.command({"LPUSH", "seat", "1"});
-    finished const run({"status", "seat"}, env());
+    command({"LPUSH", "seat", "1"});
+    finished_run const run({"status", "seat"}, env());
     BOOST_TEST(run.status == 75);
     BOOST_TEST(contains(run.out, "seat: blocked: free on 0 of 3 nodes\n"));
     BOOST_TEST(contains(run.out, "(not a lock)"));
     for (std::string const option : {"-v", "--fenced"}) { // to both kinds of locks
-        finished const acquire({"acquire", "-n", option, "seat"}, env());
+        finished_run const acquire({"acquire", "-n", option, "seat"}, env());
         BOOST_TEST(acquire.status == 75, acquire.err);
     }
-    group[1].kill();
-    BOOST_TEST(finished({"status", "seat"}, env()).status == 75);
+    at(1).kill();
+    BOOST_TEST(finished_run({"status", "seat"}, env()).status == 75);
     probes[2].command({"DEL", "seat"});
-    BOOST_TEST(contains(finished({"status", "seat"}, env()).out, "seat: unknown: free on 1 of 3 nodes\n"));
+    BOOST_TEST(
+        contains(finished_run({"status", "seat"}, env()).out, "seat: unknown: free on 1 of 3 nodes\n"));
     probes[2].command({"LPUSH", "seat", "1"});
-    group[2].kill();
-    BOOST_TEST(finished({"status", "seat"}, env()).status == 69);
+    at(2).kill();
+    BOOST_TEST(finished_run({"status", "seat"}, env()).status == 69);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_holder_without_an_expiry_is_told_to_be_no_lock, servers)
 {
-    BOOST_TEST(finished({"acquire", "seat"}, env()).status == 0);
-    BOOST_TEST(!contains(finished({"status", "seat"}, env()).out, "no lock"));
+    BOOST_TEST(finished_run({"acquire", "seat"}, env()).status == 0);
+    BOOST_TEST(!contains(finished_run({"status", "seat"}, env()).out, "no lock"));
     set("seat", "settings");
-    finished const text({"status", "seat"}, env());
+    finished_run const text({"status", "seat"}, env());
     BOOST_TEST(text.status == 0);
     BOOST_TEST(contains(text.out, "no lock: it has no expiry"), text.out);
-    json const shown = json::parse(finished({"status", "--json", "seat"}, env()).out);
+    json const shown = json::parse(finished_run({"status", "--json", "seat"}, env()).out);
     for (json const& row : shown.at("nodes"))
         BOOST_TEST(contains(row.at("trouble").get<std::string>(), "no expiry"));
 }
@@ -84,22 +84,22 @@ BOOST_AUTO_TEST_CASE(a_holder_whose_expiry_may_not_be_asked_may_be_a_lock)
     redis_server server({.acl = {"user default off", "user few on >pw ~seat* -@all +set +get"}});
     std::string const url = "redis://few:pw@127.0.0.1:" + std::to_string(server.port());
     environment const variables{{"REDLOCK_NODES", url}, {"REDLOCK_ASSUME_FRESH", "1"}};
-    BOOST_TEST(finished({"acquire", "seat"}, variables).status == 0);
-    finished const text({"status", "seat"}, variables);
+    BOOST_TEST(finished_run({"acquire", "seat"}, variables).status == 0);
+    finished_run const text({"status", "seat"}, variables);
     BOOST_TEST(text.status == 0);
     BOOST_TEST(!contains(text.out, "no expiry"), text.out);
-    BOOST_TEST(examined(url, {"seat"}).found("foreign-key") == "");
+    BOOST_TEST(doctor_report(url, {"seat"}).found("foreign-key") == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(holders_that_are_no_majority_block_the_lock_together, servers)
 {
     probes[0].command({"SET", "seat", "theirs"});
     probes[1].command({"SET", "seat", "others"});
-    finished const run({"status", "--json", "seat"}, env());
+    finished_run const run({"status", "--json", "seat"}, env());
     BOOST_TEST(run.status == 75);
     BOOST_TEST(json::parse(run.out).at("status") == "blocked");
     probes[1].command({"DEL", "seat"});
-    BOOST_TEST(finished({"status", "seat"}, env()).status == 1);
+    BOOST_TEST(finished_run({"status", "seat"}, env()).status == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -108,14 +108,14 @@ BOOST_AUTO_TEST_SUITE(doctor_test)
 
 BOOST_FIXTURE_TEST_CASE(finds_nothing_grave_with_good_servers, servers)
 {
-    examined const report(nodes);
+    doctor_report const report(nodes);
     BOOST_TEST(report.gravest() == 0);
     BOOST_TEST(report.told.at("worst") == "info");
     BOOST_TEST(report.found("young") == "info");
     BOOST_TEST(report.found("not-durable") == "info");
     BOOST_TEST(report.told.at("nodes").size() == 3U);
     BOOST_TEST(keys() == 0U);
-    finished const text({"doctor"}, env());
+    finished_run const text({"doctor"}, env());
     BOOST_TEST(contains(text.out, "info: all nodes: may forget locks in a crash"));
     BOOST_TEST(contains(text.out, "is taken for new (REDLOCK_ASSUME_FRESH), and votes at once [young]"));
 }
@@ -124,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_found_at_several_nodes_is_said_once, servers)
 {
     probes[0].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
     probes[2].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
-    finished const text({"doctor"}, env());
+    finished_run const text({"doctor"}, env());
     auto const times = [&](std::string const& words) {
         std::size_t count = 0;
         for (auto at = text.out.find(words); at != std::string::npos; at = text.out.find(words, at + 1))
@@ -133,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_found_at_several_nodes_is_said_once, servers)
     };
     BOOST_TEST(times("[min-replicas]") == 1U);
     BOOST_TEST(times("    -> min-replicas-to-write 0\n") == 1U);
-    BOOST_TEST(contains(text.out, "warning: " + group[0].url() + ", " + group[2].url() + ": takes no locks"));
+    BOOST_TEST(contains(text.out, "warning: " + at(0).url() + ", " + at(2).url() + ": takes no locks"));
     BOOST_TEST(times("[not-durable]") == 1U);
 }
 
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(young_servers_are_a_warning_while_a_majority_votes)
 {
     servers const old({.arguments = durably}, 2);
     redis_server const young;
-    examined const report(called_durable(old) + young.url(), {}, false);
+    doctor_report const report(called_durable(old) + young.url(), {}, false);
     BOOST_TEST(report.status == 1);
     BOOST_TEST(report.found("young", young.url()) == "warning");
     BOOST_TEST(report.found("no-quorum") == "");
@@ -152,12 +152,12 @@ BOOST_AUTO_TEST_CASE(young_servers_without_which_nobody_gets_a_lock_are_an_error
 {
     servers const old({.arguments = durably}, 2);
     servers const young;
-    finished const waiting({"doctor"}, {{"REDLOCK_NODES", called_durable(old) + young.nodes}});
+    finished_run const waiting({"doctor"}, {{"REDLOCK_NODES", called_durable(old) + young.nodes}});
     BOOST_TEST(waiting.status == 2);
     BOOST_TEST(contains(waiting.out, "error: 2 of 5 nodes can vote; a majority again in "), waiting.out);
     BOOST_TEST(contains(waiting.out, " s [no-quorum]"));
     BOOST_TEST(contains(waiting.out, "[young]"));
-    examined const fresh(called_durable(old) + young.nodes);
+    doctor_report const fresh(called_durable(old) + young.nodes);
     BOOST_TEST(fresh.gravest() == 0);
     BOOST_TEST(fresh.found("no-quorum") == "");
 }
@@ -166,18 +166,18 @@ BOOST_AUTO_TEST_CASE(young_servers_without_which_nobody_gets_a_lock_are_an_error
 BOOST_AUTO_TEST_CASE(nobody_is_young_who_is_older_than_the_longest_lock)
 {
     servers const some({.own_clock = true});
-    for (auto const& server : some.group)
+    for (auto const& server : some)
         server->set_clock_ahead(std::chrono::seconds{15}); // and with it its age
-    BOOST_TEST(examined(some.nodes, {}, false).found("no-quorum") == "error");
-    BOOST_TEST(examined(some.nodes, {"--longest-ttl", "5s"}, false).found("no-quorum") == "");
+    BOOST_TEST(doctor_report(some.nodes, {}, false).found("no-quorum") == "error");
+    BOOST_TEST(doctor_report(some.nodes, {"--longest-ttl", "5s"}, false).found("no-quorum") == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(servers_that_refuse_to_vote_are_no_quorum, servers)
 {
     for (std::size_t const i : {0U, 2U}) {
         probes[i].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
-        BOOST_TEST(examined(nodes).found("no-vote", group[i].url()) == "error");
-        BOOST_TEST(examined(nodes).found("no-quorum") == (i == 0 ? "" : "error"));
+        BOOST_TEST(doctor_report(nodes).found("no-vote", at(i).url()) == "error");
+        BOOST_TEST(doctor_report(nodes).found("no-quorum") == (i == 0 ? "" : "error"));
     }
 }
 
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_redis_server_is_an_error)
 {
     for (std::string const greeting : {"HTTP/1.1 400 Bad Request\r\n\r\n", "+HI\r\n", ":1\r\n"}) {
         curt_server const server({greeting});
-        examined const report("redis" + server.place());
+        doctor_report const report("redis" + server.place());
         BOOST_TEST_CONTEXT(report.told) BOOST_TEST(report.found("no-redis") == "error");
     }
 }
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(answers_of_the_wrong_kind_are_an_error)
         for (int i = 0; i != 14; ++i)
             all += answer;
         curt_server const server({greeting, no, all});
-        examined const report("redis" + server.place());
+        doctor_report const report("redis" + server.place());
         BOOST_TEST_CONTEXT(report.told) BOOST_TEST(report.found("no-redis") == "error");
     }
 }
@@ -209,21 +209,23 @@ BOOST_AUTO_TEST_CASE(tls_on_one_side_only_is_told)
 {
     certificates const files;
     redis_server server({.tls = files.server});
-    examined const plain("redis://127.0.0.1:" + std::to_string(server.tls_port()));
+    doctor_report const plain("redis://127.0.0.1:" + std::to_string(server.tls_port()));
     BOOST_TEST_CONTEXT(plain.told) BOOST_TEST(plain.found("tls") == "error");
-    examined const secure("rediss://127.0.0.1:" + std::to_string(server.port()), {"--insecure"});
+    doctor_report const secure("rediss://127.0.0.1:" + std::to_string(server.port()), {"--insecure"});
     BOOST_TEST_CONTEXT(secure.told) BOOST_TEST(secure.found("tls") == "error");
     curt_server const alert({std::string("\x15\x03\x01\x00\x02\x02\x46", 7)});
-    BOOST_TEST(examined("redis" + alert.place()).found("tls") == "error");
+    BOOST_TEST(doctor_report("redis" + alert.place()).found("tls") == "error");
     curt_server const error({"-ERR unknown command\r\n"});
-    BOOST_TEST(examined("rediss" + error.place(), {"--insecure"}).found("tls") == "error");
+    BOOST_TEST(doctor_report("rediss" + error.place(), {"--insecure"}).found("tls") == "error");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_fence_that_nobody_can_have_counted_is_told, servers)
 {
-    auto const fence_of = [&](std::string const& name) { return examined(nodes, {name}).found("fence"); };
+    auto const fence_of = [&](std::string const& name) {
+        return doctor_report(nodes, {name}).found("fence");
+    };
     BOOST_TEST(fence_of("seat") == "");
-    BOOST_TEST(finished({"run", "--fenced", "seat", "true"}, env()).status == 0);
+    BOOST_TEST(finished_run({"run", "--fenced", "seat", "true"}, env()).status == 0);
     BOOST_TEST(fence_of("seat") == "");
     set("seat:redlock-fence", std::to_string((1LL << 43) - 2));
     BOOST_TEST(fence_of("seat") == "warning");
@@ -236,19 +238,19 @@ BOOST_FIXTURE_TEST_CASE(a_fence_that_nobody_can_have_counted_is_told, servers)
 
 BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_told, servers)
 {
-    auto const found = [&] { return examined(nodes, {"seat"}).found("foreign-key"); };
+    auto const found = [&] { return doctor_report(nodes, {"seat"}).found("foreign-key"); };
     BOOST_TEST(found() == "");
-    BOOST_TEST(finished({"acquire", "seat"}, env()).status == 0);
+    BOOST_TEST(finished_run({"acquire", "seat"}, env()).status == 0);
     BOOST_TEST(found() == "");
     probes[1].command({"SET", "seat", "settings"});
-    BOOST_TEST(examined(nodes, {"seat"}).found("foreign-key", group[1].url()) == "error");
+    BOOST_TEST(doctor_report(nodes, {"seat"}).found("foreign-key", at(1).url()) == "error");
     probes[1].command({"DEL", "seat"});
     BOOST_TEST(found() == "");
     probes[1].command({"RPUSH", "seat", "1"});
     probes[1].command({"EXPIRE", "seat", "60"});
-    BOOST_TEST(examined(nodes, {"seat"}).found("foreign-key", group[1].url()) == "error");
-    BOOST_TEST(examined(nodes).found("foreign-key") == "");
-    BOOST_TEST(examined(nodes, {"other"}).found("foreign-key") == "");
+    BOOST_TEST(doctor_report(nodes, {"seat"}).found("foreign-key", at(1).url()) == "error");
+    BOOST_TEST(doctor_report(nodes).found("foreign-key") == "");
+    BOOST_TEST(doctor_report(nodes, {"other"}).found("foreign-key") == "");
 }
 
 BOOST_AUTO_TEST_CASE(what_keeps_a_server_from_voting_is_an_error)
@@ -260,8 +262,8 @@ BOOST_AUTO_TEST_CASE(what_keeps_a_server_from_voting_is_an_error)
     wait_until([&] { return contains(probe(replica.port()).info("replication"), "master_link_status:up"); });
     reserved_port const nobody(0);
     std::string const missing = "redis://127.0.0.1:" + std::to_string(nobody.number());
-    examined const report(master.url() + ' ' + replica.url() + ' ' + evicting.url() + ' ' + cluster.url() +
-                          ' ' + missing);
+    doctor_report const report(master.url() + ' ' + replica.url() + ' ' + evicting.url() + ' ' +
+                               cluster.url() + ' ' + missing);
     BOOST_TEST(report.status == 2);
     BOOST_TEST(report.found("replica", replica.url()) == "error");
     BOOST_TEST(report.found("eviction", evicting.url()) == "error");
@@ -275,11 +277,11 @@ BOOST_AUTO_TEST_CASE(one_server_under_two_names_is_an_error)
 {
     redis_server server;
     std::string const second = "unix://" + server.unix_path();
-    examined const report(server.url() + ' ' + second);
+    doctor_report const report(server.url() + ' ' + second);
     BOOST_TEST(report.status == 2);
     BOOST_TEST(report.found("same-server", second) == "error");
     BOOST_TEST(report.found("even") == "warning");
-    finished const text({"doctor"}, {{"REDLOCK_NODES", server.url() + ' ' + second}});
+    finished_run const text({"doctor"}, {{"REDLOCK_NODES", server.url() + ' ' + second}});
     BOOST_TEST(contains(text.out, "2 nodes survive no failure: both are needed"), text.out);
 }
 
@@ -294,24 +296,24 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_told_one_by_one)
                  "+del +pexpire +eval +evalsha +info +config|get +time +pttl +mget +select "
                  "+client|tracking +client|setname"}}); // docs/server-checklist.md, "Rights"
     std::string const place = "@127.0.0.1:" + std::to_string(server.port());
-    examined const few("redis://few:pw" + place, {"seat"});
+    doctor_report const few("redis://few:pw" + place, {"seat"});
     BOOST_TEST(few.status == 1);
     BOOST_TEST(few.found("no-info") == "warning");
     BOOST_TEST(few.found("no-time") == "warning");
     BOOST_TEST(few.found("no-config") == "info");
     BOOST_TEST(few.found("rights") == "warning");
-    BOOST_TEST(examined("redis://fewer:pw" + place, {"seat"}).found("rights") == "error");
-    examined const enough("redis://enough:pw" + place, {"seat"});
+    BOOST_TEST(doctor_report("redis://fewer:pw" + place, {"seat"}).found("rights") == "error");
+    doctor_report const enough("redis://enough:pw" + place, {"seat"});
     for (std::string const id : {"rights", "unchecked", "no-info", "no-time", "no-config", "no-vote"})
         BOOST_TEST(enough.found(id) == "", id);
-    BOOST_TEST(examined("redis://enough:pw" + place, {"other"}).found("rights") == "error");
-    BOOST_TEST(examined("redis://enough:no" + place).found("refused") == "error");
-    examined const unnamed("redis://enough:pw" + place); // of its keys none is tried
+    BOOST_TEST(doctor_report("redis://enough:pw" + place, {"other"}).found("rights") == "error");
+    BOOST_TEST(doctor_report("redis://enough:no" + place).found("refused") == "error");
+    doctor_report const unnamed("redis://enough:pw" + place); // of its keys none is tried
     BOOST_TEST(unnamed.status == 1);
     BOOST_TEST(unnamed.found("unchecked") == "warning");
     BOOST_TEST(unnamed.found("rights") == "");
-    BOOST_TEST(examined("redis://fewer:pw" + place).found("unchecked") == "warning");
-    BOOST_TEST(examined("redis://none:pw" + place).found("rights") == "error"); // of commands
+    BOOST_TEST(doctor_report("redis://fewer:pw" + place).found("unchecked") == "warning");
+    BOOST_TEST(doctor_report("redis://none:pw" + place).found("rights") == "error"); // of commands
 }
 
 BOOST_AUTO_TEST_CASE(what_may_go_wrong_is_a_warning)
@@ -320,7 +322,7 @@ BOOST_AUTO_TEST_CASE(what_may_go_wrong_is_a_warning)
                                        "yes", "--appendfsync", "always"},
                          .own_clock = true});
     server.set_clock_ahead(std::chrono::minutes{1});
-    examined const report(server.url() + "?durable=true");
+    doctor_report const report(server.url() + "?durable=true");
     BOOST_TEST(report.status == 2); // memory is so short that it takes no locks
     BOOST_TEST(report.found("no-vote") == "error");
     BOOST_TEST(report.found("one-node") == "warning");
@@ -328,7 +330,7 @@ BOOST_AUTO_TEST_CASE(what_may_go_wrong_is_a_warning)
     BOOST_TEST(report.found("clock") == "warning");
     BOOST_TEST(report.found("durable") == "info");
     BOOST_TEST(report.found("young") == "");
-    BOOST_TEST(examined(server.url() + "?protocol=2").found("resp2") == "warning");
+    BOOST_TEST(doctor_report(server.url() + "?protocol=2").found("resp2") == "warning");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,12 +10,12 @@ using nlohmann::json;
 
 namespace {
 
-struct leasing : servers {
+struct leases_fixture : servers {
     json acquire(std::vector<std::string> const& more = {})
     {
         std::vector<std::string> arguments{"acquire", "--json", "seat"};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        finished const run(arguments, env());
+        finished_run const run(arguments, env());
         BOOST_TEST_REQUIRE(run.status == 0);
         return json::parse(run.out);
     }
@@ -23,23 +23,23 @@ struct leasing : servers {
     {
         std::vector<std::string> arguments{"extend", "--json", "seat", "--token", token};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        return finished(arguments, env()).status;
+        return finished_run(arguments, env()).status;
     }
     /// The tool is $t there.
-    finished in_shell(std::string const& script)
+    finished_run in_shell(std::string const& script)
     {
-        return finished({"run", "--prefix", "outer:", "shell", "-c", "t='" REDLOCK_TOOL "'; " + script},
-                        env());
+        return finished_run({"run", "--prefix", "outer:", "shell", "-c", "t='" REDLOCK_TOOL "'; " + script},
+                            env());
     }
     int release(std::string const& token)
     {
-        return finished({"release", "seat", "--token", token}, env()).status;
+        return finished_run({"release", "seat", "--token", token}, env()).status;
     }
 };
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(leases_test, leasing)
+BOOST_FIXTURE_TEST_SUITE(leases_test, leases_fixture)
 
 BOOST_AUTO_TEST_CASE(a_lock_outlives_the_process_that_took_it)
 {
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_lock_outlives_the_process_that_took_it)
     BOOST_TEST(!told.contains("fence"));
     BOOST_TEST(holders("seat", token) >= 2U);
     BOOST_TEST(pttl("seat") > 30'000);
-    BOOST_TEST(finished({"acquire", "-n", "seat"}, env()).status == 75);
+    BOOST_TEST(finished_run({"acquire", "-n", "seat"}, env()).status == 75);
     BOOST_TEST(release(token) == 0);
     wait_until([&] { return keys() == 0; });
 }
@@ -92,19 +92,19 @@ BOOST_AUTO_TEST_CASE(a_wrong_fencing_token_changes_nothing)
     std::uint64_t const fence = told.at("fence").get<std::uint64_t>();
     wait_until([&] { return holders("seat", token) == 3; });
     auto const with = [&](std::string const& number) {
-        return finished({"extend", "seat", "--token", token, "--fence", number}, env());
+        return finished_run({"extend", "seat", "--token", token, "--fence", number}, env());
     };
-    finished const impossible(with("9007199254740992"));
+    finished_run const impossible(with("9007199254740992"));
     BOOST_TEST(impossible.status == 64, impossible.err);
     BOOST_TEST(contains(impossible.err, "below 2^53"));
     wait_until([&] { // what too few nodes say is not certain
-        finished const larger(with(std::to_string(fence + (std::uint64_t{1} << 40U))));
+        finished_run const larger(with(std::to_string(fence + (std::uint64_t{1} << 40U))));
         return contains(larger.err, "is not held with this token and fencing token");
     });
     BOOST_TEST(holders("seat", token) == 3U);
     BOOST_TEST(with(std::to_string(fence)).status == 0);
     BOOST_TEST(release(token) == 0);
-    BOOST_TEST(finished({"acquire", "--fenced", "-n", "seat"}, env()).status == 0);
+    BOOST_TEST(finished_run({"acquire", "--fenced", "-n", "seat"}, env()).status == 0);
 }
 
 BOOST_AUTO_TEST_CASE(shells_take_it_from_the_environment)
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(shells_take_it_from_the_environment)
         "set -e; t='" REDLOCK_TOOL "'; eval \"$($t acquire --fenced \"it's\")\"; "
         "echo $REDLOCK_NAME; $t extend -t 60s >/dev/null; $t status \"it's\" >/dev/null; $t release; "
         "$t status \"it's\" || echo free";
-    finished const run({"run", "outer", "-c", script}, env()); // a shell that has the nodes
+    finished_run const run({"run", "outer", "-c", script}, env()); // a shell that has the nodes
     BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
     BOOST_TEST(run.out.starts_with("it's\n"));
     BOOST_TEST(run.out.ends_with("free\n"));
@@ -124,12 +124,11 @@ BOOST_AUTO_TEST_CASE(an_extension_is_as_long_as_the_lease_was)
 {
     std::string const acquire = "eval \"$(\"$t\" acquire -t 10m seat)\"; echo $REDLOCK_TTL; ";
     auto const left = [&](std::string const& extend) {
-        finished const run(in_shell(acquire + extend + " >/dev/null"));
+        finished_run const run(in_shell(acquire + extend + " >/dev/null"));
         BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
         BOOST_TEST(run.out == "600000ms\n");
         auto const most_have = pttl("seat");
-        for (probe& p : probes)
-            p.command({"DEL", "seat"});
+        command({"DEL", "seat"});
         return most_have;
     };
     BOOST_TEST(left("\"$t\" extend") > 300'000);
@@ -142,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_script_does_not_go_on_without_the_lock)
     set("seat", "theirs");
     std::string const rest = " seat)\"; then echo goes on; fi";
     for (std::string const how : {"-n", "-n -q", "-w 50ms", "-n --no-such-option", "-n -u ftp://nowhere"}) {
-        finished const run(in_shell("if eval \"$(\"$t\" acquire " + how + rest));
+        finished_run const run(in_shell("if eval \"$(\"$t\" acquire " + how + rest));
         BOOST_TEST_CONTEXT(how << run.err) BOOST_TEST(run.out == "");
     }
 }
@@ -150,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_script_does_not_go_on_without_the_lock)
 BOOST_AUTO_TEST_CASE(a_token_that_nobody_could_read_is_given_back)
 {
     for (std::string const where : {">/dev/full", ">&-"}) {
-        finished const run(in_shell("\"$t\" acquire seat " + where + "; echo $? >&2"));
+        finished_run const run(in_shell("\"$t\" acquire seat " + where + "; echo $? >&2"));
         BOOST_TEST_CONTEXT(where << run.err)
         {
             BOOST_TEST(contains(run.err, "redlock: cannot write to standard output: "));
@@ -165,14 +164,14 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
     std::string const token = acquire({"-t", "20s"}).at("token");
     for (std::string const what :
          {"status seat", "doctor", "status --json seat", "--help", "--version", "run --help"}) {
-        finished const run(in_shell("\"$t\" " + what + " >/dev/full; exit $?"));
+        finished_run const run(in_shell("\"$t\" " + what + " >/dev/full; exit $?"));
         BOOST_TEST_CONTEXT(what << run.err)
         {
             BOOST_TEST(run.status == 125);
             BOOST_TEST(contains(run.err, "cannot write to standard output: No space left on device"));
         }
     }
-    finished const run(in_shell("\"$t\" extend seat -t 10m --token " + token + " >/dev/full"));
+    finished_run const run(in_shell("\"$t\" extend seat -t 10m --token " + token + " >/dev/full"));
     BOOST_TEST(run.status == 125);
     BOOST_TEST(holders("seat", token) >= 2U);
     BOOST_TEST(pttl("seat") > 300'000);
@@ -181,7 +180,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
 BOOST_AUTO_TEST_CASE(failures_are_json_too)
 {
     set("seat", "theirs");
-    finished const run({"acquire", "--json", "-n", "seat"}, env());
+    finished_run const run({"acquire", "--json", "-n", "seat"}, env());
     json const told = json::parse(run.out);
     BOOST_TEST(told.at("exit_status") == 75);
     BOOST_TEST(told.at("nodes").size() == 3U);
@@ -195,7 +194,7 @@ BOOST_AUTO_TEST_CASE(without_a_majority_a_lease_is_neither_extended_nor_called_l
     std::size_t const last = probes[0].get("seat") == token ? 0 : 1; // of those that have it
     for (std::size_t i = 0; i != 3; ++i)
         if (i != last)
-            group[i].kill();
+            at(i).kill();
     BOOST_TEST(extend(token, {"-t", "1s"}) == 69);
     BOOST_TEST(probes[last].get("seat").value_or("") == token);
     BOOST_TEST(release(token) == 69);
@@ -206,14 +205,14 @@ BOOST_AUTO_TEST_CASE(without_a_majority_a_lease_is_neither_extended_nor_called_l
 BOOST_AUTO_TEST_CASE(a_release_keeps_any_promise_of_length)
 {
     std::string const token = acquire({"-t", "60s"}).at("token");
-    finished const run({"release", "seat", "--token", token, "--longest-ttl", "5s"}, env());
+    finished_run const run({"release", "seat", "--token", token, "--longest-ttl", "5s"}, env());
     BOOST_TEST(run.status == 0, run.err);
     wait_until([&] { return keys() == 0; });
 }
 
 BOOST_AUTO_TEST_CASE(a_prefix_is_part_of_the_key)
 {
-    finished const run({"acquire", "--prefix", "lock:", "seat"}, env());
+    finished_run const run({"acquire", "--prefix", "lock:", "seat"}, env());
     BOOST_TEST(run.status == 0);
     BOOST_TEST(contains(run.out, "export REDLOCK_NAME='seat'\n"));
     BOOST_TEST(pttl("lock:seat") > 0);

@@ -44,18 +44,17 @@ struct mute_pipe {
     std::array<int, 2> ends{};
 };
 
-struct losing : servers {
+struct loss_fixture : servers {
     void lose_majority()
     {
-        group[0].pause();
-        group[1].pause();
+        at(0).pause();
+        at(1).pause();
     }
     /// Which is heard of at once.
     void take_away()
     {
         wait_until([&] { return probes[0].command_calls("client|tracking") > 0; });
-        for (probe& p : probes)
-            p.command({"DEL", "seat"});
+        command({"DEL", "seat"});
     }
     void started(tool& run)
     {
@@ -65,7 +64,7 @@ struct losing : servers {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(loss_test, losing)
+BOOST_FIXTURE_TEST_SUITE(loss_test, loss_fixture)
 
 BOOST_AUTO_TEST_CASE(the_command_is_told_to_stop_when_the_majority_is_gone)
 {
@@ -137,7 +136,7 @@ BOOST_DATA_TEST_CASE(why_it_is_lost_is_told_also_to_who_was_stopped,
                      boost::unit_test::data::make({"--no-extend", "--on-lost=warn"}), how)
 {
     tool run(run_shell({"-t", "3s", "--slack", "20s", "-k", "200ms", how}, wait_for_go),
-             {{"REDLOCK_NODES", group[0].url()}, {"REDLOCK_ASSUME_FRESH", "1"}});
+             {{"REDLOCK_NODES", at(0).url()}, {"REDLOCK_ASSUME_FRESH", "1"}});
     wait_until([&] { return probes[0].exists("seat") && probes[0].pttl("seat") < 22'500; });
     run.send(SIGSTOP);
     wait_until([&] { return probes[0].pttl("seat") < 20'000; });
@@ -163,8 +162,7 @@ BOOST_AUTO_TEST_CASE(deleted_keys_are_noticed_before_the_lease_would_end)
     started(run);
     wait_until([&] { return probes[0].command_calls("client|tracking") > 0; }); // it listens
     wait_until([&] {
-        for (probe& p : probes)
-            p.command({"DEL", "seat"});
+        command({"DEL", "seat"});
         return !is_running(run.read("pid"));
     });
     BOOST_TEST(run.wait() == 124);

@@ -14,7 +14,7 @@ namespace {
 void refused(std::vector<std::string> const& arguments, int status, std::string const& why,
              environment const& variables = {{"REDLOCK_NODES", "redis://127.0.0.1:1"}})
 {
-    finished const run(arguments, variables);
+    finished_run const run(arguments, variables);
     BOOST_TEST_CONTEXT(run.err)
     {
         BOOST_TEST(run.status == status);
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
     refused({"acquire", "seat"}, 78, "a space inside one is %20", nodes("redis://:1 2@host:1"));
     refused({"status", "seat"}, 78, hint, nodes("a,b"));
     refused({"status", "-u", "redis://a,redis://b", "seat"}, 78, hint);
-    BOOST_TEST(!contains(finished({"status", "seat"}, nodes("redis://host:x")).err, hint));
+    BOOST_TEST(!contains(finished_run({"status", "seat"}, nodes("redis://host:x")).err, hint));
     refused({"acquire", "seat"}, 78, "one server", nodes("redis://host redis://host:6379/1"));
     refused({"acquire", "seat", "--cacert", "/no/such/file"}, 78, "/no/such/file",
             nodes("rediss://127.0.0.1:1"));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_json_on_request)
 {
     auto const told = [](std::vector<std::string> const& arguments, environment const& variables) {
-        finished const run(arguments, variables);
+        finished_run const run(arguments, variables);
         bool const runs = arguments.front() == "run"; // whose standard output is its command's
         BOOST_TEST((runs ? run.out : run.err) == "");
         auto const object = nlohmann::json::parse(runs ? run.err : run.out);
@@ -125,13 +125,13 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_json_on_request)
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
 {
-    finished const help({"run", "--help"});
+    finished_run const help({"run", "--help"});
     BOOST_TEST(help.status == 0);
     BOOST_TEST(contains(help.out, "redlock run [OPTIONS] NAME"));
     std::string const pointer = "redlock run --help";
-    BOOST_TEST(contains(finished({"--help"}).out, pointer));
+    BOOST_TEST(contains(finished_run({"--help"}).out, pointer));
     for (std::string const verb : {"run", "acquire", "extend", "release", "status", "doctor"}) {
-        std::string const text = finished({verb, "--help"}).out;
+        std::string const text = finished_run({verb, "--help"}).out;
         BOOST_TEST(!contains(text, pointer), verb);
         BOOST_TEST(contains(text, "Example"), verb);
         auto const shared = text.find("Options of all verbs:");
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
     }
     BOOST_TEST(help.out.find("--kill-after") < help.out.find("Options of all verbs:"));
     BOOST_TEST(contains(help.out, "124  the lock was lost"));
-    finished const version({"--version"});
+    finished_run const version({"--version"});
     BOOST_TEST(version.status == 0);
     BOOST_TEST(version.out.starts_with("redlock "));
 }
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_not_waited_for_without_end)
     std::string const url = "redis://127.0.0.1:" + std::to_string(nobody.number());
     refused({"run", "-q", "seat", "true"}, 69, "unreachable", nodes(url));
     for (std::string const verb : {"run", "acquire"})
-        BOOST_TEST(contains(finished({verb, "--help"}).out, "5 s while no majority can be reached"));
+        BOOST_TEST(contains(finished_run({verb, "--help"}).out, "5 s while no majority can be reached"));
 }
 
 BOOST_AUTO_TEST_CASE(young_servers_are_named_with_the_time_they_need)
@@ -184,13 +184,13 @@ BOOST_AUTO_TEST_CASE(a_missing_right_is_told_apart)
 BOOST_AUTO_TEST_CASE(what_several_nodes_say_is_said_once)
 {
     servers const three({.password = "s3cret"});
-    finished const run({"run", "-n", "seat", "true"}, three.env());
+    finished_run const run({"run", "-n", "seat", "true"}, three.env());
     std::string const words = "NOAUTH";
     auto const first = run.err.find(words);
     BOOST_TEST_REQUIRE(first != std::string::npos, run.err);
     BOOST_TEST(run.err.find(words, first + 1) == std::string::npos, run.err);
-    BOOST_TEST(contains(run.err, three.group.urls()[0] + ", " + three.group.urls()[1]), run.err);
-    finished const release({"release", "seat", "--token", std::string(32, 'a')}, three.env());
+    BOOST_TEST(contains(run.err, three.urls()[0] + ", " + three.urls()[1]), run.err);
+    finished_run const release({"release", "seat", "--token", std::string(32, 'a')}, three.env());
     BOOST_TEST(release.err.find(words) == release.err.rfind(words), release.err);
     BOOST_TEST(contains(release.err, words), release.err);
 }
@@ -200,10 +200,10 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_fit_is_a_configuration_error)
     certificates const files;
     redis_server server({.tls = files.server});
     refused({"run", "-n", "seat", "true"}, 78, "certificate", nodes(server.tls_url()));
-    finished const good({"run", "--cacert", files.authority.file(), "seat", "echo", "held"},
-                        nodes(server.tls_url()));
+    finished_run const good({"run", "--cacert", files.authority.file(), "seat", "echo", "held"},
+                            nodes(server.tls_url()));
     BOOST_TEST(good.out == "held\n");
-    finished const insecure({"run", "--insecure", "seat", "echo", "held"}, nodes(server.tls_url()));
+    finished_run const insecure({"run", "--insecure", "seat", "echo", "held"}, nodes(server.tls_url()));
     BOOST_TEST(insecure.out == "held\n");
 }
 
@@ -233,18 +233,18 @@ BOOST_AUTO_TEST_CASE(no_password_is_ever_shown)
                                         "redis:///:s3cret @" + place,
                                         "redis:s3cret\ts3cret@" + place,
                                         good + " " + good};
-    auto const silent = [](finished const& run) {
+    auto const silent = [](finished_run const& run) {
         BOOST_TEST_CONTEXT(run.out << run.err) BOOST_TEST(!contains(run.out + run.err, "s3cret"));
     };
     for (std::string const& url : urls)
         for (auto const& call : calls)
-            silent(finished(call, nodes(url)));
-    silent(finished({"status", "--nod", good, "seat"}));
-    silent(finished({"status", good, good}));
-    silent(finished({"status", "-u", "redis://:s3cret@[", "seat"}));
-    silent(
-        finished({"status", "seat"}, {{"REDLOCK_NODES", "redis://" + place}, {"REDISCLI_AUTH", "s3cretX"}}));
-    finished const right(
+            silent(finished_run(call, nodes(url)));
+    silent(finished_run({"status", "--nod", good, "seat"}));
+    silent(finished_run({"status", good, good}));
+    silent(finished_run({"status", "-u", "redis://:s3cret@[", "seat"}));
+    silent(finished_run({"status", "seat"},
+                        {{"REDLOCK_NODES", "redis://" + place}, {"REDISCLI_AUTH", "s3cretX"}}));
+    finished_run const right(
         {"acquire", "seat2"},
         {{"REDLOCK_NODES", "redis://" + place}, {"REDISCLI_AUTH", "s3cret"}, {"REDLOCK_ASSUME_FRESH", "1"}});
     BOOST_TEST(right.status == 0);
@@ -256,8 +256,9 @@ BOOST_AUTO_TEST_CASE(nodes_come_from_a_file_or_from_flags_before_the_environment
     temporary_directory const place("redlock-nodes");
     std::ofstream(place.file("nodes")) << "# the only one\n" << server.url() << "   # here\n\n";
     environment const elsewhere{{"REDLOCK_NODES", "redis://127.0.0.1:1"}, {"REDLOCK_ASSUME_FRESH", "1"}};
-    BOOST_TEST(finished({"run", "--nodes-file", place.file("nodes"), "seat", "true"}, elsewhere).status == 0);
-    BOOST_TEST(finished({"run", "-u", server.url(), "seat", "true"}, elsewhere).status == 0);
+    BOOST_TEST(finished_run({"run", "--nodes-file", place.file("nodes"), "seat", "true"}, elsewhere).status ==
+               0);
+    BOOST_TEST(finished_run({"run", "-u", server.url(), "seat", "true"}, elsewhere).status == 0);
 }
 
 BOOST_AUTO_TEST_CASE(what_all_verbs_have_may_stand_before_the_verb)
@@ -265,15 +266,15 @@ BOOST_AUTO_TEST_CASE(what_all_verbs_have_may_stand_before_the_verb)
     redis_server first;
     redis_server second;
     environment const none{{"X", ""}};
-    finished const run(
+    finished_run const run(
         {"--prefix", "my:", "--assume-fresh", "-u", first.url(), "run", "seat", "printf", "-u"}, none);
     BOOST_TEST_CONTEXT(run.err) BOOST_TEST(run.status == 0);
     BOOST_TEST(run.out == "-u");
-    finished const both({"--json", "-u", first.url(), "status", "-u", second.url(), "seat"}, none);
+    finished_run const both({"--json", "-u", first.url(), "status", "-u", second.url(), "seat"}, none);
     BOOST_TEST(both.status == 1);
     BOOST_TEST(nlohmann::json::parse(both.out).at("nodes").size() == 2U);
     refused({"-u", first.url(), "run", "--no-wait", "seat", "true"}, 64, "'--no-wait'", none);
-    finished const eval({"-u", first.url(), "acquire", "--no-wait", "seat"}, none);
+    finished_run const eval({"-u", first.url(), "acquire", "--no-wait", "seat"}, none);
     BOOST_TEST(eval.out == "false\n");
 }
 

@@ -30,19 +30,20 @@ BOOST_AUTO_TEST_CASE(a_command_has_the_lock_and_its_status_is_passed_on)
 
 BOOST_AUTO_TEST_CASE(a_command_that_died_of_a_signal_is_told_as_shells_do)
 {
-    finished const run(run_shell({}, "kill -USR1 $$"), env());
+    finished_run const run(run_shell({}, "kill -USR1 $$"), env());
     BOOST_TEST(run.status == 128 + SIGUSR1);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_command_is_told)
 {
-    finished const run(
+    finished_run const run(
         run_shell({"--fenced", "-t", "60s"},
                   "echo $REDLOCK_NAME $((REDLOCK_EXPIRES_AT - $(date +%s) > 40)) $((REDLOCK_FENCE > 0))"),
         env());
     BOOST_TEST(run.out == "seat 1 1\n");
-    finished const plain(run_shell({}, "echo ${REDLOCK_FENCE-none}"),
-                         {{"REDLOCK_NODES", nodes}, {"REDLOCK_ASSUME_FRESH", "1"}, {"REDLOCK_FENCE", "5"}});
+    finished_run const plain(
+        run_shell({}, "echo ${REDLOCK_FENCE-none}"),
+        {{"REDLOCK_NODES", nodes}, {"REDLOCK_ASSUME_FRESH", "1"}, {"REDLOCK_FENCE", "5"}});
     BOOST_TEST(plain.out == "none\n");
 }
 
@@ -56,25 +57,25 @@ BOOST_AUTO_TEST_CASE(input_and_files_are_the_commands_and_connections_are_not)
 
 BOOST_AUTO_TEST_CASE(a_line_is_run_by_the_shell)
 {
-    finished const run({"run", "seat", "-c", "echo a | tr a b"}, env());
+    finished_run const run({"run", "seat", "-c", "echo a | tr a b"}, env());
     BOOST_TEST(run.status == 0);
     BOOST_TEST(run.out == "b\n");
 }
 
 BOOST_AUTO_TEST_CASE(the_commands_own_options_are_not_ours)
 {
-    finished const run({"run", "seat", "printf", "%s|", "-n", "--json", "--", "-q"}, env());
+    finished_run const run({"run", "seat", "printf", "%s|", "-n", "--json", "--", "-q"}, env());
     BOOST_TEST(run.out == "-n|--json|--|-q|");
-    finished const dashed({"run", "seat", "--", "-no-such-command"}, env());
+    finished_run const dashed({"run", "seat", "--", "-no-such-command"}, env());
     BOOST_TEST(dashed.status == 127);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_executed_leaves_no_key)
 {
-    finished const unknown({"run", "seat", "no-such-command"}, env());
+    finished_run const unknown({"run", "seat", "no-such-command"}, env());
     BOOST_TEST(unknown.status == 127);
     BOOST_TEST(contains(unknown.err, "no-such-command: No such file"));
-    finished const forbidden({"run", "seat", "/etc/passwd"}, env());
+    finished_run const forbidden({"run", "seat", "/etc/passwd"}, env());
     BOOST_TEST(forbidden.status == 126);
     wait_until([&] { return keys() == 0; });
 }
@@ -92,14 +93,14 @@ BOOST_AUTO_TEST_CASE(the_lock_is_renewed_while_the_command_runs)
 BOOST_AUTO_TEST_CASE(a_short_lease_needs_no_other_option)
 {
     for (std::string const ttl : {"3s", "5s", "10s"})
-        BOOST_TEST(finished(run_shell({"-t", ttl}, "exit 7"), env()).status == 7, ttl);
+        BOOST_TEST(finished_run(run_shell({"-t", ttl}, "exit 7"), env()).status == 7, ttl);
 }
 
 BOOST_AUTO_TEST_CASE(somebody_elses_lock_is_not_waited_for_or_not_for_long)
 {
     set("seat", "theirs");
     auto const status = [&](std::vector<std::string> const& how) {
-        finished const run(run_shell(how, "echo never"), env());
+        finished_run const run(run_shell(how, "echo never"), env());
         BOOST_TEST(run.out == "");
         return run.status;
     };
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(somebody_elses_lock_is_not_waited_for_or_not_for_long)
     BOOST_TEST(status({"-w", "1s"}) == 75); // in which connecting counts
     BOOST_TEST(status({"-n", "-E", "3"}) == 3);
     BOOST_TEST(status({"-n", "-E", "0"}) == 0);
-    finished const quiet(run_shell({"-n", "-q"}, "echo never"), env());
+    finished_run const quiet(run_shell({"-n", "-q"}, "echo never"), env());
     BOOST_TEST(quiet.status == 0);
     BOOST_TEST(quiet.out + quiet.err == "");
     BOOST_TEST(holders("seat", "theirs") == 3U);
@@ -119,8 +120,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_becomes_free_is_taken)
     set("seat", "theirs");
     tool run(run_shell({"-w", "20s"}, "echo mine"), env());
     wait_until([&] { return probes[0].command_calls("set") > 1; });
-    for (probe& p : probes)
-        p.command({"DEL", "seat"});
+    command({"DEL", "seat"});
     BOOST_TEST(run.wait() == 0);
     BOOST_TEST(run.out() == "mine\n");
 }
@@ -133,10 +133,9 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_what_for)
     wait_until([&] { return contains(run.err(), "redlock: waiting for 'seat': held by others\n"); });
     wait_until([&] { return acquire.err().ends_with('\n'); });
     BOOST_TEST(nlohmann::json::parse(acquire.err()).at("event") == "waiting");
-    finished const quiet(run_shell({"-q", "-w", "1500ms"}, "echo never"), env());
+    finished_run const quiet(run_shell({"-q", "-w", "1500ms"}, "echo never"), env());
     BOOST_TEST(quiet.out + quiet.err == "");
-    for (probe& p : probes)
-        p.command({"DEL", "seat"});
+    command({"DEL", "seat"});
     wait_until([&] { return run.out() == "mine\n" || contains(acquire.out(), "token"); });
 }
 
@@ -149,11 +148,11 @@ BOOST_AUTO_TEST_CASE(who_waits_for_young_servers_is_told_for_how_long)
 
 BOOST_AUTO_TEST_CASE(who_waits_for_servers_that_are_gone_is_told_their_troubles)
 {
-    group[0].kill();
-    group[1].kill();
+    at(0).kill();
+    at(1).kill();
     tool run(run_shell({}, "echo mine"), env());
     // The second one may say something else, or be connecting again.
-    wait_until([&] { return contains(run.err(), "redlock: waiting for 'seat': " + group[0].url()); });
+    wait_until([&] { return contains(run.err(), "redlock: waiting for 'seat': " + at(0).url()); });
     BOOST_TEST(contains(run.err(), " down ("));
 }
 
@@ -228,8 +227,7 @@ BOOST_AUTO_TEST_CASE(what_is_ignored_stays_ignored)
     tool run(run_shell({}, "echo mine"), env(), {.ignored = SIGHUP});
     wait_until([&] { return probes[0].command_calls("set") > 1; });
     run.send(SIGHUP);
-    for (probe& p : probes)
-        p.command({"DEL", "seat"});
+    command({"DEL", "seat"});
     BOOST_TEST(run.wait() == 0);
     BOOST_TEST(run.out() == "mine\n");
 }
@@ -251,7 +249,7 @@ BOOST_AUTO_TEST_CASE(an_orphan_outside_the_group_leaves_no_zombie)
 BOOST_AUTO_TEST_CASE(what_broken_pipes_do_to_the_command_is_as_it_was)
 {
     std::string const script = "kill -PIPE $$; echo alive";
-    BOOST_TEST(finished(run_shell({}, script), env()).status == 128 + SIGPIPE);
+    BOOST_TEST(finished_run(run_shell({}, script), env()).status == 128 + SIGPIPE);
     tool ignoring(run_shell({}, script), env(), {.ignored = SIGPIPE});
     BOOST_TEST(ignoring.wait() == 0);
     BOOST_TEST(ignoring.out() == "alive\n");
@@ -335,7 +333,7 @@ BOOST_AUTO_TEST_CASE(an_event_is_one_object_however_long_the_name)
 
 BOOST_AUTO_TEST_CASE(events_are_json_on_request)
 {
-    finished const run(run_shell({"--json", "-v"}, "exit 0"), env());
+    finished_run const run(run_shell({"--json", "-v"}, "exit 0"), env());
     BOOST_TEST(run.out == "");
     std::vector<std::string> events;
     std::istringstream lines(run.err);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "tool.hpp"
 
@@ -12,12 +11,11 @@
 namespace redlock::test {
 
 /// Three servers, and what the tool has to be told of them.
-struct servers {
-    explicit servers(redis_server_options const& options = {}, std::size_t count = 3) : group(count, options)
+struct servers : server_group {
+    explicit servers(redis_server_options const& options = {}, std::size_t count = 3)
+        : server_group(count, options)
     {
-        for (auto const& server : group)
-            probes.emplace_back(server->port());
-        for (std::string const& url : group.urls())
+        for (std::string const& url : urls())
             nodes += url + ' ';
     }
 
@@ -26,13 +24,6 @@ struct servers {
         return {{"REDLOCK_NODES", nodes}, {"REDLOCK_ASSUME_FRESH", "1"}};
     }
 
-    [[nodiscard]] std::size_t holders(std::string const& name, std::string const& token)
-    {
-        std::size_t sum = 0;
-        for (probe& p : probes)
-            sum += p.get(name) == token ? 1 : 0;
-        return sum;
-    }
     /// For how many milliseconds a majority has it at least; below zero where it has not. Whom the vote of a process that
     /// has ended did not reach, has nothing.
     [[nodiscard]] long long pttl(std::string const& name)
@@ -43,21 +34,8 @@ struct servers {
         std::ranges::sort(times);
         return times[(times.size() - 1) / 2];
     }
-    [[nodiscard]] std::size_t keys()
-    {
-        std::size_t sum = 0;
-        for (probe& p : probes)
-            sum += p.keys().size();
-        return sum;
-    }
-    void set(std::string const& name, std::string const& value)
-    {
-        for (probe& p : probes)
-            p.command({"SET", name, value});
-    }
+    void set(std::string const& name, std::string const& value) { command({"SET", name, value}); }
 
-    server_group group;
-    std::vector<probe> probes;
     std::string nodes;
 };
 

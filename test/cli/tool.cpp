@@ -1,5 +1,7 @@
 #include "tool.hpp"
 
+#include "kit/child_process.hpp"
+
 #include <fcntl.h>
 #include <pty.h>
 #include <sys/prctl.h>
@@ -9,7 +11,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 namespace redlock::test {
 
@@ -22,14 +23,6 @@ std::vector<char*> pointers(std::vector<std::string>& texts)
         all.push_back(text.data());
     all.push_back(nullptr);
     return all;
-}
-
-std::string slurp(std::string const& path)
-{
-    std::ifstream in(path);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
 }
 
 } // namespace
@@ -100,7 +93,7 @@ void tool::type(char key) const
 
 std::string tool::read(std::string const& name) const
 {
-    return slurp(path(name));
+    return text_of(path(name));
 }
 
 void tool::write(std::string const& name, std::string const& text) const
@@ -108,7 +101,7 @@ void tool::write(std::string const& name, std::string const& text) const
     std::ofstream(path(name)) << text;
 }
 
-finished::finished(std::vector<std::string> const& arguments, environment const& variables)
+finished_run::finished_run(std::vector<std::string> const& arguments, environment const& variables)
 {
     tool run(arguments, variables);
     status = run.wait();
@@ -116,32 +109,20 @@ finished::finished(std::vector<std::string> const& arguments, environment const&
     err = run.err();
 }
 
-namespace {
-
-/// Of proc(5): 'R', 'S', 'T' and so on; ' ' where there is no such process.
-char state_of(std::string const& pid)
-{
-    std::string const all = slurp("/proc/" + std::to_string(std::stol(pid)) + "/stat");
-    auto const after_name = all.rfind(')');
-    return after_name == std::string::npos ? ' ' : all.at(after_name + 2);
-}
-
-} // namespace
-
 bool is_running(std::string const& pid)
 {
-    char const state = state_of(pid);
-    return state != ' ' && state != 'Z';
+    char const state = process_state(std::stoi(pid));
+    return state != '\0' && state != 'Z';
 }
 
 bool is_stopped(std::string const& pid)
 {
-    return state_of(pid) == 'T';
+    return process_state(std::stoi(pid)) == 'T';
 }
 
 bool is_pending(std::string const& pid, int signal)
 {
-    std::string const all = slurp("/proc/" + std::to_string(std::stol(pid)) + "/status");
+    std::string const all = text_of("/proc/" + std::to_string(std::stol(pid)) + "/status");
     std::string const name = "\nShdPnd:";
     auto const at = all.find(name);
     return at != std::string::npos &&

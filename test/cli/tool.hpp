@@ -1,16 +1,14 @@
 #pragma once
 
 #include "kit/certificates.hpp"
+#include "kit/patience.hpp"
 #include "kit/text.hpp"
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <map>
-#include <source_location>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace redlock::test {
@@ -62,24 +60,12 @@ private:
 };
 
 /// Runs to the end.
-struct finished {
-    explicit finished(std::vector<std::string> const& arguments, environment const& variables = {});
+struct finished_run {
+    explicit finished_run(std::vector<std::string> const& arguments, environment const& variables = {});
     int status;
     std::string out;
     std::string err;
 };
-
-/// For what happens in other processes. The limit is one that no machine reaches.
-template <class Condition>
-void wait_until(Condition holds, std::source_location where = std::source_location::current())
-{
-    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (!holds()) {
-        if (std::chrono::steady_clock::now() > end)
-            throw std::runtime_error("waited in vain at line " + std::to_string(where.line()));
-        std::this_thread::sleep_for(std::chrono::milliseconds{2});
-    }
-}
 
 [[nodiscard]] bool is_running(std::string const& pid);
 /// By a signal, until the next SIGCONT.

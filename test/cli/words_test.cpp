@@ -4,10 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
-#include <fstream>
 #include <regex>
 #include <set>
-#include <sstream>
 
 using namespace redlock::test;
 
@@ -40,9 +38,7 @@ std::string offered(std::string const& line)
 
 std::string manual()
 {
-    std::ostringstream text;
-    text << std::ifstream(REDLOCK_MANUAL).rdbuf();
-    return std::regex_replace(text.str(), std::regex(R"(\\-)"), "-");
+    return std::regex_replace(text_of(REDLOCK_MANUAL), std::regex(R"(\\-)"), "-");
 }
 
 char const* const verbs[] = {"run", "acquire", "extend", "release", "status", "doctor"};
@@ -53,7 +49,7 @@ BOOST_AUTO_TEST_SUITE(words_test)
 
 BOOST_DATA_TEST_CASE(completion_and_manual_know_every_option, boost::unit_test::data::make(verbs), verb)
 {
-    words known = long_options(finished({verb, "--help"}).out);
+    words known = long_options(finished_run({verb, "--help"}).out);
     known.erase("--timeout"); // another word for --wait
     BOOST_TEST(known.size() > 10U);
     words const completed = long_options(offered(std::string("redlock ") + verb + " --"));
@@ -77,7 +73,7 @@ BOOST_AUTO_TEST_CASE(completion_knows_the_verbs_and_some_values)
 BOOST_AUTO_TEST_CASE(completion_offers_no_options_as_values)
 {
     for (std::string const verb : {"run", "acquire", "extend", "release", "status", "doctor"}) {
-        std::string const help = finished({verb, "--help"}).out;
+        std::string const help = finished_run({verb, "--help"}).out;
         std::regex const valued(
             "(--[a-z-]+) (URL|TEXT|NAME|DURATION|NUMBER|LINE|HOST|TOKEN|SIGNAL|FILE|DIR)");
         for (std::sregex_iterator at(help.begin(), help.end(), valued), end; at != end; ++at)

@@ -1,6 +1,6 @@
-#include "component/apart.hpp"
 #include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
+#include "component/separate_node.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -16,17 +16,12 @@ using namespace redlock::test;
 
 namespace {
 
-struct on_held_clocks : its_clock, scripted_cluster {};
+struct held_clock_fixture : held_clock_base, scripted_cluster {};
 
-struct lease_events final : observer {
-    void on_lease(lease_event const& e) noexcept override { told.push_back(e.what); }
-    std::vector<lease_event::kind> told;
-};
+struct watched_cluster_fixture : scripted_cluster {
+    std::shared_ptr<recorder> const watcher = std::make_shared<recorder>();
 
-struct watched : scripted_cluster {
-    std::shared_ptr<lease_events> const watcher = std::make_shared<lease_events>();
-
-    watched() { connect_with(watcher); }
+    watched_cluster_fixture() { connect_with(watcher); }
 };
 
 } // namespace
@@ -34,7 +29,7 @@ struct watched : scripted_cluster {
 BOOST_AUTO_TEST_SUITE(after_the_end)
 
 /// Of an extension that was under way nothing more is told.
-BOOST_FIXTURE_TEST_CASE(a_connection_that_breaks_changes_nothing, watched)
+BOOST_FIXTURE_TEST_CASE(a_connection_that_breaks_changes_nothing, watched_cluster_fixture)
 {
     auto const got = try_acquire(lock());
     run_until(context, [&] { return got->granted.votes() == 3; });
@@ -52,11 +47,11 @@ BOOST_FIXTURE_TEST_CASE(a_connection_that_breaks_changes_nothing, watched)
     run_until(context, [&] { return released->done(); });
     BOOST_TEST(extended->ec == errc::released);
     BOOST_TEST(released->ec == error_code());
-    BOOST_TEST((watcher->told.back() == lease_event::kind::released));
+    BOOST_TEST((watcher->leases.back().what == lease_event::kind::released));
 }
 
 /// What was said of the vote before says nothing of this one.
-BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_where_the_one_before_was_refused, apart)
+BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_where_the_one_before_was_refused, separate_node)
 {
     refuse();
     auto const result = std::make_shared<outcome>();
@@ -75,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_where_the_one_before_was_refused, a
 }
 
 /// The vote has waited for its connection, and its key lives from then on.
-BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_also_where_it_was_executed_late, on_held_clocks)
+BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_also_where_it_was_executed_late, held_clock_fixture)
 {
     constexpr lock_options brief{.ttl = 1s, .slack = 100ms, .node_timeout = 500ms};
     nodes[0]->expect("SET", reply(canned::nil));

@@ -1,5 +1,5 @@
-#include "component/apart.hpp"
 #include "component/held_clock.hpp"
+#include "component/separate_node.hpp"
 #include "engine/attempt_limit.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,14 +13,14 @@ using redlock::detail::attempt_limit;
 
 namespace {
 
-struct apart_in_held_time : held_clock, apart {};
+struct attempt_limit_fixture : held_clock, separate_node {};
 
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(attempt_limits)
 
 BOOST_FIXTURE_TEST_CASE(more_than_a_server_can_answer_in_time_wait_before_their_time_begins,
-                        apart_in_held_time)
+                        attempt_limit_fixture)
 {
     constexpr unsigned more = 3;
     asio::cancellation_signal cancel;
@@ -54,7 +54,7 @@ BOOST_FIXTURE_TEST_CASE(more_than_a_server_can_answer_in_time_wait_before_their_
 }
 
 /// All that stand in line would be answered too late for ever, and so would those that follow them.
-BOOST_FIXTURE_TEST_CASE(less_are_under_way_where_others_are_answered_and_they_are_not, apart_in_held_time)
+BOOST_FIXTURE_TEST_CASE(less_are_under_way_where_others_are_answered_and_they_are_not, attempt_limit_fixture)
 {
     auto const rest = [this] {
         context.restart();

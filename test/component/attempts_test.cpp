@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(propose_more_than_any_node_has_told)
 {
     expect_everywhere("EVAL", reply(canned::marker));
     expect_everywhere("EVAL", reply("+HELD 60000 8000000000000 abcdefgh\r\n"));
-    fenced_mutex wanted(*locks, "resource", unwatched);
+    fenced_mutex wanted(*locks, "resource", unrenewed);
     BOOST_TEST(try_acquire(wanted)->ec == errc::contended);
     auto const got = try_acquire(wanted);
     BOOST_TEST(got->ec == error_code());

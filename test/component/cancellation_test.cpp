@@ -1,4 +1,4 @@
-#include "component/stage.hpp"
+#include "component/lone_client.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
@@ -14,12 +14,11 @@ constexpr unsigned max_steps = 48;
 void forget_others(std::string const& name)
 {
     if (name.find("contended") != std::string::npos)
-        for (std::size_t i = 0; i != 3; ++i)
-            real_servers::get().eye(i).command({"DEL", "resource"});
+        real_servers::get().command({"DEL", "resource"});
 }
 
 /// The client goes on as if nothing had been: the reply that arrives now belongs to this vote.
-void check_usable(stage& s)
+void check_usable(lone_client& s)
 {
     s.acquire("after");
     BOOST_TEST(s.held.valid());
@@ -31,7 +30,7 @@ void check_usable(stage& s)
 bool cancel_after(operation const& op, unsigned steps, asio::cancellation_type type, bool inside)
 {
     auto& servers = real_servers::get();
-    stage s(servers.settings());
+    lone_client s(servers.settings());
     op.prepare(s);
     op.start(s);
     bool const more = s.run_steps(steps);
@@ -99,7 +98,7 @@ BOOST_AUTO_TEST_CASE(from_inside_a_handler)
 
 BOOST_AUTO_TEST_CASE(of_no_type_does_nothing)
 {
-    stage s(real_servers::get().settings());
+    lone_client s(real_servers::get().settings());
     s.lock().acquire(s.handler());
     s.run_steps(3);
     s.cancel.emit(asio::cancellation_type::none);
@@ -113,7 +112,7 @@ BOOST_AUTO_TEST_CASE(of_no_type_does_nothing)
 /// The operation's place in the client is used again by the next one, which a late signal must not meet.
 BOOST_AUTO_TEST_CASE(late_signal_does_not_meet_the_next_operation)
 {
-    stage s(real_servers::get().settings());
+    lone_client s(real_servers::get().settings());
     s.lock("first").acquire(s.handler());
     run_until(s.context, [&] { return s.result->done(); });
     BOOST_TEST(s.result->ec == error_code());
@@ -134,7 +133,7 @@ BOOST_AUTO_TEST_CASE(late_signal_does_not_meet_the_next_operation)
 /// Two who wait for the same are cancelled one by one.
 BOOST_AUTO_TEST_CASE(one_of_two_waiters)
 {
-    stage s(real_servers::get().settings());
+    lone_client s(real_servers::get().settings());
     s.acquire("held");
     s.held.lost(s.handler());
     auto const other = std::make_shared<outcome>();

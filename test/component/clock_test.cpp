@@ -19,7 +19,7 @@ constexpr lock_options terms{.ttl = 10min, .node_timeout = 20s};
 constexpr auto nearly_all = terms.ttl * 98 / 100; ///< of the time that a holder may rely on
 constexpr auto too_much = terms.ttl;
 
-struct on_held_clocks : its_clock, scripted_cluster {
+struct held_clock_fixture : held_clock_base, scripted_cluster {
     lease held;
 
     void acquire() { held = std::move(try_acquire(lock("resource", terms))->granted); }
@@ -45,10 +45,10 @@ struct slow_observer final : observer {
     unsigned grants = 0;
 };
 
-struct slow_between_count_and_delivery : on_held_clocks {
+struct slow_observer_fixture : held_clock_fixture {
     std::shared_ptr<slow_observer> const watcher = std::make_shared<slow_observer>(clock);
 
-    slow_between_count_and_delivery() { connect_with(watcher); }
+    slow_observer_fixture() { connect_with(watcher); }
     [[nodiscard]] static std::size_t deletions(scripted_node const& node)
     {
         auto const& all = node.heard();
@@ -60,7 +60,7 @@ struct slow_between_count_and_delivery : on_held_clocks {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(clocks, on_held_clocks)
+BOOST_FIXTURE_TEST_SUITE(clocks, held_clock_fixture)
 
 BOOST_AUTO_TEST_CASE(a_lease_is_over_after_a_suspension)
 {
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(an_extended_lease_counts_from_before_the_extension)
 }
 
 BOOST_FIXTURE_TEST_CASE(an_extension_whose_deadline_passes_before_it_is_counted_does_not_count,
-                        slow_between_count_and_delivery)
+                        slow_observer_fixture)
 {
     watcher->slow_in_extensions = true;
     acquire();
@@ -205,7 +205,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_whose_deadline_passes_before_it_is_counted_
 }
 
 BOOST_FIXTURE_TEST_CASE(a_grant_whose_time_passes_before_it_is_handed_out_is_taken_back,
-                        slow_between_count_and_delivery)
+                        slow_observer_fixture)
 {
     auto const got = try_acquire(lock("resource", terms));
     BOOST_TEST(watcher->grants >= 2U);

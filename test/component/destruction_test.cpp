@@ -1,4 +1,4 @@
-#include "component/stage.hpp"
+#include "component/lone_client.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -19,11 +19,10 @@ constexpr unsigned max_steps = 48;
 
 void forget_others()
 {
-    for (std::size_t i = 0; i != 3; ++i)
-        real_servers::get().eye(i).command({"DEL", "resource"});
+    real_servers::get().command({"DEL", "resource"});
 }
 
-/// \param what called with the stage after every number of steps; false when there are no further steps to try
+/// \param what called with the client after every number of steps; false when there are no further steps to try
 template <class What>
 void at_every_step(What what)
 {
@@ -32,7 +31,7 @@ void at_every_step(What what)
         for (unsigned steps = 0; steps != max_steps; ++steps)
             BOOST_TEST_CONTEXT(op.name << ", after " << steps << " steps")
             {
-                auto s = std::make_unique<stage>(real_servers::get().settings());
+                auto s = std::make_unique<lone_client>(real_servers::get().settings());
                 op.prepare(*s);
                 op.start(*s);
                 bool const more = s->run_steps(steps) && !s->result->done();
@@ -52,7 +51,7 @@ BOOST_AUTO_TEST_SUITE(destruction)
 
 BOOST_AUTO_TEST_CASE(of_the_client_at_every_step)
 {
-    at_every_step([](operation const&, std::unique_ptr<stage> s) {
+    at_every_step([](operation const&, std::unique_ptr<lone_client> s) {
         s->locks.reset();
         run_until(s->context, [&] { return s->result->done(); });
         run_dry(s->context); // although the lease's handle still exists
@@ -66,7 +65,7 @@ BOOST_AUTO_TEST_CASE(of_the_client_at_every_step)
 
 BOOST_AUTO_TEST_CASE(of_the_lease_at_every_step)
 {
-    at_every_step([](operation const& op, std::unique_ptr<stage> s) {
+    at_every_step([](operation const& op, std::unique_ptr<lone_client> s) {
         bool const own_lease = s->held.state() == lease_state::held;
         s->held = {};
         if (op.name.find("contended") != std::string::npos)
@@ -83,7 +82,7 @@ BOOST_AUTO_TEST_CASE(of_the_lease_at_every_step)
 /// The client goes first, then the context, with everything that is under way.
 BOOST_AUTO_TEST_CASE(of_everything_at_every_step)
 {
-    at_every_step([](operation const&, std::unique_ptr<stage> s) {
+    at_every_step([](operation const&, std::unique_ptr<lone_client> s) {
         auto const result = s->result;
         result->granted = {}; // no lease outlives its context, as no socket does
         s.reset();
@@ -96,7 +95,7 @@ BOOST_AUTO_TEST_CASE(of_everything_at_every_step)
 /// The same for a context that was told to stop.
 BOOST_AUTO_TEST_CASE(of_a_stopped_context_at_every_step)
 {
-    at_every_step([](operation const&, std::unique_ptr<stage> s) {
+    at_every_step([](operation const&, std::unique_ptr<lone_client> s) {
         auto const result = s->result;
         result->granted = {}; // no lease outlives its context, as no socket does
         s->context.stop();
@@ -157,7 +156,7 @@ BOOST_AUTO_TEST_CASE(of_the_client_in_a_handler)
             continue; // they do not end by themselves
         BOOST_TEST_CONTEXT(op.name)
         {
-            stage s(real_servers::get().settings());
+            lone_client s(real_servers::get().settings());
             op.prepare(s);
             op.start(s);
             // The handler of a second operation that ends in the same turn destroys what the first one uses.
@@ -181,7 +180,7 @@ BOOST_AUTO_TEST_CASE(of_the_client_in_a_handler)
 
 BOOST_AUTO_TEST_CASE(of_the_granted_lease_and_the_client_in_its_own_handler)
 {
-    stage s(real_servers::get().settings());
+    lone_client s(real_servers::get().settings());
     bool called = false;
     s.lock().acquire([&](error_code ec, lease granted) {
         BOOST_TEST(ec == error_code());
@@ -198,7 +197,7 @@ BOOST_AUTO_TEST_CASE(of_the_granted_lease_and_the_client_in_its_own_handler)
 BOOST_AUTO_TEST_CASE(of_the_lease_in_the_handlers_of_its_operations)
 {
     for (int which = 0; which != 3; ++which) {
-        stage s(real_servers::get().settings());
+        lone_client s(real_servers::get().settings());
         s.acquire("held");
         unsigned calls = 0;
         auto const destroy = [&](error_code) {
@@ -221,7 +220,7 @@ BOOST_AUTO_TEST_CASE(of_the_lease_in_the_handlers_of_its_operations)
 /// Moving a client is not destroying it; assigning to it ends what was there.
 BOOST_AUTO_TEST_CASE(by_assignment)
 {
-    stage s(real_servers::get().settings());
+    lone_client s(real_servers::get().settings());
     s.acquire("held");
     auto const reason = std::make_shared<outcome>();
     s.held.lost(keeps_outcome{reason});
@@ -241,7 +240,7 @@ BOOST_AUTO_TEST_SUITE(throwing_handler)
 
 BOOST_AUTO_TEST_CASE(leaves_run_and_the_client_goes_on)
 {
-    stage s(real_servers::get().settings());
+    lone_client s(real_servers::get().settings());
     s.acquire("warm-up");
     s.release();
     auto const first = std::make_shared<outcome>();
@@ -264,7 +263,7 @@ BOOST_AUTO_TEST_CASE(leaves_run_and_the_client_goes_on)
 
 BOOST_AUTO_TEST_CASE(of_a_failure_to_connect_leaves_run)
 {
-    stage s(nobody_there());
+    lone_client s(nobody_there());
     s.lock().try_acquire([](error_code ec, lease) {
         BOOST_TEST(ec == errc::no_quorum);
         throw boom{};
@@ -279,7 +278,7 @@ BOOST_AUTO_TEST_CASE(of_every_operation_leaves_run)
 {
     auto const thrower = [](error_code) { throw boom{}; };
     for (int which = 0; which != 4; ++which) {
-        stage s(real_servers::get().settings());
+        lone_client s(real_servers::get().settings());
         s.acquire("held");
         s.held.lost(s.handler());
         if (which == 0)

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(never_inside_the_initiating_call)
 {
     auto const check = [](operation const& op) {
         real_servers::get().clear(); // what the one before left behind
-        stage s(real_servers::get().settings());
+        lone_client s(real_servers::get().settings());
         op.prepare(s);
         bool returned = false;
         asio::post(s.context, [&] { // on the client's executor, where nothing has to hop
@@ -187,30 +187,30 @@ BOOST_AUTO_TEST_CASE(never_inside_the_initiating_call)
     for (operation const& op : all_operations())
         BOOST_TEST_CONTEXT(op.name)
     check(op);
-    auto const over = [](stage& s) {
+    auto const over = [](lone_client& s) {
         s.acquire("held");
         s.release();
     };
-    auto const shut = [](stage& s) {
+    auto const shut = [](lone_client& s) {
         s.acquire("held");
         (void)s.locks->shutdown(asio::use_future);
         run_dry(s.context);
     };
-    check({"extend, released", over, [](stage& s) { s.held.extend(s.handler()); }});
-    check({"release, released", over, [](stage& s) { s.held.release(s.handler()); }});
-    check({"lost, released", over, [](stage& s) { s.held.lost(s.handler()); }});
-    check({"acquire, shut down", shut, [](stage& s) { s.lock().acquire(s.handler()); }});
-    check({"release, shut down", shut, [](stage& s) { s.held.release(s.handler()); }});
-    check({"shutdown, shut down", shut, [](stage& s) { s.locks->shutdown(s.handler()); }});
+    check({"extend, released", over, [](lone_client& s) { s.held.extend(s.handler()); }});
+    check({"release, released", over, [](lone_client& s) { s.held.release(s.handler()); }});
+    check({"lost, released", over, [](lone_client& s) { s.held.lost(s.handler()); }});
+    check({"acquire, shut down", shut, [](lone_client& s) { s.lock().acquire(s.handler()); }});
+    check({"release, shut down", shut, [](lone_client& s) { s.held.release(s.handler()); }});
+    check({"shutdown, shut down", shut, [](lone_client& s) { s.locks->shutdown(s.handler()); }});
     real_servers::get().clear();
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_that_runs_the_context_itself_costs_itself_time)
 {
-    stage s(real_servers::get().settings());
+    lone_client s(real_servers::get().settings());
     std::vector<mutex> locks;
     for (char const* const name : {"one", "two", "three"})
-        locks.emplace_back(*s.locks, name);
+        locks.emplace_back(*s.locks, name, long_lived);
     int released = 0;
     for (mutex& lock : locks)
         lock.acquire([&](boost::system::error_code, lease held) {

@@ -19,7 +19,7 @@ constexpr std::string_view at_the_token = ":7\r\n";
 constexpr std::string_view behind = ":5\r\n";
 
 /// Two nodes grant, and what the third says comes after that was enough.
-struct third_is_late : scripted_cluster {
+struct late_third_node_fixture : scripted_cluster {
     template <class Lock>
     lease acquire(Lock lock)
     {
@@ -51,7 +51,7 @@ struct third_is_late : scripted_cluster {
 };
 
 /// The counters of two nodes have to be raised to that of the third.
-struct apart_counters : scripted_cluster {
+struct differing_counters_fixture : scripted_cluster {
     outcome_ptr acquire(std::string_view answer_to_the_raise)
     {
         expect_everywhere("EVAL", reply(canned::marker));
@@ -65,10 +65,10 @@ struct apart_counters : scripted_cluster {
     }
 };
 
-struct fenced_and_overdue : its_clock, scripted_cluster {
+struct overdue_fenced_lease_fixture : held_clock_base, scripted_cluster {
     lease held;
 
-    fenced_and_overdue()
+    overdue_fenced_lease_fixture()
     {
         expect_everywhere("EVAL", reply(canned::marker));
         expect_everywhere("EVAL", reply(at_the_token));
@@ -81,7 +81,7 @@ struct fenced_and_overdue : its_clock, scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(late_votes, third_is_late)
+BOOST_FIXTURE_TEST_SUITE(late_votes, late_third_node_fixture)
 
 BOOST_AUTO_TEST_CASE(of_a_node_behind_the_token_are_not_relied_on)
 {
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(that_refuse_are_not_relied_on)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(counters_that_are_apart, apart_counters)
+BOOST_FIXTURE_TEST_SUITE(counters_that_are_apart, differing_counters_fixture)
 
 BOOST_AUTO_TEST_CASE(are_no_token_where_nodes_refuse_to_be_raised)
 {
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(gets_no_fenced_vote_and_no_fenced_extension)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_fenced_suspect, fenced_and_overdue)
+BOOST_FIXTURE_TEST_SUITE(a_fenced_suspect, overdue_fenced_lease_fixture)
 
 BOOST_AUTO_TEST_CASE(is_not_proven_by_keys_that_were_set_again)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "component/stage.hpp"
+#include "component/lone_client.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>

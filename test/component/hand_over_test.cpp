@@ -13,15 +13,15 @@ using namespace redlock::test;
 namespace {
 
 /// A holder, and one that waits behind it for the same lock.
-struct in_a_row : its_clock {
+struct hand_over_fixture : held_clock_base {
     real_servers& servers = real_servers::get();
-    stage s{servers.settings()};
+    lone_client s{servers.settings()};
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
     std::string nonce;
 
-    in_a_row() { servers.clear(); }
-    ~in_a_row() { servers.clear(); }
+    hand_over_fixture() { servers.clear(); }
+    ~hand_over_fixture() { servers.clear(); }
 
     void hold_and_wait(lock_options const& options)
     {
@@ -44,7 +44,7 @@ struct in_a_row : its_clock {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(hand_overs, in_a_row)
+BOOST_FIXTURE_TEST_SUITE(hand_overs, hand_over_fixture)
 
 BOOST_AUTO_TEST_CASE(keep_the_keys)
 {

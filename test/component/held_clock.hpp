@@ -23,7 +23,7 @@ public:
 };
 
 /// The first base of a fixture whose others read the clock when they are made.
-struct its_clock {
+struct held_clock_base {
     held_clock clock;
 };
 

@@ -85,17 +85,17 @@ private:
 };
 
 /// One node and its server, and nothing that decides anything.
-struct alone {
+struct hostile_node_fixture {
     asio::io_context context;
     reluctant_server server{context};
     lone_node client{context, server.endpoint()};
     net::node& node = client.node;
     counting_sink& sink = client.sink;
 
-    alone() = default;
-    ~alone() { node.close(); }
-    alone(alone const&) = delete;
-    alone& operator=(alone const&) = delete;
+    hostile_node_fixture() = default;
+    ~hostile_node_fixture() { node.close(); }
+    hostile_node_fixture(hostile_node_fixture const&) = delete;
+    hostile_node_fixture& operator=(hostile_node_fixture const&) = delete;
 
     void send(std::string_view command, std::string_view argument)
     {
@@ -119,7 +119,7 @@ BOOST_DATA_TEST_CASE(who_talks_without_answering_is_given_up_as_one_that_is_sile
     client locks(three.context.get_executor(), settings);
     three[0].expect("SET", reply(said.begin));
     auto const got = std::make_shared<outcome>();
-    mutex(locks, "resource", unwatched).try_acquire(keeps_outcome{got});
+    mutex(locks, "resource", unrenewed).try_acquire(keeps_outcome{got});
     run_until(three.context, [&] { return got->done() && three[0].done(); });
     BOOST_TEST(got->ec == error_code());
     node_status row;
@@ -133,7 +133,7 @@ BOOST_DATA_TEST_CASE(who_talks_without_answering_is_given_up_as_one_that_is_sile
 }
 
 /// What is answered before it was sent must not be sent to whoever is found at the address next.
-BOOST_FIXTURE_TEST_CASE(what_was_answered_too_early_is_not_sent_on_the_next_connection, alone)
+BOOST_FIXTURE_TEST_CASE(what_was_answered_too_early_is_not_sent_on_the_next_connection, hostile_node_fixture)
 {
     node.watch(true); // what is lost is made again
     run_until(context, [&] { return node.state() == node_state::ready; });
@@ -154,7 +154,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_answered_too_early_is_not_sent_on_the_next_conn
 
 /// A server whose connection is reset while it is about to answer reads no more, not even what was sent before: the
 /// release with which a client ends, for example.
-BOOST_FIXTURE_TEST_CASE(an_answer_that_is_not_read_does_not_reset_the_connection, alone)
+BOOST_FIXTURE_TEST_CASE(an_answer_that_is_not_read_does_not_reset_the_connection, hostile_node_fixture)
 {
     node.watch(true);
     run_until(context, [&] { return node.state() == node_state::ready; });
@@ -170,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(an_answer_that_is_not_read_does_not_reset_the_connection
 }
 
 /// Few, but long: the bound is in bytes as well.
-BOOST_FIXTURE_TEST_CASE(who_reads_nothing_is_not_kept_gigabytes_for, alone)
+BOOST_FIXTURE_TEST_CASE(who_reads_nothing_is_not_kept_gigabytes_for, hostile_node_fixture)
 {
     constexpr std::size_t enough = std::size_t{256} << 20U;
     std::string const long_one(std::size_t{1} << 20U, 'x');
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_fence_beyond_all_that_is_counted_is_no_vote)
     three[0].expect("EVAL", reply(":8796093022208\r\n"));
     three[1].expect("EVAL", reply(":5\r\n"));
     three[2].expect("EVAL", reply(":5\r\n"));
-    fenced_mutex lock(*three.locks, "lock", unwatched);
+    fenced_mutex lock(*three.locks, "lock", unrenewed);
     auto const got = three.try_acquire(lock);
     BOOST_TEST(got->ec == error_code());
     BOOST_TEST((got->granted.fencing_token() >> 10U) == 5U);
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_with_such_a_fence_is_an_error)
     three.expect_everywhere("EVAL", reply(canned::marker));
     for (auto const& node : three.nodes)
         node->expect("EVAL", reply("+HELD 60000 18446744073709551614 abcdefgh\r\n"));
-    fenced_mutex lock(*three.locks, "lock", unwatched);
+    fenced_mutex lock(*three.locks, "lock", unrenewed);
     BOOST_TEST(three.try_acquire(lock)->ec == errc::no_quorum);
     for (node_outcome const& row : lock.last_attempt())
         if (row.result != node_result::pending)

@@ -21,7 +21,7 @@ std::string number(long long n)
     return ':' + std::to_string(n) + "\r\n";
 }
 
-struct asking : scripted_cluster {
+struct inspection_fixture : scripted_cluster {
     static constexpr lock_options short_patience{.ttl = 10min, .node_timeout = 50ms};
 
     void says(std::size_t node, std::string_view owner, std::string_view left)
@@ -70,7 +70,7 @@ std::string_view text(lock_status s)
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(inspections, asking)
+BOOST_FIXTURE_TEST_SUITE(inspections, inspection_fixture)
 
 BOOST_AUTO_TEST_CASE(name_whom_a_majority_names_and_keep_the_rest_of_the_nonce)
 {
@@ -326,8 +326,8 @@ BOOST_AUTO_TEST_SUITE_END()
 namespace {
 
 /// Servers that are too young to vote.
-struct young : asking {
-    young()
+struct young_node_fixture : inspection_fixture {
+    young_node_fixture()
     {
         config settings = settings_for({nodes[0]->url(), nodes[1]->url(), nodes[2]->url()});
         settings.admission.assume_fresh = false;
@@ -343,7 +343,7 @@ struct young : asking {
 
 BOOST_AUTO_TEST_SUITE(inspections_of)
 
-BOOST_FIXTURE_TEST_CASE(quarantined_nodes_are_answered, young)
+BOOST_FIXTURE_TEST_CASE(quarantined_nodes_are_answered, young_node_fixture)
 {
     for (std::size_t i = 0; i != 3; ++i)
         has_key(i, nonce);
@@ -358,7 +358,7 @@ BOOST_FIXTURE_TEST_CASE(quarantined_nodes_are_answered, young)
         BOOST_TEST(node->accepted() == 1U);
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_that_may_not_vote_at_all_are_not_made, asking)
+BOOST_FIXTURE_TEST_CASE(nodes_that_may_not_vote_at_all_are_not_made, inspection_fixture)
 {
     nodes[0]->expect("INFO", reply(info_reply({{"role", "slave"}})));
     has_key(1, nonce);
@@ -374,11 +374,11 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
 
-struct timed : its_clock, asking {};
+struct timed_inspection_fixture : held_clock_base, inspection_fixture {};
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(times_of_inspections, timed)
+BOOST_FIXTURE_TEST_SUITE(times_of_inspections, timed_inspection_fixture)
 
 /// Both bounds are a millisecond wide of what the servers said, and as much older as that is.
 BOOST_AUTO_TEST_CASE(are_reckoned_from_the_question_and_from_the_answer)

@@ -15,7 +15,7 @@ namespace {
 
 using results = std::vector<node_result>;
 
-struct table {
+struct last_attempt_fixture {
     std::vector<std::string> const nodes{"a", "b", "c"};
     std::mutex mutable guard;
     detail::attempt_table seat;
@@ -58,7 +58,7 @@ constexpr auto held = node_result::held_by_other;
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(last_attempt, table)
+BOOST_FIXTURE_TEST_SUITE(last_attempt, last_attempt_fixture)
 
 BOOST_AUTO_TEST_CASE(is_empty_before_the_first)
 {

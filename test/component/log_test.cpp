@@ -1,5 +1,5 @@
 #include "component/held_clock.hpp"
-#include "component/stage.hpp"
+#include "component/lone_client.hpp"
 #include "engine/log_line.hpp"
 #include <redlock/log.hpp>
 
@@ -28,7 +28,7 @@ struct still_clock {
 };
 
 /// Lines as a logger of one's own would get them, each behind its level.
-struct written : still_clock {
+struct log_fixture : still_clock {
     std::vector<std::string> lines;
 
     std::shared_ptr<observer> log(log_level most)
@@ -67,7 +67,7 @@ struct refusing_buffer final : std::streambuf {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(logs, written)
+BOOST_FIXTURE_TEST_SUITE(logs, log_fixture)
 
 BOOST_AUTO_TEST_CASE(a_lost_lease_is_an_error_with_its_cause)
 {

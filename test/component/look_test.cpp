@@ -16,13 +16,13 @@ namespace {
 /// Who waits so is woken by word, or not at all.
 lock_options hears_or_never()
 {
-    lock_options options = unwatched;
+    lock_options options = unrenewed;
     options.retry.min_delay = options.retry.max_delay = 1h;
     return options;
 }
 
 /// One who waits, and who is woken before a node has said whose the key is there.
-struct waits : scripted_cluster {
+struct peek_fixture : scripted_cluster {
     outcome_ptr result = std::make_shared<outcome>();
     mutex wanted = lock("resource", hears_or_never());
     std::size_t const first = where_all_meet();
@@ -67,8 +67,8 @@ struct waits : scripted_cluster {
     }
 };
 
-struct waits_by_its_clock : its_clock, waits {
-    waits_by_its_clock()
+struct held_clock_peek_fixture : held_clock_base, peek_fixture {
+    held_clock_peek_fixture()
     {
         config quick = defaults();
         quick.reconnect.min_delay = 1ms;
@@ -79,7 +79,7 @@ struct waits_by_its_clock : its_clock, waits {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(looks, waits)
+BOOST_FIXTURE_TEST_SUITE(looks, peek_fixture)
 
 /// The others may have it meanwhile.
 BOOST_AUTO_TEST_CASE(after_which_a_silent_node_holds_nobody_up)
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(follow_a_release_that_is_said_again)
 }
 
 /// While an attempt is under way that does not ask that node.
-BOOST_FIXTURE_TEST_CASE(follow_a_new_connection, waits_by_its_clock)
+BOOST_FIXTURE_TEST_CASE(follow_a_new_connection, held_clock_peek_fixture)
 {
     auto const look_around = [&] {
         clock.advance(2ms);

@@ -20,8 +20,8 @@ std::array<std::string, 5> const inventions{"+OK\r\n", ":0\r\n", "+1700000000000
                                             "+1700000000000 run:data/0a1b2c3d/9223372036854775807/0\r\n"};
 
 /// A cluster for whose age nobody answers.
-struct nobody_answers : scripted_cluster {
-    nobody_answers()
+struct silent_nodes_fixture : scripted_cluster {
+    silent_nodes_fixture()
     {
         config with = defaults();
         with.admission.assume_fresh = false;
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(an_adoption_waits_for_the_node_that_is_a_moment_late)
     three[0].expect("EVAL", reply(canned::zero));
     three[1].expect("EVAL", reply(canned::one));
     three[2].expect("EVAL", reply(canned::one));
-    lease held = fenced_mutex(*three.locks, "lock", unwatched).adopt(std::string(32, 'a'), 5U << 10U);
+    lease held = fenced_mutex(*three.locks, "lock", unrenewed).adopt(std::string(32, 'a'), 5U << 10U);
     auto const result = std::make_shared<outcome>();
     held.extend(keeps_outcome{result});
     run_until(three.context, [&] { return three[0].count("EVAL") == 1 && three[1].count("EVAL") == 1; });
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(an_extension_that_meets_another_marker_has_the_node_asked_w
     scripted_cluster three;
     three.expect_everywhere("EVAL", reply(canned::marker));
     three.expect_everywhere("EVAL", reply(":5\r\n"));
-    auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unwatched));
+    auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unrenewed));
     run_until(three.context, [&] { return got->granted.votes() == 3; });
     three[2].expect("EVAL", reply("+STRANGER\r\n"));
     BOOST_TEST(!three.extend(got->granted));
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_vote_that_meets_another_marker_has_the_node_asked_who_it_
     scripted_cluster three;
     three.expect_everywhere("EVAL", reply(canned::marker));
     three[2].expect("EVAL", reply("+STRANGER\r\n"));
-    auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unwatched));
+    auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unrenewed));
     auto const behind = three.try_acquire(three.lock("behind"));
     run_until(three.context, [&] { return behind->granted.votes() == 3; });
     three[2].expect("EVAL", reply("+1700000002000 run:data/4e4e4e4e/1600000000000/1600000000000\r\n"));
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_try_that_ends_while_it_asks_for_markers_ends_once)
     patient.reconnect.min_delay = patient.reconnect.max_delay = 1min;
     three.connect_with(patient);
     three.expect_everywhere("EVAL", reply(canned::marker));
-    auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unwatched));
+    auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unrenewed));
     run_until(three.context, [&] { return got->granted.votes() == 3; });
     three.nodes.pop_back();
     run_until(three.context, [&] { return three.locks->nodes().at(2).state == node_state::down; });
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_try_that_ends_while_it_asks_for_markers_ends_once)
 
     three[1].expect("EVAL", late(canned::oom)); // on its new connection
     auto const result = std::make_shared<outcome>();
-    fenced_mutex(*three.locks, "another lock", unwatched).try_acquire(keeps_outcome{result});
+    fenced_mutex(*three.locks, "another lock", unrenewed).try_acquire(keeps_outcome{result});
     run_until(three.context, [&] { return three[1].count("EVAL") == 4; });
     three[0].expect("EVALSHA", reply("+STRANGER\r\n"));
     BOOST_TEST(three.extend(got->granted).failed());
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_try_that_ends_while_it_asks_for_markers_ends_once)
     BOOST_TEST((result->ec == errc::no_quorum));
 }
 
-BOOST_FIXTURE_TEST_CASE(one_that_another_users_word_excused_is_young, nobody_answers)
+BOOST_FIXTURE_TEST_CASE(one_that_another_users_word_excused_is_young, silent_nodes_fixture)
 {
     expect_everywhere("EVAL", reply(excused_by_one));
     fenced_mutex wanted(*locks, "lock", long_lived);
@@ -220,7 +220,7 @@ BOOST_FIXTURE_TEST_CASE(one_that_ones_own_users_word_excused_is_none, scripted_c
 }
 
 /// An hour ago somebody has met it, and left the marker; it does not tell when it was promoted.
-BOOST_FIXTURE_TEST_CASE(one_that_is_old_tells_that_a_promoted_node_has_waited, nobody_answers)
+BOOST_FIXTURE_TEST_CASE(one_that_is_old_tells_that_a_promoted_node_has_waited, silent_nodes_fixture)
 {
     std::string run_id = "0000000000000000000000000000000000000001";
     for (auto const& node : nodes) {

@@ -6,7 +6,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <set>
 #include <string>
 
@@ -28,14 +27,11 @@ std::set<std::string> draw(detail::nonce_source& from)
 template <class Work>
 std::string said_by_copy(Work work)
 {
-    std::array<int, 2> ends{};
-    BOOST_REQUIRE(::pipe(ends.data()) == 0);
-    pid_t const copy = ::fork();
-    if (copy == 0) {
+    auto const heard = test::last_words_of([&](int pipe) {
         std::string const text = work();
-        ::_exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
-    }
-    auto const heard = test::hear_out(ends, copy);
+        if (::write(pipe, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+            ::_exit(1);
+    });
     BOOST_TEST(heard.status == 0);
     return heard.said;
 }

@@ -1,7 +1,7 @@
-#include "component/stage.hpp"
+#include "component/lone_client.hpp"
+#include "kit/reserved_port.hpp"
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -9,24 +9,23 @@ namespace redlock::test {
 
 namespace {
 
-void nothing(stage&) {}
+void nothing(lone_client&) {}
 
-void warm_up(stage& s)
+void warm_up(lone_client& s)
 {
     s.acquire("warm-up");
     s.release();
 }
 
-void hold(stage& s)
+void hold(lone_client& s)
 {
     s.acquire("held");
 }
 
 /// Another owner holds the resource on every node, so that attempts and pauses alternate.
-void contend(stage& s)
+void contend(lone_client& s)
 {
-    for (std::size_t i = 0; i != 3; ++i)
-        real_servers::get().eye(i).command({"SET", "resource", "somebody else"});
+    real_servers::get().command({"SET", "resource", "somebody else"});
     warm_up(s);
 }
 
@@ -36,7 +35,7 @@ asio::awaitable<void> busy_body(lease& held)
         co_await asio::post(asio::use_awaitable);
 }
 
-void start_with_lock(stage& s)
+void start_with_lock(lone_client& s)
 {
     with_lock(s.lock(), busy_body, s.handler());
 }
@@ -45,39 +44,35 @@ void start_with_lock(stage& s)
 
 config nobody_there()
 {
-    using asio::ip::tcp;
-    static asio::io_context context;
-    static std::vector<tcp::acceptor> reserved;
+    static std::vector<reserved_port> reserved;
     std::vector<std::string> urls;
-    while (reserved.size() != 3) {
-        reserved.emplace_back(context, tcp::v4());
-        reserved.back().bind({asio::ip::address_v4::loopback(), 0}); // and never listen
-    }
+    while (reserved.size() != 3)
+        reserved.emplace_back(std::uint16_t{0});
     for (auto const& port : reserved)
-        urls.push_back("redis://127.0.0.1:" + std::to_string(port.local_endpoint().port()));
+        urls.push_back("redis://127.0.0.1:" + std::to_string(port.number()));
     return settings_for(urls);
 }
 
 std::vector<operation> const& all_operations()
 {
     static std::vector<operation> const all{
-        {"acquire, cold", nothing, [](stage& s) { s.lock().acquire(s.handler()); }},
-        {"acquire, warm", warm_up, [](stage& s) { s.lock().acquire(s.handler()); }},
-        {"acquire, contended", contend, [](stage& s) { s.lock().acquire(s.handler()); }},
-        {"try_acquire, cold", nothing, [](stage& s) { s.lock().try_acquire(s.handler()); }},
-        {"try_acquire, warm", warm_up, [](stage& s) { s.lock().try_acquire(s.handler()); }},
-        {"acquire_for, warm", warm_up, [](stage& s) { s.lock().acquire_for(1min, s.handler()); }},
-        {"acquire_for, contended", contend, [](stage& s) { s.lock().acquire_for(1min, s.handler()); }},
-        {"extend", hold, [](stage& s) { s.held.extend(s.handler()); }},
-        {"release", hold, [](stage& s) { s.held.release(s.handler()); }},
-        {"lost", hold, [](stage& s) { s.held.lost(s.handler()); }},
-        {"inspect, cold", nothing, [](stage& s) { s.lock().inspect(s.handler()); }},
-        {"inspect, contended", contend, [](stage& s) { s.lock().inspect(s.handler()); }},
-        {"inspect, holding", hold, [](stage& s) { s.lock("held").inspect(s.handler()); }},
+        {"acquire, cold", nothing, [](lone_client& s) { s.lock().acquire(s.handler()); }},
+        {"acquire, warm", warm_up, [](lone_client& s) { s.lock().acquire(s.handler()); }},
+        {"acquire, contended", contend, [](lone_client& s) { s.lock().acquire(s.handler()); }},
+        {"try_acquire, cold", nothing, [](lone_client& s) { s.lock().try_acquire(s.handler()); }},
+        {"try_acquire, warm", warm_up, [](lone_client& s) { s.lock().try_acquire(s.handler()); }},
+        {"acquire_for, warm", warm_up, [](lone_client& s) { s.lock().acquire_for(1min, s.handler()); }},
+        {"acquire_for, contended", contend, [](lone_client& s) { s.lock().acquire_for(1min, s.handler()); }},
+        {"extend", hold, [](lone_client& s) { s.held.extend(s.handler()); }},
+        {"release", hold, [](lone_client& s) { s.held.release(s.handler()); }},
+        {"lost", hold, [](lone_client& s) { s.held.lost(s.handler()); }},
+        {"inspect, cold", nothing, [](lone_client& s) { s.lock().inspect(s.handler()); }},
+        {"inspect, contended", contend, [](lone_client& s) { s.lock().inspect(s.handler()); }},
+        {"inspect, holding", hold, [](lone_client& s) { s.lock("held").inspect(s.handler()); }},
         {"with_lock, cold", nothing, start_with_lock},
         {"with_lock, warm", warm_up, start_with_lock},
-        {"shutdown, idle", warm_up, [](stage& s) { s.locks->shutdown(s.handler()); }},
-        {"shutdown, holding", hold, [](stage& s) { s.locks->shutdown(s.handler()); }},
+        {"shutdown, idle", warm_up, [](lone_client& s) { s.locks->shutdown(s.handler()); }},
+        {"shutdown, holding", hold, [](lone_client& s) { s.locks->shutdown(s.handler()); }},
     };
     return all;
 }

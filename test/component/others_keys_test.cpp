@@ -1,8 +1,8 @@
 #include "component/simulated_program.hpp"
 #include "core/rendezvous.hpp"
+#include "kit/recorder.hpp"
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/mutex.hpp>
-#include <redlock/observer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -20,14 +20,9 @@ namespace redlock::test {
 
 namespace {
 
-struct counts_votes final : observer {
-    void on_vote(vote_event const&) noexcept override { ++votes; }
-    unsigned votes = 0;
-};
-
 /// Somebody who waits behind keys that nobody renews.
-struct waits_for_others : simulated_program {
-    waits_for_others() { settings.observer = counter; }
+struct others_keys_fixture : simulated_program {
+    others_keys_fixture() { settings.observer = told; }
     void execute(std::size_t node, std::vector<std::string> const& words)
     {
         (void)net.at(node).redis.execute(words, net.at(node).wall_us(time.now()));
@@ -51,7 +46,7 @@ struct waits_for_others : simulated_program {
         BOOST_TEST(held.valid());
     }
 
-    std::shared_ptr<counts_votes> counter = std::make_shared<counts_votes>();
+    std::shared_ptr<recorder> told = std::make_shared<recorder>();
     std::size_t const first = core::rendezvous_node(settings.nodes, "", "lock"); ///< where all meet
     std::optional<client> locks{};
     std::optional<mutex> wanted{};
@@ -68,7 +63,7 @@ lock_options patient()
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(others_keys, waits_for_others)
+BOOST_FIXTURE_TEST_SUITE(others_keys, others_keys_fixture)
 
 /// So long its own would live: then the holder may have died, and somebody else come.
 BOOST_AUTO_TEST_CASE(that_outlive_ones_own_are_asked_for_once_each_time)
@@ -77,8 +72,8 @@ BOOST_AUTO_TEST_CASE(that_outlive_ones_own_are_asked_for_once_each_time)
     wait({.ttl = 2s, .slack = 200ms});
     pass(1min);
     constexpr unsigned times = 30; // 2.2 s each
-    BOOST_TEST(counter->votes > times / 2);
-    BOOST_TEST(counter->votes <= 3 * times);
+    BOOST_TEST(told->votes.size() > times / 2);
+    BOOST_TEST(told->votes.size() <= 3 * times);
 }
 
 /// Its release did not come there.

@@ -11,7 +11,7 @@ using namespace redlock::test;
 namespace {
 
 /// A lease whose deadline has passed, of which nobody has told the loss yet: no timer fires for so long.
-struct overdue_lease : its_clock, scripted_cluster {
+struct overdue_lease_fixture : held_clock_base, scripted_cluster {
     static constexpr lock_options terms{.ttl = 10min, .slack = 10min, .node_timeout = 20s};
 
     lease held;
@@ -48,7 +48,7 @@ struct overdue_lease : its_clock, scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(an_overdue_lease, overdue_lease)
+BOOST_FIXTURE_TEST_SUITE(an_overdue_lease, overdue_lease_fixture)
 
 BOOST_AUTO_TEST_CASE(is_not_extended_by_hand)
 {

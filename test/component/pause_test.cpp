@@ -1,5 +1,5 @@
 #include "component/held_clock.hpp"
-#include "component/stage.hpp"
+#include "component/lone_client.hpp"
 #include "core/rendezvous.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -14,16 +14,11 @@ using namespace redlock::test;
 
 namespace {
 
-struct vote_counter final : observer {
-    unsigned votes = 0;
-    void on_vote(vote_event const& v) noexcept override { votes += v.resource == "resource" ? 1U : 0U; }
-};
-
 /// A client that waits for a lock on three real servers; who has it before is the test.
-struct three_nodes : its_clock {
+struct three_nodes_fixture : held_clock_base {
     real_servers& servers = real_servers::get();
-    std::shared_ptr<vote_counter> const told = std::make_shared<vote_counter>();
-    stage s{settings()};
+    std::shared_ptr<recorder> const told = std::make_shared<recorder>();
+    lone_client s{settings()};
     mutex wanted = s.lock();
     mutex longer =
         s.lock("resource", lock_options{.ttl = 20min, .node_timeout = 20s}); ///< nothing is handed over to it
@@ -32,8 +27,8 @@ struct three_nodes : its_clock {
 
     std::size_t const meeting_point = where_all_meet();
 
-    three_nodes() { servers.clear(); }
-    ~three_nodes() { servers.clear(); }
+    three_nodes_fixture() { servers.clear(); }
+    ~three_nodes_fixture() { servers.clear(); }
 
     [[nodiscard]] config settings() const
     {
@@ -50,17 +45,17 @@ struct three_nodes : its_clock {
         return core::rendezvous_node(names, "", "resource");
     }
 
+    [[nodiscard]] std::ptrdiff_t votes_for(std::string const& name) const
+    {
+        return std::ranges::count(told->votes, name, &recorder::vote::resource);
+    }
+
     /// Longer than anybody waits here.
     void others_take_it(std::string const& owner)
     {
-        for (std::size_t i = 0; i != 3; ++i)
-            servers.eye(i).command({"SET", "resource", owner, "PX", "1000000"});
+        servers.command({"SET", "resource", owner, "PX", "1000000"});
     }
-    void others_leave()
-    {
-        for (std::size_t i = 0; i != 3; ++i)
-            servers.eye(i).command({"DEL", "resource"});
-    }
+    void others_leave() { servers.command({"DEL", "resource"}); }
 
     template <class Condition>
     void pass_time_until(Condition met)
@@ -92,7 +87,7 @@ struct three_nodes : its_clock {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(pauses, three_nodes)
+BOOST_FIXTURE_TEST_SUITE(pauses, three_nodes_fixture)
 
 /// Somebody else had it between two leases of its own, and since then it has met nobody new. It has waited for so long that
 /// it would ask at any word: that the key is gone where all meet says nothing of a majority, and yet the pause begins with it.
@@ -111,10 +106,10 @@ BOOST_AUTO_TEST_CASE(begin_where_all_meet_whatever_is_known_of_the_others)
     meet("stranger");
     clock.advance(20ms); // it would have asked again by itself, had nobody promised word
     settle();
-    auto const votes = told->votes;
-    servers.eye(meeting_point).command({"DEL", "resource"});
+    auto const votes = votes_for("resource");
+    servers.ask(meeting_point).command({"DEL", "resource"});
     settle();
-    BOOST_TEST(told->votes == votes);
+    BOOST_TEST(votes_for("resource") == votes);
     others_leave();
     pass_time_until([&] { return second->done(); });
 }

@@ -1,5 +1,5 @@
-#include "component/apart.hpp"
 #include "component/scripted_cluster.hpp"
+#include "component/separate_node.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +17,7 @@ answer as_after_a_restart()
 
 BOOST_AUTO_TEST_SUITE(reconnecting)
 
-BOOST_FIXTURE_TEST_CASE(a_server_that_hangs_up_on_scripts_is_called_twice, apart)
+BOOST_FIXTURE_TEST_CASE(a_server_that_hangs_up_on_scripts_is_called_twice, separate_node)
 {
     node.expect("SET", reply(canned::ok));
     for (int i = 0; i != 100; ++i)

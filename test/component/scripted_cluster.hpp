@@ -1,7 +1,7 @@
 #pragma once
 
+#include "component/lone_client.hpp"
 #include "component/scripted_node.hpp"
-#include "component/stage.hpp"
 #include "kit/any_lock.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -11,10 +11,6 @@
 #include <vector>
 
 namespace redlock::test {
-
-/// Its holder says nothing by itself: a scripted server has no answer to what one says that has had its lock for a while,
-/// and on a slow machine any may be one.
-inline constexpr lock_options unwatched{.ttl = 10min, .renew = false, .node_timeout = 20s};
 
 /// Three scripted servers and one client, on one context.
 struct scripted_cluster {
@@ -53,7 +49,8 @@ struct scripted_cluster {
             node->expect(command, a);
     }
 
-    [[nodiscard]] mutex lock(std::string name = "resource", lock_options options = unwatched)
+    /// Not renewed: a scripted server has no answer to what a holder sends by itself after a while.
+    [[nodiscard]] mutex lock(std::string name = "resource", lock_options options = unrenewed)
     {
         return {*locks, std::move(name), options};
     }

@@ -1,5 +1,5 @@
+#include "component/lone_client.hpp"
 #include "component/scripted_node.hpp"
-#include "component/stage.hpp"
 #include "kind/kind.hpp"
 #include "redis/info.hpp"
 

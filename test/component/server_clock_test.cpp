@@ -17,7 +17,7 @@ constexpr std::chrono::microseconds date{1'700'000'000'000'000};
 constexpr lock_options one_second_slack{.ttl = 10min, .slack = 1s, .renew = false, .node_timeout = 20s};
 
 /// One scripted server, asked for the time as often as the test says.
-struct clockmaker {
+struct server_clock_fixture {
     asio::io_context context;
     scripted_node node{context};
     std::optional<client> locks;
@@ -65,7 +65,7 @@ struct clockmaker {
 };
 
 /// What passes on the client's clock, passes on the server's.
-struct held_clockmaker : its_clock, clockmaker {
+struct held_server_clock_fixture : held_clock_base, server_clock_fixture {
     void expect_no_step()
     {
         auto const got = try_acquire("behind what was said");
@@ -77,7 +77,7 @@ struct held_clockmaker : its_clock, clockmaker {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(server_clock, clockmaker)
+BOOST_FIXTURE_TEST_SUITE(server_clock, server_clock_fixture)
 
 BOOST_AUTO_TEST_CASE(is_read_while_a_lease_is_held_and_not_afterwards)
 {
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(set_forward_makes_what_is_under_way_worthless)
     BOOST_TEST(node.surprises().empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(may_make_steps_within_the_slack, held_clockmaker)
+BOOST_FIXTURE_TEST_CASE(may_make_steps_within_the_slack, held_server_clock_fixture)
 {
     watch_every(5ms);
     node.expect("TIME", reply(time_reply(date)));
@@ -185,7 +185,7 @@ BOOST_FIXTURE_TEST_CASE(may_make_steps_within_the_slack, held_clockmaker)
 }
 
 /// The server read its clock when it was asked; the next answer is quick.
-BOOST_FIXTURE_TEST_CASE(after_a_slow_answer_has_made_no_step, held_clockmaker)
+BOOST_FIXTURE_TEST_CASE(after_a_slow_answer_has_made_no_step, held_server_clock_fixture)
 {
     watch_every(1s);
     node.expect("TIME", reply(time_reply(date)));

@@ -1,5 +1,5 @@
-#include "component/apart.hpp"
 #include "component/scripted_cluster.hpp"
+#include "component/separate_node.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,18 +9,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-namespace {
-
-struct linger_counter : observer {
-    unsigned told = 0;
-    void on_linger(linger_event const&) noexcept override { ++told; }
-};
-
-} // namespace
-
 BOOST_AUTO_TEST_SUITE(shutting_down)
 
-BOOST_FIXTURE_TEST_CASE(waits_until_votes_have_been_taken_back, apart)
+BOOST_FIXTURE_TEST_CASE(waits_until_votes_have_been_taken_back, separate_node)
 {
     auto const acquired = std::make_shared<outcome>();
     auto const shut = std::make_shared<outcome>();
@@ -38,7 +29,7 @@ BOOST_FIXTURE_TEST_CASE(waits_until_votes_have_been_taken_back, apart)
     BOOST_TEST(!shut->ec);
 }
 
-BOOST_FIXTURE_TEST_CASE(tells_that_votes_could_not_be_taken_back, apart)
+BOOST_FIXTURE_TEST_CASE(tells_that_votes_could_not_be_taken_back, separate_node)
 {
     auto const acquired = std::make_shared<outcome>();
     auto const shut = std::make_shared<outcome>();
@@ -53,9 +44,9 @@ BOOST_FIXTURE_TEST_CASE(tells_that_votes_could_not_be_taken_back, apart)
     BOOST_TEST(shut->ec == errc::no_quorum);
 }
 
-BOOST_FIXTURE_TEST_CASE(does_not_wait_for_ever_and_tells_what_stays, apart)
+BOOST_FIXTURE_TEST_CASE(does_not_wait_for_ever_and_tells_what_stays, separate_node)
 {
-    auto const watcher = std::make_shared<linger_counter>();
+    auto const watcher = std::make_shared<recorder>();
     auto settings = settings_for({node.url()});
     settings.observer = watcher;
     settings.node_timeout = 20ms;
@@ -68,11 +59,11 @@ BOOST_FIXTURE_TEST_CASE(does_not_wait_for_ever_and_tells_what_stays, apart)
     watched.shutdown(keeps_outcome{shut});
     run_both([&] { return shut->done(); });
     BOOST_TEST(shut->ec == errc::no_quorum);
-    BOOST_TEST(watcher->told == 1U);
+    BOOST_TEST(watcher->lingering.size() == 1U);
 }
 
 /// Who asks again and again does not put off the end of the time that the first was given.
-BOOST_FIXTURE_TEST_CASE(later_ones_join_the_first, apart)
+BOOST_FIXTURE_TEST_CASE(later_ones_join_the_first, separate_node)
 {
     auto settings = settings_for({node.url()});
     settings.node_timeout = 300ms;

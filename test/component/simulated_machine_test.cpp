@@ -1,5 +1,5 @@
 // The simulation's machine shows what this one shows: each test has one body for both.
-#include "component/stage.hpp"
+#include "component/lone_client.hpp"
 #include "engine/configuration.hpp"
 #include "kit/certificates.hpp"
 #include "net/connect.hpp"
@@ -456,7 +456,7 @@ BOOST_AUTO_TEST_SUITE(simulated_network)
 
 namespace {
 
-struct one_server : in_the_world {
+struct one_server_fixture : in_the_world {
     std::string told(way by, std::chrono::milliseconds timeout = 2s)
     {
         return told_by(*this, url(by), timeout);
@@ -468,7 +468,7 @@ boost::asio::ip::address_v4 const nowhere(world::network::nowhere);
 
 } // namespace
 
-BOOST_FIXTURE_TEST_CASE(an_address_that_does_not_answer_has_its_share_of_the_time, one_server)
+BOOST_FIXTURE_TEST_CASE(an_address_that_does_not_answer_has_its_share_of_the_time, one_server_fixture)
 {
     net.names().known[world::network::name(0)] = {nowhere, net.at(0).address};
     BOOST_TEST(told(way::by_name) == "connected");
@@ -477,7 +477,7 @@ BOOST_FIXTURE_TEST_CASE(an_address_that_does_not_answer_has_its_share_of_the_tim
     BOOST_TEST(told(way::by_name) == too_late);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_server_that_moved_refuses_until_its_name_tells, one_server)
+BOOST_FIXTURE_TEST_CASE(a_server_that_moved_refuses_until_its_name_tells, one_server_fixture)
 {
     std::string const by_number = net.url(0);
     net.move(0, true);
@@ -488,7 +488,7 @@ BOOST_FIXTURE_TEST_CASE(a_server_that_moved_refuses_until_its_name_tells, one_se
     BOOST_TEST(told(way::by_path) == "connected");
 }
 
-BOOST_FIXTURE_TEST_CASE(names_may_be_refused_slow_or_silent, one_server)
+BOOST_FIXTURE_TEST_CASE(names_may_be_refused_slow_or_silent, one_server_fixture)
 {
     net.names().trouble = asio::error::host_not_found_try_again;
     BOOST_TEST(told(way::by_name) ==
@@ -504,7 +504,7 @@ BOOST_FIXTURE_TEST_CASE(names_may_be_refused_slow_or_silent, one_server)
 }
 
 /// What is under way is not interrupted: one thread looks all names up.
-BOOST_FIXTURE_TEST_CASE(a_hung_look_up_holds_up_the_next, one_server)
+BOOST_FIXTURE_TEST_CASE(a_hung_look_up_holds_up_the_next, one_server_fixture)
 {
     net.names().silent_until = 2s;
     BOOST_TEST(told(way::by_name, 1s) == too_late);
@@ -513,7 +513,7 @@ BOOST_FIXTURE_TEST_CASE(a_hung_look_up_holds_up_the_next, one_server)
     BOOST_TEST((time.now() >= 2s));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_unix_socket_is_no_way_through_the_network, one_server)
+BOOST_FIXTURE_TEST_CASE(a_unix_socket_is_no_way_through_the_network, one_server_fixture)
 {
     net.at(0).reachable = false;
     BOOST_TEST(told(way::by_number) == too_late);
@@ -521,7 +521,7 @@ BOOST_FIXTURE_TEST_CASE(a_unix_socket_is_no_way_through_the_network, one_server)
 }
 
 /// Before TLS 1.3 there was one round trip more.
-BOOST_FIXTURE_TEST_CASE(a_handshake_takes_round_trips, one_server)
+BOOST_FIXTURE_TEST_CASE(a_handshake_takes_round_trips, one_server_fixture)
 {
     constexpr auto trip = 10ms;
     net.between(0, 0).latency = trip;
@@ -536,7 +536,7 @@ BOOST_FIXTURE_TEST_CASE(a_handshake_takes_round_trips, one_server)
     BOOST_TEST(trips(way::by_tls) == plain + 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_greeting_may_be_late, one_server)
+BOOST_FIXTURE_TEST_CASE(a_greeting_may_be_late, one_server_fixture)
 {
     net.at(0).tls.silent_until = 1s;
     BOOST_TEST(told(way::by_tls) == "connected");

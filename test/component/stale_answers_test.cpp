@@ -1,5 +1,5 @@
-#include "component/apart.hpp"
 #include "component/scripted_cluster.hpp"
+#include "component/separate_node.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -15,7 +15,7 @@ using namespace redlock::test;
 namespace {
 
 /// Two locks are won in one turn, and who is told first cancels the other, which has its grant and does not know yet.
-struct won_and_cancelled : apart {
+struct cancelled_winner_fixture : separate_node {
     asio::cancellation_signal cancel;
     lease other;
     outcome_ptr wanted = std::make_shared<outcome>();
@@ -88,7 +88,7 @@ BOOST_FIXTURE_TEST_CASE(to_the_extension_before_confirm_nothing, scripted_cluste
     BOOST_TEST(result->ec == errc::no_quorum);
 }
 
-BOOST_FIXTURE_TEST_CASE(that_nobody_wants_any_more_are_taken_back, won_and_cancelled)
+BOOST_FIXTURE_TEST_CASE(that_nobody_wants_any_more_are_taken_back, cancelled_winner_fixture)
 {
     begin();
     win_both();
@@ -96,7 +96,7 @@ BOOST_FIXTURE_TEST_CASE(that_nobody_wants_any_more_are_taken_back, won_and_cance
     BOOST_TEST(node.heard().back().at(4) == vote(0));
 }
 
-BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_not_for_the_next_with_other_terms, won_and_cancelled)
+BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_not_for_the_next_with_other_terms, cancelled_winner_fixture)
 {
     begin();
     mutex(locks, "resource", lock_options{.ttl = 60min, .node_timeout = 20s}).acquire(keeps_outcome{next});
@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_not_for_the_next_with_other_terms, w
     BOOST_TEST(next->granted.nonce() == vote(1));
 }
 
-BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_for_the_next_with_the_same_terms, won_and_cancelled)
+BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_for_the_next_with_the_same_terms, cancelled_winner_fixture)
 {
     begin();
     lock.acquire(keeps_outcome{next});

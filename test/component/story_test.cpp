@@ -12,37 +12,14 @@ using namespace redlock::test;
 
 namespace {
 
-struct kept_events final : observer {
-    std::vector<lease_event::kind> kinds;
-    std::vector<unsigned> failed;
-    std::string last_words;
-
-    unsigned confirmations = 0;
-
-    void on_vote(vote_event const& e) noexcept override
-    {
-        confirmations += e.extension && e.result == node_result::granted ? 1U : 0U;
-    }
-    void on_lease(lease_event const& e) noexcept override
-    {
-        kinds.push_back(e.what);
-        failed.push_back(e.failed);
-        last_words = e.detail;
-    }
-    [[nodiscard]] std::ptrdiff_t count(lease_event::kind what) const
-    {
-        return std::ranges::count(kinds, what);
-    }
-};
-
 /// A lease on three servers that answer what the test says, while time passes when the test says so.
-struct told_lease : its_clock, scripted_cluster {
+struct explained_lease_fixture : held_clock_base, scripted_cluster {
     static constexpr lock_options terms{.ttl = 10min, .slack = 10min, .node_timeout = 20s};
 
-    std::shared_ptr<kept_events> const seen = std::make_shared<kept_events>();
+    std::shared_ptr<recorder> const seen = std::make_shared<recorder>();
     lease held;
 
-    told_lease()
+    explained_lease_fixture()
     {
         config settings = settings_for({nodes[0]->url(), nodes[1]->url(), nodes[2]->url()});
         settings.observer = seen;
@@ -55,14 +32,29 @@ struct told_lease : its_clock, scripted_cluster {
         run_until(context, [&] { return got->granted.votes() == 3; });
         held = std::move(got->granted);
     }
+    [[nodiscard]] std::ptrdiff_t confirmations() const
+    {
+        return std::ranges::count_if(seen->votes, [](recorder::vote const& v) {
+            return v.extension && v.result == node_result::granted;
+        });
+    }
+    /// One member of every lease event.
+    template <class T>
+    [[nodiscard]] std::vector<T> seen_leases(T lease_event::*member) const
+    {
+        std::vector<T> all;
+        std::ranges::transform(seen->leases, std::back_inserter(all), member);
+        return all;
+    }
+
     /// The first confirms, the others do not.
     void extend_in_vain()
     {
-        auto const confirmed = seen->confirmations + 1;
+        auto const confirmed = confirmations() + 1;
         for (std::size_t i : {1U, 2U})
             nodes[i]->expect("EVAL", reply("-ERR not now\r\n"));
         BOOST_TEST(extend(held) == errc::no_quorum);
-        run_until(context, [&] { return seen->confirmations == confirmed; });
+        run_until(context, [&] { return confirmations() == confirmed; });
     }
     [[nodiscard]] std::string others() const
     {
@@ -73,7 +65,7 @@ struct told_lease : its_clock, scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(the_story_of_a_lease, told_lease)
+BOOST_FIXTURE_TEST_SUITE(the_story_of_a_lease, explained_lease_fixture)
 
 BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_run)
 {
@@ -83,7 +75,7 @@ BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_run)
     BOOST_TEST(story(errc::lease_lost) ==
                "lock \"seat:42\" lost (expired): this client's thread did not run for "
                "400.0 s; last confirmed 600.0 s ago");
-    BOOST_TEST(seen->last_words == story(errc::lease_lost));
+    BOOST_TEST(seen->lease_details.back() == story(errc::lease_lost));
     BOOST_TEST(seen->count(lease_event::kind::renewal_failed) == 0);
 }
 
@@ -138,7 +130,7 @@ BOOST_AUTO_TEST_CASE(says_which_nodes_are_silent)
         nodes[i]->expect("EVAL", silence());
     auto const result = std::make_shared<outcome>();
     held.extend(keeps_outcome{result});
-    run_until(context, [&] { return seen->confirmations == 1 && nodes[1]->done() && nodes[2]->done(); });
+    run_until(context, [&] { return confirmations() == 1 && nodes[1]->done() && nodes[2]->done(); });
     clock.advance(200s);
     BOOST_TEST(release(held) == errc::lease_lost);
     auto const told = story(errc::lease_lost);
@@ -177,9 +169,9 @@ BOOST_AUTO_TEST_CASE(of_an_outage_does_not_blame_the_thread_and_counts_the_round
     BOOST_TEST(told.find(others()) != told.npos, told);
     std::vector const kinds{lease_event::kind::acquired, lease_event::kind::renewal_failed,
                             lease_event::kind::lost};
-    BOOST_TEST((seen->kinds == kinds));
+    BOOST_TEST((seen_leases(&lease_event::what) == kinds));
     std::vector<unsigned> const counts{0, 1, rounds};
-    BOOST_TEST(seen->failed == counts, boost::test_tools::per_element());
+    BOOST_TEST(seen_leases(&lease_event::failed) == counts, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(begins_anew_when_all_nodes_confirm_again)
@@ -197,9 +189,9 @@ BOOST_AUTO_TEST_CASE(begins_anew_when_all_nodes_confirm_again)
     BOOST_TEST(told.ends_with("did not run for 400.0 s; last confirmed 600.0 s ago"), told);
     std::vector const kinds{lease_event::kind::acquired, lease_event::kind::renewal_failed,
                             lease_event::kind::renewed, lease_event::kind::renewed, lease_event::kind::lost};
-    BOOST_TEST((seen->kinds == kinds));
+    BOOST_TEST((seen_leases(&lease_event::what) == kinds));
     std::vector<unsigned> const counts{0, 1, 2, 0, 0};
-    BOOST_TEST(seen->failed == counts, boost::test_tools::per_element());
+    BOOST_TEST(seen_leases(&lease_event::failed) == counts, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(keeps_what_was_said_while_it_asks_again)
@@ -223,7 +215,7 @@ BOOST_AUTO_TEST_CASE(does_not_blame_the_thread_for_what_nodes_refused)
         nodes[i]->expect("EVAL", late(":0\r\n"));
     auto const result = std::make_shared<outcome>();
     held.extend(keeps_outcome{result});
-    run_until(context, [&] { return nodes[0]->done() && nodes[2]->done() && seen->confirmations == 1; });
+    run_until(context, [&] { return nodes[0]->done() && nodes[2]->done() && confirmations() == 1; });
     clock.advance(550s);
     nodes[0]->deliver_late();
     nodes[2]->deliver_late();

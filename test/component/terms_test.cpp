@@ -1,5 +1,5 @@
+#include "component/lone_client.hpp"
 #include "component/scripted_cluster.hpp"
-#include "component/stage.hpp"
 #include "core/fencing.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -27,14 +27,14 @@ constexpr lock_options with(std::chrono::milliseconds ttl, std::chrono::millisec
 constexpr auto usual = with(20min, 2min);
 
 /// A holder and one that waits behind it, for the same name and with other terms.
-struct two_locks {
+struct two_locks_fixture {
     real_servers& servers = real_servers::get();
-    stage s{servers.settings()};
+    lone_client s{servers.settings()};
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
 
-    two_locks() { servers.clear(); }
-    ~two_locks() { servers.clear(); }
+    two_locks_fixture() { servers.clear(); }
+    ~two_locks_fixture() { servers.clear(); }
 
     template <class Lock>
     [[nodiscard]] Lock lock(lock_options const& options)
@@ -48,7 +48,7 @@ struct two_locks {
     {
         holder.acquire(keeps_outcome{first});
         run_until(s.context, [&] { return first->granted.votes() == 3; });
-        auto const nonce = servers.eye(0).get("resource").value_or("");
+        auto const nonce = servers.ask(0).get("resource").value_or("");
         next.acquire(keeps_outcome{second});
         first->granted = {};
         run_until(s.context, [&] { return second->granted.votes() == 3; });
@@ -60,8 +60,8 @@ struct two_locks {
     {
         auto const life = (options.ttl + *options.slack).count();
         for (std::size_t i = 0; i != 3; ++i) {
-            BOOST_TEST(servers.eye(i).get("resource").value_or(before) != before);
-            auto const left = servers.eye(i).pttl("resource");
+            BOOST_TEST(servers.ask(i).get("resource").value_or(before) != before);
+            auto const left = servers.ask(i).pttl("resource");
             BOOST_TEST(left <= life);
             BOOST_TEST(left > life - 60'000); // all terms here differ by more
         }
@@ -71,7 +71,7 @@ struct two_locks {
 };
 
 /// The first of a queue leaves while its votes are under way, and the next one has other terms.
-struct votes_under_way : scripted_cluster {
+struct votes_under_way_fixture : scripted_cluster {
     asio::cancellation_signal cancel;
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
@@ -102,7 +102,7 @@ struct votes_under_way : scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(locks_of_one_name, two_locks)
+BOOST_FIXTURE_TEST_SUITE(locks_of_one_name, two_locks_fixture)
 
 BOOST_AUTO_TEST_CASE(do_not_hand_over_a_lease_to_one_with_a_longer_ttl)
 {
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(hand_over_a_fenced_lease_only_as_long_as_there_are_tokens)
     auto fenced = lock<fenced_mutex>(all_the_time);
     fenced.acquire(keeps_outcome{first});
     run_until(s.context, [&] { return first->done(); });
-    std::string const counted_on = servers.eye(0).get("resource:redlock-fence").value_or("");
+    std::string const counted_on = servers.ask(0).get("resource:redlock-fence").value_or("");
     for (unsigned i = 1; i != core::max_hand_offs + 2; ++i) {
         auto const token = first->granted.fencing_token();
         second = std::make_shared<outcome>();
@@ -167,9 +167,9 @@ BOOST_AUTO_TEST_CASE(hand_over_a_fenced_lease_only_as_long_as_there_are_tokens)
         BOOST_REQUIRE(second->granted.fencing_token() > token);
         first = second;
         if (i == core::max_hand_offs)
-            BOOST_TEST(servers.eye(0).get("resource:redlock-fence").value_or("") == counted_on);
+            BOOST_TEST(servers.ask(0).get("resource:redlock-fence").value_or("") == counted_on);
     }
-    BOOST_TEST(servers.eye(0).get("resource:redlock-fence").value_or("") ==
+    BOOST_TEST(servers.ask(0).get("resource:redlock-fence").value_or("") ==
                std::to_string(first->granted.fencing_token() >> core::hand_off_bits));
 }
 
@@ -184,10 +184,10 @@ BOOST_AUTO_TEST_CASE(release_what_was_handed_to_one_that_is_cancelled)
     s.cancel.emit(asio::cancellation_type::terminal);
     run_until(s.context, [&] { return second->done(); });
     BOOST_TEST(second->ec == asio::error::operation_aborted);
-    run_until(s.context, [&] { return !servers.eye(0).exists("resource"); });
+    run_until(s.context, [&] { return !servers.ask(0).exists("resource"); });
 }
 
-BOOST_FIXTURE_TEST_CASE(ask_anew_where_the_one_who_left_had_other_terms, votes_under_way)
+BOOST_FIXTURE_TEST_CASE(ask_anew_where_the_one_who_left_had_other_terms, votes_under_way_fixture)
 {
     leave_to(lock("resource", with(60min, 2min)));
     run_until_heard(3);
@@ -205,7 +205,8 @@ BOOST_FIXTURE_TEST_CASE(ask_anew_where_the_one_who_left_had_other_terms, votes_u
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(go_on_with_the_votes_of_one_who_left_where_the_terms_are_the_same, votes_under_way)
+BOOST_FIXTURE_TEST_CASE(go_on_with_the_votes_of_one_who_left_where_the_terms_are_the_same,
+                        votes_under_way_fixture)
 {
     leave_to(lock("resource", usual));
     deliver_all();

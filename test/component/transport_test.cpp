@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(half_an_answer_behind_the_handshake_ends_the_connection)
 
 BOOST_AUTO_TEST_CASE(an_answer_after_the_node_timeout_does_not_shift_the_next)
 {
-    lock_options options = unwatched;
+    lock_options options = unrenewed;
     options.node_timeout = 20ms;
     scripted_cluster three;
     three.warm_up();

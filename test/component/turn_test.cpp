@@ -1,6 +1,6 @@
-#include "component/apart.hpp"
 #include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
+#include "component/separate_node.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,7 +14,7 @@ using namespace redlock::test;
 namespace {
 
 /// No turn ends, and none has passed, but where the test says so.
-struct one_node : its_clock, apart {
+struct one_node_fixture : held_clock_base, separate_node {
     mutex lock{locks, "resource", long_lived};
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
@@ -54,7 +54,7 @@ struct one_node : its_clock, apart {
     }
 };
 
-struct several_waits : one_node {
+struct several_waiters_fixture : one_node_fixture {
     mutex longer{locks, "resource",
                  lock_options{.ttl = 20min, .node_timeout = 20s}}; ///< nothing is handed over to it
     mutex control{locks, "control", long_lived};
@@ -79,11 +79,11 @@ struct several_waits : one_node {
     }
 };
 
-struct three_nodes : its_clock, scripted_cluster {};
+struct three_nodes_fixture : held_clock_base, scripted_cluster {};
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(turns, one_node)
+BOOST_FIXTURE_TEST_SUITE(turns, one_node_fixture)
 
 BOOST_AUTO_TEST_CASE(who_has_met_nobody_votes_right_behind_its_release)
 {
@@ -122,9 +122,9 @@ BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_who_took_the_turn)
 }
 
 /// What the last attempt met says nothing of the turn that follows.
-BOOST_FIXTURE_TEST_CASE(who_was_refused_by_one_node_offers_the_turn_all_the_same, three_nodes)
+BOOST_FIXTURE_TEST_CASE(who_was_refused_by_one_node_offers_the_turn_all_the_same, three_nodes_fixture)
 {
-    auto one_in_a_row = unwatched;
+    auto one_in_a_row = unrenewed;
     one_in_a_row.handover.batch = 1;
     auto wanted = lock("resource", one_in_a_row);
     nodes[2]->expect("SET", reply(canned::nil));
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(who_was_refused_by_one_node_offers_the_turn_all_the_same
 
 /// It has met two others between two leases of its own, and one since: the next one's turn. A lock for which it lets nobody
 /// go first becomes free in the same moment.
-BOOST_FIXTURE_TEST_CASE(who_has_waited_less_than_the_others_lets_them_go_first, several_waits)
+BOOST_FIXTURE_TEST_CASE(who_has_waited_less_than_the_others_lets_them_go_first, several_waiters_fixture)
 {
     refuse("stranger");
     lock.acquire(keeps_outcome{first});

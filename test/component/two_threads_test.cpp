@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <latch>
 #include <string>
@@ -38,28 +37,17 @@ void meet_in_one_client()
     runners two(context, 2);
 }
 
-template <class Body>
-last_words run_in_child(Body body)
-{
-    std::array<int, 2> ends{};
-    BOOST_REQUIRE(::pipe(ends.data()) == 0);
-    pid_t const child = ::fork();
-    if (child == 0) {
-        ::dup2(ends[1], STDERR_FILENO);
-        std::signal(SIGABRT, SIG_DFL); // Boost.Test has its own
-        body();
-        ::_exit(0);
-    }
-    return hear_out(ends, child);
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(two_threads)
 
 BOOST_AUTO_TEST_CASE(that_meet_in_one_client_end_the_program_with_a_word)
 {
-    auto const child = run_in_child(meet_in_one_client);
+    auto const child = last_words_of([](int pipe) {
+        ::dup2(pipe, STDERR_FILENO);
+        std::signal(SIGABRT, SIG_DFL); // Boost.Test has its own
+        meet_in_one_client();
+    });
     BOOST_TEST((WIFSIGNALED(child.status) && WTERMSIG(child.status) == SIGABRT));
     BOOST_TEST((child.said.find("make_strand") != std::string::npos), child.said);
 }

@@ -1,4 +1,4 @@
-#include "component/apart.hpp"
+#include "component/separate_node.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,8 +12,8 @@ namespace {
 using canned::invalidation;
 
 /// A client that has waited for the lock in vain: its server still sends word of the key, and nobody reads it.
-struct has_waited : apart {
-    has_waited()
+struct unread_answer_fixture : separate_node {
+    unread_answer_fixture()
     {
         refuse();
         outcome result;
@@ -64,7 +64,7 @@ struct at_the_vote_for_another : observer {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(unread, has_waited)
+BOOST_FIXTURE_TEST_SUITE(unread, unread_answer_fixture)
 
 BOOST_AUTO_TEST_CASE(word_of_a_key_is_not_the_end_of_a_connection)
 {
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_ends_the_connection_also_behi
 }
 
 /// A word that comes with an answer lets a waiter vote, while another word is there already and has not been read.
-BOOST_FIXTURE_TEST_CASE(what_was_worked_off_before_a_word_is_not_unread, apart)
+BOOST_FIXTURE_TEST_CASE(what_was_worked_off_before_a_word_is_not_unread, separate_node)
 {
     auto const watching = std::make_shared<at_the_vote_for_another>();
     config settings = settings_for({node.url()});
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_no_grant_behind_the_word_t
 }
 
 /// Nobody has asked for the first half, either: with the rest it would be a grant that never was.
-BOOST_FIXTURE_TEST_CASE(nor_is_half_a_reply_that_nobody_asked_for, apart)
+BOOST_FIXTURE_TEST_CASE(nor_is_half_a_reply_that_nobody_asked_for, separate_node)
 {
     node.expect("SET", reply(std::string(canned::ok) + "+O")).expect("SET", reply("K\r\n_\r\n"));
     auto const first = std::make_shared<outcome>();

@@ -13,10 +13,10 @@ namespace {
 constexpr lock_options usual{.ttl = 100s, .node_timeout = 20s};
 
 /// Two nodes are asked while the third is being connected, and refuse after that.
-struct third_is_connecting : scripted_cluster {
+struct connecting_third_node_fixture : scripted_cluster {
     config settings = defaults();
 
-    third_is_connecting() { settings.admission.assume_fresh = false; }
+    connecting_third_node_fixture() { settings.admission.assume_fresh = false; }
 
     void expect_no_vote(lock_options const& options, std::string const& age_of_the_third)
     {
@@ -44,7 +44,7 @@ struct third_is_connecting : scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(votes_that_wait, third_is_connecting)
+BOOST_FIXTURE_TEST_SUITE(votes_that_wait, connecting_third_node_fixture)
 
 BOOST_AUTO_TEST_CASE(for_a_young_nodes_connection_are_neither_sent_nor_taken_back)
 {

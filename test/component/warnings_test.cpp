@@ -1,5 +1,5 @@
+#include "component/lone_client.hpp"
 #include "component/scripted_node.hpp"
-#include "component/stage.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,30 +15,11 @@ using namespace redlock::test;
 
 namespace {
 
-struct warned final : observer {
-    struct row {
-        warning_event::kind what;
-        std::string node;
-        std::string resource;
-        std::string words;
-        std::chrono::nanoseconds remaining;
-    };
-    std::vector<row> rows;
-    unsigned failed_attempts = 0;
-
-    void on_warning(warning_event const& e) noexcept override
-    {
-        rows.push_back(
-            {e.what, std::string(e.node), std::string(e.resource), std::string(e.words), e.remaining});
-    }
-    void on_attempt(attempt_event const& e) noexcept override { failed_attempts += e.result ? 1U : 0U; }
-};
-
 /// Some scripted servers, and what a client says of them.
 struct setup {
     asio::io_context context;
     std::vector<std::unique_ptr<scripted_node>> nodes;
-    std::shared_ptr<warned> told = std::make_shared<warned>();
+    std::shared_ptr<recorder> told = std::make_shared<recorder>();
     std::optional<client> locks;
     std::vector<outcome_ptr> held{};
 
@@ -96,47 +77,47 @@ struct setup {
     }
 };
 
-struct two : setup {
-    two() : setup(2) { connect(); }
+struct two_nodes_fixture : setup {
+    two_nodes_fixture() : setup(2) { connect(); }
 };
-struct three : setup {
-    three() : setup(3) {}
+struct three_nodes_fixture : setup {
+    three_nodes_fixture() : setup(3) {}
 };
-struct four : setup {
-    four() : setup(4) { connect(); }
+struct four_nodes_fixture : setup {
+    four_nodes_fixture() : setup(4) { connect(); }
 };
 
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(warnings)
 
-BOOST_FIXTURE_TEST_CASE(an_even_number_of_nodes_is_told_once, four)
+BOOST_FIXTURE_TEST_CASE(an_even_number_of_nodes_is_told_once, four_nodes_fixture)
 {
     hold("one");
     hold("other");
     settle();
-    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
-    BOOST_TEST((told->rows[0].what == warning_event::kind::even_nodes));
-    BOOST_TEST(told->rows[0].words == "4 nodes survive the failure of 1 node, as 3 nodes do");
-    BOOST_TEST(told->rows[0].node == "");
+    BOOST_TEST_REQUIRE(told->warnings.size() == 1U);
+    BOOST_TEST((told->warnings[0].what == warning_event::kind::even_nodes));
+    BOOST_TEST(told->warnings[0].words == "4 nodes survive the failure of 1 node, as 3 nodes do");
+    BOOST_TEST(told->warnings[0].node == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(two_nodes_survive_nothing, two)
+BOOST_FIXTURE_TEST_CASE(two_nodes_survive_nothing, two_nodes_fixture)
 {
     hold();
-    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
-    BOOST_TEST(told->rows[0].words == "2 nodes survive no failure: both are needed for a majority");
+    BOOST_TEST_REQUIRE(told->warnings.size() == 1U);
+    BOOST_TEST(told->warnings[0].words == "2 nodes survive no failure: both are needed for a majority");
 }
 
-BOOST_FIXTURE_TEST_CASE(three_good_nodes_deserve_no_word, three)
+BOOST_FIXTURE_TEST_CASE(three_good_nodes_deserve_no_word, three_nodes_fixture)
 {
     connect();
     hold();
     settle();
-    BOOST_TEST(told->rows.empty());
+    BOOST_TEST(told->warnings.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(two_names_of_one_server_are_told_once_with_both, three)
+BOOST_FIXTURE_TEST_CASE(two_names_of_one_server_are_told_once_with_both, three_nodes_fixture)
 {
     std::string const url = nodes[0]->url();
     nodes[1]->expect("HELLO", late(canned::hello)); // the other one is first
@@ -146,39 +127,39 @@ BOOST_FIXTURE_TEST_CASE(two_names_of_one_server_are_told_once_with_both, three)
     hold();
     nodes[1]->deliver_late();
     run_until(context, [&] { return nodes[1]->accepted() >= 5; }); // who is refused is tried again
-    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
-    auto const& row = told->rows[0];
+    BOOST_TEST_REQUIRE(told->warnings.size() == 1U);
+    auto const& row = told->warnings[0];
     BOOST_TEST((row.what == warning_event::kind::same_server));
     BOOST_TEST(row.node == nodes[1]->url());
     BOOST_TEST(row.words == "is the same server as " + url + ", and has no vote of its own");
 }
 
-BOOST_FIXTURE_TEST_CASE(replicas_of_a_node_are_told, three)
+BOOST_FIXTURE_TEST_CASE(replicas_of_a_node_are_told, three_nodes_fixture)
 {
     says(1, {{"connected_slaves", "2"}});
     connect();
     hold();
     settle();
-    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
-    BOOST_TEST((told->rows[0].what == warning_event::kind::has_replicas));
-    BOOST_TEST(told->rows[0].node == nodes[1]->url());
-    BOOST_TEST(told->rows[0].words == "has 2 replicas: one that is promoted lacks the latest locks");
+    BOOST_TEST_REQUIRE(told->warnings.size() == 1U);
+    BOOST_TEST((told->warnings[0].what == warning_event::kind::has_replicas));
+    BOOST_TEST(told->warnings[0].node == nodes[1]->url());
+    BOOST_TEST(told->warnings[0].words == "has 2 replicas: one that is promoted lacks the latest locks");
     says(1, {{"connected_slaves", "2"}});
     nodes[1]->close_all();
     run_until(context, [&] { return nodes[1]->accepted() == 2; });
     settle();
-    BOOST_TEST(told->rows.size() == 1U); // once, whatever happens to the connection
+    BOOST_TEST(told->warnings.size() == 1U); // once, whatever happens to the connection
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_young_nodes_is_told_at_once_until_when, three)
+BOOST_FIXTURE_TEST_CASE(who_waits_for_young_nodes_is_told_at_once_until_when, three_nodes_fixture)
 {
     are_young();
     auto const waits = acquire("seat");
-    run_until(context, [&] { return told->failed_attempts == 1; });
+    run_until(context, [&] { return std::ranges::count_if(told->attempts, &error_code::failed) == 1; });
     settle();
     BOOST_TEST(!waits->done());
-    BOOST_TEST_REQUIRE(told->rows.size() == 1U);
-    auto const& row = told->rows[0];
+    BOOST_TEST_REQUIRE(told->warnings.size() == 1U);
+    auto const& row = told->warnings[0];
     BOOST_TEST((row.what == warning_event::kind::quarantine));
     BOOST_TEST(row.resource == "seat");
     BOOST_TEST(row.words.starts_with("waits: 3 of 3 nodes quarantined, a majority may vote in "), row.words);
@@ -186,27 +167,27 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_young_nodes_is_told_at_once_until_when, th
 }
 
 /// Not until the first of them may.
-BOOST_FIXTURE_TEST_CASE(who_waits_is_told_when_a_majority_may_vote, three)
+BOOST_FIXTURE_TEST_CASE(who_waits_is_told_when_a_majority_may_vote, three_nodes_fixture)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, {{"run_id", std::to_string(i)}, {"uptime_in_seconds", std::to_string(60 + 200 * i)}});
     connect(false);
     acquire("seat");
-    run_until(context, [&] { return told->failed_attempts == 1; });
+    run_until(context, [&] { return std::ranges::count_if(told->attempts, &error_code::failed) == 1; });
     settle();
-    BOOST_TEST_REQUIRE(!told->rows.empty());
-    auto const remaining = told->rows.back().remaining; // of 666 s, less 259
+    BOOST_TEST_REQUIRE(!told->warnings.empty());
+    auto const remaining = told->warnings.back().remaining; // of 666 s, less 259
     BOOST_TEST((remaining > 400s && remaining < 410s));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_attempt_that_does_not_wait_is_no_wait, three)
+BOOST_FIXTURE_TEST_CASE(an_attempt_that_does_not_wait_is_no_wait, three_nodes_fixture)
 {
     are_young();
     auto const result = std::make_shared<outcome>();
     mutex(*locks, "seat", long_lived).try_acquire(keeps_outcome{result});
     run_until(context, [&] { return result->done(); });
     BOOST_TEST(result->ec == errc::no_quorum);
-    BOOST_TEST(told->rows.empty());
+    BOOST_TEST(told->warnings.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

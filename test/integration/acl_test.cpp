@@ -56,7 +56,7 @@ struct guarded_server {
 
     redlock::config settings() const
     {
-        auto made = unhurried({server.url()});
+        auto made = settings_for({server.url()});
         made.username = "locker";
         made.password = "pw";
         made.key_prefix = "lock:";
@@ -95,7 +95,7 @@ life live(redlock::config const& settings)
     redlock::client locks(context.get_executor(), settings);
     run(context, [&]() -> asio::awaitable<void> {
         for (char const* const name : {"first", "second"}) {
-            Lock lock(locks, name, unhurried_lock());
+            Lock lock(locks, name, long_lived);
             boost::system::error_code ec;
             redlock::lease held = co_await lock.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
             seen.results.push_back(ec);
@@ -149,9 +149,9 @@ std::string complaints(redlock::config const& settings)
     redlock::client first(context.get_executor(), settings);
     redlock::client second(context.get_executor(), settings);
     run(context, [&]() -> asio::awaitable<void> {
-        redlock::lease held = co_await redlock::fenced_mutex(first, "seat", unhurried_lock()).acquire();
+        redlock::lease held = co_await redlock::fenced_mutex(first, "seat", long_lived).acquire();
         co_await held.extend();
-        redlock::fenced_mutex wanted(second, "seat", unhurried_lock());
+        redlock::fenced_mutex wanted(second, "seat", long_lived);
         boost::system::error_code refused;
         redlock::lease none = co_await wanted.acquire_for(std::chrono::milliseconds{200},
                                                           asio::redirect_error(asio::use_awaitable, refused));

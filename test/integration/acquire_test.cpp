@@ -12,7 +12,7 @@ std::size_t const sizes[] = {1, 3, 5};
 /// After its first refusal the next attempt comes later than any limit used here.
 lock_options asks_once()
 {
-    auto options = long_lease();
+    auto options = long_lived;
     options.retry.min_delay = 20h;
     options.retry.max_delay = 20h;
     return options;
@@ -63,7 +63,7 @@ BOOST_DATA_TEST_CASE(another_client_is_refused_and_told_by_whom, sizes, count)
     client other(context.get_executor(), nodes.settings);
     nodes.run([&]() -> asio::awaitable<void> {
         mutex ours = nodes.lock();
-        mutex theirs(other, "lock", long_lease());
+        mutex theirs(other, "lock", long_lived);
         lease held = co_await ours.acquire();
         co_await until([&] { return held.votes() == count; });
 
@@ -180,8 +180,7 @@ BOOST_AUTO_TEST_CASE(acquire_for_gives_up_with_attempts_and_results_in_its_messa
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        for (std::size_t i = 0; i != 3; ++i)
-            nodes.ask(i).command({"SET", "lock", "stranger"});
+        nodes.everywhere({"SET", "lock", "stranger"});
         lease warm = co_await nodes.lock("warm").acquire(asio::use_awaitable);
         mutex lock = nodes.lock("lock", asks_once());
         BOOST_TEST(summary(lock.last_attempt()) == "no node was asked");
@@ -267,7 +266,7 @@ BOOST_AUTO_TEST_CASE(max_attempts_end_the_waiting)
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
         nodes.ask(0).command({"SET", "lock", "stranger"});
-        auto options = long_lease();
+        auto options = long_lived;
         options.retry.max_attempts = 3;
         mutex lock = nodes.lock("lock", options);
         BOOST_TEST(co_await error_of(lock.acquire(asio::use_awaitable)) == errc::contended);
@@ -282,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_try_with_a_limit_of_attempts_waits_for_slow_nodes)
     for (auto const& proxy : nodes.proxies)
         proxy->hold(direction::to_client);
     nodes.run([&]() -> asio::awaitable<void> {
-        lock_options options = long_lease();
+        lock_options options = long_lived;
         options.retry = {.min_delay = 1ms, .max_delay = 1ms, .max_attempts = 1};
         std::optional<error_code> tried;
         lease held;
@@ -305,14 +304,12 @@ BOOST_AUTO_TEST_CASE(a_waiter_gets_the_lock_and_knows_how_long_it_took)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        for (std::size_t i = 0; i != 3; ++i)
-            nodes.ask(i).command({"SET", "lock", "stranger"});
+        nodes.everywhere({"SET", "lock", "stranger"});
         std::optional<lease> got;
         mutex lock = nodes.lock();
         lock.acquire([&](error_code, lease granted) { got = std::move(granted); });
         co_await until([&] { return nodes.told->count(errc::contended) >= 3; });
-        for (std::size_t i = 0; i != 3; ++i)
-            nodes.ask(i).command({"DEL", "lock"});
+        nodes.everywhere({"DEL", "lock"});
         co_await until([&] { return got.has_value(); });
         BOOST_TEST(got->valid());
         BOOST_TEST(got->attempts() == nodes.told->attempts.size());
@@ -328,8 +325,7 @@ BOOST_AUTO_TEST_CASE(extending_sets_the_full_expiry_again)
         mutex lock = nodes.lock("lock", {.ttl = 60s, .slack = 10s, .renew = false});
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3; });
-        for (std::size_t i = 0; i != 3; ++i)
-            nodes.ask(i).command({"PEXPIRE", "lock", "30000"});
+        nodes.everywhere({"PEXPIRE", "lock", "30000"});
         auto const before = held.expires_at();
         co_await held.extend();
         BOOST_TEST((held.expires_at() > before));
@@ -347,7 +343,7 @@ BOOST_AUTO_TEST_CASE(without_renewal_the_lock_expires_and_others_get_it)
         lock_options brief{.ttl = 1s, .slack = 0ms, .renew = false, .node_timeout = 900ms};
         mutex lock = nodes.lock("lock", brief);
         lease held = co_await lock.acquire();
-        mutex rival(other, "lock", long_lease());
+        mutex rival(other, "lock", long_lived);
         lease taken = co_await rival.acquire();
         BOOST_TEST(!held.valid());
         BOOST_TEST(to_string(held.state()) == "lost");

@@ -76,7 +76,7 @@ bool this_machine_has_ipv6()
 
 void granted(std::string const& url)
 {
-    auto const seen = try_once(unhurried({url}));
+    auto const seen = try_once(settings_for({url}));
     BOOST_TEST(seen.granted(), url << ": " << seen.message);
 }
 
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(are_tried_one_after_the_other)
     std::swap(first_address, second_address);
     granted(by_name(server));
     first_address = second_address;
-    auto const seen = try_once(unhurried({by_name(server)}));
+    auto const seen = try_once(settings_for({by_name(server)}));
     BOOST_TEST(seen.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST(seen.detail() == "Connection refused");
 }
@@ -146,10 +146,10 @@ BOOST_AUTO_TEST_CASE(of_both_families_are_tried)
 
 BOOST_AUTO_TEST_CASE(that_do_not_exist_are_named)
 {
-    auto const seen = try_once(unhurried({"redis://nowhere.invalid:1"}));
+    auto const seen = try_once(settings_for({"redis://nowhere.invalid:1"}));
     BOOST_TEST((seen.table.at(0).result == redlock::node_result::unreachable));
     BOOST_TEST(seen.detail().starts_with("cannot resolve the host name: "), seen.detail());
-    auto const absent = try_once(unhurried({"unix:///nonexistent/socket"}));
+    auto const absent = try_once(settings_for({"unix:///nonexistent/socket"}));
     BOOST_TEST(absent.detail() == "No such file or directory");
 }
 
@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(names_of_locks_may_hold_any_byte)
     redis_server server;
     std::string const name("a\0b\xff\r\n*1\r\n", 10);
     asio::io_context context;
-    redlock::client locks(context.get_executor(), unhurried({server.url()}));
-    redlock::mutex lock(locks, name, unhurried_lock());
+    redlock::client locks(context.get_executor(), settings_for({server.url()}));
+    redlock::mutex lock(locks, name, long_lived);
     run(context, [&]() -> asio::awaitable<void> {
         redlock::lease held = co_await lock.acquire();
         BOOST_TEST(probe(server.port()).get(name).value_or("") == std::string(held.nonce()));
@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(programs_that_are_started_do_not_inherit_connections)
 {
     redis_server server;
     asio::io_context context;
-    redlock::client locks(context.get_executor(), unhurried({server.url()}));
-    redlock::mutex lock(locks, "lock", unhurried_lock());
+    redlock::client locks(context.get_executor(), settings_for({server.url()}));
+    redlock::mutex lock(locks, "lock", long_lived);
     run(context, [&]() -> asio::awaitable<void> {
         redlock::lease held = co_await lock.acquire();
         int connections = 0;

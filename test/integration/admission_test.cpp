@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_node_is_refused_unless_allowed)
         config settings = patient({server.url()});
         settings.admission.allow_cluster_node = allowed;
         client locks(context.get_executor(), settings);
-        mutex lock(locks, "lock", long_lease());
+        mutex lock(locks, "lock", long_lived);
         run(context,
             [&]() -> asio::awaitable<void> { BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum); });
         auto const row = lock.last_attempt().at(0); // without slots it votes for nobody
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(one_server_under_two_names_has_one_vote)
         return std::ranges::count(all, node_state::down, &node_status::state);
     };
     run(context, [&]() -> asio::awaitable<void> {
-        mutex lock(locks, "lock", long_lease());
+        mutex lock(locks, "lock", long_lived);
         lease held = co_await lock.acquire();
         co_await until([&] { return refused() == 1; });
         BOOST_TEST(held.votes() == 2U);
@@ -92,61 +92,60 @@ BOOST_AUTO_TEST_CASE(one_server_under_two_names_has_one_vote)
     });
 }
 
-/// What was said about the nodes.
-class listener final : public observer {
-public:
-    void on_node(node_event const& e) noexcept override
-    {
-        if (e.state == node_state::ready)
-            said.emplace_back(e.detail);
-    }
-    std::vector<std::string> said;
-};
-
 /// A server that does not say who it is, and a client of it.
-struct silent_node {
+struct silent_node_fixture {
     redis_server server{[] {
         redis_server_options options;
         options.acl = {"user default on nopass ~* &* +@all -info -config"};
         return options;
     }()};
     fault_proxy proxy{server.port()};
-    std::shared_ptr<listener> ear = std::make_shared<listener>();
+    std::shared_ptr<recorder> told = std::make_shared<recorder>();
     asio::io_context context;
 
+    std::vector<std::string> details_when_ready() const
+    {
+        std::vector<std::string> details;
+        for (auto const& change : told->nodes)
+            if (change.state == node_state::ready)
+                details.push_back(change.detail);
+        return details;
+    }
     client make(bool trusted)
     {
         config settings = patient({proxy.url()});
         settings.admission.assume_fresh = false;
         settings.admission.trust_restarted_nodes = trusted;
-        settings.observer = ear;
+        settings.observer = told;
         return {context.get_executor(), settings};
     }
     error_code attempt(client& locks)
     {
-        return run(context, [&] { return attempt_once(mutex(locks, "lock", long_lease())); });
+        return run(context, [&] { return attempt_once(mutex(locks, "lock", long_lived)); });
     }
 };
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_and_is_trusted_votes_and_that_is_said_once, silent_node)
+BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_and_is_trusted_votes_and_that_is_said_once,
+                        silent_node_fixture)
 {
     client locks = make(true);
     for (std::size_t connections = 1; connections != 3; ++connections) {
         BOOST_TEST(!attempt(locks));
         auto const detail = locks.nodes().at(0).detail;
         BOOST_TEST(contains(detail, "INFO is not permitted"), detail);
-        BOOST_TEST(run_dry(context));
-        BOOST_TEST_REQUIRE(ear->said.size() == connections);
+        run_dry(context);
+        BOOST_TEST_REQUIRE(details_when_ready().size() == connections);
         proxy.close_all();
         proxy.wait_connections(0);
     }
-    BOOST_TEST(contains(ear->said[0], "INFO is not permitted"));
-    BOOST_TEST(contains(ear->said[0], "no role: a replica is not noticed") == false); // HELLO tells it
-    BOOST_TEST(ear->said[1] == "");
+    auto const details = details_when_ready();
+    BOOST_TEST(contains(details[0], "INFO is not permitted"));
+    BOOST_TEST(contains(details[0], "no role: a replica is not noticed") == false); // HELLO tells it
+    BOOST_TEST(details[1] == "");
 }
 
 /// It may have restarted a moment ago.
-BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_waits, silent_node)
+BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_waits, silent_node_fixture)
 {
     client locks = make(false);
     BOOST_TEST(attempt(locks) == errc::no_quorum);

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "kit/coro.hpp"
+#include "kit/running.hpp"
+#include "kit/settings.hpp"
 #include <redlock/client.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>
@@ -33,32 +34,13 @@ struct attempt {
 /// OpenSSL's word for a chain, sent with its root, that ends in an authority not known here.
 inline std::string const not_trusted = "self-signed certificate in certificate chain";
 
-/// Slow machines and sanitizers stretch a handshake; nothing here is a matter of time.
-inline config unhurried(std::vector<std::string> urls)
-{
-    config settings;
-    settings.nodes = std::move(urls);
-    settings.reconnect.connect_timeout = std::chrono::seconds{20};
-    settings.health.response_timeout = std::chrono::seconds{20};
-    settings.admission.assume_fresh = true;
-    return settings;
-}
-
-inline lock_options unhurried_lock()
-{
-    lock_options options;
-    options.ttl = std::chrono::seconds{60};
-    options.node_timeout = std::chrono::seconds{20};
-    return options;
-}
-
 /// A client of its own tries once; what it got it gives back.
 inline attempt try_once(config settings, std::string const& name = "resource")
 {
     attempt seen;
     boost::asio::io_context context;
     client locks(context.get_executor(), std::move(settings));
-    mutex lock(locks, name, unhurried_lock());
+    mutex lock(locks, name, long_lived);
     run(context, [&]() -> boost::asio::awaitable<void> {
         try {
             lease held = co_await lock.try_acquire();
@@ -81,7 +63,7 @@ inline boost::system::error_code acquire_despite_outages(config settings)
     namespace asio = boost::asio;
     asio::io_context context;
     client locks(context.get_executor(), std::move(settings));
-    auto options = unhurried_lock();
+    auto options = long_lived;
     options.retry.outage_patience = std::chrono::hours{1};
     mutex lock(locks, "resource", options);
     return run(context, [&]() -> asio::awaitable<boost::system::error_code> {

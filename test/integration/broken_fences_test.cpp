@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,19 +14,14 @@ std::vector<std::string> const values{"theirs", "12 apples", "",    "nan",
                                       "inf",    "-inf",      "-17", "9223372036854775807"};
 
 /// Whose key is no number of ours until somebody deletes it.
-struct broken_cluster : cluster {
-    broken_cluster() : cluster(3) {}
+struct broken_fences_fixture : cluster {
+    broken_fences_fixture() : cluster(3) {}
 
     fenced_mutex fenced(client& through)
     {
-        lock_options options = without_renewal();
+        lock_options options = unrenewed;
         options.retry.outage_patience = 1h; // who waits for this to pass waits for longer than the test does
         return {through, "lock", options};
-    }
-    void everywhere(std::vector<std::string> const& command)
-    {
-        for (std::size_t i = 0; i != size(); ++i)
-            ask(i).command(command);
     }
     /// They are what they were.
     void check_fences(std::string const& value)
@@ -51,7 +46,7 @@ struct broken_cluster : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_fence_that_is_no_number, broken_cluster)
+BOOST_FIXTURE_TEST_SUITE(a_fence_that_is_no_number, broken_fences_fixture)
 
 BOOST_AUTO_TEST_CASE(is_named_to_who_asks_for_the_lock)
 {

@@ -1,29 +1,20 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
 
 namespace {
 
-struct paused_cluster : cluster {
-    paused_cluster() : cluster(3) { warm_up(); }
+struct client_pause_fixture : cluster {
+    client_pause_fixture() : cluster(3) { warm_up(); }
 
-    void everywhere(std::vector<std::string> const& command)
-    {
-        for (std::size_t i = 0; i != size(); ++i)
-            ask(i).command(command);
-    }
     void pause() { everywhere({"CLIENT", "PAUSE", "600000", "WRITE"}); }
     void go_on() { everywhere({"CLIENT", "UNPAUSE"}); }
-    bool is_anywhere(std::string const& key)
-    {
-        return std::ranges::any_of(probes, [&](probe& p) { return p.exists(key); });
-    }
 };
 
 lock_options impatient()
 {
-    lock_options options = long_lease(); // its key does not expire while the test looks
+    lock_options options = long_lived; // its key does not expire while the test looks
     options.node_timeout = 100ms;
     return options;
 }
@@ -31,7 +22,7 @@ lock_options impatient()
 } // namespace
 
 /// CLIENT PAUSE WRITE: commands that write wait in the server, and keys expire meanwhile.
-BOOST_FIXTURE_TEST_SUITE(while_servers_are_paused, paused_cluster)
+BOOST_FIXTURE_TEST_SUITE(while_servers_are_paused, client_pause_fixture)
 
 BOOST_AUTO_TEST_CASE(a_vote_that_is_executed_after_the_pause_is_taken_back)
 {
@@ -43,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_vote_that_is_executed_after_the_pause_is_taken_back)
         BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
         for (node_outcome const& row : lock.last_attempt())
             BOOST_TEST((row.result == node_result::timed_out));
-        co_await until([&] { return !is_anywhere("lock"); }); // the stranger's time is over
+        co_await until([&] { return free_everywhere("lock"); }); // the stranger's time is over
         go_on();
         co_await until(
             [&] { return ask(0).command_calls("set") == before + 1; }); // granted, and nobody counts it
@@ -63,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_holder_loses_its_lease_and_a_late_extension_does_not_brin
         pause();
         BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
         BOOST_TEST(!held.valid());
-        co_await until([&] { return !is_anywhere("lock"); });
+        co_await until([&] { return free_everywhere("lock"); });
         go_on();
         mutex next = this->lock("lock", impatient());
         lease successor = co_await next.acquire();

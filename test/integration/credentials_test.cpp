@@ -1,5 +1,6 @@
 #include "attempt.hpp"
 #include "kit/probe.hpp"
+#include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -17,16 +18,6 @@ using redlock::server_error;
 /// Nothing else looks like it, whole or in part, and a URL must encode half of it.
 std::string const secret = "Xyzzy:Plugh@Hoard/Of?Gems#40%25 done";
 std::string const secret_in_url = "Xyzzy%3APlugh%40Hoard%2FOf%3FGems%2340%2525%20done";
-
-/// Everything an observer is told in words.
-class ear final : public redlock::observer {
-public:
-    void on_node(redlock::node_event const& e) noexcept override
-    {
-        heard.append(e.node).append(e.detail).append("\n");
-    }
-    std::string heard;
-};
 
 std::string everything(attempt const& seen)
 {
@@ -46,11 +37,12 @@ void never_shown(std::string const& text)
 
 attempt try_secretly(redlock::config settings)
 {
-    auto const listener = std::make_shared<ear>();
-    settings.observer = listener;
+    auto const told = std::make_shared<recorder>();
+    settings.observer = told;
     auto const seen = try_once(std::move(settings));
     never_shown(everything(seen));
-    never_shown(listener->heard);
+    for (auto const& change : told->nodes)
+        never_shown(change.node + change.detail);
     return seen;
 }
 
@@ -83,7 +75,7 @@ std::string connection_seen_by(redis_server const& server, redlock::config setti
 {
     asio::io_context context;
     redlock::client locks(context.get_executor(), std::move(settings));
-    redlock::mutex lock(locks, "resource", unhurried_lock());
+    redlock::mutex lock(locks, "resource", long_lived);
     auto const list = run(context, [&]() -> asio::awaitable<std::string> {
         redlock::lease held = co_await lock.acquire();
         auto text = probe(server.port()).command({"CLIENT", "LIST"});
@@ -109,16 +101,16 @@ BOOST_AUTO_TEST_CASE(of_the_default_user)
 {
     redis_server server({.password = secret});
     for (char const* const query : {"", "?protocol=2"}) {
-        granted(try_secretly(unhurried({with_credentials(server, ':' + secret_in_url, query)})));
-        granted(try_secretly(unhurried({with_credentials(server, "default:" + secret_in_url, query)})));
-        auto settings = unhurried({server.url() + query});
+        granted(try_secretly(settings_for({with_credentials(server, ':' + secret_in_url, query)})));
+        granted(try_secretly(settings_for({with_credentials(server, "default:" + secret_in_url, query)})));
+        auto settings = settings_for({server.url() + query});
         settings.password = secret;
         granted(try_secretly(settings));
         settings.password = secret + "x";
         refused(try_secretly(settings), server_error::wrongpass, "WRONGPASS");
         settings.password.clear();
         refused(try_secretly(settings), server_error::noauth, "NOAUTH");
-        refused(try_secretly(unhurried({with_credentials(server, ":Hoard" + secret_in_url, query)})),
+        refused(try_secretly(settings_for({with_credentials(server, ":Hoard" + secret_in_url, query)})),
                 server_error::wrongpass, "WRONGPASS");
     }
 }
@@ -128,21 +120,21 @@ BOOST_AUTO_TEST_CASE(of_a_user)
     redis_server server(
         {.acl = {"user default off", locker, "user other on >else ~* +@all", "user gone off >pw ~* +@all"}});
     for (char const* const query : {"", "?protocol=2"}) {
-        granted(try_secretly(unhurried({with_credentials(server, "locker:pw", query)})));
-        refused(try_secretly(unhurried({with_credentials(server, "locker:else", query)})),
+        granted(try_secretly(settings_for({with_credentials(server, "locker:pw", query)})));
+        refused(try_secretly(settings_for({with_credentials(server, "locker:else", query)})),
                 server_error::wrongpass, "WRONGPASS");
-        refused(try_secretly(unhurried({with_credentials(server, "nobody:pw", query)})),
+        refused(try_secretly(settings_for({with_credentials(server, "nobody:pw", query)})),
                 server_error::wrongpass, "WRONGPASS");
-        refused(try_secretly(unhurried({with_credentials(server, "gone:pw", query)})),
+        refused(try_secretly(settings_for({with_credentials(server, "gone:pw", query)})),
                 server_error::wrongpass, "WRONGPASS");
-        refused(try_secretly(unhurried({server.url() + query})), server_error::noauth, "NOAUTH");
+        refused(try_secretly(settings_for({server.url() + query})), server_error::noauth, "NOAUTH");
     }
 }
 
 BOOST_AUTO_TEST_CASE(of_the_url_come_before_the_configurations)
 {
     redis_server server({.acl = {"user default on >pw ~* +@all", locker, "user other on >else ~* +@all"}});
-    auto settings = unhurried({server.url()});
+    auto settings = settings_for({server.url()});
     settings.username = "locker";
     settings.password = "pw";
     granted(try_secretly(settings));
@@ -162,7 +154,7 @@ BOOST_AUTO_TEST_CASE(are_not_repeated_by_a_server_that_does_not_know_auth)
     // Such a server's complaint shows the first 128 bytes of the arguments.
     redis_server server({.arguments = {"--rename-command", "AUTH", "", "--rename-command", "HELLO", ""}});
     for (std::string const& password : {secret, "Xyzzy" + std::string(300, 'x')}) {
-        auto settings = unhurried({server.url()});
+        auto settings = settings_for({server.url()});
         settings.password = password;
         auto const seen = try_secretly(settings);
         refused(seen, server_error::unknown_command, "AUTH: unknown command");
@@ -177,10 +169,10 @@ BOOST_AUTO_TEST_SUITE(connection_settings)
 BOOST_AUTO_TEST_CASE(a_connection_tells_its_name_and_speaks_the_newest_protocol)
 {
     redis_server server;
-    auto const line = connection_seen_by(server, unhurried({server.url()}), "name=redlock ");
+    auto const line = connection_seen_by(server, settings_for({server.url()}), "name=redlock ");
     BOOST_TEST(has(line, "resp=3"), line);
     BOOST_TEST(has(line, "db=0"), line);
-    auto settings = unhurried({server.url()});
+    auto settings = settings_for({server.url()});
     settings.client_name = "billing";
     connection_seen_by(server, settings, "name=billing ");
     settings.nodes[0] += "?client_name=invoices&protocol=2";
@@ -194,11 +186,11 @@ BOOST_AUTO_TEST_CASE(a_database_is_selected)
 {
     redis_server server;
     for (char const* const path : {"/5", "?db=5", "/5?protocol=2"}) {
-        auto const line = connection_seen_by(server, unhurried({server.url() + path}), "name=redlock ");
+        auto const line = connection_seen_by(server, settings_for({server.url() + path}), "name=redlock ");
         BOOST_TEST(has(line, "db=5"), line);
     }
     BOOST_TEST(has(
-        connection_seen_by(server, unhurried({"unix://" + server.unix_path() + "?db=6"}), "name=redlock "),
+        connection_seen_by(server, settings_for({"unix://" + server.unix_path() + "?db=6"}), "name=redlock "),
         "db=6"));
 }
 
@@ -206,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_named)
 {
     redis_server server;
     for (char const* const path : {"/99", "/99?protocol=2", "/2147483647"}) {
-        auto const seen = try_once(unhurried({server.url() + path}));
+        auto const seen = try_once(settings_for({server.url() + path}));
         refused(seen, server_error::no_database, "SELECT ");
         refused(seen, server_error::no_database, "DB index is out of range");
     }
@@ -215,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_named)
 BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_not_waited_for)
 {
     redis_server server;
-    BOOST_TEST(acquire_despite_outages(unhurried({server.url() + "/99"})) ==
+    BOOST_TEST(acquire_despite_outages(settings_for({server.url() + "/99"})) ==
                make_error_code(redlock::errc::no_quorum));
 }
 

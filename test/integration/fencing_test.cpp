@@ -12,7 +12,7 @@ namespace {
 
 std::string const fence_key = "lock:redlock-fence";
 
-fenced_mutex fenced(cluster& nodes, lock_options options = long_lease())
+fenced_mutex fenced(cluster& nodes, lock_options options = long_lived)
 {
     return {*nodes.locks, "lock", options};
 }
@@ -22,26 +22,10 @@ unsigned long long fence_on(cluster& nodes, std::size_t node)
     return std::stoull(nodes.ask(node).get(fence_key).value_or("0"));
 }
 
-bool free_everywhere(cluster& nodes)
-{
-    for (std::size_t i = 0; i != nodes.size(); ++i)
-        if (nodes.ask(i).exists("lock"))
-            return false;
-    return true;
-}
-
-asio::awaitable<lease> held_everywhere(cluster& nodes, fenced_mutex lock)
-{
-    lease held = co_await lock.acquire();
-    while (held.votes() != nodes.size()) // a node that was still connecting got no vote
-        co_await held.extend();
-    co_return held;
-}
-
 /// What was sent before has been executed by every node, and its answers have been read.
 asio::awaitable<void> answers_are_read(cluster& nodes)
 {
-    mutex behind = nodes.lock("behind", without_renewal());
+    mutex behind = nodes.lock("behind", unrenewed);
     lease const last = co_await behind.acquire();
     co_await until([&] { return last.votes() == nodes.size(); });
 }
@@ -75,7 +59,7 @@ BOOST_AUTO_TEST_CASE(each_grant_has_a_larger_token_than_the_one_before)
 {
     cluster nodes(3);
     client other(nodes.context.get_executor(), nodes.settings);
-    fenced_mutex theirs(other, "lock", long_lease());
+    fenced_mutex theirs(other, "lock", long_lived);
     nodes.run([&]() -> asio::awaitable<void> {
         std::uint64_t last = 0;
         for (int i = 0; i != 20; ++i) {
@@ -101,7 +85,7 @@ BOOST_AUTO_TEST_CASE(plain_and_fenced_exclude_each_other)
         BOOST_TEST(held.fencing_token() == 0U);
         BOOST_TEST(co_await error_of(guarded.try_acquire()) == make_error_code(errc::contended));
         co_await held.release();
-        co_await until([&] { return free_everywhere(nodes); });
+        co_await until([&] { return nodes.free_everywhere(); });
         held = co_await guarded.acquire();
         BOOST_TEST(co_await error_of(plain.try_acquire()) == make_error_code(errc::contended));
     });
@@ -111,10 +95,10 @@ BOOST_AUTO_TEST_CASE(a_refusal_tells_how_long_the_other_still_has)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        lock_options asks_anyway = long_lease();
+        lock_options asks_anyway = long_lived;
         asks_anyway.barging = true;
         fenced_mutex lock = fenced(nodes, asks_anyway);
-        lease held = co_await held_everywhere(nodes, lock);
+        lease held = co_await nodes.held_everywhere(lock);
         BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
         unsigned told = 0;
         for (node_outcome const& row : lock.last_attempt())
@@ -145,7 +129,7 @@ BOOST_AUTO_TEST_CASE(counters_that_came_apart_are_raised)
         co_await held.release();
         co_await answers_are_read(
             nodes); // a vote that the first majority did not wait for may have counted on
-        held = co_await held_everywhere(nodes, lock);
+        held = co_await nodes.held_everywhere(lock);
         BOOST_TEST(held.fencing_token() > first);
         BOOST_TEST(agree(nodes, held));
     });
@@ -161,16 +145,15 @@ BOOST_AUTO_TEST_CASE(a_counter_that_was_not_heard_of_costs_one_vote_until_the_ne
     for (std::size_t i = 0; i != 2; ++i)
         nodes.ask(i).command({"SET", fence_key, std::to_string(ahead + i)});
     nodes.run([&]() -> asio::awaitable<void> {
-        co_await (co_await held_everywhere(nodes, fenced_mutex(*nodes.locks, "warm", long_lease())))
-            .release();
+        co_await (co_await nodes.held_everywhere(fenced_mutex(*nodes.locks, "warm", long_lived))).release();
         co_await answers_are_read(nodes);
-        fenced_mutex lock = fenced(nodes, without_renewal());
+        fenced_mutex lock = fenced(nodes, unrenewed);
         nodes.proxy(1).hold(direction::to_client);
         lease held = co_await lock.acquire();
         co_await until([&] { return fence_on(nodes, 1) == ahead + 2; });
         BOOST_TEST((held.fencing_token() >> 10U) == ahead + 1);
         co_await held.release();
-        co_await until([&] { return free_everywhere(nodes); });
+        co_await until([&] { return nodes.free_everywhere(); });
         held = co_await lock.acquire();
         nodes.proxy(1).release();
         co_await held.extend();
@@ -179,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_counter_that_was_not_heard_of_costs_one_vote_until_the_ne
         BOOST_TEST(fence_on(nodes, 1) > (held.fencing_token() >> 10U));
         co_await held.release();
         co_await answers_are_read(nodes);
-        held = co_await held_everywhere(nodes, lock);
+        held = co_await nodes.held_everywhere(lock);
         BOOST_TEST(agree(nodes, held));
     });
 }
@@ -208,22 +191,21 @@ BOOST_AUTO_TEST_CASE(who_was_overtaken_cannot_extend)
 {
     cluster nodes(3);
     client other(nodes.context.get_executor(), nodes.settings);
-    fenced_mutex theirs(other, "lock", long_lease());
+    fenced_mutex theirs(other, "lock", long_lived);
     nodes.run([&]() -> asio::awaitable<void> {
         // Renewed, it hears that its keys are gone, and sets them again.
-        lease stale = co_await held_everywhere(nodes, fenced(nodes, without_renewal()));
+        lease stale = co_await nodes.held_everywhere(fenced(nodes, unrenewed));
         co_await answers_are_read(nodes); // no extension is still on its way
-        for (std::size_t i = 0; i != 3; ++i)
-            nodes.ask(i).command({"DEL", "lock"});
+        nodes.everywhere({"DEL", "lock"});
         lease next = co_await theirs.acquire();
         BOOST_TEST(next.fencing_token() > stale.fencing_token());
         co_await next.release();
-        co_await until([&] { return free_everywhere(nodes); });
+        co_await until([&] { return nodes.free_everywhere(); });
         // The keys are free again, but somebody was granted in between.
         BOOST_TEST(co_await error_of(stale.extend()) == make_error_code(errc::lease_lost));
         BOOST_TEST(!stale.valid());
         stale = {}; // takes back what it set where nobody else had been
-        co_await until([&] { return free_everywhere(nodes); });
+        co_await until([&] { return nodes.free_everywhere(); });
     });
 }
 
@@ -231,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_a_node_lost_is_set_again)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere(nodes, fenced(nodes));
+        lease held = co_await nodes.held_everywhere(fenced(nodes));
         nodes.ask(0).command({"DEL", "lock"});
         co_await held.extend();
         co_await until([&] { return nodes.holders("lock", held.nonce()) == 3; });
@@ -248,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_node_where_somebody_came_after_us_is_not_repaired)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere(nodes, fenced(nodes));
+        lease held = co_await nodes.held_everywhere(fenced(nodes));
         auto const later = std::to_string((held.fencing_token() >> 10U) + 1);
         nodes.ask(0).command({"SET", fence_key, later});
         nodes.ask(0).command({"DEL", "lock"});
@@ -298,9 +280,9 @@ BOOST_AUTO_TEST_CASE(what_stays_behind_is_a_counter_that_expires)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere(nodes, fenced(nodes));
+        lease held = co_await nodes.held_everywhere(fenced(nodes));
         co_await held.release();
-        co_await until([&] { return free_everywhere(nodes); });
+        co_await until([&] { return nodes.free_everywhere(); });
         for (std::size_t i = 0; i != 3; ++i) {
             auto const left = std::chrono::milliseconds(nodes.ask(i).pttl(fence_key));
             BOOST_TEST((left > 23h && left <= 24h));
@@ -332,7 +314,7 @@ BOOST_AUTO_TEST_CASE(a_key_of_another_kind_is_not_overwritten)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere(nodes, fenced(nodes));
+        lease held = co_await nodes.held_everywhere(fenced(nodes));
         // In one step: an extension that is still on its way would repair the key between two.
         nodes.ask(0).command({"EVAL",
                               "redis.call('del', KEYS[1]) return redis.call('lpush', KEYS[1], 'theirs')", "1",

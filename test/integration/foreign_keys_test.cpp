@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 #include "watched_waiter.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -24,8 +24,8 @@ bool is_no_lock(node_outcome const& row)
     return row.result == node_result::held_by_other && row.detail == "its key is no lock";
 }
 
-struct guarded_cluster : cluster {
-    guarded_cluster() : cluster(3) {}
+struct foreign_keys_fixture : cluster {
+    foreign_keys_fixture() : cluster(3) {}
 
     void leave(std::size_t kind, std::size_t nodes)
     {
@@ -48,9 +48,9 @@ struct guarded_cluster : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_key_of_another_kind, guarded_cluster)
+BOOST_FIXTURE_TEST_SUITE(a_key_of_another_kind, foreign_keys_fixture)
 
-BOOST_DATA_TEST_CASE_F(guarded_cluster, refuses_a_plain_lock_and_stays, all_kinds, kind)
+BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, refuses_a_plain_lock_and_stays, all_kinds, kind)
 {
     leave(kind, 2);
     run([&]() -> asio::awaitable<void> {
@@ -66,11 +66,11 @@ BOOST_DATA_TEST_CASE_F(guarded_cluster, refuses_a_plain_lock_and_stays, all_kind
     check_untouched();
 }
 
-BOOST_DATA_TEST_CASE_F(guarded_cluster, refuses_a_fenced_lock_and_stays, all_kinds, kind)
+BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, refuses_a_fenced_lock_and_stays, all_kinds, kind)
 {
     leave(kind, 2);
     run([&]() -> asio::awaitable<void> {
-        fenced_mutex fenced(*locks, "lock", long_lease());
+        fenced_mutex fenced(*locks, "lock", long_lived);
         BOOST_TEST(co_await attempt_once(fenced) == errc::contended);
         auto const table = fenced.last_attempt();
         BOOST_TEST(std::ranges::any_of(table, is_no_lock), summary(table));
@@ -82,25 +82,23 @@ BOOST_DATA_TEST_CASE_F(guarded_cluster, refuses_a_fenced_lock_and_stays, all_kin
 /// Both wait for it to go away, and say what it is that they wait for.
 BOOST_AUTO_TEST_CASE(is_waited_for)
 {
-    for (any_lock waiting : {any_lock(lock()), any_lock(fenced_mutex(*locks, "lock", long_lease()))}) {
+    for (any_lock waiting : {any_lock(lock()), any_lock(fenced_mutex(*locks, "lock", long_lived))}) {
         leave(1, 3);
         run([&]() -> asio::awaitable<void> {
             bool acquired = false;
             waiting.acquire([&](error_code ec, lease const&) { acquired = !ec; });
             co_await until([&] { return std::ranges::any_of(waiting.last_attempt(), is_no_lock); });
             BOOST_TEST(!acquired);
-            for (std::size_t i = 0; i != 3; ++i)
-                ask(i).command({"DEL", "lock"});
+            everywhere({"DEL", "lock"});
             co_await until([&] { return acquired; });
-            co_await until(
-                [&] { return std::ranges::all_of(probes, [](probe& p) { return !p.exists("lock"); }); });
+            co_await until([&] { return free_everywhere(); });
         });
     }
 }
 
 /// One server of three has such a key: the lock is had from the others, and neither its extension nor its release
 /// touches that one.
-BOOST_DATA_TEST_CASE_F(guarded_cluster, is_left_alone_by_who_holds_the_lock_elsewhere, all_kinds, kind)
+BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, is_left_alone_by_who_holds_the_lock_elsewhere, all_kinds, kind)
 {
     leave(kind, 1);
     run([&]() -> asio::awaitable<void> {
@@ -121,8 +119,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_CASE(a_large_value_under_a_locks_name_is_contention_and_cuts_no_connection)
 {
     cluster nodes(3);
-    for (std::size_t i = 0; i != 3; ++i)
-        nodes.ask(i).command({"SETRANGE", "lock", std::to_string(3 << 20), "x"});
+    nodes.everywhere({"SETRANGE", "lock", std::to_string(3 << 20), "x"});
     nodes.run([&]() -> asio::awaitable<void> {
         bool acquired = false;
         nodes.lock().acquire([&](error_code ec, lease const&) { acquired = !ec; });
@@ -130,11 +127,10 @@ BOOST_AUTO_TEST_CASE(a_large_value_under_a_locks_name_is_contention_and_cuts_no_
         BOOST_TEST(nodes.told->attempts.front() == errc::contended);
         inspection const found = co_await nodes.lock().inspect();
         BOOST_TEST((found.status == lock_status::held && !found.ours));
-        for (std::size_t i = 0; i != 3; ++i)
-            nodes.ask(i).command({"DEL", "lock"});
+        nodes.everywhere({"DEL", "lock"});
         co_await until([&] { return acquired; });
     });
-    BOOST_TEST(std::ranges::count(nodes.told->nodes, node_state::down) == 0);
+    BOOST_TEST(nodes.told->count(node_state::down) == 0);
 }
 
 /// Longer than nanoseconds can count: it is not asked for again and again.
@@ -142,7 +138,7 @@ BOOST_DATA_TEST_CASE(a_key_that_lives_for_centuries_is_asked_for_once, (std::arr
 {
     cluster nodes(1);
     nodes.ask(0).command({"SET", "lock", "theirs", "PX", "10000000000000"});
-    lock_options options = long_lease();
+    lock_options options = long_lived;
     options.retry.max_delay = 10min;
     nodes.run([&]() -> asio::awaitable<void> {
         any_lock waiting = fenced ? any_lock(fenced_mutex(*nodes.locks, "lock", options))

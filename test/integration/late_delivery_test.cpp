@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 #include <boost/test/data/test_case.hpp>
 
@@ -17,8 +17,8 @@ long long scripts_run(cluster& nodes, std::size_t node)
     return nodes.ask(node).command_calls("eval") + nodes.ask(node).command_calls("evalsha");
 }
 
-struct warm_cluster : cluster {
-    warm_cluster() : cluster(3) { warm_up(); }
+struct warm_cluster_fixture : cluster {
+    warm_cluster_fixture() : cluster(3) { warm_up(); }
 
     config past_all_faults() const
     {
@@ -29,8 +29,8 @@ struct warm_cluster : cluster {
 };
 
 /// The first node is reached through a second proxy, which keeps what an old connection said while a new one goes past.
-struct old_connection : warm_cluster {
-    old_connection()
+struct old_connection_fixture : warm_cluster_fixture {
+    old_connection_fixture()
     {
         proxy(0).redirect(behind.port());
         proxy(0).close_all();
@@ -53,20 +53,8 @@ struct old_connection : warm_cluster {
     fault_proxy behind{servers[0].port()};
 };
 
-struct fenced_cluster : warm_cluster {
-    fenced_mutex fenced(client& whose) { return {whose, "lock", without_renewal()}; }
-
-    asio::awaitable<lease> held_everywhere()
-    {
-        lease held = co_await fenced(*locks).acquire();
-        while (held.votes() != 3) // a node that was still connecting got no vote
-            co_await held.extend();
-        co_return held;
-    }
-    bool free_everywhere()
-    {
-        return std::ranges::none_of(probes, [](probe& p) { return p.exists("lock"); });
-    }
+struct fenced_cluster_fixture : warm_cluster_fixture {
+    fenced_mutex fenced(client& whose) { return {whose, "lock", unrenewed}; }
 
     void begin_to_extend(lease& held)
     {
@@ -94,7 +82,7 @@ bool const either[] = {false, true};
 
 BOOST_AUTO_TEST_SUITE(late_delivery)
 
-BOOST_FIXTURE_TEST_CASE(of_a_vote_whose_connection_is_gone_is_a_key_that_expires, old_connection)
+BOOST_FIXTURE_TEST_CASE(of_a_vote_whose_connection_is_gone_is_a_key_that_expires, old_connection_fixture)
 {
     behind.hold(direction::to_server);
     run([&]() -> asio::awaitable<void> {
@@ -112,7 +100,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_vote_whose_connection_is_gone_is_a_key_that_expires
         BOOST_TEST(ask(0).pttl("lock") <= 1500);
 
         client other(context.get_executor(), past_all_faults());
-        mutex theirs(other, "lock", long_lease());
+        mutex theirs(other, "lock", long_lived);
         lease next = co_await theirs.acquire();
         BOOST_TEST(next.valid());
         co_await until([&] { return ask(0).get("lock") != nonce; });
@@ -122,13 +110,13 @@ BOOST_FIXTURE_TEST_CASE(of_a_vote_whose_connection_is_gone_is_a_key_that_expires
     });
 }
 
-BOOST_DATA_TEST_CASE_F(old_connection, of_a_release_whose_connection_is_gone_does_not_touch_the_next_lease,
-                       either, by_another_client)
+BOOST_DATA_TEST_CASE_F(old_connection_fixture,
+                       of_a_release_whose_connection_is_gone_does_not_touch_the_next_lease, either,
+                       by_another_client)
 {
     run([&]() -> asio::awaitable<void> {
         client other(context.get_executor(), past_all_faults());
-        mutex ours =
-            lock("lock", without_renewal()); // and without watching: what is held back is the release
+        mutex ours = lock("lock", unrenewed); // and without watching: what is held back is the release
         lease held = co_await ours.acquire();
         co_await until([&] { return held.votes() == 3; });
         behind.hold(direction::to_server);
@@ -136,7 +124,7 @@ BOOST_DATA_TEST_CASE_F(old_connection, of_a_release_whose_connection_is_gone_doe
         leave_behind();
         co_await until([&] { return no_keys(); }); // said again over the new connection
 
-        mutex next_lock = by_another_client ? mutex(other, "lock", long_lease()) : ours;
+        mutex next_lock = by_another_client ? mutex(other, "lock", long_lived) : ours;
         lease next = co_await next_lock.acquire();
         co_await until([&] { return next.votes() == 3; });
         auto const before = scripts_run(*this, 0);
@@ -149,7 +137,7 @@ BOOST_DATA_TEST_CASE_F(old_connection, of_a_release_whose_connection_is_gone_doe
     });
 }
 
-BOOST_FIXTURE_TEST_CASE(of_a_vote_a_second_time_is_no_second_vote, warm_cluster)
+BOOST_FIXTURE_TEST_CASE(of_a_vote_a_second_time_is_no_second_vote, warm_cluster_fixture)
 {
     auto const before = ask(0).command_calls("set");
     proxy(0).duplicate(direction::to_server);
@@ -165,12 +153,12 @@ BOOST_FIXTURE_TEST_CASE(of_a_vote_a_second_time_is_no_second_vote, warm_cluster)
     });
 }
 
-BOOST_FIXTURE_TEST_CASE(of_a_vote_is_not_hastened_by_saying_it_again, warm_cluster)
+BOOST_FIXTURE_TEST_CASE(of_a_vote_is_not_hastened_by_saying_it_again, warm_cluster_fixture)
 {
     auto const before = ask(0).command_calls("set");
     proxy(0).hold(direction::to_client);
     run([&]() -> asio::awaitable<void> {
-        mutex lock = this->lock("lock", without_renewal());
+        mutex lock = this->lock("lock", unrenewed);
         lease held = co_await lock.acquire();
         co_await until([&] { return ask(0).exists("lock"); });
         proxy(0).reset_all();
@@ -183,10 +171,10 @@ BOOST_FIXTURE_TEST_CASE(of_a_vote_is_not_hastened_by_saying_it_again, warm_clust
 }
 
 /// The extension would set the keys again, which somebody has deleted: it comes first, and the release behind it.
-BOOST_FIXTURE_TEST_CASE(of_an_extension_comes_before_that_of_the_release, fenced_cluster)
+BOOST_FIXTURE_TEST_CASE(of_an_extension_comes_before_that_of_the_release, fenced_cluster_fixture)
 {
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere();
+        lease held = co_await held_everywhere(fenced(*locks));
         mutex behind = lock("behind"); // all extensions have been executed once this is
         lease const last = co_await behind.acquire();
         co_await until([&] { return last.votes() == 3; });
@@ -211,10 +199,10 @@ BOOST_FIXTURE_TEST_CASE(of_an_extension_comes_before_that_of_the_release, fenced
     });
 }
 
-BOOST_FIXTURE_TEST_CASE(of_an_extensions_answers_does_not_bring_a_released_lock_back, fenced_cluster)
+BOOST_FIXTURE_TEST_CASE(of_an_extensions_answers_does_not_bring_a_released_lock_back, fenced_cluster_fixture)
 {
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere();
+        lease held = co_await held_everywhere(fenced(*locks));
         auto const renewed = told->count(lease_event::kind::renewed);
         for (auto const& each : proxies)
             each->hold(direction::to_client);
@@ -227,13 +215,13 @@ BOOST_FIXTURE_TEST_CASE(of_an_extensions_answers_does_not_bring_a_released_lock_
             each->release();
         co_await release_wins();
         BOOST_TEST(told->count(lease_event::kind::renewed) == renewed);
-        lease next = co_await held_everywhere(); // on the same connections, behind everything
+        lease next = co_await held_everywhere(fenced(*locks)); // on the same connections, behind everything
         BOOST_TEST(holders("lock", next.nonce()) == 3U);
     });
 }
 
 /// Two nodes say "yours" in the end, but on one of them somebody else was granted before our vote came.
-BOOST_FIXTURE_TEST_CASE(of_an_own_vote_does_not_prove_that_nobody_else_was_granted, fenced_cluster)
+BOOST_FIXTURE_TEST_CASE(of_an_own_vote_does_not_prove_that_nobody_else_was_granted, fenced_cluster_fixture)
 {
     fault_proxy shut(servers[0].port());
     shut.refuse();
@@ -241,7 +229,7 @@ BOOST_FIXTURE_TEST_CASE(of_an_own_vote_does_not_prove_that_nobody_else_was_grant
     without_first.nodes[0] = shut.url();
     client other(context.get_executor(), without_first);
     run([&]() -> asio::awaitable<void> {
-        lease first = co_await held_everywhere(); // markers stand, scripts are known
+        lease first = co_await held_everywhere(fenced(*locks)); // markers stand, scripts are known
         co_await first.release();
         co_await until([&] { return free_everywhere(); });
 

@@ -10,8 +10,8 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 /// Replies that are kept back, handed to the client's sockets, and lie there while its thread does something else.
-struct replies : cluster {
-    replies() : cluster(3) { warm_up(); }
+struct late_reading_fixture : cluster {
+    late_reading_fixture() : cluster(3) { warm_up(); }
 
     void keep_back()
     {
@@ -49,7 +49,7 @@ lock_options short_lease()
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(late_reading, replies)
+BOOST_FIXTURE_TEST_SUITE(late_reading, late_reading_fixture)
 
 BOOST_AUTO_TEST_CASE(of_votes_after_the_lease_would_have_ended_is_no_grant)
 {

@@ -19,8 +19,8 @@ struct written { // outlives the context, which still ends a client when the tes
     unsigned tried = 0;
 };
 
-struct logging : written, cluster {
-    explicit logging(redis_server_options const& options = {}) : cluster(3, {}, options) {}
+struct log_fixture : written, cluster {
+    explicit log_fixture(redis_server_options const& options = {}) : cluster(3, {}, options) {}
 
     config logged(log_level level = log_level::info)
     {
@@ -35,15 +35,15 @@ struct logging : written, cluster {
     }
 };
 
-struct guarded : logging {
-    guarded() : logging({.password = secret}) {}
+struct acl_log_fixture : log_fixture {
+    acl_log_fixture() : log_fixture({.password = secret}) {}
 
     void use(config const& with, std::string const& name)
     {
         client here(context.get_executor(), with);
         run([&]() -> asio::awaitable<void> {
             error_code ec;
-            lease const got = co_await mutex(here, name, long_lease())
+            lease const got = co_await mutex(here, name, long_lived)
                                   .try_acquire(asio::redirect_error(asio::use_awaitable, ec));
         });
     }
@@ -53,12 +53,12 @@ struct guarded : logging {
 
 BOOST_AUTO_TEST_SUITE(log_lines)
 
-BOOST_FIXTURE_TEST_CASE(a_healthy_program_says_one_line_for_each_node, logging)
+BOOST_FIXTURE_TEST_CASE(a_healthy_program_says_one_line_for_each_node, log_fixture)
 {
     client here(context.get_executor(), logged());
     run([&]() -> asio::awaitable<void> {
         for (int i = 0; i != 3; ++i) {
-            lease held = co_await mutex(here, "seat", long_lease()).acquire();
+            lease held = co_await mutex(here, "seat", long_lived).acquire();
             co_await until([&] { return held.votes() == 3; });
             co_await held.extend();
             co_await held.release();
@@ -69,13 +69,13 @@ BOOST_FIXTURE_TEST_CASE(a_healthy_program_says_one_line_for_each_node, logging)
         BOOST_TEST(contains(out.str(), "redlock info: " + url + " ready\n"), out.str());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_young_servers_reads_why_and_until_when, logging)
+BOOST_FIXTURE_TEST_CASE(who_waits_for_young_servers_reads_why_and_until_when, log_fixture)
 {
     config with = logged(log_level::warning);
     with.admission.assume_fresh = false;
     client here(context.get_executor(), with);
     run([&]() -> asio::awaitable<void> {
-        mutex(here, "seat", long_lease()).acquire([](error_code, lease) {});
+        mutex(here, "seat", long_lived).acquire([](error_code, lease) {});
         co_await until([&] { return contains(out.str(), "waits: "); });
         co_await here.shutdown();
     });
@@ -85,7 +85,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_young_servers_reads_why_and_until_when, lo
                out.str());
 }
 
-BOOST_FIXTURE_TEST_CASE(no_password_is_written_whatever_the_level, guarded)
+BOOST_FIXTURE_TEST_CASE(no_password_is_written_whatever_the_level, acl_log_fixture)
 {
     config with = logged(log_level::debug);
     with.password = secret;
@@ -104,7 +104,7 @@ BOOST_FIXTURE_TEST_CASE(no_password_is_written_whatever_the_level, guarded)
 }
 
 /// The lease is renewed and released as if there was no log.
-BOOST_FIXTURE_TEST_CASE(a_log_that_fails_costs_no_lease, logging)
+BOOST_FIXTURE_TEST_CASE(a_log_that_fails_costs_no_lease, log_fixture)
 {
     config with = settings;
     with.observer = log_to(
@@ -115,7 +115,7 @@ BOOST_FIXTURE_TEST_CASE(a_log_that_fails_costs_no_lease, logging)
         log_level::debug);
     client here(context.get_executor(), with);
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await mutex(here, "seat", long_lease()).acquire();
+        lease held = co_await mutex(here, "seat", long_lived).acquire();
         co_await held.extend();
         BOOST_TEST(held.valid());
         co_await held.release();

@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
@@ -23,11 +23,11 @@ client newcomer(cluster& nodes, std::chrono::milliseconds longest)
 }
 
 /// One server that two clients mark, one of which has long leases.
-struct marked_node : cluster {
-    marked_node() : cluster(1), short_client(context.get_executor(), settings) {}
+struct marked_node_fixture : cluster {
+    marked_node_fixture() : cluster(1), short_client(context.get_executor(), settings) {}
 
     client short_client;
-    fenced_mutex long_lock{*locks, "long", long_lease()};
+    fenced_mutex long_lock{*locks, "long", long_lived};
     fenced_mutex short_lock{short_client, "short", short_lease()};
 
     asio::awaitable<void> meet_and_flush()
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(both_hold_the_lock_after_a_restart)
             nodes.kill(i);
             nodes.restart(i);
         }
-        client informed = newcomer(nodes, long_lease().ttl);
+        client informed = newcomer(nodes, long_lived.ttl);
         client uninformed = newcomer(nodes, 0ms);
         mutex same(uninformed, "lock", short_lease());
         lease second = co_await same.acquire(); // when its own, short quarantine is over
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(both_hold_the_lock_after_a_restart)
 }
 
 /// The node keeps the moment of the loss. How long a lock waits from then on is its own.
-BOOST_FIXTURE_TEST_CASE(each_waits_for_as_long_as_its_own_keys_may_live, marked_node)
+BOOST_FIXTURE_TEST_CASE(each_waits_for_as_long_as_its_own_keys_may_live, marked_node_fixture)
 {
     run([&]() -> asio::awaitable<void> {
         co_await meet_and_flush();

@@ -62,7 +62,7 @@ BOOST_DATA_TEST_CASE(the_holder_is_told_when_a_majority_falls_silent, either, ki
         BOOST_TEST(!was_valid);
         BOOST_TEST(to_string(held.state()) == "lost");
         BOOST_TEST(to_string(held.cause()) == "expired");
-        BOOST_TEST(to_string(nodes.told->causes.back()) == "expired");
+        BOOST_TEST(to_string(nodes.told->leases.back().cause) == "expired");
         BOOST_TEST(held.remaining().count() == 0);
         BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::lease_lost);
         BOOST_TEST(nodes.ask(1).get("lock").value() == held.nonce());
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(stopped_nodes_still_protect_when_the_loss_is_told)
             BOOST_TEST(nodes.ask(i).get("lock").value() == held.nonce());
         }
         client other(nodes.context.get_executor(), nodes.settings);
-        mutex rival(other, "lock", long_lease());
+        mutex rival(other, "lock", long_lived);
         BOOST_TEST(co_await error_of(rival.try_acquire(asio::use_awaitable)) == errc::contended);
     });
 }

@@ -12,21 +12,16 @@ namespace {
 
 std::string const fence_key = "lock:redlock-fence";
 
-bool free_everywhere(cluster& nodes)
-{
-    return std::ranges::none_of(nodes.probes, [](probe& p) { return p.exists("lock"); });
-}
-
 /// Of a client that knows of nothing that was before.
 asio::awaitable<std::uint64_t> token_of_a_newcomer(cluster& nodes)
 {
     client newcomer(nodes.context.get_executor(), nodes.settings);
-    fenced_mutex lock(newcomer, "lock", long_lease());
+    fenced_mutex lock(newcomer, "lock", long_lived);
     lease held = co_await lock.acquire();
     BOOST_TEST(held.valid());
     auto const token = held.fencing_token();
     co_await held.release();
-    co_await until([&] { return free_everywhere(nodes); });
+    co_await until([&] { return nodes.free_everywhere(); });
     co_return token;
 }
 
@@ -107,10 +102,10 @@ BOOST_DATA_TEST_CASE(are_never_an_hour_ahead_of_the_nodes_clocks, either, client
     for (auto const& server : nodes.servers)
         server->set_clock_ahead(client_ahead ? -1h : 1h);
     nodes.run([&]() -> asio::awaitable<void> {
-        fenced_mutex lock(*nodes.locks, "lock", long_lease());
+        fenced_mutex lock(*nodes.locks, "lock", long_lived);
         lease held = co_await lock.acquire();
         auto const left = held.remaining();
-        BOOST_TEST((left > 8min && left < long_lease().ttl));
+        BOOST_TEST((left > 8min && left < long_lived.ttl));
         auto const half_of_the_keys_time = std::uint64_t{11 * 60 * 1000 / 2};
         std::uint64_t latest = 0;
         for (probe& node : nodes.probes)
@@ -119,7 +114,7 @@ BOOST_DATA_TEST_CASE(are_never_an_hour_ahead_of_the_nodes_clocks, either, client
         co_await held.extend();
         auto const first = held.fencing_token();
         co_await held.release();
-        co_await until([&] { return free_everywhere(nodes); });
+        co_await until([&] { return nodes.free_everywhere(); });
         BOOST_TEST(co_await token_of_a_newcomer(nodes) > first);
     });
 }

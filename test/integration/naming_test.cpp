@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(databases_do_not_exclude_each_other)
     client zero(context.get_executor(), patient({server.url()}));
     client seven(context.get_executor(), patient({server.url() + "/7"}));
     run(context, [&]() -> asio::awaitable<void> {
-        mutex here(zero, "lock", long_lease());
-        mutex there(seven, "lock", long_lease());
+        mutex here(zero, "lock", long_lived);
+        mutex there(seven, "lock", long_lived);
         lease first = co_await here.try_acquire();
         lease second = co_await there.try_acquire();
         BOOST_TEST(direct.get("lock").value() == first.nonce());
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_reached_over_unix_sockets_as_well)
     asio::io_context context;
     client locks(context.get_executor(), patient(urls));
     run(context, [&]() -> asio::awaitable<void> {
-        mutex lock(locks, "lock", long_lease());
+        mutex lock(locks, "lock", long_lived);
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3; });
         probe direct(servers[0].unix_path());

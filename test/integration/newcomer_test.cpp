@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 #include <boost/test/data/test_case.hpp>
 
@@ -27,8 +27,8 @@ lock_options short_lease()
 }
 
 /// Three servers that one client has known since before, and others meet now.
-struct meeting : cluster {
-    meeting() : cluster(3) {}
+struct newcomer_fixture : cluster {
+    newcomer_fixture() : cluster(3) {}
 
     client newcomer(std::function<void(config&)> const& adapt = {})
     {
@@ -47,14 +47,14 @@ struct meeting : cluster {
     /// A lease on two nodes, whose markers stand everywhere.
     asio::awaitable<lease> hold_on_two(std::string name)
     {
-        fenced_mutex warm(*locks, "warm", long_lease());
+        fenced_mutex warm(*locks, "warm", long_lived);
         lease known = co_await warm.acquire();
         while (known.votes() != 3)
             co_await known.extend();
         co_await known.release();
         proxy(2).refuse();
         proxy(2).reset_all();
-        fenced_mutex lock(*locks, std::move(name), long_lease());
+        fenced_mutex lock(*locks, std::move(name), long_lived);
         lease held = co_await lock.acquire();
         BOOST_TEST(held.votes() == 2U);
         co_return held;
@@ -63,18 +63,18 @@ struct meeting : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(newcomers, meeting)
+BOOST_FIXTURE_TEST_SUITE(newcomers, newcomer_fixture)
 
 /// Nobody has seen a marker on these servers, which may just have lost one.
 BOOST_AUTO_TEST_CASE(believe_in_no_absence_of_a_marker)
 {
     run([&]() -> asio::awaitable<void> {
         client fresh = newcomer(is_old);
-        fenced_mutex lock(fresh, "lock", long_lease());
+        fenced_mutex lock(fresh, "lock", long_lived);
         BOOST_TEST(co_await attempt_once(lock) == errc::no_quorum);
         for (node_outcome const& row : lock.last_attempt())
             BOOST_TEST((row.result == node_result::quarantined));
-        mutex plain(fresh, "plain", long_lease());
+        mutex plain(fresh, "plain", long_lived);
         BOOST_TEST(!co_await attempt_once(plain));
     });
 }
@@ -105,7 +105,7 @@ BOOST_DATA_TEST_CASE(are_not_granted_beside_a_lease_whose_keys_were_flushed, eit
             c.admission.assume_fresh = assuming_fresh;
             c.admission.trust_restarted_nodes = true;
         });
-        fenced_mutex same(other, "lock", long_lease());
+        fenced_mutex same(other, "lock", long_lived);
         BOOST_TEST(co_await attempt_once(same) == errc::no_quorum);
         BOOST_TEST((same.last_attempt().at(0).result == node_result::quarantined));
         BOOST_TEST((same.last_attempt().at(1).result == node_result::quarantined));
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(hide_no_loss_from_those_who_were_there_before)
         lease held = co_await hold_on_two("lock");
         ask(0).command({"FLUSHALL"});
         client fresh = newcomer([](config& c) { c.admission.assume_fresh = true; });
-        fenced_mutex elsewhere(fresh, "elsewhere", long_lease());
+        fenced_mutex elsewhere(fresh, "elsewhere", long_lived);
         while (marker(0).empty()) // it may be a moment late
             (void)co_await attempt_once(elsewhere);
         std::string const hidden = marker(0);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(young_servers_confirm_a_newcomer_s_release)
         lease left = co_await lock().acquire();
         co_await until([&] { return left.votes() == size(); });
         left.detach();
-        lease held = mutex(second, "lock", long_lease()).adopt(left.nonce());
+        lease held = mutex(second, "lock", long_lived).adopt(left.nonce());
         BOOST_TEST(!(co_await error_of(held.release())));
         co_await until([&] { return no_keys(); }); // also where a majority was waited for
     });
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_SUITE_END()
 namespace {
 
 /// A server of an hour, as it says, and clients that meet it now.
-struct old_node {
+struct old_node_fixture {
     error_code attempt(std::function<void(config&)> const& change = {})
     {
         config settings = patient({server.url()});
@@ -177,7 +177,7 @@ struct old_node {
         if (change)
             change(settings);
         client locks(context.get_executor(), settings);
-        return run(context, [&] { return attempt_once(fenced_mutex(locks, "lock", long_lease())); });
+        return run(context, [&] { return attempt_once(fenced_mutex(locks, "lock", long_lived)); });
     }
     static void takes_it_for_new(config& c) { c.admission.assume_fresh = true; }
 
@@ -196,7 +196,7 @@ struct old_node {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_quarantine_that_runs, old_node)
+BOOST_FIXTURE_TEST_SUITE(a_quarantine_that_runs, old_node_fixture)
 
 /// Who took the node for new waits for nothing, all others from the marker's placing on: also in the next life.
 BOOST_AUTO_TEST_CASE(outlasts_another_life)
@@ -224,9 +224,9 @@ BOOST_AUTO_TEST_CASE(is_left_by_who_took_the_node_for_new_and_saw_it_restart)
 {
     config settings = patient({server.url()});
     client locks(context.get_executor(), settings);
-    BOOST_TEST(!run(context, [&] { return attempt_once(mutex(locks, "plain", long_lease())); }));
+    BOOST_TEST(!run(context, [&] { return attempt_once(mutex(locks, "plain", long_lived)); }));
     server.restart();
-    fenced_mutex lock(locks, "lock", long_lease());
+    fenced_mutex lock(locks, "lock", long_lived);
     run_until(context, [&] {
         (void)run(context, [&] { return attempt_once(lock); });
         return probe(server.port()).exists(marker_key);
@@ -285,8 +285,8 @@ BOOST_AUTO_TEST_SUITE_END()
 namespace {
 
 /// A server that was promoted an hour ago, as far as its age tells, and lacks the last votes.
-struct promoted_node {
-    promoted_node()
+struct promoted_node_fixture {
+    promoted_node_fixture()
     {
         probe(master.port()).command({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
         probe(server.port()).command({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
@@ -309,7 +309,7 @@ struct promoted_node {
     error_code attempt_fenced(std::function<void(config&)> const& change)
     {
         client locks = newcomer(change);
-        return run(context, [&] { return attempt_once(fenced_mutex(locks, "fenced", long_lease())); });
+        return run(context, [&] { return attempt_once(fenced_mutex(locks, "fenced", long_lived)); });
     }
     client newcomer(std::function<void(config&)> const& change)
     {
@@ -329,11 +329,11 @@ struct promoted_node {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_promoted_server, promoted_node)
+BOOST_FIXTURE_TEST_SUITE(a_promoted_server, promoted_node_fixture)
 
 BOOST_AUTO_TEST_CASE(is_quarantined_when_it_is_first_met)
 {
-    BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
+    BOOST_TEST(attempt(long_lived) == errc::no_quorum);
     BOOST_TEST((shown.state == node_state::quarantined));
     BOOST_TEST(contains(shown.detail, "was promoted"), shown.detail);
     BOOST_TEST(!probe(server.port()).exists("lock"));
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(is_quarantined_when_it_is_first_met)
 
 BOOST_AUTO_TEST_CASE(is_not_excused_by_durability_nor_by_trust_in_restarts)
 {
-    BOOST_TEST(attempt(long_lease(), [](config& c) {
+    BOOST_TEST(attempt(long_lived, [](config& c) {
                    c.admission.durable_nodes = true;
                    c.admission.trust_restarted_nodes = true;
                }) == errc::no_quorum);
@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(is_not_excused_by_durability_nor_by_trust_in_restarts)
 
 BOOST_AUTO_TEST_CASE(may_be_trusted)
 {
-    BOOST_TEST(!attempt(long_lease(), [](config& c) { c.admission.trust_promoted = true; }));
+    BOOST_TEST(!attempt(long_lived, [](config& c) { c.admission.trust_promoted = true; }));
     BOOST_TEST(!probe(server.port()).exists(marker_key));
 }
 
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(is_waited_for_once)
     BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
     BOOST_TEST(probe(server.port()).exists(marker_key));
     run_until(context, [&] { return !attempt(short_lease()); });
-    BOOST_TEST(attempt(long_lease()) == errc::no_quorum); // a longer lock waits longer
+    BOOST_TEST(attempt(long_lived) == errc::no_quorum); // a longer lock waits longer
     probe(server.port()).command({"DEL", marker_key});
     BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
 }
@@ -369,7 +369,7 @@ BOOST_AUTO_TEST_CASE(is_not_excused_by_its_masters_marker)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
     BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
-    BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
+    BOOST_TEST(attempt(long_lived) == errc::no_quorum);
 }
 
 /// The others wait from then on.
@@ -377,7 +377,7 @@ BOOST_AUTO_TEST_CASE(is_not_excused_by_who_took_it_for_new)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
     BOOST_TEST(!attempt_fenced([](config& c) { c.admission.assume_fresh = true; }));
-    BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
+    BOOST_TEST(attempt(long_lived) == errc::no_quorum);
 }
 
 /// That one answers for itself.
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(is_not_excused_by_who_trusts_promotions)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
     BOOST_TEST(!attempt_fenced([](config& c) { c.admission.trust_promoted = true; }));
-    BOOST_TEST(attempt(long_lease()) == errc::no_quorum);
+    BOOST_TEST(attempt(long_lived) == errc::no_quorum);
 }
 
 BOOST_AUTO_TEST_CASE(makes_everybody_wait_who_may_not_leave_a_marker)

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(acquire_gives_up_an_outage_after_its_patience)
     nodes.proxy(0).refuse();
     nodes.proxy(2).refuse();
     nodes.run([&]() -> asio::awaitable<void> {
-        auto options = long_lease();
+        auto options = long_lived;
         options.retry.outage_patience = 50ms;
         mutex lock = nodes.lock("lock", options);
         BOOST_TEST(co_await error_of(lock.acquire(asio::use_awaitable)) == errc::no_quorum);
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(an_outage_shorter_than_the_patience_is_only_a_delay)
     nodes.proxy(0).refuse();
     nodes.proxy(2).refuse();
     nodes.run([&]() -> asio::awaitable<void> {
-        auto options = long_lease();
+        auto options = long_lived;
         options.retry.outage_patience = 1h;
         mutex lock = nodes.lock("lock", options);
         std::optional<lease> got;
@@ -234,10 +234,7 @@ BOOST_AUTO_TEST_CASE(scripts_forgotten_by_every_node_are_sent_again)
 {
     cluster nodes(3);
     nodes.warm_up();
-    auto const forget = [&] {
-        for (std::size_t i = 0; i != 3; ++i)
-            nodes.ask(i).command({"SCRIPT", "FLUSH"});
-    };
+    auto const forget = [&] { nodes.everywhere({"SCRIPT", "FLUSH"}); };
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock();
         lease held = co_await lock.acquire();
@@ -277,7 +274,7 @@ BOOST_AUTO_TEST_CASE(a_majority_of_lost_replies_is_no_quorum_and_everything_is_r
     nodes.proxy(0).drop(direction::to_client);
     nodes.proxy(2).drop(direction::to_client);
     nodes.run([&]() -> asio::awaitable<void> {
-        auto options = long_lease();
+        auto options = long_lived;
         options.node_timeout = 1s;
         mutex lock = nodes.lock("lock", options);
         auto const voted = nodes.ask(0).command_calls("set");

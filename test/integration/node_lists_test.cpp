@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 #include <initializer_list>
 
@@ -8,7 +8,7 @@ using namespace redlock::test;
 namespace {
 
 /// Clients that were given different servers as the nodes of one lock: condition C6 is broken.
-struct five_servers {
+struct five_servers_fixture {
     server_group servers{5};
     asio::io_context context;
 
@@ -33,7 +33,7 @@ struct five_servers {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(clients_that_disagree_on_the_nodes, five_servers)
+BOOST_FIXTURE_TEST_SUITE(clients_that_disagree_on_the_nodes, five_servers_fixture)
 
 /// Why C6 is a condition. Nothing is wrong with any server, so nothing can be told.
 BOOST_AUTO_TEST_CASE(both_hold_the_lock_where_their_majorities_are_disjoint)
@@ -41,10 +41,10 @@ BOOST_AUTO_TEST_CASE(both_hold_the_lock_where_their_majorities_are_disjoint)
     client left = knows({0, 1, 2});
     client right = knows({2, 3, 4});
     run(context, [&]() -> asio::awaitable<void> {
-        mutex ours(left, "lock", long_lease());
+        mutex ours(left, "lock", long_lived);
         lease one = co_await ours.acquire();
         co_await until([&] { return one.votes() == 3; });
-        mutex theirs(right, "lock", long_lease());
+        mutex theirs(right, "lock", long_lived);
         lease other = co_await theirs.acquire();
         BOOST_TEST(one.valid());
         BOOST_TEST(other.valid());
@@ -66,10 +66,10 @@ BOOST_AUTO_TEST_CASE(exclude_each_other_where_their_majorities_must_meet)
     client four = knows({0, 1, 2, 3});
     client two = knows({1, 2});
     for (client* const others : {&four, &two})
-        BOOST_TEST(attempt({*others, "lock", long_lease()}) == errc::contended);
-    BOOST_TEST(run_dry(context)); // what the others granted them is taken back
+        BOOST_TEST(attempt({*others, "lock", long_lived}) == errc::contended);
+    run_dry(context); // what the others granted them is taken back
     client five = knows({0, 1, 2, 3, 4});
-    BOOST_TEST(attempt({five, "lock", long_lease()}) == error_code{}); // two more are too many at once
+    BOOST_TEST(attempt({five, "lock", long_lived}) == error_code{}); // two more are too many at once
 }
 
 BOOST_AUTO_TEST_SUITE_END()

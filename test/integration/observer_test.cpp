@@ -11,89 +11,34 @@ using namespace redlock::test;
 
 namespace {
 
-/// Keeps the events whose views end with the call.
-class witness final : public observer {
-public:
-    void on_vote(vote_event const& e) noexcept override
-    {
-        votes.push_back({std::string(e.node), e.extension, e.result, e.round_trip > 0ns});
-        if (!e.detail.empty())
-            errors.emplace_back(e.error, e.detail);
-    }
-    void on_attempt(attempt_event const& e) noexcept override { validities.push_back(e.validity); }
-    void on_acquire(acquire_event const& e) noexcept override
-    {
-        ends.push_back({std::string(e.resource), e.result, e.attempts});
-        last_failures.push_back(e.last_failure);
-    }
-    void on_lease(lease_event const& e) noexcept override { leases.push_back(e); }
-    void on_linger(linger_event const& e) noexcept override
-    {
-        lingering.emplace_back(std::string(e.node), e.remaining);
-    }
-
-    void on_release(release_event const& e) noexcept override
-    {
-        releases.push_back({std::string(e.resource), e.result, e.answered});
-    }
-
-    struct vote {
-        std::string node;
-        bool extension;
-        node_result result;
-        bool timed;
-        bool operator==(vote const&) const = default;
-    };
-    struct end {
-        std::string resource;
-        error_code result;
-        unsigned attempts;
-        bool operator==(end const&) const = default;
-    };
-    [[nodiscard]] bool saw(vote const& wanted) const { return std::ranges::count(votes, wanted) == 1; }
-
-    std::vector<vote> votes;
-    std::vector<std::chrono::nanoseconds> validities;
-    std::vector<end> ends;
-    std::vector<error_code> last_failures; ///< of the ends
-    std::vector<end> releases;             ///< with the nodes that answered instead of attempts
-    std::vector<std::pair<server_error, std::string>> errors;
-    std::vector<lease_event> leases; ///< their resource must not be looked at
-    std::vector<std::pair<std::string, std::chrono::nanoseconds>> lingering;
-};
-
-struct witnessed { // before the cluster that tells it
-    std::shared_ptr<witness> seen = std::make_shared<witness>();
-};
-
-struct watched : witnessed, cluster {
-    watched() : cluster(3, [this](config& c) { c.observer = seen; }) {}
+struct observer_fixture : cluster {
+    observer_fixture() : cluster(3) {}
     std::string const& url(std::size_t node) const { return settings.nodes[node]; }
 };
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(observers, watched)
+BOOST_FIXTURE_TEST_SUITE(observers, observer_fixture)
 
 BOOST_AUTO_TEST_CASE(hear_every_node_s_answer_with_its_time)
 {
     run([&]() -> asio::awaitable<void> {
-        mutex lock = this->lock("lock", without_renewal());
+        mutex lock = this->lock("lock", unrenewed);
         lease held = co_await lock.acquire();
-        co_await until([&] { return seen->votes.size() == 3; }); // also those that decide nothing any more
+        co_await until([&] { return told->votes.size() == 3; }); // also those that decide nothing any more
         for (std::size_t i = 0; i != 3; ++i)
-            BOOST_TEST(seen->saw({url(i), false, node_result::granted, true}));
-        BOOST_TEST(seen->validities.size() == 1U);
-        BOOST_TEST((seen->validities.at(0) > 0ns && seen->validities.at(0) < 10min));
+            BOOST_TEST(told->count(recorder::vote{url(i), false, node_result::granted, true}) == 1);
+        BOOST_TEST(told->validities.size() == 1U);
+        BOOST_TEST((told->validities.at(0) > 0ns && told->validities.at(0) < 10min));
 
-        seen->votes.clear();
+        told->votes.clear();
         ask(1).command({"DEL", "lock"});
         co_await held.extend();
-        co_await until([&] { return seen->votes.size() == 3; });
-        BOOST_TEST(seen->saw({url(0), true, node_result::granted, true}));
-        BOOST_TEST(seen->saw({url(1), true, node_result::held_by_other, true}));
-        BOOST_TEST(seen->saw({url(2), true, node_result::granted, true}));
-        lease_event const& renewed = seen->leases.back();
+        co_await until([&] { return told->votes.size() == 3; });
+        BOOST_TEST(told->count(recorder::vote{url(0), true, node_result::granted, true}) == 1);
+        BOOST_TEST(told->count(recorder::vote{url(1), true, node_result::held_by_other, true}) == 1);
+        BOOST_TEST(told->count(recorder::vote{url(2), true, node_result::granted, true}) == 1);
+        lease_event const& renewed = told->leases.back();
         BOOST_TEST((renewed.what == lease_event::kind::renewed));
         BOOST_TEST((renewed.spare > 0ns && renewed.spare < renewed.remaining));
         BOOST_TEST((renewed.held > 0ns));
@@ -107,23 +52,23 @@ BOOST_AUTO_TEST_CASE(hear_of_nodes_that_do_not_answer)
     settings.reconnect.min_delay = settings.reconnect.max_delay = 20s;
     client here(context.get_executor(), settings);
     run([&]() -> asio::awaitable<void> {
-        lease const warm = co_await mutex(here, "warm", without_renewal()).acquire();
+        lease const warm = co_await mutex(here, "warm", unrenewed).acquire();
         // A vote that waits for a connection when the others have decided is not told.
         co_await until([&] { return here.nodes()[0].state == node_state::down; });
         co_await until([&] { return warm.votes() == 2; });
-        seen->votes.clear();
-        mutex lock(here, "lock", without_renewal());
+        told->votes.clear();
+        mutex lock(here, "lock", unrenewed);
         lease held = co_await lock.acquire();
-        co_await until([&] { return seen->votes.size() == 3; });
-        BOOST_TEST(seen->saw({url(0), false, node_result::unreachable, false}));
-        BOOST_TEST(seen->saw({url(1), false, node_result::granted, true}));
-        seen->votes.clear();
-        seen->errors.clear();
+        co_await until([&] { return told->votes.size() == 3; });
+        BOOST_TEST(told->count(recorder::vote{url(0), false, node_result::unreachable, false}) == 1);
+        BOOST_TEST(told->count(recorder::vote{url(1), false, node_result::granted, true}) == 1);
+        told->votes.clear();
+        told->errors.clear();
         co_await held.extend();
-        co_await until([&] { return seen->votes.size() == 3; });
-        BOOST_TEST(seen->saw({url(0), true, node_result::unreachable, false}));
-        BOOST_TEST_REQUIRE(seen->errors.size() == 1U);
-        BOOST_TEST(contains(seen->errors.front().second, "Connection re")); // refused, or reset before
+        co_await until([&] { return told->votes.size() == 3; });
+        BOOST_TEST(told->count(recorder::vote{url(0), true, node_result::unreachable, false}) == 1);
+        BOOST_TEST_REQUIRE(told->errors.size() == 1U);
+        BOOST_TEST(contains(told->errors.front().second, "Connection re")); // refused, or reset before
         co_await held.release();
     });
 }
@@ -131,24 +76,24 @@ BOOST_AUTO_TEST_CASE(hear_of_nodes_that_do_not_answer)
 BOOST_AUTO_TEST_CASE(hear_what_a_server_says_instead)
 {
     run([&]() -> asio::awaitable<void> {
-        mutex lock = this->lock("lock", without_renewal());
+        mutex lock = this->lock("lock", unrenewed);
         ask(1).command({"CONFIG", "SET", "maxmemory", "1"});
         lease held = co_await lock.acquire();
-        co_await until([&] { return seen->votes.size() == 3; });
-        BOOST_TEST(seen->saw({url(1), false, node_result::refused, true}));
-        BOOST_TEST_REQUIRE(seen->errors.size() == 1U);
-        BOOST_TEST((seen->errors.front().first == server_error::oom));
-        BOOST_TEST(seen->errors.front().second.starts_with("OOM "));
+        co_await until([&] { return told->votes.size() == 3; });
+        BOOST_TEST(told->count(recorder::vote{url(1), false, node_result::refused, true}) == 1);
+        BOOST_TEST_REQUIRE(told->errors.size() == 1U);
+        BOOST_TEST((told->errors.front().first == server_error::oom));
+        BOOST_TEST(told->errors.front().second.starts_with("OOM "));
 
-        seen->votes.clear();
+        told->votes.clear();
         ask(2).command({"DEL", "lock"});
         ask(2).command({"LPUSH", "lock", "x"});
         BOOST_TEST(co_await error_of(held.extend(asio::use_awaitable)) == errc::no_quorum);
-        co_await until([&] { return seen->votes.size() == 3; });
-        BOOST_TEST(seen->saw({url(2), true, node_result::refused, true}));
-        BOOST_TEST_REQUIRE(seen->errors.size() == 2U);
-        BOOST_TEST((seen->errors.back().first == server_error::wrongtype));
-        BOOST_TEST(contains(seen->errors.back().second, "WRONGTYPE"));
+        co_await until([&] { return told->votes.size() == 3; });
+        BOOST_TEST(told->count(recorder::vote{url(2), true, node_result::refused, true}) == 1);
+        BOOST_TEST_REQUIRE(told->errors.size() == 2U);
+        BOOST_TEST((told->errors.back().first == server_error::wrongtype));
+        BOOST_TEST(contains(told->errors.back().second, "WRONGTYPE"));
         co_await held.release();
     });
 }
@@ -159,17 +104,17 @@ BOOST_AUTO_TEST_CASE(hear_how_every_release_ends)
         mutex lock = this->lock();
         lease held = co_await lock.acquire();
         co_await held.release();
-        BOOST_TEST_REQUIRE(seen->releases.size() == 1U);
-        BOOST_TEST((seen->releases.back() == witness::end{"lock", {}, 2}));
+        BOOST_TEST_REQUIRE(told->releases.size() == 1U);
+        BOOST_TEST((told->releases.back() == recorder::end{"lock", {}, 2}));
         static_cast<void>(co_await lock.acquire()); // nobody waits for this one's
-        co_await until([&] { return seen->releases.size() == 2; });
-        BOOST_TEST((seen->releases.back() == witness::end{"lock", {}, 2}));
+        co_await until([&] { return told->releases.size() == 2; });
+        BOOST_TEST((told->releases.back() == recorder::end{"lock", {}, 2}));
         held = co_await lock.acquire();
         kill(0);
         kill(2);
         BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::no_quorum);
-        BOOST_TEST_REQUIRE(seen->releases.size() == 3U);
-        BOOST_TEST((seen->releases.back() == witness::end{"lock", errc::no_quorum, 1}));
+        BOOST_TEST_REQUIRE(told->releases.size() == 3U);
+        BOOST_TEST((told->releases.back() == recorder::end{"lock", errc::no_quorum, 1}));
     });
 }
 
@@ -185,15 +130,15 @@ BOOST_AUTO_TEST_CASE(hear_how_every_acquisition_ends)
         lock.acquire(asio::bind_cancellation_slot(stop.slot(), [&](error_code, lease) { stopped = true; }));
         stop.emit(asio::cancellation_type::total);
         co_await until([&] { return stopped; });
-        std::vector<witness::end> const expected{
+        std::vector<recorder::end> const expected{
             {"lock", {}, 1},
             {"lock", errc::contended, 0},
             {"lock", errc::timed_out, 0},
             {"lock", asio::error::operation_aborted, 0},
         };
-        BOOST_TEST((seen->ends == expected));
+        BOOST_TEST((told->ends == expected));
         std::vector<error_code> const failures{{}, errc::contended, {}, {}};
-        BOOST_TEST(seen->last_failures == failures, boost::test_tools::per_element());
+        BOOST_TEST(told->last_failures == failures, boost::test_tools::per_element());
         co_await held.release();
     });
 }
@@ -202,7 +147,7 @@ BOOST_AUTO_TEST_CASE(hear_that_one_ran_out_of_time_in_an_outage_and_not_because_
 {
     run([&]() -> asio::awaitable<void> {
         lease warm = co_await this->lock("warm").acquire();
-        seen->last_failures.clear();
+        told->last_failures.clear();
         // After its first refusal the next attempt comes later than its time is over.
         mutex lock = this->lock("lock", {.ttl = 10min, .retry = {.min_delay = 20h, .max_delay = 20h}});
         std::vector<error_code> failures;
@@ -214,8 +159,7 @@ BOOST_AUTO_TEST_CASE(hear_that_one_ran_out_of_time_in_an_outage_and_not_because_
                 failures.push_back(e.last_failure());
             }
         };
-        for (std::size_t i = 0; i != 3; ++i)
-            ask(i).command({"SET", "lock", "stranger"});
+        everywhere({"SET", "lock", "stranger"});
         co_await time_out();
         ask(1).command({"DEL", "lock"}); // nobody has it there
         kill(0);
@@ -223,7 +167,7 @@ BOOST_AUTO_TEST_CASE(hear_that_one_ran_out_of_time_in_an_outage_and_not_because_
         co_await time_out();
         std::vector<error_code> const expected{errc::contended, errc::no_quorum};
         BOOST_TEST(failures == expected, boost::test_tools::per_element());
-        BOOST_TEST(seen->last_failures == expected, boost::test_tools::per_element());
+        BOOST_TEST(told->last_failures == expected, boost::test_tools::per_element());
     });
 }
 
@@ -233,7 +177,7 @@ BOOST_AUTO_TEST_CASE(hear_of_an_outage_before_an_attempt_is_decided)
     run([&]() -> asio::awaitable<void> {
         lease warm = co_await this->lock("warm").acquire();
         co_await until([&] { return warm.votes() == 3; });
-        seen->last_failures.clear();
+        told->last_failures.clear();
         servers[0].pause();
         servers[2].pause();
         mutex lock = this->lock("lock", {.ttl = 10min, .node_timeout = 4s});
@@ -246,7 +190,7 @@ BOOST_AUTO_TEST_CASE(hear_of_an_outage_before_an_attempt_is_decided)
         std::vector<error_code> const timed_out(3, errc::timed_out);
         BOOST_TEST(ends == timed_out, boost::test_tools::per_element());
         std::vector<error_code> const outage(3, errc::no_quorum);
-        BOOST_TEST(seen->last_failures == outage, boost::test_tools::per_element());
+        BOOST_TEST(told->last_failures == outage, boost::test_tools::per_element());
     });
 }
 
@@ -294,11 +238,11 @@ BOOST_AUTO_TEST_CASE(hear_of_an_outage_that_leaves_no_time_for_an_attempt)
         lock.acquire(asio::bind_cancellation_slot(stop.slot(), [&](error_code, lease) { stopped = true; }));
         stop.emit(asio::cancellation_type::total);
         co_await until([&] { return stopped; });
-        std::vector<witness::end> const expected{{"lock", errc::timed_out, 0},
-                                                 {"lock", asio::error::operation_aborted, 0}};
-        BOOST_TEST((seen->ends == expected));
+        std::vector<recorder::end> const expected{{"lock", errc::timed_out, 0},
+                                                  {"lock", asio::error::operation_aborted, 0}};
+        BOOST_TEST((told->ends == expected));
         std::vector<error_code> const failures{errc::no_quorum, errc::no_quorum};
-        BOOST_TEST(seen->last_failures == failures, boost::test_tools::per_element());
+        BOOST_TEST(told->last_failures == failures, boost::test_tools::per_element());
     });
     servers[0].resume();
     servers[2].resume();
@@ -318,9 +262,9 @@ BOOST_AUTO_TEST_CASE(hear_once_of_keys_that_linger_after_a_loss)
         co_await until([&] { return !held.valid(); });
         BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
         co_await until(
-            [&] { return seen->lingering.size() == 2; }); // where the end had not been found before
+            [&] { return told->lingering.size() == 2; }); // where the end had not been found before
         held = lease();
-        BOOST_TEST(seen->lingering.size() == 2U);
+        BOOST_TEST(told->lingering.size() == 2U);
     });
 }
 
@@ -330,11 +274,11 @@ BOOST_AUTO_TEST_CASE(hear_of_keys_that_linger)
         mutex lock = this->lock();
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3; });
-        BOOST_TEST(seen->lingering.empty());
+        BOOST_TEST(told->lingering.empty());
         kill(2);
         co_await held.release();
-        co_await until([&] { return !seen->lingering.empty(); });
-        auto const& [node, remaining] = seen->lingering.front();
+        co_await until([&] { return !told->lingering.empty(); });
+        auto const& [node, remaining] = told->lingering.front();
         BOOST_TEST(node == url(2));
         BOOST_TEST((remaining > 1min && remaining <= 20min));
     });

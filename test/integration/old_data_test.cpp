@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@ namespace {
 
 /// Two clients, on ways of their own, that have met every node. The servers load the copy of their data that was made
 /// last, as from a backup, when they start again.
-struct with_backups : cluster {
-    with_backups() : cluster(3)
+struct backup_fixture : cluster {
+    backup_fixture() : cluster(3)
     {
         config others = settings;
         others.nodes = servers.urls();
@@ -25,16 +25,9 @@ struct with_backups : cluster {
     /// Fenced, so that the markers stand.
     asio::awaitable<void> meet(client& who)
     {
-        fenced_mutex warm(who, "warm", long_lease());
-        lease held = co_await warm.acquire();
-        while (held.votes() != 3) // a node that was still connecting got no vote
-            co_await held.extend();
+        lease held = co_await held_everywhere(fenced_mutex(who, "warm", long_lived));
         co_await held.release();
         co_await until([&] { return free_everywhere("warm"); });
-    }
-    bool free_everywhere(std::string const& name)
-    {
-        return std::ranges::none_of(probes, [&](probe& p) { return p.exists(name); });
     }
     void back_up(std::size_t node) { BOOST_TEST(ask(node).command({"SAVE"}) == "OK"); }
     /// Then these nodes' copies know an older holder, whose nonce `before` becomes, and not this one.
@@ -47,11 +40,8 @@ struct with_backups : cluster {
         for (std::size_t const node : nodes)
             back_up(node);
         co_await old.release();
-        co_await until([&] { return free_everywhere("lock"); });
-        mutex theirs(*other, "lock", long_lease());
-        lease held = co_await theirs.acquire();
-        co_await until([&] { return held.votes() == 3; });
-        co_return held;
+        co_await until([&] { return free_everywhere(); });
+        co_return co_await voted_everywhere(mutex(*other, "lock", long_lived));
     }
     void crash_and_restore(std::size_t node)
     {
@@ -65,14 +55,14 @@ struct with_backups : cluster {
 /// It is asked while the client does, and not by itself.
 asio::awaitable<void> quarantined(client& who, std::size_t node)
 {
-    mutex asks(who, "asks", long_lease());
+    mutex asks(who, "asks", long_lived);
     while (!in_state(who, node, node_state::quarantined))
         (void)co_await attempt_once(asks);
 }
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(old_data, with_backups)
+BOOST_FIXTURE_TEST_SUITE(old_data, backup_fixture)
 
 BOOST_AUTO_TEST_CASE(from_before_a_vote_help_nobody_to_a_second_lease)
 {
@@ -80,7 +70,7 @@ BOOST_AUTO_TEST_CASE(from_before_a_vote_help_nobody_to_a_second_lease)
         back_up(1);
         proxy(2).refuse();
         proxy(2).reset_all();
-        fenced_mutex lock(*locks, "lock", long_lease());
+        fenced_mutex lock(*locks, "lock", long_lived);
         lease held = co_await lock.acquire();
         BOOST_TEST(held.votes() == 2U);
         crash_and_restore(1);
@@ -88,7 +78,7 @@ BOOST_AUTO_TEST_CASE(from_before_a_vote_help_nobody_to_a_second_lease)
         BOOST_TEST(!ask(1).exists("lock"));
 
         co_await quarantined(*other, 1);
-        fenced_mutex theirs(*other, "lock", long_lease());
+        fenced_mutex theirs(*other, "lock", long_lived);
         BOOST_TEST(co_await error_of(theirs.try_acquire()) == errc::contended);
         BOOST_TEST((theirs.last_attempt().at(1).result == node_result::quarantined));
         BOOST_TEST(!ask(1).exists("lock"));
@@ -141,8 +131,8 @@ BOOST_AUTO_TEST_SUITE_END()
 namespace {
 
 /// A replica of the second node whose link loses what comes last. It runs for an hour, if one asks it.
-struct failover : with_backups {
-    failover()
+struct failover_fixture : backup_fixture {
+    failover_fixture()
     {
         probe master(servers[1].port());
         master.command({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
@@ -171,7 +161,7 @@ struct failover : with_backups {
 } // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_replica_that_was_promoted_behind_the_same_address_helps_nobody_to_a_second_lease,
-                        failover)
+                        failover_fixture)
 {
     run([&]() -> asio::awaitable<void> {
         link.drop(direction::to_client);
@@ -185,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(a_replica_that_was_promoted_behind_the_same_address_help
         BOOST_TEST(!probe(replica.port()).exists("lock"));
 
         co_await quarantined(*other, 1);
-        mutex theirs(*other, "lock", long_lease());
+        mutex theirs(*other, "lock", long_lived);
         BOOST_TEST(co_await attempt_once(theirs) == errc::contended);
         BOOST_TEST((theirs.last_attempt().at(1).result == node_result::quarantined));
         BOOST_TEST(!probe(replica.port()).exists("lock"));

@@ -15,7 +15,7 @@ constexpr std::size_t nodes_there_are[] = {0, 1, 2};
 /// Who waits so is woken by word, or not at all. Servers send none of what the client's own connection has done.
 lock_options hears_or_never()
 {
-    lock_options options = long_lease();
+    lock_options options = long_lived;
     options.retry.min_delay = options.retry.max_delay = 1h;
     return options;
 }
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_release_of_what_was_adopted_wakes)
     cluster nodes(3);
     client rivals(nodes.context.get_executor(), nodes.settings);
     nodes.run([&]() -> asio::awaitable<void> {
-        lease theirs = co_await mutex(rivals, "lock", long_lease()).acquire();
+        lease theirs = co_await mutex(rivals, "lock", long_lived).acquire();
         co_await until([&] { return theirs.votes() == 3; });
         lease waited;
         wait_for(nodes.lock("lock", hears_or_never()), waited);
@@ -80,7 +80,7 @@ BOOST_DATA_TEST_CASE(the_release_of_who_overtook_wakes, nodes_there_are* nodes_t
     for (std::size_t const i : {first_gone, second_gone})
         nodes.ask(i).command({"SET", "lock", "stranger"});
     nodes.run([&]() -> asio::awaitable<void> {
-        lock_options overtakes = without_renewal(); // nor does it listen: who does is the waiter
+        lock_options overtakes = unrenewed; // nor does it listen: who does is the waiter
         overtakes.barging = true;
         lease waited;
         wait_for(nodes.lock("lock", hears_or_never()), waited);
@@ -116,8 +116,7 @@ BOOST_DATA_TEST_CASE(a_release_that_is_said_again_wakes, nodes_there_are, slow)
         lease waited;
         wait_for(nodes.lock("lock", not_handed), waited);
         co_await until([&] { return nodes.lock().waiting() == 1; });
-        for (std::size_t i = 0; i != 3; ++i)
-            nodes.ask(i).command({"SCRIPT", "FLUSH"});
+        nodes.everywhere({"SCRIPT", "FLUSH"});
         nodes.proxy(slow).hold(direction::to_client);
         co_await first.release();
         co_await until([&] { return !waited.empty() || calls(nodes, slow, "pttl") != ""; });

@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 #include <boost/test/data/test_case.hpp>
 
@@ -23,7 +23,7 @@ namespace {
 /// Its keys do not expire while a test looks, and it gives a silent node up soon.
 lock_options impatient()
 {
-    lock_options options = long_lease();
+    lock_options options = long_lived;
     options.node_timeout = 200ms;
     return options;
 }
@@ -34,8 +34,8 @@ lock_options short_lease()
 }
 
 /// Every connection stands, and a client that goes past all faults is there.
-struct partitioned : cluster {
-    partitioned() : cluster(3)
+struct partition_fixture : cluster {
+    partition_fixture() : cluster(3)
     {
         warm_up();
         config past = settings;
@@ -81,11 +81,11 @@ direction const either_way[] = {direction::to_server, direction::to_client};
 
 BOOST_AUTO_TEST_SUITE(partition)
 
-BOOST_DATA_TEST_CASE_F(partitioned, of_a_minority_in_one_direction_is_not_missed, either_way, way)
+BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_minority_in_one_direction_is_not_missed, either_way, way)
 {
     proxy(1).cut_one_way(way);
     run([&]() -> asio::awaitable<void> {
-        mutex lock = this->lock("lock", without_renewal());
+        mutex lock = this->lock("lock", unrenewed);
         lease held = co_await lock.acquire();
         BOOST_TEST(held.votes() == 2U);
         co_await held.extend();
@@ -98,14 +98,14 @@ BOOST_DATA_TEST_CASE_F(partitioned, of_a_minority_in_one_direction_is_not_missed
 }
 
 /// What was asked for is taken back as soon as anything arrives, so others are not kept out by it.
-BOOST_DATA_TEST_CASE_F(partitioned, of_a_majority_in_one_direction_grants_nothing_and_hinders_nobody,
+BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_majority_in_one_direction_grants_nothing_and_hinders_nobody,
                        either_way, way)
 {
     cut(way);
     run([&]() -> asio::awaitable<void> {
         BOOST_TEST(co_await attempt_once(this->lock("lock", impatient())) == errc::no_quorum);
         co_await until([&] { return no_keys(); });
-        mutex theirs(*other, "lock", long_lease());
+        mutex theirs(*other, "lock", long_lived);
         lease held = co_await theirs.acquire();
         co_await until([&] { return held.votes() == 3; });
         auto const voted = ask(0).command_calls("set");
@@ -120,7 +120,8 @@ BOOST_DATA_TEST_CASE_F(partitioned, of_a_majority_in_one_direction_grants_nothin
     });
 }
 
-BOOST_DATA_TEST_CASE_F(partitioned, of_a_majority_in_one_direction_is_told_to_the_holder, either_way, way)
+BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_majority_in_one_direction_is_told_to_the_holder, either_way,
+                       way)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock("lock", short_lease());
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(in_which_two_sides_share_one_node_lets_one_of_them_hold)
             (i < 2 ? *right[i] : nodes.proxy(i)).refuse();
     }
     client other(nodes.context.get_executor(), settings);
-    mutex sides[] = {nodes.lock(), mutex(other, "lock", long_lease())};
+    mutex sides[] = {nodes.lock(), mutex(other, "lock", long_lived)};
     nodes.run([&]() -> asio::awaitable<void> {
         for (std::size_t i = 0; i != 4; ++i) {
             lease held = co_await sides[i % 2].acquire();
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(in_which_two_sides_share_one_node_lets_one_of_them_hold)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_majority_that_stood_still, partitioned)
+BOOST_FIXTURE_TEST_SUITE(a_majority_that_stood_still, partition_fixture)
 
 BOOST_AUTO_TEST_CASE(takes_back_the_votes_that_it_executes_late)
 {
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(does_not_give_a_lease_back_that_ended_meanwhile)
         BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
         auto const renewed = told->count(lease_event::kind::renewed);
         go_on();
-        mutex theirs(*other, "lock", long_lease());
+        mutex theirs(*other, "lock", long_lived);
         BOOST_TEST(co_await attempt_once(theirs) == errc::contended); // the keys are still there
         BOOST_TEST(co_await error_of(held.release()) == errc::lease_lost);
         lease next = co_await theirs.acquire();

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(between_grant_and_use_is_not_valid_and_its_late_write_is_re
     client locks(context.get_executor(), patient(urls));
     guarded_value value(resource.port());
     test::run(context, [&]() -> asio::awaitable<void> {
-        fenced_mutex lock(locks, "lock", long_lease());
+        fenced_mutex lock(locks, "lock", long_lived);
         lease held = co_await lock.acquire(); // when the other one's keys have expired
         BOOST_TEST(held.fencing_token() > stale);
         BOOST_TEST(value.read(held.fencing_token()) == "[1, (nil)]");

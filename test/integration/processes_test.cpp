@@ -19,7 +19,7 @@ void compete(std::vector<std::string> const& urls, journal const& log, int round
     client locks(context.get_executor(), patient(urls));
     auto const me = std::to_string(::getpid());
     test::run(context, [&]() -> asio::awaitable<void> {
-        mutex lock(locks, "lock", long_lease());
+        mutex lock(locks, "lock", long_lived);
         for (int i = 0; i != rounds; ++i) {
             lease held = co_await lock.acquire();
             log.append("enter " + me);
@@ -89,13 +89,6 @@ void check_order(std::vector<std::string> const& lines, std::size_t killed)
     BOOST_TEST(never_left <= killed);
 }
 
-template <class Condition>
-void wait_for(Condition holds)
-{
-    asio::io_context clock;
-    run_until(clock, std::move(holds));
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(processes)
@@ -130,7 +123,7 @@ BOOST_AUTO_TEST_CASE(in_crowds_exclude_each_other_whoever_dies)
     for (std::size_t i = 0; i != crowds; ++i)
         all.emplace_back([&] { compete_in_crowds(urls, log, crowds, rounds); });
     for (std::size_t i = 0; i != victims; ++i) {
-        wait_for([&] { return log.lines().size() > 100 * (i + 1); });
+        wait_until([&] { return log.lines().size() > 100 * (i + 1); });
         all[i].kill();
     }
     servers[1].kill();
@@ -157,14 +150,14 @@ BOOST_AUTO_TEST_CASE(get_the_lock_of_a_holder_that_was_killed)
         });
         context.run(); // renews until the end
     });
-    wait_for([&] { return log.lines().size() == 1; });
+    wait_until([&] { return log.lines().size() == 1; });
     holder.kill();
     auto const dead = log.lines()[0];
 
     asio::io_context context;
     client locks(context.get_executor(), patient(urls));
     test::run(context, [&]() -> asio::awaitable<void> {
-        mutex lock(locks, "lock", long_lease());
+        mutex lock(locks, "lock", long_lived);
         lease held = co_await lock.acquire();
         BOOST_TEST(held.valid());
         BOOST_TEST(held.nonce() != dead);

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_fenced_lock_fails_alike_and_works_again)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
-        fenced_mutex lock(*nodes.locks, "lock", long_lease());
+        fenced_mutex lock(*nodes.locks, "lock", long_lived);
         {
             no_randomness_here const away;
             BOOST_TEST(co_await error_of(lock.acquire()) == errc::no_randomness);

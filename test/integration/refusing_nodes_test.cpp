@@ -14,7 +14,7 @@ namespace {
 /// Who waits so is woken by word from a node, or not at all.
 lock_options hears_or_never()
 {
-    lock_options options = long_lease();
+    lock_options options = long_lived;
     options.retry.min_delay = options.retry.max_delay = 1h;
     return options;
 }

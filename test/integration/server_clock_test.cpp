@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "cluster.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
@@ -8,7 +8,7 @@ namespace {
 constexpr lock_options one_second_slack{.ttl = 10min, .slack = 1s};
 
 /// Three servers whose clocks can be set, all watched by one lease that relies on them.
-struct watched {
+struct server_clock_fixture {
     cluster nodes{3,
                   [](config& settings) {
                       settings.health.check_interval = 20ms;
@@ -30,12 +30,12 @@ struct watched {
         co_return held;
     }
     bool quarantined(std::size_t node) { return in_state(*nodes.locks, node, node_state::quarantined); }
-    std::ptrdiff_t quarantines() { return std::ranges::count(nodes.told->nodes, node_state::quarantined); }
+    std::ptrdiff_t quarantines() { return nodes.told->count(node_state::quarantined); }
 };
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(server_clock, watched)
+BOOST_FIXTURE_TEST_SUITE(server_clock, server_clock_fixture)
 
 BOOST_AUTO_TEST_CASE(a_node_whose_clock_was_set_forward_is_quarantined_and_the_holder_goes_on)
 {
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_step_while_disconnected_is_noticed_at_the_next_connection
         co_await until([&] { return quarantined(1); });
         auto const detail = status(*nodes.locks, 1).detail;
         BOOST_TEST(detail.starts_with("its clock was set forward by "), detail);
-        BOOST_TEST(std::ranges::count(nodes.told->nodes, node_state::ready) == 3);
+        BOOST_TEST(nodes.told->count(node_state::ready) == 3);
     });
 }
 
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(clocks_may_be_trusted)
         nodes.servers[0].set_clock_ahead(20s);
         auto const before = nodes.ask(0).command_calls("time");
         co_await until([&] { return nodes.ask(0).command_calls("time") >= before + 3; });
-        BOOST_TEST(std::ranges::count(nodes.told->nodes, node_state::quarantined) == 0);
+        BOOST_TEST(nodes.told->count(node_state::quarantined) == 0);
     });
 }
 

@@ -26,14 +26,14 @@ asio::awaitable<std::vector<lease>> acquire_all(client& locks, names all, std::c
 {
     std::vector<lease> held;
     for (std::string const& name : in_order(std::move(all))) {
-        mutex lock(locks, name, long_lease());
+        mutex lock(locks, name, long_lived);
         held.push_back(co_await lock.acquire_for(limit));
     }
     co_return held;
 }
 
-struct three_nodes : cluster {
-    three_nodes() : cluster(3) {}
+struct several_locks_fixture : cluster {
+    several_locks_fixture() : cluster(3) {}
 
     void stranger_holds(std::string const& name, std::size_t nodes)
     {
@@ -44,7 +44,7 @@ struct three_nodes : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(several_locks, three_nodes)
+BOOST_FIXTURE_TEST_SUITE(several_locks, several_locks_fixture)
 
 BOOST_AUTO_TEST_CASE(leave_no_key_when_one_of_them_cannot_be_had)
 {

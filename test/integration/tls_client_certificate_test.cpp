@@ -16,13 +16,13 @@ using namespace redlock::test;
 using redlock::node_result;
 
 /// A server that lets in only clients that its authority has signed for.
-struct server_asking_back {
+struct mutual_tls_fixture {
     certificates papers;
     redis_server server{{.tls = papers.server, .require_client_certificate = true}};
 
     redlock::config settings(tls_files const* own, std::string const& query = {}) const
     {
-        auto made = unhurried({server.tls_url() + query});
+        auto made = settings_for({server.tls_url() + query});
         made.tls.ca_file = papers.authority.file();
         if (own) {
             made.tls.cert_file = own->certificate;
@@ -61,7 +61,7 @@ bool offers(redis_server const& server, int version)
 
 BOOST_AUTO_TEST_SUITE(tls_client_certificate)
 
-BOOST_FIXTURE_TEST_CASE(is_shown_where_it_is_configured, server_asking_back)
+BOOST_FIXTURE_TEST_CASE(is_shown_where_it_is_configured, mutual_tls_fixture)
 {
     auto const seen = try_once(settings(&papers.client));
     BOOST_TEST(seen.granted(), seen.message);
@@ -72,18 +72,18 @@ BOOST_FIXTURE_TEST_CASE(is_shown_where_it_is_configured, server_asking_back)
     BOOST_TEST(url_wins.granted(), url_wins.message);
 }
 
-BOOST_FIXTURE_TEST_CASE(missing_is_named, server_asking_back)
+BOOST_FIXTURE_TEST_CASE(missing_is_named, mutual_tls_fixture)
 {
     refused(try_once(settings(nullptr)), "the server asked for a client certificate, and none is configured");
 }
 
-BOOST_FIXTURE_TEST_CASE(of_a_stranger_is_named, server_asking_back)
+BOOST_FIXTURE_TEST_CASE(of_a_stranger_is_named, mutual_tls_fixture)
 {
     refused(try_once(settings(&papers.strange_client)),
             "the server asked for a client certificate, and may not accept ours");
 }
 
-BOOST_FIXTURE_TEST_CASE(is_not_enough_to_trust_the_server, server_asking_back)
+BOOST_FIXTURE_TEST_CASE(is_not_enough_to_trust_the_server, mutual_tls_fixture)
 {
     auto wary = settings(&papers.client);
     wary.tls.ca_file = papers.stranger.file();
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(is_judged_in_the_handshake_of_tls_1_2)
     redis_server server({.tls = papers.server,
                          .require_client_certificate = true,
                          .arguments = {"--tls-protocols", "TLSv1.2"}});
-    auto settings = unhurried({server.tls_url()});
+    auto settings = settings_for({server.tls_url()});
     settings.tls.ca_file = papers.authority.file();
     refused(try_once(settings), "the server asked for a client certificate, and none is configured");
     settings.tls.cert_file = papers.client.certificate;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(older_than_1_2_are_refused)
     redis_server server({.tls = papers.server,
                          .arguments = {"--tls-protocols", "TLSv1.1", "--tls-ciphers", "DEFAULT@SECLEVEL=0"}});
     BOOST_TEST_REQUIRE(offers(server, TLS1_1_VERSION));
-    auto settings = unhurried({server.tls_url()});
+    auto settings = settings_for({server.tls_url()});
     settings.tls.insecure = true; // also then
     refused(try_once(settings), "TLS: ");
 }

@@ -12,7 +12,7 @@ using redlock::config;
 
 namespace {
 
-struct papers_on_disk {
+struct certificate_files_fixture {
     certificates papers;
     temporary_directory place{"redlock-config"};
 
@@ -35,7 +35,7 @@ struct papers_on_disk {
 
 BOOST_AUTO_TEST_SUITE(tls_configuration)
 
-BOOST_FIXTURE_TEST_CASE(names_a_file_it_cannot_read, papers_on_disk)
+BOOST_FIXTURE_TEST_CASE(names_a_file_it_cannot_read, certificate_files_fixture)
 {
     auto const absent = place.file("absent");
     auto const empty = written("empty", "");
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(of_tls_needs_a_node_that_uses_it)
     BOOST_TEST(of_client(settings) == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(needs_certificate_and_key_that_belong_together, papers_on_disk)
+BOOST_FIXTURE_TEST_CASE(needs_certificate_and_key_that_belong_together, certificate_files_fixture)
 {
     names(of_tls([&](auto& tls) { tls.cert_file = papers.client.certificate; }), {"go together"});
     names(of_tls([&](auto& tls) { tls.key_file = papers.client.key; }), {"go together"});
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(needs_certificate_and_key_that_belong_together, papers_o
     names(of_nodes({"rediss://a?tls_cert=" + papers.client.certificate}), {"go together"});
 }
 
-BOOST_FIXTURE_TEST_CASE(needs_somebody_to_trust, papers_on_disk)
+BOOST_FIXTURE_TEST_CASE(needs_somebody_to_trust, certificate_files_fixture)
 {
     // Deprecated: an authority that is given replaces the system's anyway.
 #pragma GCC diagnostic push

@@ -22,7 +22,7 @@ bool says(std::string const& text, std::string const& words)
     return text.find(words) != std::string::npos;
 }
 
-struct three_servers {
+struct tls_servers_fixture {
     certificates papers;
     server_group servers{3, {.tls = papers.server}};
 
@@ -31,7 +31,7 @@ struct three_servers {
         std::vector<std::string> urls;
         for (auto const& server : servers)
             urls.push_back(server->tls_url());
-        auto made = unhurried(urls);
+        auto made = settings_for(urls);
         made.tls.ca_file = papers.authority.file();
         return made;
     }
@@ -73,7 +73,7 @@ void restart_with(redis_server& server, tls_files const& in_use, tls_files const
 
 BOOST_AUTO_TEST_SUITE(tls_lease)
 
-BOOST_FIXTURE_TEST_CASE(lives_over_tls, three_servers)
+BOOST_FIXTURE_TEST_CASE(lives_over_tls, tls_servers_fixture)
 {
     asio::io_context context;
     auto settings = this->settings();
@@ -103,7 +103,7 @@ BOOST_FIXTURE_TEST_CASE(lives_over_tls, three_servers)
     run_until(context, [&] { return holding("resource") == 0; }); // the shutdown waited for a majority
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_with_a_bad_certificate_is_one_node_less, three_servers)
+BOOST_FIXTURE_TEST_CASE(a_node_with_a_bad_certificate_is_one_node_less, tls_servers_fixture)
 {
     redis_server impostor({.tls = papers.expired});
     auto settings = this->settings();
@@ -120,12 +120,12 @@ BOOST_AUTO_TEST_CASE(every_connection_is_verified)
     tls_files const in_use = papers.authority.issue_server({"DNS:localhost", "IP:127.0.0.1"});
     tls_files const forged = papers.stranger.issue_server({"DNS:localhost", "IP:127.0.0.1"});
     redis_server server({.tls = in_use});
-    auto settings = unhurried({server.tls_url()});
+    auto settings = settings_for({server.tls_url()});
     settings.tls.ca_file = papers.authority.file();
     settings.admission.trust_restarted_nodes = true; // it restarts with other papers, four times
     asio::io_context context;
     redlock::client locks(context.get_executor(), settings);
-    redlock::mutex lock(locks, "resource", unhurried_lock());
+    redlock::mutex lock(locks, "resource", long_lived);
     auto const try_it = [&] {
         return run(context, [&]() -> asio::awaitable<std::string> {
             std::string trouble;
@@ -167,7 +167,8 @@ BOOST_AUTO_TEST_CASE(tls_and_access_rules_work_together)
         {.tls = papers.server,
          .acl = {"user default off",
                  "user locker on >between-us ~* -@all +set +get +del +pexpire +eval +evalsha"}});
-    auto settings = unhurried({"rediss://locker:between-us@127.0.0.1:" + std::to_string(server.tls_port())});
+    auto settings =
+        settings_for({"rediss://locker:between-us@127.0.0.1:" + std::to_string(server.tls_port())});
     settings.tls.ca_file = papers.authority.file();
     auto const seen = try_once(settings);
     BOOST_TEST(seen.granted(), seen.message);

@@ -26,7 +26,7 @@ bool says(std::string const& text, std::string const& words)
 
 redlock::config trusting(redis_server const& server, std::string const& authority)
 {
-    auto settings = unhurried({server.tls_url()});
+    auto settings = settings_for({server.tls_url()});
     settings.tls.ca_file = authority;
     return settings;
 }
@@ -66,7 +66,7 @@ void hash_into(fs::path const& directory, std::string const& authority)
     fs::copy_file(authority, directory / name);
 }
 
-struct server_with_tls {
+struct tls_server_fixture {
     certificates papers;
     redis_server server{{.tls = papers.server}};
 };
@@ -75,34 +75,34 @@ struct server_with_tls {
 
 BOOST_AUTO_TEST_SUITE(tls)
 
-BOOST_FIXTURE_TEST_CASE(an_authority_file_is_trusted, server_with_tls)
+BOOST_FIXTURE_TEST_CASE(an_authority_file_is_trusted, tls_server_fixture)
 {
     granted(try_once(trusting(server, papers.authority.file())));
-    granted(try_once(unhurried({server.tls_url() + "?tls_ca=" + papers.authority.file()})));
+    granted(try_once(settings_for({server.tls_url() + "?tls_ca=" + papers.authority.file()})));
     auto valkeys = trusting(server, papers.authority.file());
     valkeys.nodes = {"valkeys://127.0.0.1:" + std::to_string(server.tls_port())};
     granted(try_once(valkeys));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_authority_directory_is_trusted, server_with_tls)
+BOOST_FIXTURE_TEST_CASE(an_authority_directory_is_trusted, tls_server_fixture)
 {
     temporary_directory const place("redlock-ca");
     hash_into(place.path() / "known", papers.authority.file());
     hash_into(place.path() / "strange", papers.stranger.file());
-    auto settings = unhurried({server.tls_url()});
+    auto settings = settings_for({server.tls_url()});
     settings.tls.ca_dir = place.file("known");
     granted(try_once(settings));
-    granted(try_once(unhurried({server.tls_url() + "?tls_ca_dir=" + place.file("known")})));
+    granted(try_once(settings_for({server.tls_url() + "?tls_ca_dir=" + place.file("known")})));
     settings.tls.ca_dir = place.file("strange");
     refused(try_once(settings), not_trusted);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_system_does_not_know_a_private_authority, server_with_tls)
+BOOST_FIXTURE_TEST_CASE(the_system_does_not_know_a_private_authority, tls_server_fixture)
 {
-    refused(try_once(unhurried({server.tls_url()})), not_trusted);
+    refused(try_once(settings_for({server.tls_url()})), not_trusted);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_file_of_authorities_replaces_the_systems, server_with_tls)
+BOOST_FIXTURE_TEST_CASE(a_file_of_authorities_replaces_the_systems, tls_server_fixture)
 {
     refused(try_once(trusting(server, papers.stranger.file())), not_trusted);
     // The URL's authority replaces the configuration's: both ways.
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(an_address_is_matched_against_addresses_only)
     refused(try_once(trusting(elsewhere, papers.authority.file())), "IP address mismatch");
 }
 
-BOOST_FIXTURE_TEST_CASE(the_roots_dot_is_no_part_of_the_name, server_with_tls)
+BOOST_FIXTURE_TEST_CASE(the_roots_dot_is_no_part_of_the_name, tls_server_fixture)
 {
     auto settings = trusting(server, papers.authority.file());
     settings.tls.server_name = "localhost.";
@@ -184,21 +184,22 @@ BOOST_AUTO_TEST_CASE(only_insecure_accepts_what_cannot_be_verified)
 {
     certificates papers;
     redis_server server({.tls = papers.expired});
-    auto settings = unhurried({at_localhost(server)});
+    auto settings = settings_for({at_localhost(server)});
     settings.tls.insecure = true;
     granted(try_once(settings));
-    granted(try_once(unhurried({server.tls_url() + "?tls_verify=false"})));
+    granted(try_once(settings_for({server.tls_url() + "?tls_verify=false"})));
     settings.nodes = {at_localhost(server, "?tls_verify=true&tls_ca=" + papers.authority.file())};
     refused(try_once(settings), "certificate has expired");
 }
 
-BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, server_with_tls)
+BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, tls_server_fixture)
 {
-    auto const plain_on_tls = try_once(unhurried({"redis://127.0.0.1:" + std::to_string(server.tls_port())}));
+    auto const plain_on_tls =
+        try_once(settings_for({"redis://127.0.0.1:" + std::to_string(server.tls_port())}));
     BOOST_TEST(plain_on_tls.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST((plain_on_tls.table.at(0).result == node_result::unreachable));
     BOOST_TEST(says(plain_on_tls.detail(), "is this a TLS port?"), plain_on_tls.detail());
-    auto settings = unhurried({"rediss://127.0.0.1:" + std::to_string(server.port())});
+    auto settings = settings_for({"rediss://127.0.0.1:" + std::to_string(server.port())});
     settings.tls.insecure = true;
     settings.reconnect.connect_timeout =
         std::chrono::seconds{1}; // either side may wait for the other to speak
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_port_that_never_answers_is_told_by_what_it_was_asked)
     redis_server server;
     fault_proxy proxy(server.port());
     proxy.black_hole();
-    auto settings = unhurried({"rediss://127.0.0.1:" + std::to_string(proxy.port())});
+    auto settings = settings_for({"rediss://127.0.0.1:" + std::to_string(proxy.port())});
     settings.tls.insecure = true;
     settings.reconnect.connect_timeout = std::chrono::seconds{1};
     auto const in_tls = try_once(settings);

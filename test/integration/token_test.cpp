@@ -21,7 +21,7 @@ using namespace redlock::test;
 
 namespace {
 
-struct fixture {
+struct token_fixture {
     cluster nodes{3};
     mutex lock = nodes.lock();
 
@@ -76,7 +76,7 @@ private:
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(token, fixture)
+BOOST_FIXTURE_TEST_SUITE(token, token_fixture)
 
 BOOST_AUTO_TEST_CASE(use_awaitable)
 {
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(use_awaitable)
 BOOST_AUTO_TEST_CASE(deferred_starts_when_it_is_called)
 {
     auto operation = lock.acquire(asio::deferred);
-    BOOST_TEST(run_dry(nodes.context));
+    run_dry(nodes.context);
     BOOST_TEST(nodes.proxy(0).accepted() == 0U);
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await std::move(operation);
@@ -187,8 +187,7 @@ BOOST_AUTO_TEST_CASE(the_handlers_allocator_is_used_and_gets_everything_back)
 
 BOOST_AUTO_TEST_CASE(a_slot_cancels_with_every_type)
 {
-    for (std::size_t i = 0; i != 3; ++i)
-        nodes.ask(i).command({"SET", "lock", "stranger"});
+    nodes.everywhere({"SET", "lock", "stranger"});
     for (auto const type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
                             asio::cancellation_type::total}) {
         asio::cancellation_signal signal;

@@ -13,29 +13,23 @@ std::vector<std::string> const names{"a", "b", "c", "d"};
 /// Who waits so asks again when word comes, or not at all.
 lock_options hears_or_never()
 {
-    lock_options options = long_lease();
+    lock_options options = long_lived;
     options.retry.min_delay = options.retry.max_delay = 1h;
     return options;
 }
 
 /// Servers that remember one key for whom to tell; of two that are watched, one is always forgotten, which is told as
 /// if it had changed.
-struct forgetful_servers : cluster {
-    forgetful_servers() : cluster(3)
+struct full_tracking_table_fixture : cluster {
+    full_tracking_table_fixture() : cluster(3)
     {
-        for (std::size_t i = 0; i != size(); ++i)
-            ask(i).command({"CONFIG", "SET", "tracking-table-max-keys", "1"});
+        everywhere({"CONFIG", "SET", "tracking-table-max-keys", "1"});
     }
 
-    void strangers(std::string const& command, std::string const& name)
-    {
-        for (std::size_t i = 0; i != size(); ++i)
-            command == "SET" ? ask(i).command({command, name, "stranger"}) : ask(i).command({command, name});
-    }
     void strangers_hold_all()
     {
         for (std::string const& name : names)
-            strangers("SET", name);
+            everywhere({"SET", name, "stranger"});
     }
 
     std::vector<std::string> granted;
@@ -44,7 +38,7 @@ struct forgetful_servers : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(waiters_at_a_full_tracking_table, forgetful_servers)
+BOOST_FIXTURE_TEST_SUITE(waiters_at_a_full_tracking_table, full_tracking_table_fixture)
 
 BOOST_AUTO_TEST_CASE(are_all_served)
 {
@@ -59,7 +53,7 @@ BOOST_AUTO_TEST_CASE(are_all_served)
         co_await until([&] { return told->count(errc::contended) >= 8; });
         BOOST_TEST(granted.empty()); // word came, and nobody took it for a grant
         for (std::size_t i = 0; i != names.size(); ++i) {
-            strangers("DEL", names[i]);
+            everywhere({"DEL", names[i]});
             co_await until([&] { return granted.size() == i + 1; });
             BOOST_TEST(granted.back() == names[i]);
         }

@@ -20,7 +20,7 @@ namespace {
 /// A waiter that polled would not come back within any test's patience.
 lock_options hears_or_never()
 {
-    lock_options options = long_lease();
+    lock_options options = long_lived;
     options.retry.min_delay = options.retry.max_delay = 1h;
     options.handover.period = 1h;
     return options;
@@ -46,25 +46,13 @@ struct queue {
     std::deque<lease> leases;
 };
 
-struct waiting_cluster : cluster {
-    waiting_cluster() : cluster(3), rivals(context.get_executor(), settings) {}
+struct waiting_fixture : cluster {
+    waiting_fixture() : cluster(3), rivals(context.get_executor(), settings) {}
 
     /// Another client, as in another process.
     client rivals;
 
-    void everywhere(std::vector<std::string> const& command)
-    {
-        for (std::size_t i = 0; i != size(); ++i)
-            ask(i).command(command);
-    }
     void stranger_holds() { everywhere({"SET", "lock", "stranger"}); }
-
-    asio::awaitable<lease> held_everywhere(any_lock lock)
-    {
-        lease held = co_await lock.acquire();
-        co_await until([&] { return held.votes() == size(); });
-        co_return held;
-    }
 
     /// Somebody else's waiter stands still, and has been told by no timer.
     asio::awaitable<void> until_heard(std::size_t waiters = 1)
@@ -102,7 +90,7 @@ struct waiting_cluster : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(waiting, waiting_cluster)
+BOOST_FIXTURE_TEST_SUITE(waiting, waiting_fixture)
 
 BOOST_AUTO_TEST_CASE(waiters_are_served_in_the_order_of_their_coming)
 {
@@ -128,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_released_lease_goes_to_the_next_without_the_network)
 {
     run([&]() -> asio::awaitable<void> {
         mutex seat = lock("lock", hears_or_never());
-        lease first = co_await held_everywhere(seat);
+        lease first = co_await voted_everywhere(seat);
         queue line(1);
         line.enter(seat, 0);
         co_await until([&] { return seat.waiting() == 1; });
@@ -158,9 +146,9 @@ BOOST_AUTO_TEST_CASE(a_released_lease_goes_to_the_next_without_the_network)
 BOOST_AUTO_TEST_CASE(what_is_left_of_the_validity_may_be_too_little)
 {
     run([&]() -> asio::awaitable<void> {
-        lock_options whole = long_lease();
+        lock_options whole = long_lived;
         whole.handover.min_validity = 10min; // more than any lease has
-        lease first = co_await held_everywhere(lock());
+        lease first = co_await voted_everywhere(lock());
         queue line(1);
         line.enter(lock("lock", whole), 0);
         co_await until([&] { return lock().waiting() == 1; });
@@ -273,12 +261,12 @@ BOOST_AUTO_TEST_CASE(who_is_cancelled_at_the_moment_of_the_handover_passes_it_on
 BOOST_AUTO_TEST_CASE(a_try_does_not_overtake_unless_asked_to)
 {
     run([&]() -> asio::awaitable<void> {
-        lease first = co_await held_everywhere(lock());
+        lease first = co_await voted_everywhere(lock());
         auto const attempts = told->attempts.size();
         BOOST_TEST(co_await error_of(lock().try_acquire()) == errc::contended);
         BOOST_TEST(co_await error_of(lock().acquire_for(0ms)) == errc::timed_out);
         BOOST_TEST(told->attempts.size() == attempts); // nobody was asked
-        lock_options barging = long_lease();
+        lock_options barging = long_lived;
         barging.barging = true;
         BOOST_TEST(co_await error_of(lock("lock", barging).try_acquire()) == errc::contended);
         BOOST_TEST(told->attempts.size() == attempts + 1);
@@ -290,7 +278,7 @@ BOOST_AUTO_TEST_CASE(who_limits_its_attempts_does_not_wait_for_ever_behind_its_o
 {
     run([&]() -> asio::awaitable<void> {
         lease first = co_await lock().acquire();
-        lock_options thrice = long_lease();
+        lock_options thrice = long_lived;
         thrice.retry = {.min_delay = 1ms, .max_delay = 1ms, .max_attempts = 3};
         BOOST_TEST(co_await error_of(lock("lock", thrice).acquire()) == errc::contended);
         co_await first.release();
@@ -330,8 +318,8 @@ BOOST_AUTO_TEST_CASE(an_error_says_what_was_waited_for)
 BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_at_once)
 {
     run([&]() -> asio::awaitable<void> {
-        mutex theirs(rivals, "lock", long_lease());
-        lease held = co_await held_everywhere(theirs);
+        mutex theirs(rivals, "lock", long_lived);
+        lease held = co_await voted_everywhere(theirs);
         queue line(1);
         line.enter(lock("lock", hears_or_never()), 0);
         co_await until_heard();
@@ -344,8 +332,8 @@ BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_at_once)
 BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_the_waiters_of_fenced_locks)
 {
     run([&]() -> asio::awaitable<void> {
-        fenced_mutex theirs(rivals, "lock", long_lease());
-        lease held = co_await held_everywhere(theirs);
+        fenced_mutex theirs(rivals, "lock", long_lived);
+        lease held = co_await voted_everywhere(theirs);
         queue line(1);
         line.enter(fenced_mutex(*locks, "lock", hears_or_never()), 0);
         co_await until_heard();
@@ -459,7 +447,7 @@ BOOST_AUTO_TEST_CASE(resp2_has_timers_only)
     run([&]() -> asio::awaitable<void> {
         stranger_holds();
         queue line(1);
-        line.enter(mutex(old, "lock", long_lease()), 0);
+        line.enter(mutex(old, "lock", long_lived), 0);
         co_await until([&] { return told->count(errc::contended) >= 3; });
         everywhere({"DEL", "lock"});
         co_await until([&] { return !line.leases.empty(); });
@@ -470,8 +458,8 @@ BOOST_AUTO_TEST_CASE(waiters_see_who_holds_and_for_how_long)
 {
     warm_up(); // a node that is connected later may lead to another attempt, which asks one node alone
     run([&]() -> asio::awaitable<void> {
-        mutex theirs(rivals, "lock", long_lease());
-        lease held = co_await held_everywhere(theirs);
+        mutex theirs(rivals, "lock", long_lived);
+        lease held = co_await voted_everywhere(theirs);
         queue line(1);
         line.enter(lock("lock", hears_or_never()), 0);
         co_await until([&] {
@@ -518,7 +506,7 @@ BOOST_AUTO_TEST_CASE(who_only_tries_is_served_too_and_leaves_nothing)
     std::size_t served = 0;
     std::size_t inside = 0;
     auto const insist = [&]() -> asio::awaitable<void> {
-        lock_options options = long_lease();
+        lock_options options = long_lived;
         options.barging = true;
         mutex seat = lock("lock", options);
         for (std::size_t left = rounds; left != 0;) {
@@ -572,7 +560,7 @@ BOOST_AUTO_TEST_CASE(a_holder_hears_at_once_that_its_keys_are_gone)
 {
     warm_up(); // a node that is connected later than the holder asks is not asked for word
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere(lock()); // the next renewal is minutes away
+        lease held = co_await voted_everywhere(lock()); // the next renewal is minutes away
         co_await until_heard();
         everywhere({"DEL", "lock"});
         BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
@@ -584,7 +572,7 @@ BOOST_AUTO_TEST_CASE(a_holder_whose_key_is_gone_on_one_node_goes_on)
 {
     warm_up();
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere(lock());
+        lease held = co_await voted_everywhere(lock());
         co_await until_heard();
         ask(1).command({"DEL", "lock"});
         co_await until([&] { return held.votes() == 2; });
@@ -598,7 +586,7 @@ BOOST_AUTO_TEST_CASE(what_happens_to_a_key_that_is_not_ours_is_nothing_to_the_ho
 {
     warm_up();
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere(lock());
+        lease held = co_await voted_everywhere(lock());
         co_await until_heard();
         auto const before = told->count(lease_event::kind::renewed);
         ask(1).command({"SET", "lock", "usurper"});
@@ -607,7 +595,7 @@ BOOST_AUTO_TEST_CASE(what_happens_to_a_key_that_is_not_ours_is_nothing_to_the_ho
         ask(1).command({"DEL", "lock"});
         for (auto const* name :
              {"behind", "behind it"}) // their answers come after the word, and what it led to
-            co_await held_everywhere(lock(name));
+            co_await voted_everywhere(lock(name));
         BOOST_TEST(renewals() == 1);
         co_await held.release();
     });
@@ -654,12 +642,12 @@ BOOST_AUTO_TEST_CASE(ten_thousand_wait_for_one_name)
 BOOST_AUTO_TEST_CASE(an_idle_client_is_idle_again_after_waiting)
 {
     run([&]() -> asio::awaitable<void> {
-        mutex theirs(rivals, "lock", long_lease());
-        lease held = co_await held_everywhere(theirs);
+        mutex theirs(rivals, "lock", long_lived);
+        lease held = co_await voted_everywhere(theirs);
         BOOST_TEST(co_await error_of(lock("lock", hears_or_never()).acquire_for(100ms)) == errc::timed_out);
         co_await held.release();
     });
-    BOOST_TEST(run_dry(context));
+    run_dry(context);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,15 +8,9 @@ using namespace redlock::test;
 namespace {
 
 /// Renewals are minutes away: what a holder hears, it hears because it watches its keys.
-struct watched : cluster {
-    watched() : cluster(3) {}
+struct watched_lease_fixture : cluster {
+    watched_lease_fixture() : cluster(3) {}
 
-    asio::awaitable<lease> held_everywhere()
-    {
-        lease held = co_await lock().acquire();
-        co_await until([&] { return held.votes() == size(); });
-        co_return held;
-    }
     bool watches(std::size_t node) { return contains(ask(node).command({"CLIENT", "LIST"}), "flags=t"); }
     asio::awaitable<void> until_watched()
     {
@@ -28,27 +22,22 @@ struct watched : cluster {
         auto const rows = locks->nodes();
         return std::ranges::count(rows, node_state::ready, &node_status::state);
     }
-    std::ptrdiff_t went_down() const { return std::ranges::count(told->nodes, node_state::down); }
-    void delete_everywhere()
-    {
-        for (std::size_t i = 0; i != size(); ++i)
-            ask(i).command({"DEL", "lock"});
-    }
+    std::ptrdiff_t went_down() const { return told->count(node_state::down); }
 };
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(watching_test, watched)
+BOOST_FIXTURE_TEST_SUITE(watching_test, watched_lease_fixture)
 
 BOOST_AUTO_TEST_CASE(a_deletion_is_heard_on_each_new_connection)
 {
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere();
+        lease held = co_await voted_everywhere(lock());
         co_await until_watched();
         for (auto const& each : proxies)
             each->close_all();
         co_await until([&] { return went_down() >= 3 && ready() == 3; });
-        delete_everywhere();
+        everywhere({"DEL", "lock"});
         BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
         BOOST_TEST((held.cause() == loss_cause::refused));
     });
@@ -58,14 +47,14 @@ BOOST_AUTO_TEST_CASE(a_deletion_is_heard_on_each_new_connection)
 BOOST_AUTO_TEST_CASE(a_deletion_between_two_connections_is_found)
 {
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere();
+        lease held = co_await voted_everywhere(lock());
         co_await until_watched();
         for (auto const& each : proxies)
             each->refuse();
         for (auto const& each : proxies)
             each->close_all();
         co_await until([&] { return went_down() >= 3; });
-        delete_everywhere();
+        everywhere({"DEL", "lock"});
         for (auto const& each : proxies)
             each->accept();
         BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
@@ -75,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_deletion_between_two_connections_is_found)
 BOOST_AUTO_TEST_CASE(a_node_that_is_ready_later_is_asked_too)
 {
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere();
+        lease held = co_await voted_everywhere(lock());
         for (std::size_t i : {0U, 1U}) {
             proxy(i).refuse();
             proxy(i).close_all();
@@ -84,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_ready_later_is_asked_too)
         for (std::size_t i : {0U, 1U})
             proxy(i).accept();
         co_await until([&] { return ready() == 3; });
-        delete_everywhere();
+        everywhere({"DEL", "lock"});
         BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
     });
 }
@@ -93,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_ready_later_is_asked_too)
 BOOST_AUTO_TEST_CASE(a_new_connection_is_no_reason_to_extend)
 {
     run([&]() -> asio::awaitable<void> {
-        lease held = co_await held_everywhere();
+        lease held = co_await voted_everywhere(lock());
         co_await until_watched();
         auto const before = told->count(lease_event::kind::renewed);
         proxy(0).close_all();

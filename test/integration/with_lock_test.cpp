@@ -38,7 +38,7 @@ static_assert(timed_acquirable<mutex> && timed_acquirable<fenced_mutex> && !time
 static_assert(!lease_body<asio::awaitable<int>> && !lease_body<int (*)(lease&)> &&
               !lease_body<asio::awaitable<int> (*)(lease)> && !acquirable<mutex*> && !acquirable<lease>);
 
-struct fixture {
+struct with_lock_fixture {
     cluster nodes{3};
     /// Lost about a second after the nodes fall silent; the keys stay for the checks.
     mutex lock = nodes.lock("lock", {.ttl = 1s, .slack = 40s, .node_timeout = 300ms});
@@ -54,7 +54,7 @@ struct fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(with_lock_, fixture)
+BOOST_FIXTURE_TEST_SUITE(with_lock_, with_lock_fixture)
 
 BOOST_AUTO_TEST_CASE(runs_the_body_under_the_lock_and_returns_its_value)
 {
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_ends_normally_after_the_loss_does_not_hide_it)
 
 BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
 {
-    auto options = long_lease();
+    auto options = long_lived;
     options.max_hold = 200ms;
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease& held) -> asio::awaitable<void> {
@@ -271,14 +271,13 @@ BOOST_AUTO_TEST_CASE(an_exception_releases_and_passes)
 
 BOOST_AUTO_TEST_CASE(a_failed_acquisition_never_runs_the_body)
 {
-    for (std::size_t i = 0; i != 3; ++i)
-        nodes.ask(i).command({"SET", "lock", "stranger"});
+    nodes.everywhere({"SET", "lock", "stranger"});
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease&) -> asio::awaitable<void> {
             log.emplace_back("ran");
             co_return;
         };
-        auto options = long_lease();
+        auto options = long_lived;
         options.retry.max_attempts = 2;
         BOOST_TEST(co_await error_of(with_lock(nodes.lock("lock", options), body)) == errc::contended);
         BOOST_TEST(log.empty());
@@ -326,8 +325,7 @@ BOOST_AUTO_TEST_CASE(the_callers_cancellation_reaches_the_body_and_releases)
 
 BOOST_AUTO_TEST_CASE(the_callers_cancellation_ends_the_waiting)
 {
-    for (std::size_t i = 0; i != 3; ++i)
-        nodes.ask(i).command({"SET", "lock", "stranger"});
+    nodes.everywhere({"SET", "lock", "stranger"});
     asio::cancellation_signal signal;
     std::optional<std::exception_ptr> outcome;
     auto body = [&](lease&) -> asio::awaitable<void> { co_return; };

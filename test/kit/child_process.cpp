@@ -1,5 +1,7 @@
 #include "kit/child_process.hpp"
 
+#include "kit/text.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -63,6 +65,13 @@ pid_t spawn(std::vector<std::string> const& command, std::string const& log_path
 }
 
 } // namespace
+
+char process_state(pid_t pid)
+{
+    std::string const text = text_of("/proc/" + std::to_string(pid) + "/stat");
+    auto const name_end = text.rfind(") ");
+    return name_end == std::string::npos ? '\0' : text[name_end + 2];
+}
 
 child_process::child_process(std::vector<std::string> const& command, std::string const& log_path)
     : pid_(spawn(command, log_path))

@@ -8,6 +8,9 @@
 
 namespace redlock::test {
 
+/// The third field of /proc/PID/stat, proc(5): 'R', 'S', 'T' and so on. '\0' if there is no such process.
+char process_state(pid_t);
+
 /// A process of our own, dead at the latest with the thread that started it (prctl(2), PR_SET_PDEATHSIG). It has none of
 /// our open files.
 /// Failures of the system throw std::system_error.

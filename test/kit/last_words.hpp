@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <string>
+#include <system_error>
 
 namespace redlock::test {
 
@@ -28,6 +29,21 @@ inline last_words hear_out(std::array<int, 2> const& pipe, pid_t copy)
     while (::waitpid(copy, &heard.status, 0) == -1 && errno == EINTR)
         ;
     return heard;
+}
+
+/// The same of work that gets the pipe's end to write to, in a copy made for it.
+template <class Work>
+last_words last_words_of(Work work)
+{
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0)
+        throw std::system_error(errno, std::generic_category(), "pipe");
+    pid_t const copy = ::fork();
+    if (copy == 0) {
+        work(ends[1]);
+        ::_exit(0);
+    }
+    return hear_out(ends, copy);
 }
 
 } // namespace redlock::test

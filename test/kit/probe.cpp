@@ -82,6 +82,13 @@ probe::probe(probe&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)), received_(std::move(other.received_))
 {}
 
+probe& probe::operator=(probe&& other) noexcept
+{
+    std::swap(socket_, other.socket_);
+    std::swap(received_, other.received_);
+    return *this;
+}
+
 void probe::send(std::string_view bytes)
 {
     while (!bytes.empty()) {

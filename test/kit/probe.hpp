@@ -20,7 +20,7 @@ public:
     explicit probe(std::string const& unix_path, std::chrono::milliseconds timeout = patience);
     ~probe();
     probe(probe&& other) noexcept;
-    probe& operator=(probe&&) = delete;
+    probe& operator=(probe&& other) noexcept;
 
     /// The reply in readable form: text as it is, "1", "(nil)", "-ERR ...", "[a, [b, (nil)]]".
     std::string command(std::vector<std::string> const& arguments);

@@ -1,6 +1,6 @@
 #include "kit/redis_server.hpp"
 
-#include "kit/probe.hpp"
+#include "kit/text.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -181,10 +180,7 @@ std::string redis_server::tls_url() const
 
 std::string redis_server::log() const
 {
-    std::ifstream file(directory_.file("log"));
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+    return text_of(directory_.file("log"));
 }
 
 std::string redis_server::said() const
@@ -195,7 +191,7 @@ std::string redis_server::said() const
 server_group::server_group(std::size_t count, redis_server_options const& options)
 {
     while (servers_.size() < count)
-        servers_.push_back(std::make_unique<redis_server>(options));
+        probes.emplace_back(servers_.emplace_back(std::make_unique<redis_server>(options))->port());
 }
 
 std::vector<std::string> server_group::urls() const
@@ -204,6 +200,39 @@ std::vector<std::string> server_group::urls() const
     for (auto const& server : servers_)
         list.push_back(server->url());
     return list;
+}
+
+void server_group::restart(std::size_t index)
+{
+    servers_.at(index)->restart();
+    probes.at(index) = probe(servers_.at(index)->port());
+}
+
+void server_group::command(std::vector<std::string> const& words)
+{
+    for (probe& each : probes)
+        each.command(words);
+}
+
+std::size_t server_group::holders(std::string const& key, std::string_view value)
+{
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i != size(); ++i)
+        sum += servers_[i]->running() && probes[i].get(key) == value ? 1 : 0;
+    return sum;
+}
+
+std::size_t server_group::keys()
+{
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i != size(); ++i)
+        sum += servers_[i]->running() ? probes[i].keys().size() : 0;
+    return sum;
+}
+
+bool server_group::is_free(std::string const& key)
+{
+    return std::ranges::none_of(probes, [&](probe& each) { return each.exists(key); });
 }
 
 } // namespace redlock::test

@@ -2,6 +2,7 @@
 
 #include "kit/certificates.hpp"
 #include "kit/child_process.hpp"
+#include "kit/probe.hpp"
 #include "kit/reserved_port.hpp"
 
 #include <chrono>
@@ -86,19 +87,37 @@ private:
     child_process process_; // last: it ends before its directory goes
 };
 
-/// Independent servers, as Redlock wants them.
+/// Independent servers, as Redlock wants them, and a probe of each.
 class server_group {
 public:
     explicit server_group(std::size_t count, redis_server_options const& options = {});
 
-    redis_server& operator[](std::size_t index) { return *servers_.at(index); }
+    redis_server& at(std::size_t index) { return *servers_.at(index); }
+    redis_server& operator[](std::size_t index) { return at(index); }
+    probe& ask(std::size_t index) { return probes.at(index); }
     std::size_t size() const noexcept { return servers_.size(); }
     std::vector<std::string> urls() const;
     auto begin() const noexcept { return servers_.begin(); }
     auto end() const noexcept { return servers_.end(); }
 
+    /// The server and its probe begin anew.
+    void restart(std::size_t index);
+
+    /// To every server.
+    void command(std::vector<std::string> const& words);
+    /// Of those that run: how many hold this key with this value.
+    std::size_t holders(std::string const& key, std::string_view value);
+    /// Of those that run: how many keys of any name there are.
+    std::size_t keys();
+    bool no_keys() { return keys() == 0; }
+    /// No server has this key.
+    bool is_free(std::string const& key);
+
 private:
     std::vector<std::unique_ptr<redis_server>> servers_;
+
+public:
+    std::vector<probe> probes;
 };
 
 } // namespace redlock::test

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace redlock::test {
@@ -8,6 +10,14 @@ namespace redlock::test {
 inline bool contains(std::string const& text, std::string const& part)
 {
     return text.find(part) != std::string::npos;
+}
+
+/// Empty if there is no such file.
+inline std::string text_of(std::string const& path)
+{
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
 }
 
 /// To the microsecond.

@@ -1,6 +1,6 @@
 #include "kit/certificates.hpp"
-#include "kit/coro.hpp"
 #include "kit/redis_server.hpp"
+#include "kit/running.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>

@@ -1,4 +1,4 @@
-#include "kit_test/fault_proxy_fixture.hpp"
+#include "kit_test/proxied_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

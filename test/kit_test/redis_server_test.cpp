@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -13,19 +12,10 @@
 namespace {
 
 using redlock::test::probe;
+using redlock::test::process_state;
 using redlock::test::redis_server;
 using redlock::test::redis_server_options;
 using redlock::test::server_group;
-
-/// The third field of /proc/<pid>/stat, proc(5); 0 when there is no such process.
-char process_state(pid_t pid)
-{
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    auto const name_end = text.rfind(") ");
-    return name_end == std::string::npos ? '\0' : text[name_end + 2];
-}
 
 } // namespace
 

@@ -1,4 +1,4 @@
-#include "connected.hpp"
+#include "connected_scenario.hpp"
 
 #include <utility>
 
@@ -8,8 +8,8 @@ using namespace redlock::test;
 namespace {
 
 /// From nothing: client, connections, lock, lease, release.
-struct first_cycle : stage {
-    using stage::stage;
+struct first_cycle : scenario {
+    using scenario::scenario;
     void act() override
     {
         try {
@@ -28,22 +28,22 @@ struct first_cycle : stage {
     bool done() const override { return acquired.settled() && (acquired.refused || released.settled()); }
     bool succeeded() const override
     {
-        return acquired.completions == 1 && !acquired.result && released.completions == 1 && !released.result;
+        return acquired.completions == 1 && !acquired.ec && released.completions == 1 && !released.ec;
     }
     void retire() override
     {
         BOOST_TEST(acquired.completions == (acquired.refused ? 0U : 1U));
         BOOST_TEST(released.completions == (acquired.refused || released.refused ? 0U : 1U));
-        acquired.got = {};
+        acquired.granted = {};
     }
-    outcome acquired;
-    outcome released;
+    begun_operation acquired;
+    begun_operation released;
 };
 
 /// On a client that has connected.
 template <class Lock>
-struct cycle : connected {
-    using connected::connected;
+struct cycle : connected_scenario {
+    using connected_scenario::connected_scenario;
     void act() override
     {
         try {
@@ -54,33 +54,33 @@ struct cycle : connected {
         }
     }
     bool done() const override { return acquired.settled(); }
-    bool succeeded() const override { return !acquired.result && acquired.got.valid(); }
+    bool succeeded() const override { return !acquired.ec && acquired.granted.valid(); }
     void retire() override
     {
         BOOST_TEST(acquired.completions == (acquired.refused ? 0U : 1U));
-        acquired.got = {};
+        acquired.granted = {};
     }
-    outcome acquired;
+    begun_operation acquired;
 };
 
 /// The last of three has the lock from the one before, who had it from the first.
-struct hand_over : connected {
-    using connected::connected;
+struct hand_over : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         take(*locks, first);
-        for (outcome& next : waiting)
-            watch(next.got);
+        for (begun_operation& next : waiting)
+            watch(next.granted);
         watch(first);
     }
     void act() override
     {
-        for (outcome& next : waiting)
+        for (begun_operation& next : waiting)
             next.begin([&](auto handler) {
                 lock().acquire([&next, handler](error_code ec, lease got) mutable {
                     handler(ec, std::move(got));
-                    next.got = {};
+                    next.granted = {};
                 });
             });
         released.begin([&](auto handler) { first.release(std::move(handler)); });
@@ -91,30 +91,30 @@ struct hand_over : connected {
             first = {};
     }
     bool done() const override { return waiting[0].settled() && waiting[1].settled() && released.settled(); }
-    bool succeeded() const override { return !waiting[0].result && !waiting[1].result && !released.result; }
+    bool succeeded() const override { return !waiting[0].ec && !waiting[1].ec && !released.ec; }
     void retire() override
     {
-        for (outcome const& next : waiting)
+        for (begun_operation const& next : waiting)
             BOOST_TEST(next.completions == (next.refused ? 0U : 1U));
         BOOST_TEST(released.completions == (released.refused ? 0U : 1U));
         first = {};
     }
     lease first;
-    outcome waiting[2];
-    outcome released;
+    begun_operation waiting[2];
+    begun_operation released;
 };
 
 /// One client has the lock, another waits for it.
-struct two_clients : connected {
-    using connected::connected;
+struct two_clients : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         others.emplace(context.get_executor(), servers.settings());
         warm_up(*others);
         take(*others, first);
         watch(first);
-        watch(waiting.got);
+        watch(waiting.granted);
     }
     void act() override
     {
@@ -127,17 +127,17 @@ struct two_clients : connected {
             first = {};
     }
     bool done() const override { return waiting.settled() && released.settled(); }
-    bool succeeded() const override { return !waiting.result && !released.result; }
+    bool succeeded() const override { return !waiting.ec && !released.ec; }
     void retire() override
     {
-        waiting.got = {};
+        waiting.granted = {};
         first = {};
         others.reset();
     }
     std::optional<client> others;
     lease first;
-    outcome waiting;
-    outcome released;
+    begun_operation waiting;
+    begun_operation released;
 };
 
 } // namespace

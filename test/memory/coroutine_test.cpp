@@ -1,4 +1,4 @@
-#include "connected.hpp"
+#include "connected_scenario.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -38,8 +38,8 @@ struct fate {
 };
 
 /// Whoever awaits has no other promise than Asio's: everything else has.
-struct in_a_coroutine : connected {
-    using connected::connected;
+struct in_a_coroutine : connected_scenario {
+    using connected_scenario::connected_scenario;
     asio::awaitable<void> work()
     {
         mutex mine = lock();
@@ -65,8 +65,8 @@ struct in_a_coroutine : connected {
 };
 
 /// The body finds no memory for what it wants to do; afterwards there is some again.
-struct hungry_body : connected {
-    using connected::connected;
+struct hungry_body : connected_scenario {
+    using connected_scenario::connected_scenario;
     asio::awaitable<void> work(lease& held)
     {
         held_inside = held.valid();

@@ -1,4 +1,4 @@
-#include "connected.hpp"
+#include "connected_scenario.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -11,11 +11,11 @@ using namespace redlock::test;
 namespace {
 
 /// A holder, one who waits, and one who waits for the lease's end.
-struct busy : connected {
-    using connected::connected;
+struct busy : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         take(*locks, held);
         lost.begin([&](auto handler) { held.lost(std::move(handler)); });
         waiting.begin([&](auto handler) { lock().acquire(std::move(handler)); });
@@ -27,11 +27,11 @@ struct busy : connected {
         BOOST_TEST(lost.completions == 1U);
         BOOST_TEST(waiting.completions == 1U);
         held = {};
-        waiting.got = {};
+        waiting.granted = {};
     }
     lease held;
-    outcome lost;
-    outcome waiting;
+    begun_operation lost;
+    begun_operation waiting;
 };
 
 struct shutting_down : busy {
@@ -43,34 +43,34 @@ struct shutting_down : busy {
             locks.reset();
     }
     bool done() const override { return busy::done() && ended.settled(); }
-    bool succeeded() const override { return !ended.result && waiting.result == errc::shut_down; }
+    bool succeeded() const override { return !ended.ec && waiting.ec == errc::shut_down; }
     void retire() override
     {
         busy::retire();
         locks.reset();
     }
-    outcome ended;
+    begun_operation ended;
 };
 
 struct destroyed : busy {
     using busy::busy;
     void act() override { locks.reset(); }
-    bool succeeded() const override { return lost.result == errc::shut_down; }
+    bool succeeded() const override { return lost.ec == errc::shut_down; }
 };
 
 /// The handle goes, and with it the lease.
 struct dropped : busy {
     using busy::busy;
     void act() override { held = {}; }
-    bool succeeded() const override { return !waiting.result && lost.result == errc::released; }
+    bool succeeded() const override { return !waiting.ec && lost.ec == errc::released; }
 };
 
 /// Whoever waits gives up.
-struct cancelled : connected {
-    using connected::connected;
+struct cancelled : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         take(*locks, held);
     }
     void act() override
@@ -100,18 +100,17 @@ struct cancelled : connected {
     bool done() const override { return waiting.settled() && lost.settled(); }
     bool succeeded() const override
     {
-        return waiting.result == asio::error::operation_aborted &&
-               lost.result == asio::error::operation_aborted;
+        return waiting.ec == asio::error::operation_aborted && lost.ec == asio::error::operation_aborted;
     }
     void retire() override
     {
         BOOST_TEST(waiting.completions == (waiting.refused ? 0U : 1U));
         held = {};
-        waiting.got = {};
+        waiting.granted = {};
     }
     lease held;
-    outcome waiting;
-    outcome lost;
+    begun_operation waiting;
+    begun_operation lost;
     bool not_cancelled = false;
     asio::cancellation_signal given_up;
     asio::cancellation_signal not_interested;

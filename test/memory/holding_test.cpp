@@ -1,4 +1,4 @@
-#include "connected.hpp"
+#include "connected_scenario.hpp"
 
 #include <utility>
 
@@ -8,22 +8,22 @@ using namespace redlock::test;
 namespace {
 
 /// By hand; and what a lease does for itself meanwhile.
-struct extension : connected {
-    using connected::connected;
+struct extension : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         take(*locks, held);
         watch(held);
     }
     void act() override
     {
         lost.begin([&](auto handler) { held.lost(std::move(handler)); });
-        for (outcome& one : extended)
+        for (begun_operation& one : extended)
             one.begin([&](auto handler) { held.extend(std::move(handler)); });
     }
     bool done() const override { return extended[0].settled() && extended[1].settled(); }
-    bool succeeded() const override { return !extended[0].result && !extended[1].result && held.valid(); }
+    bool succeeded() const override { return !extended[0].ec && !extended[1].ec && held.valid(); }
     void retire() override
     {
         held = {};
@@ -31,47 +31,47 @@ struct extension : connected {
         BOOST_TEST(lost.completions == (lost.refused ? 0U : 1U));
     }
     lease held;
-    outcome lost;
-    outcome extended[2];
+    begun_operation lost;
+    begun_operation extended[2];
 };
 
 /// Renewed by itself, and watched.
-struct renewal : connected {
-    using connected::connected;
+struct renewal : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         mutex mine(*locks, "lock", {.ttl = 450ms, .node_timeout = 100ms});
         acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
         run_until([&] { return acquired.settled(); });
-        watch(acquired.got);
-        first_end = acquired.got.expires_at();
+        watch(acquired.granted);
+        first_end = acquired.granted.expires_at();
     }
     void act() override
     {
-        lost.begin([&](auto handler) { acquired.got.lost(std::move(handler)); });
+        lost.begin([&](auto handler) { acquired.granted.lost(std::move(handler)); });
     }
     /// Not before a third of it is over; so much later its end is then, however late it is looked at.
-    bool renewed() const { return acquired.got.expires_at() > first_end + 100ms; }
-    bool done() const override { return renewed() || !acquired.got.valid(); }
+    bool renewed() const { return acquired.granted.expires_at() > first_end + 100ms; }
+    bool done() const override { return renewed() || !acquired.granted.valid(); }
     bool succeeded() const override { return renewed(); }
-    void retire() override { acquired.got = {}; }
-    outcome acquired;
-    outcome lost;
+    void retire() override { acquired.granted = {}; }
+    begun_operation acquired;
+    begun_operation lost;
     std::chrono::steady_clock::time_point first_end;
 };
 
 /// What is left of a lease that nobody extends.
-struct release_after_loss : connected {
-    using connected::connected;
+struct release_after_loss : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         mutex mine(*locks, "lock", {.ttl = 60ms, .renew = false, .node_timeout = 50ms});
-        outcome acquired;
+        begun_operation acquired;
         acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
         run_until([&] { return acquired.settled(); });
-        held = std::move(acquired.got);
+        held = std::move(acquired.granted);
         run_until([&] { return !held.valid(); });
     }
     void act() override
@@ -80,19 +80,19 @@ struct release_after_loss : connected {
         lost.begin([&](auto handler) { held.lost(std::move(handler)); });
     }
     bool done() const override { return released.settled() && lost.settled(); }
-    bool succeeded() const override { return lost.result == errc::lease_lost; }
+    bool succeeded() const override { return lost.ec == errc::lease_lost; }
     void retire() override { held = {}; }
     lease held;
-    outcome released;
-    outcome lost;
+    begun_operation released;
+    begun_operation lost;
 };
 
 /// The servers have ended all connections.
-struct reconnection : connected {
-    using connected::connected;
+struct reconnection : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         take(*locks, held);
         watch(held);
         servers.kill_connections();
@@ -106,11 +106,11 @@ struct reconnection : connected {
     void retire() override
     {
         held = {};
-        waiting.got = {};
+        waiting.granted = {};
     }
     lease held;
-    outcome extended;
-    outcome waiting;
+    begun_operation extended;
+    begun_operation waiting;
 };
 
 } // namespace

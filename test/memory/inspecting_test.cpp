@@ -1,4 +1,4 @@
-#include "connected.hpp"
+#include "connected_scenario.hpp"
 
 #include <utility>
 
@@ -7,39 +7,33 @@ using namespace redlock::test;
 
 namespace {
 
-struct inspecting : connected {
-    using connected::connected;
+struct inspecting : connected_scenario {
+    using connected_scenario::connected_scenario;
     void prepare() override
     {
-        connected::prepare();
+        connected_scenario::prepare();
         take(*locks, held);
         watch(held);
     }
     void act() override
     {
-        asked.begin([&](auto handler) {
-            lock().inspect([this, handler](error_code ec, inspection told) mutable {
-                seen = std::move(told);
-                handler(ec);
-            });
-        });
+        asked.begin([&](auto handler) { lock().inspect(std::move(handler)); });
     }
     bool done() const override { return asked.settled(); }
-    bool succeeded() const override { return !asked.result && seen.ours && held.valid(); }
+    bool succeeded() const override { return !asked.ec && asked.seen.ours && held.valid(); }
     void retire() override
     {
         BOOST_TEST(asked.completions == (asked.refused ? 0U : 1U));
         held = {};
     }
     lease held;
-    outcome asked;
-    inspection seen;
+    begun_operation asked;
 };
 
 struct first_of_all : inspecting {
     using inspecting::inspecting;
     void prepare() override { locks.emplace(context.get_executor(), servers.settings()); }
-    bool succeeded() const override { return !asked.result && !seen.held(); }
+    bool succeeded() const override { return !asked.ec && !asked.seen.held(); }
 };
 
 } // namespace

@@ -176,7 +176,7 @@ asio::awaitable<void> every_member_of_a_lease(redlock::lease held)
     held.detach();
 }
 
-struct contract {
+struct contract_fixture {
     asio::io_context context;
     world servers{context};
     redlock::client locks = servers.make_client();
@@ -184,7 +184,7 @@ struct contract {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(api_contract, contract)
+BOOST_FIXTURE_TEST_SUITE(api_contract, contract_fixture)
 
 BOOST_AUTO_TEST_CASE(printed_program_runs)
 {
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_SUITE_END()
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-BOOST_FIXTURE_TEST_SUITE(api_contract_until_0_2, contract)
+BOOST_FIXTURE_TEST_SUITE(api_contract_until_0_2, contract_fixture)
 
 BOOST_AUTO_TEST_CASE(a_lease_converts_to_bool)
 {

@@ -65,13 +65,13 @@ struct thrown {
 };
 
 /// A lock that another process holds.
-struct contended_lock {
+struct contended_lock_fixture {
     asio::io_context context;
     world servers{context};
     client locks = servers.make_client();
     mutex lock{locks, "seat:42"};
 
-    contended_lock() { servers.hold("seat:42"); }
+    contended_lock_fixture() { servers.hold("seat:42"); }
 
     /// What a coroutine throws that awaits this.
     thrown failure_of(std::function<asio::awaitable<void>()> const& work)
@@ -113,7 +113,7 @@ struct explained_callback {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(diagnostics, contended_lock)
+BOOST_FIXTURE_TEST_SUITE(diagnostics, contended_lock_fixture)
 
 BOOST_AUTO_TEST_CASE(default_token_of_acquire_throws_lock_error_with_table)
 {

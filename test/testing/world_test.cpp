@@ -47,7 +47,7 @@ bool says(std::string const& text, std::string_view part)
 }
 
 /// Servers, a client, and one lock of it.
-struct three_servers {
+struct three_servers_fixture {
     asio::io_context context;
     world servers{context};
     client locks = servers.make_client();
@@ -77,7 +77,7 @@ struct three_servers {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_world, three_servers)
+BOOST_FIXTURE_TEST_SUITE(a_world, three_servers_fixture)
 
 BOOST_AUTO_TEST_CASE(grants_a_free_lock_at_once)
 {

@@ -12,14 +12,14 @@ namespace {
 constexpr instant start{100s, 100s};
 
 /// Three nodes whose contenders meet at the second.
-struct three_nodes {
-    three_nodes() { known.start(3, 1); }
+struct three_nodes_fixture {
+    three_nodes_fixture() { known.start(3, 1); }
     contention known;
 };
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(contention_, three_nodes)
+BOOST_FIXTURE_TEST_SUITE(contention_, three_nodes_fixture)
 
 BOOST_AUTO_TEST_CASE(it_may_be_free_when_a_majority_and_the_first_may_be)
 {

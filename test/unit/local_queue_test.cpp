@@ -15,7 +15,7 @@ constexpr instant start{100s, 100s};
 constexpr duration turn = 1ms;
 constexpr batch_policy::terms three_in_a_row{3, 1s};
 
-struct queue_of_one_client {
+struct local_queue_fixture {
     local_queue q;
 
     start_mode ask(next who, instant now = start) { return q.ask(three_in_a_row, who, now, turn); }
@@ -37,7 +37,7 @@ struct queue_of_one_client {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(local_queue_, queue_of_one_client)
+BOOST_FIXTURE_TEST_SUITE(local_queue_, local_queue_fixture)
 
 BOOST_AUTO_TEST_CASE(a_lock_is_busy_from_the_first_question_to_the_end_of_the_lease)
 {

@@ -13,7 +13,7 @@ constexpr waiting::chances longest{whole, whole};
 constexpr waiting::chances none{0, 0};
 
 /// Three nodes; contenders meet at the second one. All tell of changes, if not said otherwise.
-struct waits {
+struct waiting_fixture {
     waiting w{3};
     instant now = instant{} + 1h;
     node_set tracking = node_set::first(3);
@@ -59,7 +59,7 @@ constexpr node_set all = node_set::first(3);
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(waiting_, waits)
+BOOST_FIXTURE_TEST_SUITE(waiting_, waiting_fixture)
 
 BOOST_AUTO_TEST_CASE(a_lost_attempt_is_followed_by_questions_first_where_all_meet_then_elsewhere)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "failing_new.hpp"
-#include "kit/probe.hpp"
+#include "kit/outcome.hpp"
 #include "kit/redis_server.hpp"
 #include <redlock/redlock.hpp>
 
@@ -23,32 +23,18 @@ using boost::system::error_code;
 using namespace std::chrono_literals;
 
 /// What has become of one operation: it allocates nothing.
-struct outcome {
+struct begun_operation : outcome {
     bool begun = false;   ///< its initiating function has returned
     bool refused = false; ///< it threw for lack of memory
-    unsigned completions = 0;
-    error_code result{};
-    lease got{};
 
-    [[nodiscard]] bool settled() const { return refused || completions != 0; }
-
-    /// A handler that fits into an operation.
-    [[nodiscard]] auto handler()
-    {
-        return [this](error_code ec, auto... granted) {
-            ++completions;
-            result = ec;
-            if constexpr (sizeof...(granted) != 0)
-                got = (std::move(granted), ...);
-        };
-    }
+    [[nodiscard]] bool settled() const { return refused || done(); }
 
     /// Begins it, or notes that there was no memory for that.
     template <class Begin>
     void begin(Begin initiate)
     {
         try {
-            initiate(handler());
+            initiate(keeps_outcome{static_cast<outcome*>(this)});
             begun = true;
         } catch (std::bad_alloc const&) {
             refused = true;
@@ -57,32 +43,27 @@ struct outcome {
 };
 
 /// Servers for all cases of this program.
-class installation {
+class installation : public server_group {
 public:
-    explicit installation(std::size_t count);
+    using server_group::server_group;
 
-    [[nodiscard]] std::vector<std::string> urls() const { return servers_.urls(); }
     [[nodiscard]] config settings() const;
     /// Keys that no clock will remove.
     [[nodiscard]] std::size_t immortal_keys();
     void forget_everything();
-    void kill_connections();
-
-private:
-    server_group servers_;
-    std::vector<probe> probes_;
+    void kill_connections() { command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"}); }
 };
 
 /// The one with so many servers.
 installation& installed(std::size_t nodes);
 
 /// One run of a scenario: what it does while memory fails, and what is asked of it afterwards.
-class stage {
+class scenario {
 public:
-    explicit stage(installation& on) : servers(on) {}
-    stage(stage const&) = delete;
-    stage& operator=(stage const&) = delete;
-    virtual ~stage() = default;
+    explicit scenario(installation& on) : servers(on) {}
+    scenario(scenario const&) = delete;
+    scenario& operator=(scenario const&) = delete;
+    virtual ~scenario() = default;
 
     /// With memory enough.
     virtual void prepare() {}
@@ -130,23 +111,23 @@ public:
     bool two_at_once = false;
 };
 
-using make_stage = std::unique_ptr<stage> (*)(installation&);
+using make_scenario = std::unique_ptr<scenario> (*)(installation&);
 /// Runs the scenario again and again: the first allocation fails, the second, and so on, until nothing fails any more; alone
 /// and several in a row, begun in a handler of the client's executor and outside, with one node and with three.
-void sweep(make_stage);
+void sweep(make_scenario);
 /// The same with single failures alone: after two in a row Asio's own coroutines end the program (std::terminate).
-void sweep_once(make_stage);
+void sweep_once(make_scenario);
 
-template <class Scenario>
+template <class Which>
 void sweep()
 {
-    sweep([](installation& on) -> std::unique_ptr<stage> { return std::make_unique<Scenario>(on); });
+    sweep([](installation& on) -> std::unique_ptr<scenario> { return std::make_unique<Which>(on); });
 }
 
-template <class Scenario>
+template <class Which>
 void sweep_once()
 {
-    sweep_once([](installation& on) -> std::unique_ptr<stage> { return std::make_unique<Scenario>(on); });
+    sweep_once([](installation& on) -> std::unique_ptr<scenario> { return std::make_unique<Which>(on); });
 }
 
 } // namespace redlock::test

@@ -1,4 +1,4 @@
-#include "kit/coro.hpp"
+#include "kit/running.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -27,7 +27,7 @@ asio::awaitable<void> forever()
 
 bool names_this_file(std::runtime_error const& failure)
 {
-    return std::string(failure.what()).find("coro_test.cpp:") != std::string::npos;
+    return std::string(failure.what()).find("running_test.cpp:") != std::string::npos;
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-#include "kit/coro.hpp"
+#include "kit/running.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace redlock::test::coro {
+namespace redlock::test::running {
 
 namespace {
 
@@ -77,4 +77,4 @@ void drive(boost::asio::io_context& context, boost::asio::awaitable<void> work,
         std::rethrow_exception(ended->failure);
 }
 
-} // namespace redlock::test::coro
+} // namespace redlock::test::running

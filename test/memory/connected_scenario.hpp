@@ -1,12 +1,12 @@
 #pragma once
 
-#include "stage.hpp"
+#include "scenario.hpp"
 
 namespace redlock::test {
 
 /// A client that has connected, and knows the scripts.
-struct connected : stage {
-    using stage::stage;
+struct connected_scenario : scenario {
+    using scenario::scenario;
     void prepare() override
     {
         locks.emplace(context.get_executor(), servers.settings());
@@ -17,9 +17,9 @@ struct connected : stage {
         for (int i = 0; i != 2; ++i) {
             lease held;
             take(one, held);
-            outcome extended;
+            begun_operation extended;
             extended.begin([&](auto handler) { held.extend(std::move(handler)); });
-            outcome released;
+            begun_operation released;
             released.begin([&](auto handler) { held.release(std::move(handler)); });
             run_until([&] { return released.settled(); });
         }

@@ -11,15 +11,16 @@
 namespace redlock::test {
 
 /// What `redlock doctor` says of these servers.
-struct examined {
-    explicit examined(std::string const& urls, std::vector<std::string> const& more = {}, bool fresh = true)
+struct doctor_report {
+    explicit doctor_report(std::string const& urls, std::vector<std::string> const& more = {},
+                           bool fresh = true)
     {
         std::vector<std::string> arguments{"doctor", "--json"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         environment variables{{"REDLOCK_NODES", urls}};
         if (fresh)
             variables["REDLOCK_ASSUME_FRESH"] = "1";
-        finished const run(arguments, variables);
+        finished_run const run(arguments, variables);
         status = run.status;
         told = nlohmann::json::parse(run.out);
     }
@@ -68,7 +69,7 @@ inline std::vector<std::string> const durably{"--appendonly", "yes", "--appendfs
 inline std::string called_durable(servers const& some)
 {
     std::string nodes;
-    for (auto const& server : some.group)
+    for (auto const& server : some)
         nodes += server->url() + "?durable=true ";
     return nodes;
 }

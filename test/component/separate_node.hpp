@@ -1,7 +1,7 @@
 #pragma once
 
+#include "component/lone_client.hpp"
 #include "component/scripted_node.hpp"
-#include "component/stage.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@
 namespace redlock::test {
 
 /// The server lives on a context of its own, so that the client's runs dry when the client comes to rest.
-struct apart {
+struct separate_node {
     asio::io_context outside;
     scripted_node node{outside};
     asio::io_context context;

@@ -1,4 +1,4 @@
-#include "stage.hpp"
+#include "scenario.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -7,12 +7,6 @@
 #include <utility>
 
 namespace redlock::test {
-
-installation::installation(std::size_t count) : servers_(count)
-{
-    for (auto const& server : servers_)
-        probes_.emplace_back(server->port());
-}
 
 config installation::settings() const
 {
@@ -25,7 +19,7 @@ config installation::settings() const
 std::size_t installation::immortal_keys()
 {
     std::size_t found = 0;
-    for (probe& ask : probes_)
+    for (probe& ask : probes)
         for (std::string const& key : ask.keys())
             found += ask.pttl(key) == -1 && !key.starts_with("redlock") ? 1 : 0;
     return found;
@@ -33,16 +27,10 @@ std::size_t installation::immortal_keys()
 
 void installation::forget_everything()
 {
-    for (probe& ask : probes_)
+    for (probe& ask : probes)
         for (std::string const& key : ask.keys())
             if (!key.starts_with("redlock"))
                 ask.command({"DEL", key});
-}
-
-void installation::kill_connections()
-{
-    for (probe& ask : probes_)
-        ask.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
 }
 
 installation& installed(std::size_t nodes)
@@ -51,7 +39,7 @@ installation& installed(std::size_t nodes)
     return all.try_emplace(nodes, nodes).first->second;
 }
 
-void stage::run_a_little()
+void scenario::run_a_little()
 {
     if (context.stopped())
         context.restart();
@@ -64,7 +52,7 @@ void stage::run_a_little()
     two_at_once = two_at_once || valid > 1;
 }
 
-void stage::take(client& from, lease& into)
+void scenario::take(client& from, lease& into)
 {
     error_code result;
     bool done = false;
@@ -79,30 +67,30 @@ void stage::take(client& from, lease& into)
 
 namespace {
 
-std::string at(std::size_t allocation, stage const& s)
+std::string at(std::size_t allocation, scenario const& s)
 {
     return "allocation " + std::to_string(allocation) + ", " + std::to_string(s.thrown) + " out of run()";
 }
 
 /// Memory is back: the client works.
-void check_recovery(stage& s, std::string const& where)
+void check_recovery(scenario& s, std::string const& where)
 {
     if (!s.locks)
         s.locks.emplace(s.context.get_executor(), s.servers.settings());
     lease again;
-    outcome got;
+    begun_operation got;
     got.begin([&](auto handler) { s.lock().acquire(std::move(handler)); });
     BOOST_TEST(s.run_until([&] { return got.settled(); }), "never acquired again: " << where);
-    BOOST_TEST(!got.result, "acquired again: " << got.result.message() << ", " << where);
-    BOOST_TEST(got.got.valid(), "a valid lease: " << where);
-    outcome over;
-    over.begin([&](auto handler) { got.got.release(std::move(handler)); });
+    BOOST_TEST(!got.ec, "acquired again: " << got.ec.message() << ", " << where);
+    BOOST_TEST(got.granted.valid(), "a valid lease: " << where);
+    begun_operation over;
+    over.begin([&](auto handler) { got.granted.release(std::move(handler)); });
     BOOST_TEST(s.run_until([&] { return over.settled(); }), "never released again: " << where);
 }
 
-void check_end(stage& s, std::string const& where)
+void check_end(scenario& s, std::string const& where)
 {
-    outcome ended;
+    begun_operation ended;
     ended.begin([&](auto handler) { s.locks->shutdown(std::move(handler)); });
     BOOST_TEST(s.run_until([&] { return ended.settled(); }), "never shut down: " << where);
     BOOST_TEST(ended.completions == 1U, where);
@@ -118,7 +106,7 @@ struct way {
 };
 
 /// \return whether something failed
-bool play(stage& s, std::size_t allocation, way const& how)
+bool play(scenario& s, std::size_t allocation, way const& how)
 {
     s.prepare();
     bool begun = !how.inside;
@@ -141,7 +129,7 @@ bool play(stage& s, std::size_t allocation, way const& how)
     return failing.has_failed();
 }
 
-void sweep(make_stage make, way const& how)
+void sweep(make_scenario make, way const& how)
 {
     installation& servers = installed(how.nodes);
     std::size_t allocation = 1;
@@ -166,7 +154,7 @@ void sweep(make_stage make, way const& how)
 
 } // namespace
 
-void sweep(make_stage make)
+void sweep(make_scenario make)
 {
     for (std::size_t const in_a_row : {1U, 4U})
         for (bool const inside : {false, true})
@@ -176,7 +164,7 @@ void sweep(make_stage make)
     sweep(make, {1, 1, true});
 }
 
-void sweep_once(make_stage make)
+void sweep_once(make_scenario make)
 {
     for (std::size_t const nodes : {3U, 1U})
         BOOST_TEST_CONTEXT(nodes << " nodes")

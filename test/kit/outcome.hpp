@@ -1,0 +1,61 @@
+#pragma once
+
+#include <redlock/inspection.hpp>
+#include <redlock/lease.hpp>
+
+#include <boost/system/error_code.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace redlock::test {
+
+/// What an operation completed with, and how often.
+struct outcome {
+    unsigned completions = 0;
+    boost::system::error_code ec{};
+    lease granted{};
+    inspection seen{};
+
+    [[nodiscard]] bool done() const { return completions != 0; }
+};
+using outcome_ptr = std::shared_ptr<outcome>;
+
+/// A handler. With an `outcome_ptr` the outcome survives whoever asked; with a plain pointer nothing is allocated.
+template <class Pointer>
+struct keeps_outcome {
+    Pointer into;
+
+    void operator()(boost::system::error_code ec) const
+    {
+        ++into->completions;
+        into->ec = ec;
+    }
+    void operator()(boost::system::error_code ec, lease granted) const
+    {
+        (*this)(ec);
+        into->granted = std::move(granted);
+    }
+    void operator()(boost::system::error_code ec, inspection seen) const
+    {
+        (*this)(ec);
+        into->seen = std::move(seen);
+    }
+    void operator()(std::exception_ptr failure) const
+    {
+        boost::system::error_code ec;
+        try {
+            if (failure)
+                std::rethrow_exception(failure);
+        } catch (boost::system::system_error const& e) {
+            ec = e.code();
+        }
+        (*this)(ec);
+    }
+};
+template <class Pointer>
+keeps_outcome(Pointer) -> keeps_outcome<Pointer>;
+
+} // namespace redlock::test
