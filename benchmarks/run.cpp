@@ -61,6 +61,15 @@ std::vector<series> measure(std::vector<contestant> const& contestants, options 
     return all;
 }
 
+bool run_point(point const& where, setup const& what, options const& wanted, placement const& cpus,
+               json_lines& json)
+{
+    auto const all = measure(choose(wanted, where, what), wanted, what, cpus.client_cpu);
+    print_point(where, all);
+    json.write(where, all);
+    return sound(all);
+}
+
 bool run_redis_grid(options const& wanted, placement const& cpus, json_lines& json)
 {
     auto const points = wanted.redis_points();
@@ -82,10 +91,7 @@ bool run_redis_grid(options const& wanted, placement const& cpus, json_lines& js
                          .directory = fleet.directory(),
                          .servers = fleet.ids(each.nodes),
                          .concurrency = each.concurrency};
-        auto const all = measure(choose(wanted, each, what), wanted, what, cpus.client_cpu);
-        print_point(each, all);
-        json.write(each, all);
-        good = sound(all) && good;
+        good = run_point(each, what, wanted, cpus, json) && good;
     }
     return good;
 }
@@ -102,10 +108,7 @@ bool run_null_grid(options const& wanted, placement const& cpus, json_lines& jso
         setup const what{.ports{fleet.ports().begin(), fleet.ports().end()},
                          .servers = {fleet.id()},
                          .concurrency = each.concurrency};
-        auto const all = measure(choose(wanted, each, what), wanted, what, cpus.client_cpu);
-        print_point(each, all);
-        json.write(each, all);
-        good = sound(all) && good;
+        good = run_point(each, what, wanted, cpus, json) && good;
     }
     return good;
 }

@@ -14,19 +14,6 @@
 
 namespace redlock::test {
 
-namespace {
-
-std::vector<char*> pointers(std::vector<std::string>& texts)
-{
-    std::vector<char*> all;
-    for (std::string& text : texts)
-        all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-}
-
-} // namespace
-
 tool::tool(std::vector<std::string> const& arguments, environment const& variables, start const& how)
 {
     std::vector<std::string> words{REDLOCK_TOOL};
@@ -35,8 +22,8 @@ tool::tool(std::vector<std::string> const& arguments, environment const& variabl
     for (auto const& [name, value] : variables)
         settings.push_back(name + '=' + value);
     write("stdin", how.input);
-    auto const argv = pointers(words);
-    auto const envp = pointers(settings);
+    auto const argv = arguments_of(words);
+    auto const envp = arguments_of(settings);
     auto const where = directory_.path().string();
     pid_ = how.terminal ? ::forkpty(&terminal_, nullptr, nullptr, nullptr) : ::fork();
     if (pid_ < 0)

@@ -30,6 +30,14 @@ struct held_clock_fixture : held_clock_base, scripted_cluster {
         BOOST_TEST(held.state() == lease_state::lost);
         BOOST_TEST(extend(held) == errc::lease_lost);
     }
+    void expect_end_after(void (held_clock::*pass)(std::chrono::nanoseconds))
+    {
+        acquire();
+        (clock.*pass)(nearly_all);
+        BOOST_TEST(held.valid());
+        (clock.*pass)(too_much - nearly_all);
+        expect_the_end();
+    }
 };
 
 /// Is told of each answer, and takes its time over the last of a majority.
@@ -64,11 +72,7 @@ BOOST_FIXTURE_TEST_SUITE(clocks, held_clock_fixture)
 
 BOOST_AUTO_TEST_CASE(a_lease_is_over_after_a_suspension)
 {
-    acquire();
-    clock.suspend(nearly_all);
-    BOOST_TEST(held.valid());
-    clock.suspend(too_much - nearly_all);
-    expect_the_end();
+    expect_end_after(&held_clock::suspend);
 }
 
 /// The turn began before that.
@@ -87,11 +91,7 @@ BOOST_AUTO_TEST_CASE(a_lease_is_over_for_a_handler_that_takes_its_time)
 
 BOOST_AUTO_TEST_CASE(a_lease_is_over_in_time_though_clocks_are_slewed)
 {
-    acquire();
-    clock.advance_while_others_are_slewed(nearly_all);
-    BOOST_TEST(held.valid());
-    clock.advance_while_others_are_slewed(too_much - nearly_all);
-    expect_the_end();
+    expect_end_after(&held_clock::advance_while_others_are_slewed);
 }
 
 /// What the two ran further is not added up.

@@ -13,18 +13,10 @@ using namespace redlock::test;
 
 namespace {
 
-/// Who waits so is woken by word, or not at all.
-lock_options hears_or_never()
-{
-    lock_options options = unrenewed;
-    options.retry.min_delay = options.retry.max_delay = 1h;
-    return options;
-}
-
 /// One who waits, and who is woken before a node has said whose the key is there.
 struct peek_fixture : scripted_cluster {
     outcome_ptr result = std::make_shared<outcome>();
-    mutex wanted = lock("resource", hears_or_never());
+    mutex wanted = lock("resource", without_polling(unrenewed));
     std::size_t const first = where_all_meet();
     scripted_node& meeting_point = *nodes[first];
     scripted_node& left = *nodes[(first + 1) % 3];
@@ -73,7 +65,7 @@ struct held_clock_peek_fixture : held_clock_base, peek_fixture {
         config quick = defaults();
         quick.reconnect.min_delay = 1ms;
         connect_with(quick);
-        wanted = lock("resource", hears_or_never());
+        wanted = lock("resource", without_polling(unrenewed));
     }
 };
 

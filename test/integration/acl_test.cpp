@@ -26,24 +26,26 @@ constexpr char const* full[] = {
     "+set",        "+get",  "+del",  "+pexpire", "+eval",   "+evalsha",         "+info",
     "+config|get", "+time", "+pttl", "+mget",    "+select", "+client|tracking", "+client|setname"};
 
-/// Of the documented line, less one.
-std::string full_rights_without(std::string const& missing)
+template <class Rights>
+std::string without(Rights const& rights, std::string const& missing)
 {
     std::string list = "~lock:* resetchannels -@all";
-    for (std::string const right : full)
+    for (std::string const right : rights)
         if (right != missing)
             list += ' ' + right;
     return list;
 }
 
+/// Of the documented line, less one.
+std::string full_rights_without(std::string const& missing)
+{
+    return without(full, missing);
+}
+
 /// The documented minimum, less one.
 std::string rights_without(std::string const& missing)
 {
-    std::string list = "~lock:* resetchannels -@all";
-    for (std::string const right : needed)
-        if (right != missing)
-            list += ' ' + right;
-    return list;
+    return without(needed, missing);
 }
 
 struct guarded_server {

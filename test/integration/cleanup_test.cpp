@@ -54,6 +54,13 @@ struct cleanup_fixture {
         for (auto const& proxy : nodes.proxies)
             proxy->hold(way);
     }
+    void vote_and_hold_replies()
+    {
+        nodes.warm_up();
+        hold_all(direction::to_client);
+        start();
+        nodes.run_until([&] { return nodes.keys_left() == 3; });
+    }
     void release_all()
     {
         for (auto const& proxy : nodes.proxies)
@@ -110,10 +117,7 @@ BOOST_AUTO_TEST_CASE(after_cancelling_while_the_votes_are_on_their_way)
 
 BOOST_AUTO_TEST_CASE(after_cancelling_while_the_replies_are_on_their_way)
 {
-    nodes.warm_up();
-    hold_all(direction::to_client);
-    start();
-    nodes.run_until([&] { return nodes.keys_left() == 3; });
+    vote_and_hold_replies();
     cancel_and_wait();
     BOOST_TEST(nodes.keys_left() <= 3U);
     release_all();
@@ -239,10 +243,7 @@ BOOST_AUTO_TEST_CASE(after_a_client_with_very_many_leases_is_destroyed)
 
 BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_with_votes_under_way)
 {
-    nodes.warm_up();
-    hold_all(direction::to_client);
-    start();
-    nodes.run_until([&] { return nodes.keys_left() == 3; });
+    vote_and_hold_replies();
     nodes.locks.reset();
     nodes.run_until([&] { return result.has_value(); });
     BOOST_TEST(*result == errc::shut_down);

@@ -44,6 +44,14 @@ inline config patient(std::vector<std::string> nodes)
     return settings;
 }
 
+/// A quarantine for leases like these is over in a second.
+inline constexpr lock_options short_lived{.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms};
+
+/// Its keys are still there when the test looks for them after the loss.
+inline constexpr lock_options outlived_by_keys{.ttl = 1s, .slack = 40s, .node_timeout = 300ms};
+
+inline std::string const marker_key = "redlock-marker";
+
 /// The error of an operation that may throw, and success otherwise.
 template <class Awaitable>
 asio::awaitable<error_code> error_of(Awaitable operation)

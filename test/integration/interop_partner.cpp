@@ -1,5 +1,7 @@
 #include "interop_partner.hpp"
 
+#include "kit/child_process.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -41,10 +43,7 @@ struct pipe_ends {
 
 pid_t spawn(std::vector<std::string> const& command, int input, int output)
 {
-    std::vector<char*> words;
-    for (auto const& word : command)
-        words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
+    auto const words = arguments_of(command);
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);

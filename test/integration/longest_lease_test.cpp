@@ -5,14 +5,6 @@ using namespace redlock::test;
 
 namespace {
 
-std::string const marker_key = "redlock-marker";
-
-/// A quarantine for leases like these is over in a second.
-lock_options short_lease()
-{
-    return {.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms};
-}
-
 /// A client of its own, for whom the servers are strangers.
 client newcomer(cluster& nodes, std::chrono::milliseconds longest)
 {
@@ -28,7 +20,7 @@ struct marked_node_fixture : cluster {
 
     client short_client;
     fenced_mutex long_lock{*locks, "long", long_lived};
-    fenced_mutex short_lock{short_client, "short", short_lease()};
+    fenced_mutex short_lock{short_client, "short", short_lived};
 
     asio::awaitable<void> meet_and_flush()
     {
@@ -56,12 +48,12 @@ BOOST_AUTO_TEST_CASE(both_hold_the_lock_after_a_restart)
         }
         client informed = newcomer(nodes, long_lived.ttl);
         client uninformed = newcomer(nodes, 0ms);
-        mutex same(uninformed, "lock", short_lease());
+        mutex same(uninformed, "lock", short_lived);
         lease second = co_await same.acquire(); // when its own, short quarantine is over
         BOOST_TEST(second.valid());
         BOOST_TEST(held.valid());
         co_await second.release();
-        BOOST_TEST(co_await attempt_once(mutex(informed, "lock", short_lease())) == errc::no_quorum);
+        BOOST_TEST(co_await attempt_once(mutex(informed, "lock", short_lived)) == errc::no_quorum);
     });
 }
 

@@ -11,12 +11,6 @@ namespace {
 
 using wall_clock = std::chrono::system_clock;
 
-/// Ends about a second after the nodes fall silent; the slack keeps the keys for the checks that follow.
-lock_options short_lease()
-{
-    return {.ttl = 1s, .slack = 40s, .node_timeout = 300ms};
-}
-
 /// When the holder stops being one, on the wall clock that the servers on this machine share. Rounded down.
 wall_clock::time_point end_of(lease const& held)
 {
@@ -45,7 +39,7 @@ BOOST_DATA_TEST_CASE(the_holder_is_told_when_a_majority_falls_silent, either, ki
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        mutex lock = nodes.lock("lock", short_lease());
+        mutex lock = nodes.lock("lock", outlived_by_keys);
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3 || !held.valid(); });
         silence(nodes, 0, killed);
@@ -97,7 +91,7 @@ BOOST_AUTO_TEST_CASE(stopped_nodes_still_protect_when_the_loss_is_told)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        auto options = short_lease();
+        auto options = outlived_by_keys;
         options.renew = false;
         mutex lock = nodes.lock("lock", options);
         lease held = co_await lock.acquire();
@@ -250,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_tolerant_lease_returns_from_suspicion)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        auto options = short_lease();
+        auto options = outlived_by_keys;
         options.tolerate_suspect = true;
         mutex lock = nodes.lock("lock", options);
         lease held = co_await lock.acquire();
@@ -296,7 +290,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_does_not_get_on_loses_the_lock)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        lock_options options = short_lease();
+        lock_options options = outlived_by_keys;
         options.progress_within = 50ms;
         mutex lock = nodes.lock("lock", options);
         lease held = co_await lock.acquire();
@@ -313,7 +307,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_gets_on_keeps_the_lock)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        lock_options options = short_lease();
+        lock_options options = outlived_by_keys;
         options.progress_within = 20s;
         mutex lock = nodes.lock("lock", options);
         lease held = co_await lock.acquire();

@@ -10,18 +10,10 @@ using namespace redlock::test;
 
 namespace {
 
-std::string const marker_key = "redlock-marker";
-
-/// A quarantine is as short as these leases.
-lock_options short_lease()
-{
-    return {.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms};
-}
-
 struct marker_fixture : cluster {
     marker_fixture() : cluster(3) {}
 
-    fenced_mutex fenced(lock_options options = short_lease()) { return {*locks, "lock", options}; }
+    fenced_mutex fenced(lock_options options = short_lived) { return {*locks, "lock", options}; }
 
     std::string marker(std::size_t node) { return ask(node).get(marker_key).value_or(""); }
 
@@ -126,8 +118,8 @@ BOOST_AUTO_TEST_CASE(a_first_replica_does_not_set_two_clients_at_odds)
     cluster one(1);
     redis_server replica;
     client newer(one.context.get_executor(), patient(one.urls()));
-    fenced_mutex older_lock(*one.locks, "lock", short_lease());
-    fenced_mutex newer_lock(newer, "other", short_lease());
+    fenced_mutex older_lock(*one.locks, "lock", short_lived);
+    fenced_mutex newer_lock(newer, "other", short_lived);
     one.run([&]() -> asio::awaitable<void> {
         auto const marker = [&] { return one.ask(0).get(marker_key).value_or(""); };
         co_await (co_await older_lock.acquire()).release();

@@ -10,7 +10,6 @@ using namespace redlock::test;
 
 namespace {
 
-std::string const marker_key = "redlock-marker";
 std::string const masters_marker = "0123456789abcdef:0123456789abcdef/0a1b2c3d/0/1700000000000";
 bool const either[] = {false, true};
 
@@ -18,12 +17,6 @@ std::string lineage_of(std::string const& marker)
 {
     auto const from = marker.find('/') + 1;
     return marker.substr(from, marker.find('/', from) - from);
-}
-
-/// Whose quarantine is over in a second.
-lock_options short_lease()
-{
-    return {.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms};
 }
 
 /// Three servers that one client has known since before, and others meet now.
@@ -83,10 +76,10 @@ BOOST_AUTO_TEST_CASE(wait_out_an_absence_once_and_for_all)
 {
     run([&]() -> asio::awaitable<void> {
         client first = newcomer(is_old);
-        fenced_mutex lock(first, "lock", short_lease());
+        fenced_mutex lock(first, "lock", short_lived);
         co_await (co_await lock.acquire()).release();
         client second = newcomer([](config& c) { c.admission.trust_restarted_nodes = true; });
-        BOOST_TEST(!co_await attempt_once(fenced_mutex(second, "other", short_lease())));
+        BOOST_TEST(!co_await attempt_once(fenced_mutex(second, "other", short_lived)));
     });
 }
 
@@ -138,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_was_waited_out_excuses_no_later_one)
 {
     cluster one(1);
     one.run([&]() -> asio::awaitable<void> {
-        fenced_mutex lock(*one.locks, "lock", short_lease());
+        fenced_mutex lock(*one.locks, "lock", short_lived);
         for (int i = 0; i != 2; ++i) {
             co_await (co_await lock.acquire()).release();
             one.ask(0).command({"FLUSHALL"});
@@ -356,19 +349,19 @@ BOOST_AUTO_TEST_CASE(may_be_trusted)
 /// Whoever met it first has left a marker, from which the others reckon: each new client, as of the command line.
 BOOST_AUTO_TEST_CASE(is_waited_for_once)
 {
-    BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
+    BOOST_TEST(attempt(short_lived) == errc::no_quorum);
     BOOST_TEST(probe(server.port()).exists(marker_key));
-    run_until(context, [&] { return !attempt(short_lease()); });
+    run_until(context, [&] { return !attempt(short_lived); });
     BOOST_TEST(attempt(long_lived) == errc::no_quorum); // a longer lock waits longer
     probe(server.port()).command({"DEL", marker_key});
-    BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
+    BOOST_TEST(attempt(short_lived) == errc::no_quorum);
 }
 
 /// It came with the data.
 BOOST_AUTO_TEST_CASE(is_not_excused_by_its_masters_marker)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
-    BOOST_TEST(attempt(short_lease()) == errc::no_quorum);
+    BOOST_TEST(attempt(short_lived) == errc::no_quorum);
     BOOST_TEST(attempt(long_lived) == errc::no_quorum);
 }
 
@@ -395,8 +388,8 @@ BOOST_AUTO_TEST_CASE(makes_everybody_wait_who_may_not_leave_a_marker)
         c.username = "locker";
         c.password = "any";
     };
-    BOOST_TEST(attempt(short_lease(), as_locker) == errc::no_quorum);
-    BOOST_TEST(attempt(short_lease(), as_locker) == errc::no_quorum);
+    BOOST_TEST(attempt(short_lived, as_locker) == errc::no_quorum);
+    BOOST_TEST(attempt(short_lived, as_locker) == errc::no_quorum);
     BOOST_TEST(!probe(server.port()).exists(marker_key));
 }
 

@@ -12,14 +12,6 @@ namespace {
 
 constexpr std::size_t nodes_there_are[] = {0, 1, 2};
 
-/// Who waits so is woken by word, or not at all. Servers send none of what the client's own connection has done.
-lock_options hears_or_never()
-{
-    lock_options options = long_lived;
-    options.retry.min_delay = options.retry.max_delay = 1h;
-    return options;
-}
-
 void wait_for(any_lock lock, lease& into)
 {
     lock.acquire([&into](error_code ec, lease got) {
@@ -58,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_release_of_what_was_adopted_wakes)
         lease theirs = co_await mutex(rivals, "lock", long_lived).acquire();
         co_await until([&] { return theirs.votes() == 3; });
         lease waited;
-        wait_for(nodes.lock("lock", hears_or_never()), waited);
+        wait_for(nodes.lock("lock", without_polling()), waited);
         co_await until([&] { return waits_on_all(nodes); });
         std::string const nonce{theirs.nonce()};
         theirs.detach();
@@ -83,7 +75,7 @@ BOOST_DATA_TEST_CASE(the_release_of_who_overtook_wakes, nodes_there_are* nodes_t
         lock_options overtakes = unrenewed; // nor does it listen: who does is the waiter
         overtakes.barging = true;
         lease waited;
-        wait_for(nodes.lock("lock", hears_or_never()), waited);
+        wait_for(nodes.lock("lock", without_polling()), waited);
         co_await until([&] { return waits_on_all(nodes); });
         nodes.ask(first_gone).command({"DEL", "lock"});
         lease held;
@@ -111,7 +103,7 @@ BOOST_DATA_TEST_CASE(a_release_that_is_said_again_wakes, nodes_there_are, slow)
     nodes.run([&]() -> asio::awaitable<void> {
         lease first = co_await nodes.lock().acquire();
         co_await until([&] { return first.votes() == 3; });
-        lock_options not_handed = hears_or_never();
+        lock_options not_handed = without_polling();
         not_handed.handover.min_validity = 10min; // more than any lease has
         lease waited;
         wait_for(nodes.lock("lock", not_handed), waited);
@@ -140,7 +132,7 @@ BOOST_DATA_TEST_CASE(what_is_taken_back_a_second_time_is_free, nodes_there_are, 
     nodes.run([&]() -> asio::awaitable<void> {
         nodes.proxy(slow).hold(direction::to_client);
         lease waited;
-        wait_for(nodes.lock("lock", hears_or_never()), waited);
+        wait_for(nodes.lock("lock", without_polling()), waited);
         co_await until([&] { return calls(nodes, slow, "pttl") != ""; });
         nodes.proxy(slow).release(direction::to_client);
         co_await until([&] { return !nodes.ask(slow).exists("lock"); });

@@ -28,11 +28,6 @@ lock_options impatient()
     return options;
 }
 
-lock_options short_lease()
-{
-    return {.ttl = 1s, .slack = 40s, .node_timeout = 300ms};
-}
-
 /// Every connection stands, and a client that goes past all faults is there.
 struct partition_fixture : cluster {
     partition_fixture() : cluster(3)
@@ -124,7 +119,7 @@ BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_majority_in_one_direction_is_told
                        way)
 {
     run([&]() -> asio::awaitable<void> {
-        mutex lock = this->lock("lock", short_lease());
+        mutex lock = this->lock("lock", outlived_by_keys);
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3 || !held.valid(); });
         cut(way);
@@ -187,7 +182,7 @@ BOOST_AUTO_TEST_CASE(takes_back_the_votes_that_it_executes_late)
 BOOST_AUTO_TEST_CASE(does_not_give_a_lease_back_that_ended_meanwhile)
 {
     run([&]() -> asio::awaitable<void> {
-        mutex lock = this->lock("lock", short_lease());
+        mutex lock = this->lock("lock", outlived_by_keys);
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3 || !held.valid(); });
         stop();

@@ -11,14 +11,6 @@ using namespace redlock::test;
 
 namespace {
 
-/// Who waits so is woken by word from a node, or not at all.
-lock_options hears_or_never()
-{
-    lock_options options = long_lived;
-    options.retry.min_delay = options.retry.max_delay = 1h;
-    return options;
-}
-
 constexpr std::size_t nodes_there_are[] = {0, 1, 2};
 
 /// One cannot vote, and a contender who died left its key on another.
@@ -40,7 +32,7 @@ BOOST_DATA_TEST_CASE(are_not_taken_for_free, nodes_there_are* nodes_there_are, r
     cluster nodes(3);
     trouble(nodes, refusing, left_over);
     nodes.run([&]() -> asio::awaitable<void> {
-        watched_waiter waiter(nodes.lock("lock", hears_or_never()));
+        watched_waiter waiter(nodes.lock("lock", without_polling()));
         co_await until([&] { return !nodes.told->attempts.empty(); });
         BOOST_TEST(co_await waiter.watched_for(300ms) == asio::error::operation_aborted);
     });
@@ -67,7 +59,7 @@ BOOST_DATA_TEST_CASE(do_not_let_a_renewal_look_like_a_release,
         nodes.ask(lame).command({"CONFIG", "SET", "maxmemory", "1"});
     std::size_t before = 0;
     nodes.run([&]() -> asio::awaitable<void> {
-        watched_waiter waiter(nodes.lock("lock", hears_or_never()));
+        watched_waiter waiter(nodes.lock("lock", without_polling()));
         co_await until([&] {
             bool heard = true;
             others([&](probe& p) {

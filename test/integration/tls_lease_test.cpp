@@ -3,6 +3,7 @@
 #include "kit/certificates.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
+#include "kit/text.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/test/unit_test.hpp>
@@ -16,11 +17,6 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 using namespace redlock::test;
 using std::chrono_literals::operator""s;
-
-bool says(std::string const& text, std::string const& words)
-{
-    return text.find(words) != std::string::npos;
-}
 
 struct tls_servers_fixture {
     certificates papers;
@@ -140,7 +136,7 @@ BOOST_AUTO_TEST_CASE(every_connection_is_verified)
     };
     // An attempt may still meet the pause after an earlier failure, and repeat its reason.
     auto const refused_for = [&](std::string const& reason) {
-        for (auto said = try_it(); !says(said, reason); said = try_it())
+        for (auto said = try_it(); !contains(said, reason); said = try_it())
             BOOST_TEST_REQUIRE(said != "");
         BOOST_TEST(probe(server.port()).command_calls("set") == 0);
     };

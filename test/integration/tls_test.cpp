@@ -3,6 +3,7 @@
 #include "kit/fault_proxy.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
+#include "kit/text.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -18,11 +19,6 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 using namespace redlock::test;
 using redlock::node_result;
-
-bool says(std::string const& text, std::string const& words)
-{
-    return text.find(words) != std::string::npos;
-}
 
 redlock::config trusting(redis_server const& server, std::string const& authority)
 {
@@ -47,10 +43,10 @@ void refused(attempt const& seen, std::string const& reason)
     BOOST_TEST(seen.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST_REQUIRE(seen.table.size() == 1U);
     BOOST_TEST((seen.table[0].result == node_result::unreachable));
-    BOOST_TEST(says(seen.detail(), reason), seen.detail());
-    BOOST_TEST(says(seen.message, reason), seen.message);
+    BOOST_TEST(contains(seen.detail(), reason), seen.detail());
+    BOOST_TEST(contains(seen.message, reason), seen.message);
     BOOST_TEST((seen.nodes.at(0).state != redlock::node_state::ready));
-    BOOST_TEST(says(seen.nodes[0].detail, reason), seen.nodes[0].detail);
+    BOOST_TEST(contains(seen.nodes[0].detail, reason), seen.nodes[0].detail);
 }
 
 /// The name that OpenSSL looks a CA up by, in a directory.
@@ -198,7 +194,7 @@ BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, tls_server_fixture)
         try_once(settings_for({"redis://127.0.0.1:" + std::to_string(server.tls_port())}));
     BOOST_TEST(plain_on_tls.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST((plain_on_tls.table.at(0).result == node_result::unreachable));
-    BOOST_TEST(says(plain_on_tls.detail(), "is this a TLS port?"), plain_on_tls.detail());
+    BOOST_TEST(contains(plain_on_tls.detail(), "is this a TLS port?"), plain_on_tls.detail());
     auto settings = settings_for({"rediss://127.0.0.1:" + std::to_string(server.port())});
     settings.tls.insecure = true;
     settings.reconnect.connect_timeout =
@@ -206,7 +202,7 @@ BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, tls_server_fixture)
     auto const tls_on_plain = try_once(settings);
     BOOST_TEST(tls_on_plain.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST((tls_on_plain.table.at(0).result != node_result::granted));
-    BOOST_TEST(says(tls_on_plain.detail(), "is this a TLS port?"), tls_on_plain.detail());
+    BOOST_TEST(contains(tls_on_plain.detail(), "is this a TLS port?"), tls_on_plain.detail());
 }
 
 BOOST_AUTO_TEST_CASE(a_port_that_never_answers_is_told_by_what_it_was_asked)
@@ -219,12 +215,12 @@ BOOST_AUTO_TEST_CASE(a_port_that_never_answers_is_told_by_what_it_was_asked)
     settings.reconnect.connect_timeout = std::chrono::seconds{1};
     auto const in_tls = try_once(settings);
     BOOST_TEST((in_tls.table.at(0).result == node_result::timed_out));
-    BOOST_TEST(says(in_tls.detail(), "no answer to the TLS handshake"), in_tls.detail());
+    BOOST_TEST(contains(in_tls.detail(), "no answer to the TLS handshake"), in_tls.detail());
     settings.tls.insecure = false;
     settings.nodes = {proxy.url()};
     auto const plain = try_once(settings);
     BOOST_TEST((plain.table.at(0).result == node_result::timed_out));
-    BOOST_TEST(says(plain.detail(), "no answer to HELLO"), plain.detail());
+    BOOST_TEST(contains(plain.detail(), "no answer to HELLO"), plain.detail());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,14 +10,6 @@ namespace {
 
 std::vector<std::string> const names{"a", "b", "c", "d"};
 
-/// Who waits so asks again when word comes, or not at all.
-lock_options hears_or_never()
-{
-    lock_options options = long_lived;
-    options.retry.min_delay = options.retry.max_delay = 1h;
-    return options;
-}
-
 /// Servers that remember one key for whom to tell; of two that are watched, one is always forgotten, which is told as
 /// if it had changed.
 struct full_tracking_table_fixture : cluster {
@@ -67,7 +59,7 @@ BOOST_AUTO_TEST_CASE(do_not_wake_each_other_without_end)
     strangers_hold_all();
     std::size_t ended = 0;
     for (std::string const& name : names)
-        lock(name, hears_or_never()).acquire_for(500ms, [&](error_code ec, lease) {
+        lock(name, without_polling()).acquire_for(500ms, [&](error_code ec, lease) {
             BOOST_TEST(ec == errc::timed_out);
             ++ended;
         });

@@ -20,8 +20,7 @@ namespace {
 /// A waiter that polled would not come back within any test's patience.
 lock_options hears_or_never()
 {
-    lock_options options = long_lived;
-    options.retry.min_delay = options.retry.max_delay = 1h;
+    lock_options options = without_polling();
     options.handover.period = 1h;
     return options;
 }
@@ -69,6 +68,19 @@ struct waiting_fixture : cluster {
         co_await until([&] { return info(0, "tracking_total_keys") != "0"; });
         co_await until([&] { return info(1, "tracking_total_keys") != "0"; });
         co_await until([&] { return info(2, "tracking_total_keys") != "0"; });
+    }
+
+    /// A stranger's key goes by this command, on every server.
+    void expect_wake_by(std::vector<std::string> const& command)
+    {
+        run([&]() -> asio::awaitable<void> {
+            stranger_holds();
+            queue line(1);
+            line.enter(lock("lock", hears_or_never()), 0);
+            co_await until_heard();
+            everywhere(command);
+            co_await until([&] { return !line.leases.empty(); });
+        });
     }
 
     std::string info(std::size_t node, std::string const& field)
@@ -345,26 +357,12 @@ BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_the_waiters_of_fenced_locks)
 
 BOOST_AUTO_TEST_CASE(a_key_that_an_operator_deletes_wakes_at_once)
 {
-    run([&]() -> asio::awaitable<void> {
-        stranger_holds();
-        queue line(1);
-        line.enter(lock("lock", hears_or_never()), 0);
-        co_await until_heard();
-        everywhere({"DEL", "lock"});
-        co_await until([&] { return !line.leases.empty(); });
-    });
+    expect_wake_by({"DEL", "lock"});
 }
 
 BOOST_AUTO_TEST_CASE(a_flushed_server_wakes_at_once)
 {
-    run([&]() -> asio::awaitable<void> {
-        stranger_holds();
-        queue line(1);
-        line.enter(lock("lock", hears_or_never()), 0);
-        co_await until_heard();
-        everywhere({"FLUSHALL"});
-        co_await until([&] { return !line.leases.empty(); });
-    });
+    expect_wake_by({"FLUSHALL"});
 }
 
 /// The answers come late: when the waiter asks to be told, there is nothing to tell any more.

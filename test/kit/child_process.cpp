@@ -47,17 +47,14 @@ constexpr int end_limit_ms = 20'000;
 
 pid_t spawn(std::vector<std::string> const& command, std::string const& log_path)
 {
-    std::vector<char*> pointers;
-    for (auto const& word : command)
-        pointers.push_back(const_cast<char*>(word.c_str()));
-    pointers.push_back(nullptr);
+    auto const arguments = arguments_of(command);
     int const log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log < 0)
         fail(log_path);
     pid_t const parent = ::getpid();
     pid_t const child = ::fork();
     if (child == 0)
-        become(pointers.data(), log, parent);
+        become(arguments.data(), log, parent);
     ::close(log);
     if (child < 0)
         fail("fork");
@@ -65,6 +62,15 @@ pid_t spawn(std::vector<std::string> const& command, std::string const& log_path
 }
 
 } // namespace
+
+std::vector<char*> arguments_of(std::vector<std::string> const& words)
+{
+    std::vector<char*> pointers;
+    for (auto const& word : words)
+        pointers.push_back(const_cast<char*>(word.c_str()));
+    pointers.push_back(nullptr);
+    return pointers;
+}
 
 char process_state(pid_t pid)
 {

@@ -8,6 +8,9 @@
 
 namespace redlock::test {
 
+/// For exec(3); it lives as long as the words.
+std::vector<char*> arguments_of(std::vector<std::string> const& words);
+
 /// The third field of /proc/PID/stat, proc(5): 'R', 'S', 'T' and so on. '\0' if there is no such process.
 char process_state(pid_t);
 

@@ -16,6 +16,13 @@ inline constexpr lock_options long_lived{.ttl = std::chrono::minutes{10}};
 /// Its holder sends nothing by itself, also after an invalidation.
 inline constexpr lock_options unrenewed{.ttl = std::chrono::minutes{10}, .renew = false};
 
+/// A waiter with these is woken by an invalidation, or not at all.
+inline lock_options without_polling(lock_options options = long_lived)
+{
+    options.retry.min_delay = options.retry.max_delay = std::chrono::hours{1};
+    return options;
+}
+
 /// Limits that no machine reaches: what a test wants to see run out, it shortens itself.
 inline config settings_for(std::vector<std::string> urls)
 {

@@ -11,14 +11,12 @@ BOOST_FIXTURE_TEST_SUITE(proxy, proxied_server)
 BOOST_AUTO_TEST_CASE(reset_all_resets_both_sides)
 {
     wire client(proxy.port());
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
     proxy.reset_all();
     BOOST_TEST(proxy.connections() == 0U);
     BOOST_TEST(client.next() == "reset");
     wire again(proxy.port());
-    again.send("PING\r\n");
-    BOOST_TEST(again.receive(7) == pong);
+    ping(again);
     BOOST_TEST(proxy.accepted() == 2U);
 }
 
@@ -36,8 +34,7 @@ BOOST_AUTO_TEST_CASE(reset_all_loses_what_is_held)
 BOOST_AUTO_TEST_CASE(close_all_ends_in_order)
 {
     wire client(proxy.port());
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
     proxy.close_all();
     proxy.wait_connections(0);
     BOOST_TEST(client.next() == "end");
@@ -62,8 +59,7 @@ BOOST_AUTO_TEST_CASE(a_refusing_proxy_keeps_what_it_has)
         return failure.code() == std::errc::connection_refused;
     };
     BOOST_CHECK_EXCEPTION(probe(proxy.port()), std::system_error, refused);
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
     proxy.accept();
     BOOST_TEST(probe(proxy.port()).command({"PING"}) == "PONG");
 }
@@ -71,8 +67,7 @@ BOOST_AUTO_TEST_CASE(a_refusing_proxy_keeps_what_it_has)
 BOOST_AUTO_TEST_CASE(a_black_hole_accepts_and_swallows)
 {
     wire before(proxy.port());
-    before.send("PING\r\n");
-    BOOST_TEST(before.receive(7) == pong);
+    ping(before);
     proxy.black_hole();
     wire inside(proxy.port());
     before.send("SET k 1\r\n");

@@ -14,8 +14,7 @@ BOOST_FIXTURE_TEST_SUITE(proxy, proxied_server)
 BOOST_AUTO_TEST_CASE(passes_and_counts)
 {
     wire client(proxy.port());
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
     BOOST_TEST(proxy.bytes(to_server) == 6U);
     BOOST_TEST(proxy.forwarded(to_server) == 6U);
     BOOST_TEST(proxy.bytes(to_client) == 7U);
@@ -98,8 +97,7 @@ BOOST_AUTO_TEST_CASE(a_dropped_reply_is_lost_and_the_next_one_is_not)
     proxy.wait_for_bytes(to_client, 5);
     BOOST_TEST(direct.exists("k"));
     proxy.pass(to_client);
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
     proxy.wait_forwarded(to_client, 7);
     BOOST_TEST(proxy.forwarded(to_client) == 7U);
 }
@@ -144,12 +142,10 @@ BOOST_AUTO_TEST_CASE(a_delayed_reply_waits_and_can_be_hurried)
 BOOST_AUTO_TEST_CASE(dribbled_bytes_come_in_segments_of_one)
 {
     wire client(proxy.port());
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
     auto const before = client.segments();
     proxy.dribble(to_client);
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
     BOOST_TEST(client.segments() - before >= 7U);
 }
 
@@ -178,8 +174,7 @@ BOOST_AUTO_TEST_CASE(one_chunk_is_duplicated)
 BOOST_AUTO_TEST_CASE(a_cut_direction_is_silent_and_delivers_late_when_healed)
 {
     wire client(proxy.port());
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
     proxy.cut_one_way(to_client);
     client.send("LPUSH queue x\r\n");
     BOOST_TEST(direct.command({"BLPOP", "queue", "5"}) == "[queue, x]");
@@ -200,8 +195,7 @@ BOOST_AUTO_TEST_CASE(garbage_replaces_one_reply)
     proxy.garbage("HTTP/1.1 400\r\n");
     client.send("PING\r\n");
     BOOST_TEST(client.receive(14) == "HTTP/1.1 400\r\n");
-    client.send("PING\r\n");
-    BOOST_TEST(client.receive(7) == pong);
+    ping(client);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_in_vain_throws)

@@ -5,6 +5,8 @@
 #include "kit/redis_server.hpp"
 #include "kit_test/wire.hpp"
 
+#include <boost/test/unit_test.hpp>
+
 #include <string>
 
 namespace redlock::test {
@@ -19,5 +21,11 @@ struct proxied_server {
 inline constexpr auto to_server = direction::to_server;
 inline constexpr auto to_client = direction::to_client;
 inline std::string const pong = "+PONG\r\n";
+
+inline void ping(wire& client)
+{
+    client.send("PING\r\n");
+    BOOST_TEST(client.receive(7) == pong);
+}
 
 } // namespace redlock::test

@@ -26,4 +26,17 @@ struct connected_scenario : scenario {
     }
 };
 
+/// It holds the lock, too.
+struct holding_scenario : connected_scenario {
+    using connected_scenario::connected_scenario;
+    void prepare() override
+    {
+        connected_scenario::prepare();
+        take(*locks, held);
+        watch(held);
+    }
+    void retire() override { held = {}; }
+    lease held;
+};
+
 } // namespace redlock::test

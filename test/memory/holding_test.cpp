@@ -8,14 +8,8 @@ using namespace redlock::test;
 namespace {
 
 /// By hand; and what a lease does for itself meanwhile.
-struct extension : connected_scenario {
-    using connected_scenario::connected_scenario;
-    void prepare() override
-    {
-        connected_scenario::prepare();
-        take(*locks, held);
-        watch(held);
-    }
+struct extension : holding_scenario {
+    using holding_scenario::holding_scenario;
     void act() override
     {
         lost.begin([&](auto handler) { held.lost(std::move(handler)); });
@@ -30,7 +24,6 @@ struct extension : connected_scenario {
         BOOST_TEST(run_until([&] { return lost.settled(); }));
         BOOST_TEST(lost.completions == (lost.refused ? 0U : 1U));
     }
-    lease held;
     begun_operation lost;
     begun_operation extended[2];
 };
@@ -88,13 +81,11 @@ struct release_after_loss : connected_scenario {
 };
 
 /// The servers have ended all connections.
-struct reconnection : connected_scenario {
-    using connected_scenario::connected_scenario;
+struct reconnection : holding_scenario {
+    using holding_scenario::holding_scenario;
     void prepare() override
     {
-        connected_scenario::prepare();
-        take(*locks, held);
-        watch(held);
+        holding_scenario::prepare();
         servers.kill_connections();
     }
     void act() override
@@ -108,7 +99,6 @@ struct reconnection : connected_scenario {
         held = {};
         waiting.granted = {};
     }
-    lease held;
     begun_operation extended;
     begun_operation waiting;
 };

@@ -7,14 +7,8 @@ using namespace redlock::test;
 
 namespace {
 
-struct inspecting : connected_scenario {
-    using connected_scenario::connected_scenario;
-    void prepare() override
-    {
-        connected_scenario::prepare();
-        take(*locks, held);
-        watch(held);
-    }
+struct inspecting : holding_scenario {
+    using holding_scenario::holding_scenario;
     void act() override
     {
         asked.begin([&](auto handler) { lock().inspect(std::move(handler)); });
@@ -26,7 +20,6 @@ struct inspecting : connected_scenario {
         BOOST_TEST(asked.completions == (asked.refused ? 0U : 1U));
         held = {};
     }
-    lease held;
     begun_operation asked;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kit/canned.hpp"
 #include "redis/handshake.hpp"
 #include "redis/resp_parser.hpp"
 
@@ -16,6 +17,11 @@ namespace redlock::test {
 using namespace redlock::redis;
 using step = handshake::step;
 
+using canned::noauth;
+using canned::ok;
+using canned::wrongpass;
+inline constexpr std::string_view no_setinfo = canned::unknown_setinfo;
+
 inline constexpr std::string_view hello_ok =
     "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n"
     "$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:4\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n"
@@ -23,11 +29,6 @@ inline constexpr std::string_view hello_ok =
     "$7\r\ncluster\r\n";
 inline constexpr std::string_view no_hello =
     "-ERR unknown command 'HELLO', with args beginning with: '3' \r\n";
-inline constexpr std::string_view no_setinfo = "-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.\r\n";
-inline constexpr std::string_view noauth = "-NOAUTH Authentication required.\r\n";
-inline constexpr std::string_view wrongpass =
-    "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
-inline constexpr std::string_view ok = "+OK\r\n";
 inline constexpr std::string_view no_info =
     "-NOPERM this user has no permissions to run the 'info' command\r\n";
 inline constexpr std::string_view no_config =
