@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_SUITE(admission)
 
 BOOST_AUTO_TEST_SUITE(refusals)
 
-BOOST_AUTO_TEST_CASE(what_may_not_vote)
+BOOST_AUTO_TEST_CASE(replica_loading_cluster_or_evicting_server_is_refused)
 {
     BOOST_TEST(!refuse(old_server(), {}).has_value());
     BOOST_TEST((refuse(but(old_server(), [](auto& f) { f.replica = true; }), {}) == refusal::replica));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(what_may_not_vote)
     BOOST_TEST((refuse(but(old_server(), [](auto& f) { f.may_evict = true; }), {}) == refusal::evicting));
 }
 
-BOOST_AUTO_TEST_CASE(each_permission_permits_its_own)
+BOOST_AUTO_TEST_CASE(refusal_is_lifted_only_by_its_own_permission)
 {
     node_facts const every{.replica = true, .loading = true, .cluster = true, .may_evict = true};
     auto const cluster = but(old_server(), [](auto& f) { f.cluster = true; });
@@ -131,9 +131,9 @@ BOOST_AUTO_TEST_CASE(each_permission_permits_its_own)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(first_meeting)
+BOOST_AUTO_TEST_SUITE(new_nodes)
 
-BOOST_AUTO_TEST_CASE(who_is_older_than_any_key_votes)
+BOOST_AUTO_TEST_CASE(new_node_older_than_any_key_votes)
 {
     votes(newcomer(old_server()));
     votes(newcomer(young(q + 1s)));
@@ -143,14 +143,14 @@ BOOST_AUTO_TEST_CASE(who_is_older_than_any_key_votes)
     BOOST_TEST((newcomer(young(0s)).last == event::started));
 }
 
-BOOST_AUTO_TEST_CASE(the_quarantine_ends_by_itself)
+BOOST_AUTO_TEST_CASE(quarantine_of_young_node_ends_after_key_lifetime)
 {
     auto const known = newcomer(young(0s));
     waits_for(known, 9s, 1s);
     votes(known, 10s);
 }
 
-BOOST_AUTO_TEST_CASE(a_longer_lock_lengthens_it)
+BOOST_AUTO_TEST_CASE(quarantine_lasts_longer_for_longer_lock)
 {
     auto const known = newcomer(young(11s));
     BOOST_TEST(!waits(known, 0s, 10s).has_value());
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_longer_lock_lengthens_it)
     BOOST_TEST(!waits(newcomer(young(0s)), 0s, 0s).has_value()); // no lock yet
 }
 
-BOOST_AUTO_TEST_CASE(whom_the_user_answers_for_votes)
+BOOST_AUTO_TEST_CASE(young_node_that_settings_vouch_for_votes)
 {
     votes(newcomer(young(0s), {.assume_fresh = true}));
     votes(newcomer(young(0s), {.durable = true}));
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(whom_the_user_answers_for_votes)
 }
 
 /// Its settings excuse nothing by themselves: they may be new, or the volume empty.
-BOOST_AUTO_TEST_CASE(a_word_that_the_settings_contradict_does_not_count)
+BOOST_AUTO_TEST_CASE(durable_setting_that_server_contradicts_is_ignored)
 {
     auto const denied = newcomer(but(young(0s), forgets), {.durable = true});
     waits_for(denied, 0s, q);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_word_that_the_settings_contradict_does_not_count)
     BOOST_TEST(!newcomer(but(young(0s), forgets)).word_is_denied); // nobody gave it
 }
 
-BOOST_AUTO_TEST_CASE(a_promoted_server_waits_from_the_meeting_on)
+BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_from_first_meeting)
 {
     for (admission_terms const terms :
          {admission_terms{}, {.durable = true}, {.trust_restarted_nodes = true}}) {
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_promoted_server_waits_from_the_meeting_on)
     votes(newcomer(but(young(0s), is_promoted), {.assume_fresh = true}));
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_tell_its_age_is_as_old_as_the_meeting)
+BOOST_AUTO_TEST_CASE(node_without_uptime_is_quarantined_from_first_meeting)
 {
     auto const ageless = [](auto& f) { f.uptime.reset(); };
     waits_for(newcomer(but(old_server(), ageless)), 0s, q);
@@ -200,9 +200,9 @@ BOOST_AUTO_TEST_CASE(who_does_not_tell_its_age_is_as_old_as_the_meeting)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(meeting_again)
+BOOST_AUTO_TEST_SUITE(reconnected_nodes)
 
-BOOST_AUTO_TEST_CASE(the_same_life_stays_what_it_was)
+BOOST_AUTO_TEST_CASE(reconnected_node_with_same_run_id_keeps_its_quarantine)
 {
     votes(again(old_server(), old_server(), 5s), 5s);
     waits_for(again(young(0s), young(5s), 5s), 5s, 5s);
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(the_same_life_stays_what_it_was)
     votes(again(young(0s), young(5s), 5s, {.assume_fresh = true}), 5s);
 }
 
-BOOST_AUTO_TEST_CASE(a_restart_is_counted_from_where_the_last_life_was_heard)
+BOOST_AUTO_TEST_CASE(restarted_node_is_quarantined_from_last_contact_before_restart)
 {
     auto const met = again(old_server(), another(3s), 20s);
     waits_for(met, 20s, 8s);
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_restart_is_counted_from_where_the_last_life_was_heard)
     waits_for(again(old_server(), another(1h), 11s), 11s, q);
 }
 
-BOOST_AUTO_TEST_CASE(a_witnessed_restart_is_not_assumed_to_be_fresh)
+BOOST_AUTO_TEST_CASE(witnessed_restart_is_quarantined_despite_assume_fresh)
 {
     admission_terms const fresh{.assume_fresh = true};
     waits_for(again(young(0s), another(0s), 2s, fresh), 2s, q);
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_witnessed_restart_is_not_assumed_to_be_fresh)
     votes(again(young(0s), another(0s), 2s, {.trust_restarted_nodes = true}), 2s);
 }
 
-BOOST_AUTO_TEST_CASE(a_durable_node_votes_again_at_once)
+BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_after_restart)
 {
     admission_terms const durable{.durable = true};
     votes(again(old_server(), another(0s), 2s, durable), 2s);
@@ -240,14 +240,14 @@ BOOST_AUTO_TEST_CASE(a_durable_node_votes_again_at_once)
     waits_for(meet(another(0s), emptied, at(1s), durable, at(2s)), 2s, 9s);
 }
 
-BOOST_AUTO_TEST_CASE(another_machine_has_nothing_of_ours_however_durable)
+BOOST_AUTO_TEST_CASE(replaced_durable_node_is_quarantined)
 {
     auto const met = again(old_server(), another(1h), 2s, {.durable = true});
     waits_for(met, 2s, q);
     BOOST_TEST((met.last == event::replaced));
 }
 
-BOOST_AUTO_TEST_CASE(a_promoted_successor_waits_from_now_on)
+BOOST_AUTO_TEST_CASE(promoted_successor_is_quarantined_from_reconnection)
 {
     for (admission_terms const terms :
          {admission_terms{}, {.durable = true}, {.assume_fresh = true}, {.trust_restarted_nodes = true}})
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(a_promoted_successor_waits_from_now_on)
     waits_for(again(old_server(), but(another(3s), is_promoted), 20s, {.trust_promoted = true}), 20s, 8s);
 }
 
-BOOST_AUTO_TEST_CASE(a_changed_history_waits_from_now_on)
+BOOST_AUTO_TEST_CASE(node_with_changed_replication_id_is_quarantined)
 {
     auto const flipped = but(old_server(), [](auto& f) { f.replid = "other data"; });
     for (admission_terms const terms :
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_changed_history_waits_from_now_on)
     votes(again(old_server(), flipped, 30s, {.trust_promoted = true}), 30s);
 }
 
-BOOST_AUTO_TEST_CASE(a_clock_that_was_set_forward_waits_from_now_on)
+BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined)
 {
     auto const stepped = set_forward(newcomer(old_server()), 20s, at(5s));
     BOOST_TEST((stepped.last == event::set_forward));
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_was_set_forward_waits_from_now_on)
 }
 
 /// No word of the user's excuses what this client has seen itself.
-BOOST_AUTO_TEST_CASE(data_that_were_seen_are_gone_for_good)
+BOOST_AUTO_TEST_CASE(node_with_lost_data_is_quarantined_despite_all_settings)
 {
     for (admission_terms const terms : {admission_terms{.assume_fresh = true},
                                         {.durable = true},
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(data_that_were_seen_are_gone_for_good)
     }
 }
 
-BOOST_AUTO_TEST_CASE(without_a_run_id_it_is_known_by_its_data_set)
+BOOST_AUTO_TEST_CASE(node_without_run_id_is_known_by_replication_id)
 {
     auto const first = but(old_server(), has_no_run_id);
     votes(again(first, first, 30s), 30s);
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(without_a_run_id_it_is_known_by_its_data_set)
     BOOST_TEST((other.last == event::restarted));
 }
 
-BOOST_AUTO_TEST_CASE(without_a_name_each_connection_is_a_new_life)
+BOOST_AUTO_TEST_CASE(node_without_any_id_is_quarantined_at_each_connection)
 {
     auto const nameless = but(but(old_server(), has_no_run_id), [](auto& f) { f.replid.clear(); });
     auto const met = again(nameless, nameless, 3s);
@@ -321,13 +321,13 @@ BOOST_AUTO_TEST_CASE(without_a_name_each_connection_is_a_new_life)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_CASE(a_quarantine_outlasts_every_key)
+BOOST_AUTO_TEST_CASE(quarantine_is_one_percent_longer_than_key_lifetime)
 {
     BOOST_TEST((quarantine_length(11s) == 11110ms));
     BOOST_TEST((quarantine_length(0s) == 0s));
 }
 
-BOOST_AUTO_TEST_CASE(the_later_of_two_moments_counts_on_each_clock)
+BOOST_AUTO_TEST_CASE(later_of_two_instants_is_taken_on_each_clock)
 {
     BOOST_TEST((later(at(1s), at(2s)) == at(2s)));
     BOOST_TEST((later(instant{1s, 5s}, instant{2s, 3s}) == instant{2s, 5s}));

@@ -54,7 +54,7 @@ struct vote_log {
 
 BOOST_AUTO_TEST_SUITE(attempts)
 
-BOOST_AUTO_TEST_CASE(a_plain_one_is_decided_by_its_votes)
+BOOST_AUTO_TEST_CASE(plain_attempt_is_decided_by_majority_of_votes)
 {
     struct {
         unsigned nodes;
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_plain_one_is_decided_by_its_votes)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_fenced_one_needs_a_majority_at_one_token)
+BOOST_AUTO_TEST_CASE(fenced_attempt_needs_majority_at_one_token)
 {
     struct {
         unsigned nodes;
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_fenced_one_needs_a_majority_at_one_token)
     }
 }
 
-BOOST_AUTO_TEST_CASE(raises_those_that_are_behind)
+BOOST_AUTO_TEST_CASE(fenced_attempt_writes_back_to_nodes_with_smaller_token)
 {
     vote_log log(agreement::one_number, 5);
     BOOST_TEST(log.hear("3g4 1g9 0g9 4d") == "..r.");
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(raises_those_that_are_behind)
     BOOST_TEST(!log.tried.awaits(3));
 }
 
-BOOST_AUTO_TEST_CASE(tells_others_from_an_outage)
+BOOST_AUTO_TEST_CASE(lost_attempt_tells_contention_from_outage)
 {
     vote_log refused(agreement::one_number);
     BOOST_TEST(refused.hear("0g7 1g8 2d 0D") == ".r.L");
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(fencing)
 
-BOOST_AUTO_TEST_CASE(a_proposal_is_above_all_that_was_seen_and_not_before_the_date)
+BOOST_AUTO_TEST_CASE(proposal_is_above_all_seen_numbers_and_the_date)
 {
     using namespace std::chrono_literals;
     BOOST_TEST(proposal(0, 1000ms) == 1000U);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_proposal_is_above_all_that_was_seen_and_not_before_the_da
     BOOST_TEST(proposal(7, -5ms) == 8U);
 }
 
-BOOST_AUTO_TEST_CASE(tokens_leave_room_for_hand_offs_and_stay_exact_everywhere)
+BOOST_AUTO_TEST_CASE(token_leaves_room_for_hand_overs_and_fits_in_53_bits)
 {
     BOOST_TEST(fencing_token(3) == 3U * 1024);
     BOOST_TEST(fencing_token(3, 1023) < fencing_token(4));

@@ -33,7 +33,7 @@ random_fraction any_fraction()
 
 BOOST_AUTO_TEST_SUITE(backoff)
 
-BOOST_AUTO_TEST_CASE(the_bound_doubles_from_first_to_cap)
+BOOST_AUTO_TEST_CASE(backoff_bound_doubles_from_first_to_cap)
 {
     struct row {
         unsigned failures;
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(the_bound_doubles_from_first_to_cap)
                    r.failures << " failures, from " << r.first.count() << " to " << r.cap.count());
 }
 
-BOOST_AUTO_TEST_CASE(the_bound_reaches_the_largest_cap_without_overflow)
+BOOST_AUTO_TEST_CASE(backoff_bound_reaches_largest_cap_without_overflow)
 {
     BOOST_TEST(backoff_bound(62, 1ns, duration::max()).count() == std::int64_t{1} << 61);
     BOOST_TEST(backoff_bound(63, 1ns, duration::max()).count() == std::int64_t{1} << 62);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(the_bound_reaches_the_largest_cap_without_overflow)
     BOOST_TEST(backoff_bound(1000, 1ns, duration::max()).count() == duration::max().count());
 }
 
-BOOST_AUTO_TEST_CASE(jitter_takes_a_fraction_of_the_bound)
+BOOST_AUTO_TEST_CASE(jitter_takes_given_fraction_of_bound)
 {
     struct row {
         random_fraction fraction;
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(jitter_takes_a_fraction_of_the_bound)
     BOOST_TEST(full_jitter(1, 0ns, 5ns, highest).count() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(scaling_does_not_overflow)
+BOOST_AUTO_TEST_CASE(scaling_of_largest_duration_does_not_overflow)
 {
     BOOST_TEST(scale(duration::max(), lowest).count() == 0);
     BOOST_TEST(scale(duration::max(), middle).count() == (std::int64_t{1} << 62) - 1);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(scaling_does_not_overflow)
     BOOST_TEST(scale(duration::max(), highest).count() > duration::max().count() / 1000 * 999);
 }
 
-RC_BOOST_PROP(the_bound_never_falls_and_stays_between_first_and_cap, ())
+RC_BOOST_PROP(backoff_bound_never_falls_and_stays_between_first_and_cap, ())
 {
     auto const cap = any_delay();
     auto const first = any_delay();
@@ -103,7 +103,7 @@ RC_BOOST_PROP(the_bound_never_falls_and_stays_between_first_and_cap, ())
     RC_ASSERT(next == (failures == 0 ? bound : std::min(2 * bound, cap)));
 }
 
-RC_BOOST_PROP(jitter_stays_in_its_range_and_grows_with_the_fraction, ())
+RC_BOOST_PROP(jitter_stays_in_range_and_grows_with_fraction, ())
 {
     auto const cap = any_delay();
     auto const first = any_delay();

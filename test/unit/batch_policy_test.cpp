@@ -27,9 +27,9 @@ unsigned length_of_row(batch_policy& t, batch_policy::terms const& terms, instan
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(batch_)
+BOOST_AUTO_TEST_SUITE(batch_policies)
 
-BOOST_AUTO_TEST_CASE(after_a_batch_others_get_their_turn)
+BOOST_AUTO_TEST_CASE(batch_at_its_size_ends_until_others_had_a_turn)
 {
     batch_policy t;
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(after_a_batch_others_get_their_turn)
     BOOST_TEST(length_of_row(t, three_in_a_row, start + turn) == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(a_row_ends_with_its_time)
+BOOST_AUTO_TEST_CASE(batch_ends_after_its_period)
 {
     batch_policy t;
     t.granted(start);
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_row_ends_with_its_time)
     BOOST_TEST(!t.may_go_on(three_in_a_row, next::waiting, start + 1s));
 }
 
-BOOST_AUTO_TEST_CASE(a_turn_that_nobody_takes_makes_the_batches_longer)
+BOOST_AUTO_TEST_CASE(batch_grows_when_nobody_takes_the_offered_turn)
 {
     batch_policy t;
     for (unsigned stretch = 1; stretch != 2 * batch_policy::max_stretch; stretch *= 2) {
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_turn_that_nobody_takes_makes_the_batches_longer)
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U * batch_policy::max_stretch);
 }
 
-BOOST_AUTO_TEST_CASE(no_batch_is_too_large_to_become_longer)
+BOOST_AUTO_TEST_CASE(batch_of_largest_size_grows_without_overflow)
 {
     constexpr batch_policy::terms half_of_all_numbers{1U << 31U, 1s};
     batch_policy t;
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(no_batch_is_too_large_to_become_longer)
     BOOST_TEST(t.may_go_on(half_of_all_numbers, next::waiting, start));
 }
 
-BOOST_AUTO_TEST_CASE(somebody_else_makes_them_short_again)
+BOOST_AUTO_TEST_CASE(batch_shrinks_when_somebody_takes_the_offered_turn)
 {
     batch_policy t;
     t.nobody_came();
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(somebody_else_makes_them_short_again)
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(who_has_just_come_lets_known_rivals_go_first)
+BOOST_AUTO_TEST_CASE(newcomer_lets_known_rivals_go_first)
 {
     constexpr batch_policy::terms sixteen_in_a_row{16, 1s};
     batch_policy t;

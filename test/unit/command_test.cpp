@@ -8,7 +8,7 @@ using namespace redlock::redis;
 
 BOOST_AUTO_TEST_SUITE(command)
 
-BOOST_AUTO_TEST_CASE(appends_a_command)
+BOOST_AUTO_TEST_CASE(command_is_appended_to_buffer_as_resp_array)
 {
     std::string out = "before";
     append_command(out, {"PING", ""});

@@ -19,9 +19,9 @@ struct three_nodes_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(contention_, three_nodes_fixture)
+BOOST_FIXTURE_TEST_SUITE(contention_of_clients, three_nodes_fixture)
 
-BOOST_AUTO_TEST_CASE(it_may_be_free_when_a_majority_and_the_first_may_be)
+BOOST_AUTO_TEST_CASE(lock_may_be_free_if_majority_and_rendezvous_node_may_be)
 {
     BOOST_TEST(known.may_be_free());
     known.refused(0);
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(it_may_be_free_when_a_majority_and_the_first_may_be)
     BOOST_TEST(known.may_be_free());
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_cannot_be_asked_is_not_free)
+BOOST_AUTO_TEST_CASE(unusable_node_does_not_count_as_free)
 {
     known.usable(0, false);
     BOOST_TEST(known.may_be_free());
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_cannot_be_asked_is_not_free)
     BOOST_TEST(known.may_be_free());
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_neither_granted_nor_refused_is_not_free)
+BOOST_AUTO_TEST_CASE(node_without_vote_does_not_count_as_free)
 {
     known.votes(0, false);
     BOOST_TEST(known.may_be_free());
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_neither_granted_nor_refused_is_not_free)
     BOOST_TEST(!known.lacks_votes());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_known_of_a_node_is_forgotten_with_its_connection)
+BOOST_AUTO_TEST_CASE(knowledge_of_node_is_forgotten_with_its_connection)
 {
     known.refused(1);
     known.usable(1, false);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(what_was_known_of_a_node_is_forgotten_with_its_connection)
     BOOST_TEST(!known.taken(1));
 }
 
-BOOST_AUTO_TEST_CASE(it_is_free_when_the_keys_of_a_majority_have_expired)
+BOOST_AUTO_TEST_CASE(lock_is_free_when_keys_of_majority_have_expired)
 {
     for (unsigned node : {0U, 1U, 2U})
         known.refused(node);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(it_is_free_when_the_keys_of_a_majority_have_expired)
 }
 
 /// The nodes' clocks are not the same: where contenders meet the key may be the last to go.
-BOOST_AUTO_TEST_CASE(a_majority_that_is_free_is_had_when_the_first_is_free_too)
+BOOST_AUTO_TEST_CASE(free_majority_waits_for_rendezvous_node_to_be_free)
 {
     known.found_held_until(0, start + 5s);
     known.found_held_until(1, start + 9s);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_majority_that_is_free_is_had_when_the_first_is_free_too)
 }
 
 /// Word of the renewal was lost, and who is refused by another node does not ask this one.
-BOOST_AUTO_TEST_CASE(an_end_that_passed_before_a_lost_attempt_is_no_reason_for_another)
+BOOST_AUTO_TEST_CASE(expiry_before_lost_attempt_causes_no_further_attempt)
 {
     known.found_held_until(0, start + 1s);
     known.found_held_until(1, start + 9s);
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(an_end_that_passed_before_a_lost_attempt_is_no_reason_for_a
     BOOST_TEST(known.taken(0));
 }
 
-BOOST_AUTO_TEST_CASE(keys_on_nodes_that_cannot_be_asked_free_nobody)
+BOOST_AUTO_TEST_CASE(expiry_on_unusable_node_is_ignored)
 {
     known.found_held_until(0, start + 5s);
     known.found_held_until(1, start + 9s);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(keys_on_nodes_that_cannot_be_asked_free_nobody)
     BOOST_TEST(!known.free_at().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(contenders_meet_at_the_first_node_that_can_be_asked)
+BOOST_AUTO_TEST_CASE(rendezvous_node_is_first_usable_node)
 {
     BOOST_TEST(known.rendezvous_node().value() == 1U);
     known.usable(1, false);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(contenders_meet_at_the_first_node_that_can_be_asked)
     BOOST_TEST(!known.rendezvous_node().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(the_next_one_in_the_ring_stands_in_for_a_silent_one)
+BOOST_AUTO_TEST_CASE(next_usable_node_in_ring_replaces_silent_node)
 {
     BOOST_TEST(known.after(1).value() == 2U);
     BOOST_TEST(known.after(2).value() == 0U);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(the_next_one_in_the_ring_stands_in_for_a_silent_one)
 }
 
 /// Of five nodes the first cannot vote, and the one that is asked in its place has refused.
-BOOST_AUTO_TEST_CASE(it_is_not_free_while_the_first_that_votes_is_taken)
+BOOST_AUTO_TEST_CASE(lock_is_not_free_while_first_voting_node_is_taken)
 {
     known.start(5, 0);
     known.votes(0, false);

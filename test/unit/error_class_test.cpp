@@ -22,7 +22,7 @@ static std::ostream& boost_test_print_type(std::ostream& out, server_error error
 
 BOOST_AUTO_TEST_SUITE(error_class)
 
-BOOST_AUTO_TEST_CASE(classifies_what_servers_say)
+BOOST_AUTO_TEST_CASE(error_reply_is_classified_by_its_first_words)
 {
     struct row {
         std::string_view text;
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(classifies_what_servers_say)
     BOOST_TEST(classify(row.text) == row.expected);
 }
 
-BOOST_AUTO_TEST_CASE(a_retry_is_given_up_only_for_a_lasting_cause)
+BOOST_AUTO_TEST_CASE(only_lasting_errors_are_permanent)
 {
     std::set<server_error> const lasting{
         server_error::noauth, server_error::wrongpass,       server_error::noperm,    server_error::noproto,
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_retry_is_given_up_only_for_a_lasting_cause)
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_error_has_a_name_of_its_own)
+BOOST_AUTO_TEST_CASE(every_server_error_has_a_unique_name)
 {
     std::set<std::string_view> names;
     for (int i = 0; i <= static_cast<int>(server_error::other); ++i)

@@ -73,9 +73,9 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(precedence_)
+BOOST_AUTO_TEST_SUITE(fairness_of_clients)
 
-BOOST_AUTO_TEST_CASE(who_knows_of_nobody_waits_for_nobody)
+BOOST_AUTO_TEST_CASE(client_without_known_rivals_does_not_yield)
 {
     fairness p;
     BOOST_TEST((p.yield_delay(most) == 0ms));
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(who_knows_of_nobody_waits_for_nobody)
     BOOST_TEST((after_lease_between(0).yield_delay(most) == 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(each_of_the_others_goes_first_once)
+BOOST_AUTO_TEST_CASE(client_yields_less_after_each_rival_had_the_lock)
 {
     fairness p = after_lease_between(3);
     for (auto const left : {16ms, 15ms, 14ms, 0ms, 0ms}) {
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(each_of_the_others_goes_first_once)
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_two_who_expect_others_the_one_who_has_met_fewer_waits_longer)
+BOOST_AUTO_TEST_CASE(client_that_met_fewer_of_its_rivals_yields_longer)
 {
     fairness one = after_lease_between(2);
     fairness other = after_lease_between(12);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(of_two_who_expect_others_the_one_who_has_met_fewer_waits_lo
     BOOST_TEST((one.yield_delay(most) > other.yield_delay(most)));
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_come_is_not_expected_again)
+BOOST_AUTO_TEST_CASE(rival_that_does_not_come_is_not_expected_again)
 {
     fairness p = after_lease_between(3);
     p.another_had_it();
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_come_is_not_expected_again)
     BOOST_TEST((p.yield_delay(most) == 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(courtesy_has_an_end)
+BOOST_AUTO_TEST_CASE(yielding_ends_after_bounded_number_of_rivals)
 {
     fairness p = after_lease_between(1'000'000);
     BOOST_TEST((p.yield_delay(most) == most));
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(courtesy_has_an_end)
 }
 
 /// Whatever they expect at first.
-BOOST_AUTO_TEST_CASE(clients_that_all_wait_come_in_turns)
+BOOST_AUTO_TEST_CASE(clients_that_all_wait_get_the_lock_in_turns)
 {
     for (unsigned clients = 2; clients <= fairness::places; ++clients)
         for (unsigned seed = 1; seed != 50; ++seed) {

@@ -6,7 +6,7 @@ using redlock::fenced_register;
 
 BOOST_AUTO_TEST_SUITE(fenced_registers)
 
-BOOST_AUTO_TEST_CASE(a_late_holder_neither_reads_nor_writes)
+BOOST_AUTO_TEST_CASE(holder_with_older_token_can_neither_read_nor_write)
 {
     fenced_register<int> balance(100);
     BOOST_TEST(balance.read(5).value_or(0) == 100);
@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(a_late_holder_neither_reads_nor_writes)
 }
 
 /// Reading alone shuts earlier holders out: otherwise their write would come between our reading and our writing.
-BOOST_AUTO_TEST_CASE(reading_shows_the_token)
+BOOST_AUTO_TEST_CASE(read_with_newer_token_shuts_out_older_writer)
 {
     fenced_register<int> balance(100);
     BOOST_TEST(balance.write(5, 100));

@@ -24,7 +24,7 @@ std::string const plain_reply = as_reply("$", plain_info);
 
 BOOST_AUTO_TEST_SUITE(handshake_facts)
 
-BOOST_AUTO_TEST_CASE(learns_who_the_server_is_in_both_protocols)
+BOOST_AUTO_TEST_CASE(handshake_learns_server_facts_in_resp2_and_resp3)
 {
     conversation newer{{}};
     newer.sends({"HELLO 3"})
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(learns_who_the_server_is_in_both_protocols)
     }
 }
 
-BOOST_AUTO_TEST_CASE(knows_nothing_where_it_may_not_ask)
+BOOST_AUTO_TEST_CASE(handshake_without_permission_for_info_knows_no_facts)
 {
     for (auto const refusal : {no_info, std::string_view{"-ERR unknown command 'INFO'\r\n"},
                                std::string_view{"-ERR nothing\r\n"}, std::string_view{"*0\r\n"}}) {
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(knows_nothing_where_it_may_not_ask)
         .has_failed(server_error::noauth, "NOAUTH Authentication required.");
 }
 
-BOOST_AUTO_TEST_CASE(believes_in_durability_only_when_told_all_of_it)
+BOOST_AUTO_TEST_CASE(server_is_durable_only_if_all_append_settings_say_so)
 {
     auto const durable = [](std::string const& info, std::string_view settings) {
         conversation peer{{}};
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(believes_in_durability_only_when_told_all_of_it)
         !durable(plain_info, "%2\r\n+appendfsync\r\n+always\r\n+no-appendfsync-on-rewrite\r\n+yes\r\n"));
 }
 
-BOOST_AUTO_TEST_CASE(takes_the_worse_of_what_hello_and_info_say)
+BOOST_AUTO_TEST_CASE(handshake_takes_worse_of_hello_and_info)
 {
     constexpr std::string_view replica = "%2\r\n+role\r\n+replica\r\n+mode\r\n+cluster\r\n";
     for (auto const answer : {no_info, std::string_view{plain_reply}}) {

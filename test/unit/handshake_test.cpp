@@ -12,9 +12,9 @@ handshake_settings full()
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(handshake_)
+BOOST_AUTO_TEST_SUITE(handshake_steps)
 
-BOOST_AUTO_TEST_CASE(takes_one_flight_with_resp3)
+BOOST_AUTO_TEST_CASE(handshake_with_resp3_takes_one_flight)
 {
     conversation peer{full()};
     peer.sends({"HELLO 3 AUTH locker pw SETNAME app", "SELECT 2"})
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(takes_one_flight_with_resp3)
     BOOST_TEST(!peer.machine.facts().cluster);
 }
 
-BOOST_AUTO_TEST_CASE(asks_for_no_more_than_is_wanted)
+BOOST_AUTO_TEST_CASE(handshake_sends_only_configured_commands)
 {
     conversation{{}}.sends({"HELLO 3"}).replies({hello_ok, no_setinfo, no_setinfo}).is_ready(3);
     conversation{{.password = "pw"}}
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(asks_for_no_more_than_is_wanted)
     conversation{{.username = "default"}}.sends({"HELLO 3"}).replies({hello_ok, ok, ok}).is_ready(3);
 }
 
-BOOST_AUTO_TEST_CASE(learns_of_clusters_and_of_an_answer_in_resp2)
+BOOST_AUTO_TEST_CASE(handshake_reads_cluster_role_and_protocol_from_hello)
 {
     conversation peer{{}};
     peer.sends({"HELLO 3"})
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(learns_of_clusters_and_of_an_answer_in_resp2)
     BOOST_TEST(peer.machine.facts().replica);
 }
 
-BOOST_AUTO_TEST_CASE(falls_back_to_resp2_where_hello_is_refused)
+BOOST_AUTO_TEST_CASE(handshake_falls_back_to_resp2_if_hello_is_refused)
 {
     for (auto const refusal :
          {no_hello, std::string_view{"-NOPROTO unsupported protocol version\r\n"},
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(falls_back_to_resp2_where_hello_is_refused)
     }
 }
 
-BOOST_AUTO_TEST_CASE(waits_for_the_whole_first_flight_before_falling_back)
+BOOST_AUTO_TEST_CASE(handshake_reads_whole_first_flight_before_fallback)
 {
     conversation peer{{.password = "pw"}};
     peer.sends({"HELLO 3 AUTH default pw"}).replies({no_hello, noauth});
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(waits_for_the_whole_first_flight_before_falling_back)
     peer.replies({noauth, noauth, noauth, noauth}).sends({"AUTH pw"}).replies({ok, ok, ok}).is_ready(2);
 }
 
-BOOST_AUTO_TEST_CASE(speaks_resp2_when_told_to)
+BOOST_AUTO_TEST_CASE(handshake_with_protocol_2_sends_no_hello)
 {
     conversation{{.username = "default", .password = "pw", .protocol = 2}}
         .sends({"AUTH pw"})
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(speaks_resp2_when_told_to)
     conversation{{.protocol = 2}}.sends({"PING"}).replies({"-NOPERM no ping\r\n", ok, ok}).is_ready(2);
 }
 
-BOOST_AUTO_TEST_CASE(fails_without_the_password_a_server_wants)
+BOOST_AUTO_TEST_CASE(handshake_without_required_password_fails_with_noauth)
 {
     conversation{{}}
         .sends({"HELLO 3"})
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(fails_without_the_password_a_server_wants)
         .has_failed(server_error::noauth, "NOAUTH Authentication required.");
 }
 
-BOOST_AUTO_TEST_CASE(fails_with_a_refused_password)
+BOOST_AUTO_TEST_CASE(handshake_with_wrong_password_fails_with_server_text)
 {
     constexpr std::string_view words = "WRONGPASS invalid username-password pair or user is disabled.";
     conversation{full()}
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(fails_with_a_refused_password)
         .has_failed(server_error::syntax, "ERR wrong number of arguments for 'auth' command");
 }
 
-BOOST_AUTO_TEST_CASE(shows_where_the_server_s_words_are_cut)
+BOOST_AUTO_TEST_CASE(handshake_error_with_long_server_text_is_cut_with_dots)
 {
     std::string const words =
         "NOAUTH HELLO must be called with the client already authenticated, " + std::string(300, 'x');
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(shows_where_the_server_s_words_are_cut)
         .has_failed(server_error::noauth, words.substr(0, 197) + "...");
 }
 
-BOOST_AUTO_TEST_CASE(fails_naming_a_refused_database)
+BOOST_AUTO_TEST_CASE(handshake_with_refused_database_fails_naming_it)
 {
     conversation{{.database = 99}}
         .sends({"HELLO 3", "SELECT 99"})
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(fails_naming_a_refused_database)
         .has_failed(server_error::noperm, "SELECT 1: NOPERM no select");
 }
 
-BOOST_AUTO_TEST_CASE(fails_where_the_server_serves_nobody_now)
+BOOST_AUTO_TEST_CASE(handshake_with_busy_or_loading_server_fails)
 {
     struct row {
         std::string_view wire;
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(fails_where_the_server_serves_nobody_now)
     }
 }
 
-BOOST_AUTO_TEST_CASE(fails_on_replies_that_make_no_sense)
+BOOST_AUTO_TEST_CASE(handshake_with_unexpected_reply_fails)
 {
     conversation{{}}
         .sends({"HELLO 3"})
@@ -184,14 +184,14 @@ BOOST_AUTO_TEST_CASE(fails_on_replies_that_make_no_sense)
     BOOST_TEST((odd.machine.on_reply({}) == step::failed));
 }
 
-BOOST_AUTO_TEST_CASE(tolerates_odd_entries_of_the_hello_map)
+BOOST_AUTO_TEST_CASE(handshake_tolerates_odd_entries_in_hello_map)
 {
     conversation peer{{}};
     peer.sends({"HELLO 3"}).replies({"*3\r\n:1\r\n_\r\n+role\r\n", ok, ok}).is_ready(2);
     BOOST_TEST(!peer.machine.facts().replica);
 }
 
-BOOST_AUTO_TEST_CASE(quotes_the_server_in_bounds_and_never_the_password)
+BOOST_AUTO_TEST_CASE(handshake_error_is_bounded_and_hides_password)
 {
     auto const said = [](std::string const& words, std::string const& password) {
         conversation peer{{.username = "u", .password = password, .protocol = 2}};

@@ -39,9 +39,9 @@ append_settings settings(std::string_view wire)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(info_)
+BOOST_AUTO_TEST_SUITE(info_parsing)
 
-BOOST_AUTO_TEST_CASE(reads_what_a_server_says)
+BOOST_AUTO_TEST_CASE(info_of_real_server_is_parsed)
 {
     auto const info = parse_info(real);
     BOOST_TEST(info.version == "7.0.15");
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(reads_what_a_server_says)
     BOOST_TEST(info.replicas == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(reads_every_fact)
+BOOST_AUTO_TEST_CASE(info_parser_reads_every_fact)
 {
     BOOST_TEST(with("loading:1").loading);
     BOOST_TEST((with("cluster_enabled:1").cluster == true));
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(reads_every_fact)
     BOOST_TEST(parse_info(least).replid.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_data_set_before_this_one_is_told_by_either_line)
+BOOST_AUTO_TEST_CASE(info_with_second_replication_id_or_offset_means_promoted)
 {
     for (std::string const line :
          {"master_replid2:8a", "master_replid2:", "second_repl_offset:0", "second_repl_offset:17"})
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_data_set_before_this_one_is_told_by_either_line)
         BOOST_TEST(!with(line).promoted, line);
 }
 
-BOOST_AUTO_TEST_CASE(eviction_needs_a_limit_and_a_policy)
+BOOST_AUTO_TEST_CASE(info_means_eviction_only_with_memory_limit_and_policy)
 {
     struct row {
         std::string_view lines;
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(eviction_needs_a_limit_and_a_policy)
         BOOST_TEST((with(std::string(lines)).may_evict == may_evict), lines);
 }
 
-BOOST_AUTO_TEST_CASE(tolerates_forks_and_lines_it_does_not_know)
+BOOST_AUTO_TEST_CASE(info_parser_tolerates_forks_and_unknown_lines)
 {
     // Valkey writes its own version beside redis_version, KeyDB other lines and sections.
     for (std::string const line :
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(tolerates_forks_and_lines_it_does_not_know)
     BOOST_TEST(with("redis_version:6\x1b[31m" + std::string(500, '.')).version.size() <= 200U);
 }
 
-BOOST_AUTO_TEST_CASE(each_fact_stands_alone)
+BOOST_AUTO_TEST_CASE(info_with_missing_lines_leaves_other_facts_known)
 {
     auto const nothing = parse_info("");
     BOOST_TEST(nothing.run_id.empty());
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(each_fact_stands_alone)
     BOOST_TEST(parse_info(std::string(least) + std::string(longest_info, 'x')).run_id.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_no_server_writes_is_not_known)
+BOOST_AUTO_TEST_CASE(info_with_invalid_values_is_ignored)
 {
     for (std::string const line : {"run_id:", "run_id:a b", "run_id:a:b", "run_id:a/b", "run_id:\x01"})
         BOOST_TEST(with(line).run_id.empty(), line);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(what_no_server_writes_is_not_known)
     BOOST_TEST(!with("run_id:" + std::string(64, 'a')).run_id.empty());
 }
 
-BOOST_AUTO_TEST_CASE(an_absurd_uptime_does_not_overflow)
+BOOST_AUTO_TEST_CASE(info_with_largest_uptime_does_not_overflow)
 {
     for (std::string const seconds : {"9223372036854775807", "18446744073709551615"}) {
         auto const uptime = with("uptime_in_seconds:" + seconds).uptime;
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(an_absurd_uptime_does_not_overflow)
     }
 }
 
-BOOST_AUTO_TEST_CASE(reads_append_settings_from_maps_and_arrays)
+BOOST_AUTO_TEST_CASE(append_settings_are_read_from_maps_and_arrays)
 {
     BOOST_TEST((settings("%1\r\n+appendfsync\r\n+always\r\n").fsync_always == true));
     BOOST_TEST((settings("*2\r\n+appendfsync\r\n+always\r\n").fsync_always == true));
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(reads_append_settings_from_maps_and_arrays)
                     .pauses_on_rewrite == false));
 }
 
-BOOST_AUTO_TEST_CASE(settings_that_are_not_told_contradict_nothing)
+BOOST_AUTO_TEST_CASE(append_settings_that_are_missing_are_unknown)
 {
     for (std::string_view const wire : {"*0\r\n", "+OK\r\n", "_\r\n", "*1\r\n+appendfsync\r\n",
                                         "*1\r\n*2\r\n+appendfsync\r\n+always\r\n"}) {
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(settings_that_are_not_told_contradict_nothing)
     BOOST_TEST(forgetful_setting({{}, {}, true}) == "no-appendfsync-on-rewrite is yes");
 }
 
-BOOST_AUTO_TEST_CASE(reads_the_time_or_nothing)
+BOOST_AUTO_TEST_CASE(time_reply_is_read_only_if_well_formed)
 {
     auto const time = [](std::string_view wire) {
         resp_parser parser;
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(reads_the_time_or_nothing)
         BOOST_TEST(!time(wire).has_value(), wire);
 }
 
-BOOST_AUTO_TEST_CASE(an_incarnation_is_process_and_history)
+BOOST_AUTO_TEST_CASE(incarnation_consists_of_run_id_and_replication_id)
 {
     server_facts facts;
     BOOST_TEST(incarnation(facts).empty());

@@ -45,7 +45,7 @@ lock_key const seat{"", "seat:42"};
 
 BOOST_AUTO_TEST_SUITE(kinds)
 
-BOOST_AUTO_TEST_CASE(votes)
+BOOST_AUTO_TEST_CASE(plain_vote_is_set_nx_px)
 {
     std::string out = "+";
     plain.make_commands("", {10500ms, 10500ms})->append(out, request::vote, {seat, nonce}, script_form::hash);
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(votes)
                           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10500\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(releases_by_script)
+BOOST_AUTO_TEST_CASE(plain_release_is_sent_as_script)
 {
     auto const by_hash = arguments(plainly(request::release, {"seat:", "42"}));
     BOOST_TEST_REQUIRE(by_hash.size() == 5U);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(releases_by_script)
     BOOST_TEST((words{by_text.begin() + 2, by_text.end()} == words{"1", "seat:42", nonce}));
 }
 
-BOOST_AUTO_TEST_CASE(extends_by_script)
+BOOST_AUTO_TEST_CASE(plain_extension_is_sent_as_script)
 {
     auto const by_hash = arguments(plainly(request::extend, seat, 1ms));
     BOOST_TEST_REQUIRE(by_hash.size() == 6U);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(extends_by_script)
     BOOST_TEST(arguments(plainly(request::release, seat))[1] != by_hash[1]);
 }
 
-BOOST_AUTO_TEST_CASE(keys_and_nonces_hold_any_byte)
+BOOST_AUTO_TEST_CASE(key_and_nonce_may_hold_any_byte)
 {
     std::string key;
     for (int byte = 0; byte < 256; ++byte)
@@ -98,14 +98,14 @@ BOOST_AUTO_TEST_CASE(keys_and_nonces_hold_any_byte)
     BOOST_TEST((words{released.begin() + 2, released.end()} == words{"1", key, wild}));
 }
 
-BOOST_AUTO_TEST_CASE(an_empty_key_is_a_key)
+BOOST_AUTO_TEST_CASE(empty_key_is_sent_as_key)
 {
     BOOST_TEST(
         (arguments(plainly(request::vote, {"", ""}, 1s)) == words{"SET", "", nonce, "NX", "PX", "1000"}));
 }
 
 /// A key prefix and a name are one key.
-BOOST_AUTO_TEST_CASE(a_fenced_command_names_the_lock_its_fence_and_the_marker)
+BOOST_AUTO_TEST_CASE(fenced_vote_names_lock_fence_and_marker_keys)
 {
     std::string out;
     auto const commands = fenced.make_commands("app:", {11s, 24h});
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_fenced_command_names_the_lock_its_fence_and_the_marker)
                                                              "1700", "7/8"}));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_answer_to_a_vote_is_an_error)
+BOOST_AUTO_TEST_CASE(malformed_reply_to_vote_is_an_error)
 {
     using meaning = answer::meaning;
     auto const number = [](std::int64_t n) { return resp_node{.type = resp_type::number, .number = n}; };

@@ -17,9 +17,9 @@ constexpr lease_terms guarded{.ttl = 9s, .slack = 900ms, .guarded = true};
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(lease_machine_adoption_test)
+BOOST_AUTO_TEST_SUITE(lease_adoption)
 
-BOOST_AUTO_TEST_CASE(is_suspect_until_a_majority_has_confirmed_it)
+BOOST_AUTO_TEST_CASE(adopted_lease_is_suspect_until_majority_confirms)
 {
     adopted a;
     BOOST_TEST(a.l.machine.phase() == lease_phase::suspect);
@@ -31,13 +31,13 @@ BOOST_AUTO_TEST_CASE(is_suspect_until_a_majority_has_confirmed_it)
     BOOST_TEST(a.l.deadline_us() == us(100ms + 8908ms));
 }
 
-BOOST_AUTO_TEST_CASE(is_lost_where_a_majority_has_not_its_key)
+BOOST_AUTO_TEST_CASE(adopted_lease_is_lost_if_majority_has_not_its_key)
 {
     adopted a;
     BOOST_TEST(a.l.round(100ms, "0m 1n 2n") == "..L");
 }
 
-BOOST_AUTO_TEST_CASE(may_be_asked_again_where_a_majority_was_silent)
+BOOST_AUTO_TEST_CASE(adopted_lease_may_be_confirmed_after_silent_majority)
 {
     adopted a;
     BOOST_TEST(a.l.round(100ms, "0m 1f 2f") == "..F");
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(may_be_asked_again_where_a_majority_was_silent)
     BOOST_TEST(a.l.round(200ms, "0m 1m") == ".E");
 }
 
-BOOST_AUTO_TEST_CASE(is_lost_when_nobody_has_confirmed_it_in_its_own_time)
+BOOST_AUTO_TEST_CASE(adopted_lease_is_lost_at_deadline_without_confirmation)
 {
     adopted a(unrenewed);
     BOOST_TEST(a.l.next_us() == us(8907ms));
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(is_lost_when_nobody_has_confirmed_it_in_its_own_time)
     BOOST_TEST(tolerated.l.due(9798ms) == 'L');
 }
 
-BOOST_AUTO_TEST_CASE(relies_afterwards_on_those_that_confirmed)
+BOOST_AUTO_TEST_CASE(adopted_lease_counts_only_confirming_nodes_as_holders)
 {
     adopted a;
     BOOST_TEST(a.l.round(100ms, "0m 1m") == ".E");
@@ -65,14 +65,14 @@ BOOST_AUTO_TEST_CASE(relies_afterwards_on_those_that_confirmed)
     BOOST_TEST(a.l.round(4s, "0m 2m") == ".E");
 }
 
-BOOST_AUTO_TEST_CASE(is_not_proven_by_keys_that_were_set_again)
+BOOST_AUTO_TEST_CASE(adopted_lease_is_not_proven_by_repaired_keys)
 {
     adopted a(guarded);
     BOOST_TEST(a.l.round(100ms, "0m 1r 2r") == ".F.");
     BOOST_TEST(!a.l.machine.proven());
 }
 
-BOOST_AUTO_TEST_CASE(can_be_released_unproven)
+BOOST_AUTO_TEST_CASE(adopted_lease_can_be_released_before_confirmation)
 {
     adopted a;
     BOOST_TEST(a.l.machine.release());

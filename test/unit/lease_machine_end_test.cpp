@@ -8,7 +8,7 @@ using enum redlock::core::lease_phase;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
-BOOST_AUTO_TEST_CASE(loss_is_told_one_millisecond_before_the_deadline)
+BOOST_AUTO_TEST_CASE(lease_is_lost_one_millisecond_before_its_deadline)
 {
     lease l{unrenewed};
     BOOST_TEST(l.next_us() == us(8907ms));
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(loss_is_told_one_millisecond_before_the_deadline)
     BOOST_TEST(asking.due(8907ms) == 'L');
 }
 
-BOOST_AUTO_TEST_CASE(is_lost_for_certain_when_its_majority_is_gone)
+BOOST_AUTO_TEST_CASE(lease_is_lost_when_refusals_leave_no_majority)
 {
     struct row {
         unsigned nodes;
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(is_lost_for_certain_when_its_majority_is_gone)
     }
 }
 
-BOOST_AUTO_TEST_CASE(refusals_after_a_rounds_time_are_no_part_of_it)
+BOOST_AUTO_TEST_CASE(refusals_after_round_timeout_do_not_count)
 {
     lease l;
     BOOST_TEST(l.round(3s, "0n") == ".");
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(refusals_after_a_rounds_time_are_no_part_of_it)
     BOOST_TEST(l.round(5s, "0n 1n") == ".L");
 }
 
-BOOST_AUTO_TEST_CASE(the_cause_of_a_loss_is_known)
+BOOST_AUTO_TEST_CASE(lost_lease_knows_cause_of_loss)
 {
     using loss = lease_machine::loss;
     auto const cause = [](lease_terms const& terms, std::string const& answers, duration end) {
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(the_cause_of_a_loss_is_known)
     BOOST_TEST((cause(with(9s, true, true), "0f 1f", 8999ms) == loss::hold_ended)); // within the grace
 }
 
-BOOST_AUTO_TEST_CASE(a_tolerated_suspect_is_held_again_when_its_ownership_is_proven)
+BOOST_AUTO_TEST_CASE(tolerated_suspect_is_held_again_when_ownership_is_proven)
 {
     lease l{tolerant};
     BOOST_TEST(l.round(3s, "0f 1f", 8900ms) == ".F");
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_tolerated_suspect_is_held_again_when_its_ownership_is_pro
     BOOST_TEST(l.machine.phase() == held);
 }
 
-BOOST_AUTO_TEST_CASE(a_tolerated_suspect_is_lost_when_the_grace_ends)
+BOOST_AUTO_TEST_CASE(tolerated_suspect_is_lost_when_grace_ends)
 {
     lease l{tolerant_unrenewed};
     BOOST_TEST(l.next_us() == us(8907ms));
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_tolerated_suspect_is_lost_when_the_grace_ends)
     BOOST_TEST(capped_before.due(4999ms) == 'L');
 }
 
-BOOST_AUTO_TEST_CASE(nothing_happens_after_the_end)
+BOOST_AUTO_TEST_CASE(ended_lease_ignores_all_further_events)
 {
     struct row {
         std::string_view how;

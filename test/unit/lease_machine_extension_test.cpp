@@ -7,7 +7,7 @@ using enum redlock::core::lease_phase;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
-BOOST_AUTO_TEST_CASE(an_extension_counts_from_its_own_sending)
+BOOST_AUTO_TEST_CASE(extension_counts_from_its_own_sending)
 {
     lease l;
     BOOST_TEST(l.deadline_us() == us(8908ms));
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(an_extension_counts_from_its_own_sending)
     BOOST_TEST(l.due(15007ms) == 'L');
 }
 
-BOOST_AUTO_TEST_CASE(an_extension_counts_only_within_its_own_validity)
+BOOST_AUTO_TEST_CASE(extension_counts_only_within_its_own_validity)
 {
     constexpr lease_terms patient{
         .ttl = 9s, .slack = 60s, .tolerate_suspect = true}; // so that nothing else ends it
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(an_extension_counts_only_within_its_own_validity)
     BOOST_TEST(slept.deadline_us() == us(8908ms));
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_read_after_the_deadline_resurrects_nothing)
+BOOST_AUTO_TEST_CASE(answer_read_after_deadline_does_not_revive_lease)
 {
     // A blocked executor may read the answers before it looks at its timers; others have seen the lease as
     // over by then.
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(an_answer_read_after_the_deadline_resurrects_nothing)
     BOOST_TEST((slept.machine.answer(0, extension_answer::mine, woken) == lease_machine::outcome::lost));
 }
 
-BOOST_AUTO_TEST_CASE(only_nodes_known_as_holders_before_the_round_count)
+BOOST_AUTO_TEST_CASE(extension_counts_only_nodes_known_as_holders_before_it)
 {
     struct row {
         unsigned nodes;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(only_nodes_known_as_holders_before_the_round_count)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_node_learned_of_late_counts_from_the_next_round_on)
+BOOST_AUTO_TEST_CASE(late_vote_counts_from_next_extension_on)
 {
     lease found{nine_seconds, 3, "01"};
     BOOST_TEST(found.round(3s, "2m 1f") == ".F");
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_node_learned_of_late_counts_from_the_next_round_on)
 
 // Others may have held the lock meanwhile, with node 0 and node 2, and have released it: then our vote of long ago was
 // executed on node 2. That the key is ours there does not tell whether it has been all the time.
-BOOST_AUTO_TEST_CASE(what_is_learned_after_the_deadline_proves_nothing)
+BOOST_AUTO_TEST_CASE(late_vote_after_deadline_proves_nothing)
 {
     lease granted{tolerant, 3, "01"};
     BOOST_TEST(granted.due(8907ms) == 'S');
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(what_is_learned_after_the_deadline_proves_nothing)
     BOOST_TEST(in_time.round(9000ms, "2m 1m", 9100ms) == ".E");
 }
 
-BOOST_AUTO_TEST_CASE(answers_to_an_earlier_round_do_not_count)
+BOOST_AUTO_TEST_CASE(new_extension_starts_its_count_at_zero)
 {
     lease l;
     BOOST_TEST(l.round(3s, "0m") == ".");
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(answers_to_an_earlier_round_do_not_count)
     BOOST_TEST(refused.machine.phase() == held);
 }
 
-BOOST_AUTO_TEST_CASE(without_an_open_round_answers_only_tell_who_holds)
+BOOST_AUTO_TEST_CASE(answers_without_open_extension_only_tell_who_holds)
 {
     lease l{nine_seconds, 3, "01"};
     BOOST_TEST(l.answers("0m 1m 2m", 1s) == "...");

@@ -4,7 +4,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
-BOOST_AUTO_TEST_CASE(a_handover_keeps_the_deadline)
+BOOST_AUTO_TEST_CASE(handed_over_lease_keeps_its_deadline)
 {
     lease l{nine_seconds};
     BOOST_TEST(l.round(3s, "0m 1m") == ".E");
@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(a_handover_keeps_the_deadline)
 }
 
 /// The answers to it go to the one who asked.
-BOOST_AUTO_TEST_CASE(a_handover_forgets_the_round_under_way)
+BOOST_AUTO_TEST_CASE(handed_over_lease_forgets_extension_under_way)
 {
     lease l{nine_seconds};
     l.machine.extension_started(at(3s));
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_handover_forgets_the_round_under_way)
     BOOST_TEST(l.due(4s) == 'R');
 }
 
-BOOST_AUTO_TEST_CASE(max_hold_begins_anew_for_each_holder)
+BOOST_AUTO_TEST_CASE(max_hold_starts_anew_at_hand_over)
 {
     lease_terms const ten_seconds = with(10s);
     lease l{ten_seconds};

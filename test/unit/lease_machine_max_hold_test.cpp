@@ -4,7 +4,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
-BOOST_AUTO_TEST_CASE(max_hold_ends_it_whatever_the_nodes_say)
+BOOST_AUTO_TEST_CASE(max_hold_ends_lease_whatever_nodes_answer)
 {
     lease l{with(20s)};
     BOOST_TEST(l.round(3s, "0m 1m") == ".E");
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(max_hold_ends_it_whatever_the_nodes_say)
     BOOST_TEST(l.due(19999ms) == 'L');
 }
 
-BOOST_AUTO_TEST_CASE(max_hold_decides_whether_to_renew_at_all)
+BOOST_AUTO_TEST_CASE(max_hold_shorter_than_validity_prevents_renewal)
 {
     struct row {
         duration max_hold;
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(max_hold_decides_whether_to_renew_at_all)
     }
 }
 
-BOOST_AUTO_TEST_CASE(max_hold_counts_on_the_clock_that_ran_further)
+BOOST_AUTO_TEST_CASE(max_hold_counts_on_clock_that_ran_further)
 {
     lease l{with(20s)};
     instant const slept{at(8s).boot, at(3s).raw}; // five seconds suspended

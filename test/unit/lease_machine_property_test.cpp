@@ -194,7 +194,7 @@ void live_a_random_life(lease_terms const& terms, Pass pass)
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
-RC_BOOST_PROP(only_a_confirmed_round_moves_the_deadline_and_never_back, ())
+RC_BOOST_PROP(deadline_moves_only_forward_and_only_when_confirmed, ())
 {
     auto const terms = any_terms(duration::max());
     auto const any_span = rc::gen::inRange<std::int64_t>(0, (terms.ttl / 5).count());

@@ -7,7 +7,7 @@ using enum redlock::core::lease_phase;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
-BOOST_AUTO_TEST_CASE(is_renewed_after_a_third_of_its_ttl)
+BOOST_AUTO_TEST_CASE(lease_is_renewed_after_a_third_of_its_ttl)
 {
     struct row {
         duration ttl;
@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(is_renewed_after_a_third_of_its_ttl)
     BOOST_TEST(slept.due(instant{at(1s).boot, at(3s).raw}) == 'R');
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_renewal_is_retried_sooner_and_sooner)
+BOOST_AUTO_TEST_CASE(failed_renewal_is_retried_at_shrinking_intervals)
 {
     struct row {
         duration failed_at;
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_failed_renewal_is_retried_sooner_and_sooner)
     }
 }
 
-BOOST_AUTO_TEST_CASE(retries_go_on_to_the_end_without_becoming_a_storm)
+BOOST_AUTO_TEST_CASE(failed_renewals_go_on_to_the_end_in_bounded_number)
 {
     lease l;
     duration last_gap = duration::max();
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(retries_go_on_to_the_end_without_becoming_a_storm)
     BOOST_TEST(tries <= 50U);
 }
 
-BOOST_AUTO_TEST_CASE(an_unrenewed_lease_is_extended_by_hand_only)
+BOOST_AUTO_TEST_CASE(lease_with_renew_off_is_extended_only_by_hand)
 {
     lease l{unrenewed};
     BOOST_TEST(l.next_us() == us(8907ms));
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(an_unrenewed_lease_is_extended_by_hand_only)
     BOOST_TEST(l.due(13000ms) == '-');
 }
 
-BOOST_AUTO_TEST_CASE(a_renewal_that_is_put_off_comes_again_before_the_end)
+BOOST_AUTO_TEST_CASE(postponed_renewal_is_due_again_before_the_deadline)
 {
     lease l;
     BOOST_TEST(l.due(3000ms) == 'R');

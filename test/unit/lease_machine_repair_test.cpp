@@ -13,7 +13,7 @@ constexpr lease_terms fenced_tolerant{.ttl = 9s, .slack = 900ms, .tolerate_suspe
 
 BOOST_AUTO_TEST_SUITE(lease_repair)
 
-BOOST_AUTO_TEST_CASE(a_repaired_node_counts_before_the_old_deadline)
+BOOST_AUTO_TEST_CASE(repaired_node_counts_before_old_deadline)
 {
     lease l(fenced, 3, "12");
     BOOST_TEST(l.machine.votes() == 2U);
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(a_repaired_node_counts_before_the_old_deadline)
     BOOST_TEST(l.machine.votes() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(after_the_old_deadline_only_unbroken_ownership_counts)
+BOOST_AUTO_TEST_CASE(repaired_node_does_not_count_after_old_deadline)
 {
     struct {
         char const* script;
@@ -36,14 +36,14 @@ BOOST_AUTO_TEST_CASE(after_the_old_deadline_only_unbroken_ownership_counts)
     BOOST_TEST(begun_before.round(8900ms, "0r 1m", 8950ms) == ".F");
 }
 
-BOOST_AUTO_TEST_CASE(a_plain_lease_repairs_nothing)
+BOOST_AUTO_TEST_CASE(plain_lease_does_not_count_repaired_nodes)
 {
     lease l;
     BOOST_TEST(l.round(3000ms, "0r 1m 2f") == "..F");
 }
 
 /// The fence says that nobody was granted since; a plain lease has only its memory for that.
-BOOST_AUTO_TEST_CASE(a_fenced_lease_needs_no_memory_of_its_holders)
+BOOST_AUTO_TEST_CASE(fenced_lease_counts_nodes_not_known_as_holders)
 {
     lease with_fence(fenced, 3, "01");
     BOOST_TEST(with_fence.round(3000ms, "2m 1m") == ".E");
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(lease_votes)
 
-BOOST_AUTO_TEST_CASE(a_silent_node_is_missing_after_the_round_and_comes_back)
+BOOST_AUTO_TEST_CASE(silent_node_is_no_holder_after_round_until_it_answers)
 {
     lease l;
     BOOST_TEST(l.machine.votes() == 3U);
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_silent_node_is_missing_after_the_round_and_comes_back)
     BOOST_TEST(l.machine.votes() == 3U); // its late answer
 }
 
-BOOST_AUTO_TEST_CASE(a_round_that_runs_out_of_time_drops_the_silent)
+BOOST_AUTO_TEST_CASE(timed_out_extension_drops_votes_of_silent_nodes)
 {
     lease l;
     BOOST_TEST(l.round(3000ms, "0m") == ".");

@@ -37,9 +37,9 @@ struct local_queue_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(local_queue_, local_queue_fixture)
+BOOST_FIXTURE_TEST_SUITE(local_queues, local_queue_fixture)
 
-BOOST_AUTO_TEST_CASE(a_lock_is_busy_from_the_first_question_to_the_end_of_the_lease)
+BOOST_AUTO_TEST_CASE(queue_is_busy_from_first_attempt_to_end_of_lease)
 {
     BOOST_TEST(!q.busy());
     BOOST_TEST((ask(next::coming) == start_mode::at_once));
@@ -53,14 +53,14 @@ BOOST_AUTO_TEST_CASE(a_lock_is_busy_from_the_first_question_to_the_end_of_the_le
     BOOST_TEST(!q.busy());
 }
 
-BOOST_AUTO_TEST_CASE(a_question_that_nobody_needs_any_more_ends_without_a_lease)
+BOOST_AUTO_TEST_CASE(queue_that_stops_asking_is_not_busy)
 {
     (void)ask(next::coming);
     q.stop_asking();
     BOOST_TEST(!q.busy());
 }
 
-BOOST_AUTO_TEST_CASE(a_win_of_one_that_did_not_wait_leaves_the_question_open)
+BOOST_AUTO_TEST_CASE(win_outside_the_queue_leaves_queue_asking)
 {
     (void)ask(next::coming);
     q.won(false, false, start);
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_win_of_one_that_did_not_wait_leaves_the_question_open)
     BOOST_TEST(q.asking());
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_passes_on_until_its_batch_is_over)
+BOOST_AUTO_TEST_CASE(lease_is_handed_over_until_batch_is_over)
 {
     win();
     BOOST_TEST(hand_over_all() == 2U);
@@ -76,14 +76,14 @@ BOOST_AUTO_TEST_CASE(a_lease_passes_on_until_its_batch_is_over)
     BOOST_TEST((ask(next::waiting) == start_mode::in_turn));
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_passes_on_until_its_period_is_over)
+BOOST_AUTO_TEST_CASE(lease_is_handed_over_until_period_is_over)
 {
     win();
     BOOST_TEST(q.may_hand_over(three_in_a_row, start + 1s - 1ns));
     BOOST_TEST(!q.may_hand_over(three_in_a_row, start + 1s));
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_does_not_pass_on_while_the_nodes_are_asked)
+BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_while_queue_asks_nodes)
 {
     (void)ask(next::coming);
     q.won(false, false, start);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_lease_does_not_pass_on_while_the_nodes_are_asked)
     BOOST_TEST(q.may_hand_over(three_in_a_row, start));
 }
 
-BOOST_AUTO_TEST_CASE(a_pause_as_long_as_a_turn_ends_the_batch)
+BOOST_AUTO_TEST_CASE(pause_as_long_as_a_turn_ends_batch)
 {
     win();
     BOOST_TEST(hand_over_all() == 2U);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_pause_as_long_as_a_turn_ends_the_batch)
     BOOST_TEST((ask(next::waiting, start + turn) == start_mode::at_once));
 }
 
-BOOST_AUTO_TEST_CASE(a_turn_that_nobody_took_makes_the_next_batch_longer)
+BOOST_AUTO_TEST_CASE(unused_turn_makes_next_batch_longer)
 {
     win();
     BOOST_TEST(hand_over_all() == 2U);
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_turn_that_nobody_took_makes_the_next_batch_longer)
     BOOST_TEST(hand_over_all(start + turn) == 5U);
 }
 
-BOOST_AUTO_TEST_CASE(a_newcomer_lets_known_rivals_go_first)
+BOOST_AUTO_TEST_CASE(newcomer_starts_after_known_rivals)
 {
     (void)ask(next::coming);
     q.refused();
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_lets_known_rivals_go_first)
     BOOST_TEST((ask(next::coming) == start_mode::after_rivals));
 }
 
-BOOST_AUTO_TEST_CASE(a_waiter_does_not_let_known_rivals_go_first)
+BOOST_AUTO_TEST_CASE(waiter_starts_at_once_despite_known_rivals)
 {
     (void)ask(next::coming);
     q.refused();
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_does_not_let_known_rivals_go_first)
     BOOST_TEST((ask(next::waiting) == start_mode::at_once));
 }
 
-BOOST_AUTO_TEST_CASE(a_turn_that_nobody_took_lets_rivals_be_forgotten)
+BOOST_AUTO_TEST_CASE(unused_turn_lets_rivals_be_forgotten)
 {
     (void)ask(next::coming);
     q.refused();
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_turn_that_nobody_took_lets_rivals_be_forgotten)
 }
 
 /// It has met two owners before this lease, and expects to meet two before the next one.
-BOOST_AUTO_TEST_CASE(a_client_that_met_fewer_owners_than_the_last_time_yields)
+BOOST_AUTO_TEST_CASE(client_that_met_fewer_owners_than_last_time_yields)
 {
     q.met(1);
     q.met(2);
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_met_fewer_owners_than_the_last_time_yields)
     BOOST_TEST((q.yield_delay(16ms) == 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(an_owner_that_is_met_twice_in_a_row_counts_once)
+BOOST_AUTO_TEST_CASE(owner_met_twice_in_a_row_counts_once)
 {
     q.met(1);
     q.met(2);
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(an_owner_that_is_met_twice_in_a_row_counts_once)
     BOOST_TEST((q.yield_delay(16ms) == 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(a_win_of_one_that_did_not_wait_does_not_begin_the_count_anew)
+BOOST_AUTO_TEST_CASE(win_outside_the_queue_does_not_reset_owner_count)
 {
     q.met(1);
     q.met(2);

@@ -7,9 +7,9 @@
 using namespace redlock::redis;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(marker_)
+BOOST_AUTO_TEST_SUITE(marker_replies)
 
-BOOST_AUTO_TEST_CASE(is_read_as_the_script_answers)
+BOOST_AUTO_TEST_CASE(marker_reply_of_script_is_parsed)
 {
     auto const found = read_marker("2000 run:data/0a1b2c3d/500/1500");
     BOOST_TEST_REQUIRE(found.has_value());
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(is_read_as_the_script_answers)
     BOOST_TEST(lineage(read_marker("7 /ab/0/7")->text) == "ab"); // of a server that does not tell who it is
 }
 
-BOOST_AUTO_TEST_CASE(of_no_form_is_none)
+BOOST_AUTO_TEST_CASE(malformed_marker_reply_is_no_marker)
 {
     for (std::string const said :
          {"", "0", "2000", "2000 ", "2000 run", "2000 run/ab", "2000 run/ab/1", "2000 run/ab/1/",

@@ -19,9 +19,9 @@ constexpr node_census too_young{.nodes = 5, .voting = 2, .quarantined = 1};
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(outage_)
+BOOST_AUTO_TEST_SUITE(outages)
 
-BOOST_AUTO_TEST_CASE(a_quarantine_is_in_the_way_only_if_a_majority_would_vote_without_it)
+BOOST_AUTO_TEST_CASE(quarantine_is_in_the_way_only_if_majority_would_vote_without_it)
 {
     BOOST_TEST(!(node_census{.nodes = 5, .voting = 2}.quarantine_is_in_the_way()));
     BOOST_TEST(!(node_census{.nodes = 5, .voting = 1, .quarantined = 1}.quarantine_is_in_the_way()));
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(a_quarantine_is_in_the_way_only_if_a_majority_would_vote_wi
     BOOST_TEST(!(node_census{.nodes = 4, .voting = 1, .quarantined = 1}.quarantine_is_in_the_way()));
 }
 
-BOOST_AUTO_TEST_CASE(broken_nodes_are_hopeless_if_no_majority_is_left)
+BOOST_AUTO_TEST_CASE(census_is_hopeless_if_broken_nodes_leave_no_majority)
 {
     BOOST_TEST(!(node_census{.nodes = 5, .broken = 2}.hopeless()));
     BOOST_TEST((node_census{.nodes = 5, .broken = 3}.hopeless()));
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(broken_nodes_are_hopeless_if_no_majority_is_left)
     BOOST_TEST((node_census{.nodes = 1, .broken = 1}.hopeless()));
 }
 
-BOOST_AUTO_TEST_CASE(an_operation_gives_up_when_the_outage_has_lasted_as_long_as_its_patience)
+BOOST_AUTO_TEST_CASE(operation_gives_up_when_outage_outlasts_its_patience)
 {
     outage o;
     o.go_on(away, began);
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(an_operation_gives_up_when_the_outage_has_lasted_as_long_as
     BOOST_TEST(o.gives_up(away, before, patience, began + patience));
 }
 
-BOOST_AUTO_TEST_CASE(a_further_failed_attempt_does_not_begin_the_outage_anew)
+BOOST_AUTO_TEST_CASE(further_failed_attempt_does_not_restart_outage)
 {
     outage o;
     for (int second = 0; second != 5; ++second)
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_further_failed_attempt_does_not_begin_the_outage_anew)
     BOOST_TEST(o.gives_up(away, before, patience, began + patience));
 }
 
-BOOST_AUTO_TEST_CASE(an_attempt_that_found_a_quorum_ends_the_outage)
+BOOST_AUTO_TEST_CASE(attempt_with_quorum_ends_outage)
 {
     outage o;
     o.go_on(away, began);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_found_a_quorum_ends_the_outage)
     BOOST_TEST(o.gives_up(away, before, patience, began + 4s + patience));
 }
 
-BOOST_AUTO_TEST_CASE(an_operation_that_began_later_counts_from_its_own_beginning)
+BOOST_AUTO_TEST_CASE(operation_begun_later_counts_outage_from_its_own_start)
 {
     outage o;
     o.go_on(away, began);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(an_operation_that_began_later_counts_from_its_own_beginning
     BOOST_TEST(o.gives_up(away, began + 3s, patience, began + 3s + patience));
 }
 
-BOOST_AUTO_TEST_CASE(a_quarantine_in_the_way_is_no_outage)
+BOOST_AUTO_TEST_CASE(quarantine_in_the_way_is_no_outage)
 {
     outage o;
     o.go_on(away, began);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_quarantine_in_the_way_is_no_outage)
     BOOST_TEST(!o.gives_up(also_broken, before, patience, began + 1h));
 }
 
-BOOST_AUTO_TEST_CASE(an_outage_after_a_quarantine_counts_from_the_last_attempt_in_it)
+BOOST_AUTO_TEST_CASE(outage_after_quarantine_counts_from_last_quarantined_attempt)
 {
     outage o;
     o.go_on(away, began);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(an_outage_after_a_quarantine_counts_from_the_last_attempt_i
     BOOST_TEST(o.gives_up(away, before, patience, began + 4s + patience));
 }
 
-BOOST_AUTO_TEST_CASE(an_operation_without_hope_gives_up_at_once)
+BOOST_AUTO_TEST_CASE(hopeless_operation_gives_up_at_once)
 {
     constexpr node_census hopeless{.nodes = 3, .voting = 1, .broken = 2};
     outage o;

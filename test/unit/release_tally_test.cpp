@@ -25,9 +25,9 @@ release_tally counted(unsigned ours, unsigned refused, unsigned missed)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(release_tally_)
+BOOST_AUTO_TEST_SUITE(release_tallies)
 
-BOOST_AUTO_TEST_CASE(a_majority_of_answers_confirms_and_decides)
+BOOST_AUTO_TEST_CASE(release_is_confirmed_by_majority_of_answers)
 {
     for (unsigned nodes : {1U, 2U, 3U, 4U, 5U, 63U}) {
         BOOST_TEST_CONTEXT(nodes << " nodes")
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_majority_of_answers_confirms_and_decides)
     }
 }
 
-BOOST_AUTO_TEST_CASE(half_of_the_answers_do_not_confirm)
+BOOST_AUTO_TEST_CASE(release_is_not_confirmed_by_half_of_the_nodes)
 {
     for (unsigned nodes : {2U, 4U, 6U}) {
         BOOST_TEST_CONTEXT(nodes << " nodes")
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(half_of_the_answers_do_not_confirm)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_release_that_every_node_answered_or_missed_is_decided)
+BOOST_AUTO_TEST_CASE(release_is_decided_when_every_node_answered_or_failed)
 {
     BOOST_TEST(!counted(1, 0, 1).decided(3));
     BOOST_TEST(counted(1, 0, 2).decided(3));
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_release_that_every_node_answered_or_missed_is_decided)
     BOOST_TEST((counted(0, 0, 3).verdict(3) == result::unconfirmed));
 }
 
-BOOST_AUTO_TEST_CASE(a_refusal_is_an_answer)
+BOOST_AUTO_TEST_CASE(release_counts_refusal_as_answer)
 {
     auto const t = counted(1, 1, 0);
     BOOST_TEST(t.answers() == 2U);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_an_answer)
     BOOST_TEST((t.verdict(3) == result::confirmed));
 }
 
-BOOST_AUTO_TEST_CASE(refusals_of_more_than_a_minority_tell_that_the_keys_were_gone)
+BOOST_AUTO_TEST_CASE(release_refused_by_majority_means_keys_were_gone)
 {
     BOOST_TEST((counted(1, 1, 1).verdict(3) == result::confirmed));
     BOOST_TEST((counted(1, 2, 0).verdict(3) == result::was_gone));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(refusals_of_more_than_a_minority_tell_that_the_keys_were_go
 }
 
 /// Two of four leave no majority that can have held the keys, and are no majority themselves.
-BOOST_AUTO_TEST_CASE(refusals_of_half_of_the_nodes_tell_it_without_a_majority_of_answers)
+BOOST_AUTO_TEST_CASE(release_refused_by_half_of_the_nodes_means_keys_were_gone)
 {
     auto const t = counted(0, 2, 2);
     BOOST_TEST(!t.confirmed(4));

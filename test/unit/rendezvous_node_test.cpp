@@ -13,7 +13,7 @@ using redlock::core::rendezvous_node;
 BOOST_AUTO_TEST_SUITE(rendezvous)
 
 /// Clients list the nodes as they like.
-BOOST_AUTO_TEST_CASE(are_the_same_in_every_order)
+BOOST_AUTO_TEST_CASE(rendezvous_node_is_the_same_in_every_node_order)
 {
     std::vector<std::string> nodes{"redis://a:6379", "redis://b:6379", "redis://c:6379"};
     std::string const met = nodes[rendezvous_node(nodes, "", "resource")];
@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(are_the_same_in_every_order)
 }
 
 /// Otherwise one node would have all the work.
-BOOST_AUTO_TEST_CASE(differ_between_locks)
+BOOST_AUTO_TEST_CASE(rendezvous_node_differs_between_locks)
 {
     std::vector<std::string> const nodes{"redis://a:6379", "redis://b:6379", "redis://c:6379"};
     std::set<unsigned> met;
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(differ_between_locks)
 }
 
 /// Names in a row differ in their last characters only.
-BOOST_AUTO_TEST_CASE(are_spread_over_the_nodes_evenly)
+BOOST_AUTO_TEST_CASE(rendezvous_nodes_are_spread_evenly_over_nodes)
 {
     for (std::string const tail : {":6379", ""}) {
         std::vector<std::string> nodes;

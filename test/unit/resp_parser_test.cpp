@@ -60,9 +60,9 @@ std::string read(std::string_view input)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(resp_parser_)
+BOOST_AUTO_TEST_SUITE(resp_parsing)
 
-BOOST_AUTO_TEST_CASE(reads_every_type)
+BOOST_AUTO_TEST_CASE(parser_reads_every_resp_type)
 {
     struct row {
         std::string_view wire;
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(reads_every_type)
     BOOST_TEST(read(row.wire) == row.expected);
 }
 
-BOOST_AUTO_TEST_CASE(refuses_what_is_no_protocol)
+BOOST_AUTO_TEST_CASE(parser_refuses_malformed_input)
 {
     std::string_view const inputs[] = {
         "\r\n",
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_no_protocol)
     }
 }
 
-BOOST_AUTO_TEST_CASE(stays_broken_until_reset)
+BOOST_AUTO_TEST_CASE(parser_stays_broken_until_reset)
 {
     resp_parser parser;
     BOOST_TEST((parser.next("?\r\n").status == parse_status::malformed));
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(stays_broken_until_reset)
     BOOST_TEST((parser.next("+OK\r\n").status == parse_status::complete));
 }
 
-BOOST_AUTO_TEST_CASE(reset_forgets_a_message_in_progress)
+BOOST_AUTO_TEST_CASE(parser_reset_forgets_message_in_progress)
 {
     resp_parser parser;
     BOOST_TEST((parser.next("*3\r\n:1\r\n").status == parse_status::need_more));
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(reset_forgets_a_message_in_progress)
     BOOST_TEST(describe(parser.message()) == "simple OK\n");
 }
 
-BOOST_AUTO_TEST_CASE(takes_one_message_at_a_time_from_a_batch)
+BOOST_AUTO_TEST_CASE(parser_takes_one_message_at_a_time_from_batch)
 {
     std::string_view input = "+OK\r\n$-1\r\n_\r\n:1\r\n>1\r\n+p\r\n$2\r\nhi\r\n+O";
     resp_parser parser;
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(takes_one_message_at_a_time_from_a_batch)
     BOOST_TEST((parser.next("+OK\r\n").consumed == 5U));
 }
 
-BOOST_AUTO_TEST_CASE(keeps_limits)
+BOOST_AUTO_TEST_CASE(parser_refuses_message_above_its_limits)
 {
     parse_limits const limits{
         .max_bulk = 10, .max_skipped = 20, .max_message = 40, .max_elements = 4, .max_depth = 2};
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(keeps_limits)
     BOOST_TEST((parse(row.wire, limits) == row.expected));
 }
 
-BOOST_AUTO_TEST_CASE(reads_past_a_reply_that_is_too_long_to_be_kept)
+BOOST_AUTO_TEST_CASE(parser_skips_reply_too_long_to_keep)
 {
     std::string const wire = "$11\r\n0123456789\n\r\n:1\r\n";
     for (std::size_t chunk = 1; chunk <= wire.size(); ++chunk) {
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(reads_past_a_reply_that_is_too_long_to_be_kept)
     BOOST_TEST((parser.next("+OK\r\n").consumed == 5U));
 }
 
-BOOST_AUTO_TEST_CASE(limits_may_be_as_wide_as_their_types)
+BOOST_AUTO_TEST_CASE(parser_limits_may_be_largest_values_of_their_types)
 {
     constexpr auto widest = std::numeric_limits<std::size_t>::max();
     parse_limits const limits{.max_bulk = widest,
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(limits_may_be_as_wide_as_their_types)
     BOOST_TEST((parse("$2147483647\r\n", limits) == parse_status::need_more));
 }
 
-BOOST_AUTO_TEST_CASE(value_skips_leading_attributes_only)
+BOOST_AUTO_TEST_CASE(value_skips_only_leading_attributes)
 {
     resp_parser parser;
     BOOST_TEST((parser.next("|1\r\n+a\r\n*1\r\n:5\r\n|0\r\n*2\r\n|0\r\n:1\r\n:2\r\n").status ==

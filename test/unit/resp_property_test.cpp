@@ -244,7 +244,7 @@ std::string mutated(std::string wire)
 
 BOOST_AUTO_TEST_SUITE(resp_property)
 
-RC_BOOST_PROP(any_chunking_reads_the_same_values, ())
+RC_BOOST_PROP(parser_reads_same_values_in_any_chunks, ())
 {
     auto const input = any_stream();
     auto const result = feed(input.wire, any_cuts(input.wire.size()));
@@ -253,7 +253,7 @@ RC_BOOST_PROP(any_chunking_reads_the_same_values, ())
     RC_ASSERT(result.status == parse_status::need_more);
 }
 
-RC_BOOST_PROP(a_broken_stream_is_judged_the_same_in_any_chunks, ())
+RC_BOOST_PROP(parser_judges_broken_stream_the_same_in_any_chunks, ())
 {
     auto const wire = mutated(any_stream().wire);
     auto const at_once = feed(wire, {wire.size()});
@@ -261,7 +261,7 @@ RC_BOOST_PROP(a_broken_stream_is_judged_the_same_in_any_chunks, ())
     RC_ASSERT(feed(wire, every_byte(wire.size())) == at_once);
 }
 
-RC_BOOST_PROP(a_parser_never_holds_more_than_the_bytes_it_was_given_deserve, ())
+RC_BOOST_PROP(parser_memory_is_bounded_by_received_bytes, ())
 {
     auto const wire = mutated(any_stream().wire);
     resp_parser parser;
@@ -273,7 +273,7 @@ RC_BOOST_PROP(a_parser_never_holds_more_than_the_bytes_it_was_given_deserve, ())
     RC_ASSERT(allocated_bytes - before <= 4 * sizeof(resp_node) * (wire.size() / 3 + 2));
 }
 
-RC_BOOST_PROP(commands_come_back_as_they_were, (std::vector<std::string> const& args))
+RC_BOOST_PROP(command_is_parsed_back_to_its_arguments, (std::vector<std::string> const& args))
 {
     RC_PRE(!args.empty());
     std::vector<std::string_view> const views(args.begin(), args.end());
@@ -287,7 +287,7 @@ RC_BOOST_PROP(commands_come_back_as_they_were, (std::vector<std::string> const& 
         RC_ASSERT(message[i + 1].text == args[i]);
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_of_replies_costs_no_allocation)
+BOOST_AUTO_TEST_CASE(parser_reads_batch_of_replies_without_allocation)
 {
     std::string batch;
     for (int i = 0; i < 500; ++i)

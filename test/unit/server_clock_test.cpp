@@ -43,26 +43,26 @@ void tells(std::vector<answer> const& answers)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(a_servers_clock)
+BOOST_AUTO_TEST_SUITE(server_clock_steps)
 
-BOOST_AUTO_TEST_CASE(that_runs_as_ours_does_was_not_set)
+BOOST_AUTO_TEST_CASE(server_clock_in_step_with_client_shows_no_step)
 {
     tells({{0s, 1ms, 0s, 0s}, {2s, 2001ms, 2s, 0s}, {4s, 4001ms, 4s, 0s}, {1h, 1h + 1ms, 1h, 0s}});
 }
 
-BOOST_AUTO_TEST_CASE(that_was_set_forward_is_noticed)
+BOOST_AUTO_TEST_CASE(server_clock_set_forward_is_noticed)
 {
     // Two seconds passed, of which the hundredth part may be drift: 20 ms; and one more for a clock that is read early.
     tells({{0s, 0s, 0s, 0s}, {2s, 2s, 22s, 20s - 21ms}});
     tells({{0s, 0s, 0s, 0s}, {0s, 0s, 50ms, 49ms}});
 }
 
-BOOST_AUTO_TEST_CASE(counts_a_step_once)
+BOOST_AUTO_TEST_CASE(server_clock_step_is_counted_once)
 {
     tells({{0s, 0s, 0s, 0s}, {1s, 1s, 6s, 4989ms}, {2s, 2s, 7s, 4989ms}, {3s, 3s, 8s, 4989ms}});
 }
 
-BOOST_AUTO_TEST_CASE(may_have_been_read_at_either_end_of_a_round_trip)
+BOOST_AUTO_TEST_CASE(server_clock_may_have_been_read_anywhere_in_round_trip)
 {
     // Read at once and at the last moment: five seconds passed on both, although the questions lie two seconds apart.
     tells({{0s, 1s, 0s, 0s}, {2s, 5s, 5s, 0s}});
@@ -70,13 +70,13 @@ BOOST_AUTO_TEST_CASE(may_have_been_read_at_either_end_of_a_round_trip)
     tells({{0s, 1s, 0s, 0s}, {2s, 5s, 5s + 500ms, 449ms}});
 }
 
-BOOST_AUTO_TEST_CASE(is_known_from_a_quick_answer_also_after_a_slow_one)
+BOOST_AUTO_TEST_CASE(server_clock_step_is_noticed_by_quick_answer_after_slow_one)
 {
     // The second answer alone would allow for all of its own three seconds.
     tells({{0s, 0s, 0s, 0s}, {1s, 4s, 4s, 0s}, {5s, 5s, 8s, 2949ms}});
 }
 
-BOOST_AUTO_TEST_CASE(may_drift)
+BOOST_AUTO_TEST_CASE(server_clock_drift_within_bound_is_no_step)
 {
     std::vector<answer> answers;
     for (int i = 0; i != 1000; ++i)
@@ -85,26 +85,26 @@ BOOST_AUTO_TEST_CASE(may_drift)
     tells({{0s, 0s, 0s, 0s}, {10s, 10s, 10200ms, 99ms}}); // 200 ms ahead: more than that
 }
 
-BOOST_AUTO_TEST_CASE(may_be_read_a_moment_before_it_is_asked)
+BOOST_AUTO_TEST_CASE(server_clock_may_be_read_a_millisecond_early)
 {
     tells({{0s, 0s, 0s, 0s}, {0s, 0s, 1ms, 0s}, {0s, 0s, 1200us, 200us}});
 }
 
-BOOST_AUTO_TEST_CASE(goes_on_while_the_client_is_suspended)
+BOOST_AUTO_TEST_CASE(server_clock_that_ran_during_suspension_shows_no_step)
 {
     server_clock clock;
     BOOST_TEST(us(clock.observe(date, {1h, 2h}, {1h, 2h}, memory)) == 0);
     BOOST_TEST(us(clock.observe(date + 3h, {4h, 2h + 1s}, {4h, 2h + 1s}, memory)) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(that_was_set_back_starts_anew)
+BOOST_AUTO_TEST_CASE(server_clock_set_back_is_measured_anew)
 {
     tells({{0s, 0s, 0s, 0s}, {1s, 1s, -19s, 0s}, {2s, 2s, -18s, 0s}});
     // Back to where it was is a step forward for the keys that were set meanwhile.
     tells({{0s, 0s, 0s, 0s}, {1s, 1s, -19s, 0s}, {2s, 2s, 2s, 19989ms}});
 }
 
-BOOST_AUTO_TEST_CASE(adds_small_steps_up_while_one_key_lives)
+BOOST_AUTO_TEST_CASE(server_clock_steps_add_up_while_one_key_lives)
 {
     tells({{0s, 0s, 0s, 0s},
            {1s, 1s, 1031ms, 20ms},
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(adds_small_steps_up_while_one_key_lives)
            {14s, 14s, 14062ms, 0s}});
 }
 
-BOOST_AUTO_TEST_CASE(forgets_steps_that_were_answered_for)
+BOOST_AUTO_TEST_CASE(server_clock_steps_are_forgotten_when_settled)
 {
     server_clock clock;
     (void)clock.observe(date, at(0s), at(0s), memory);
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(forgets_steps_that_were_answered_for)
     BOOST_TEST(us(clock.observe(date + 62ms, at(0s), at(0s), memory)) == us(30ms));
 }
 
-BOOST_AUTO_TEST_CASE(keeps_a_bounded_number_of_steps_and_their_sum)
+BOOST_AUTO_TEST_CASE(server_clock_keeps_bounded_number_of_steps_and_their_sum)
 {
     server_clock clock;
     (void)clock.observe(date, at(0s), at(0s), 1h);

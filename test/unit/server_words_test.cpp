@@ -7,9 +7,9 @@
 using redlock::redis::longest_words;
 using redlock::redis::quote;
 
-BOOST_AUTO_TEST_SUITE(server_words)
+BOOST_AUTO_TEST_SUITE(server_texts)
 
-BOOST_AUTO_TEST_CASE(that_fit_are_quoted_whole)
+BOOST_AUTO_TEST_CASE(server_text_that_fits_is_quoted_whole)
 {
     std::string const longest(longest_words, 'x');
     BOOST_TEST(quote("") == "");
@@ -17,14 +17,14 @@ BOOST_AUTO_TEST_CASE(that_fit_are_quoted_whole)
     BOOST_TEST(quote(longest) == longest);
 }
 
-BOOST_AUTO_TEST_CASE(that_are_cut_end_in_dots)
+BOOST_AUTO_TEST_CASE(server_text_that_is_cut_ends_in_dots)
 {
     std::string const expected = std::string(longest_words - 3, 'x') + "...";
     BOOST_TEST(quote(std::string(longest_words + 1, 'x')) == expected);
     BOOST_TEST(quote(std::string(10'000, 'x')) == expected);
 }
 
-BOOST_AUTO_TEST_CASE(lose_what_forges_lines_before_they_are_cut)
+BOOST_AUTO_TEST_CASE(server_text_loses_control_characters_before_it_is_cut)
 {
     std::string const longest(longest_words, 'x');
     BOOST_TEST(quote("one\r\ntwo\x1b[31m\x7f") == "onetwo[31m");

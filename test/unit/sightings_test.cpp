@@ -42,7 +42,7 @@ constexpr auto forever = duration::max();
 
 BOOST_AUTO_TEST_SUITE(sightings)
 
-BOOST_AUTO_TEST_CASE(a_majority_of_all_nodes_decides)
+BOOST_AUTO_TEST_CASE(lock_status_is_decided_by_majority_of_all_nodes)
 {
     struct row {
         std::string_view said;
@@ -88,13 +88,13 @@ BOOST_AUTO_TEST_CASE(a_majority_of_all_nodes_decides)
         }
 }
 
-BOOST_AUTO_TEST_CASE(the_witness_names_the_owner_with_most_votes)
+BOOST_AUTO_TEST_CASE(witness_is_a_node_with_owner_of_most_votes)
 {
     BOOST_TEST(judge(nodes("abb")).witness == 1U);
     BOOST_TEST(judge(nodes("-?a")).witness == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(it_is_free_when_the_keys_of_a_majority_have_expired)
+BOOST_AUTO_TEST_CASE(lock_is_taken_until_keys_of_majority_expire)
 {
     std::vector const all{living(5s, 6s), living(1s, 2s), living(8s, 9s)};
     BOOST_TEST((judge(all).taken_at_least == 5s));
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(it_is_free_when_the_keys_of_a_majority_have_expired)
     BOOST_TEST((judge(nodes("-a-")).taken_at_most == 0s));
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_tell_may_be_free_at_once_and_may_never_be)
+BOOST_AUTO_TEST_CASE(silent_node_widens_bounds_of_expiry)
 {
     std::vector const silent{living(5s, 6s), key_sighting{}, living(8s, 9s)};
     BOOST_TEST((judge(silent).taken_at_least == 5s));
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_tell_may_be_free_at_once_and_may_never_be)
     BOOST_TEST(!judge(mostly_silent).taken_at_most);
 }
 
-BOOST_AUTO_TEST_CASE(keys_without_an_expiry_never_free_it)
+BOOST_AUTO_TEST_CASE(keys_without_expiry_keep_lock_taken_forever)
 {
     std::vector const all{living(forever, {}), living(forever, {}), living(1s, 2s)};
     BOOST_TEST((judge(all).taken_at_least == forever));

@@ -82,7 +82,7 @@ bool counts_by_definition(unsigned nodes, std::vector<ballot> const& ballots)
 
 BOOST_AUTO_TEST_SUITE(tally_counts)
 
-BOOST_AUTO_TEST_CASE(decides_at_the_first_vote_that_cannot_be_undone)
+BOOST_AUTO_TEST_CASE(tally_is_decided_at_first_irrevocable_vote)
 {
     struct row {
         unsigned nodes;
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(decides_at_the_first_vote_that_cannot_be_undone)
     }
 }
 
-BOOST_AUTO_TEST_CASE(ignores_second_votes_and_votes_after_the_verdict)
+BOOST_AUTO_TEST_CASE(tally_ignores_second_votes_and_votes_after_verdict)
 {
     struct row {
         unsigned nodes;
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(ignores_second_votes_and_votes_after_the_verdict)
     }
 }
 
-BOOST_AUTO_TEST_CASE(tells_contention_from_missing_nodes)
+BOOST_AUTO_TEST_CASE(tally_tells_contention_from_missing_nodes)
 {
     struct row {
         unsigned nodes;
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(tells_contention_from_missing_nodes)
     BOOST_TEST(!won.contended(1), "a won round without a refusal");
 }
 
-BOOST_AUTO_TEST_CASE(remembers_who_granted)
+BOOST_AUTO_TEST_CASE(tally_remembers_which_nodes_granted)
 {
     tally votes{5};
     (void)verdicts(votes, "4g 1d 0g 3f 0d 2g");
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(remembers_who_granted)
         BOOST_TEST(votes.has_answered(node), "node " << node);
 }
 
-BOOST_AUTO_TEST_CASE(counts_every_order_of_every_votes_of_up_to_five_nodes)
+BOOST_AUTO_TEST_CASE(tally_is_right_for_every_order_of_up_to_five_votes)
 {
     unsigned checked = 0;
     for (unsigned nodes = 1; nodes <= 5; ++nodes) {
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(counts_every_order_of_every_votes_of_up_to_five_nodes)
     BOOST_TEST(checked == 1U * 3 + 2U * 9 + 6U * 27 + 24U * 81 + 120U * 243);
 }
 
-RC_BOOST_PROP(counts_any_votes_of_any_number_of_nodes, ())
+RC_BOOST_PROP(tally_is_right_for_any_votes_of_any_number_of_nodes, ())
 {
     auto const nodes = *rc::gen::inRange(1U, max_nodes + 1);
     // Twice as many ballots as nodes, so that second votes and votes after the verdict come up.
@@ -244,7 +244,7 @@ RC_BOOST_PROP(counts_any_votes_of_any_number_of_nodes, ())
     RC_ASSERT(counts_by_definition(nodes, ballots));
 }
 
-BOOST_AUTO_TEST_CASE(majority_is_more_than_half)
+BOOST_AUTO_TEST_CASE(majority_is_more_than_half_of_the_nodes)
 {
     unsigned const expected[] = {1, 2, 2, 3, 3, 4, 4, 5, 5}; // of 1 to 9
     for (unsigned nodes = 1; nodes <= 9; ++nodes)
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(majority_is_more_than_half)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_set_holds_each_node_once)
+BOOST_AUTO_TEST_CASE(node_set_holds_each_node_once)
 {
     node_set nodes;
     BOOST_TEST(nodes.size() == 0U);

@@ -105,7 +105,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(timing_wheel)
 
-BOOST_AUTO_TEST_CASE(rings_at_its_tick_and_not_before)
+BOOST_AUTO_TEST_CASE(timer_expires_at_its_tick_and_not_before)
 {
     // The edges of the levels, which hold 64 ticks, 64^2 ticks, and so on.
     for (tick due : {tick{0}, tick{1}, tick{63}, tick{64}, tick{65}, tick{4095}, tick{4096}, tick{262144},
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(rings_at_its_tick_and_not_before)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_tick_in_the_past_is_due_at_once)
+BOOST_AUTO_TEST_CASE(timer_with_past_tick_is_due_at_once)
 {
     timer_wheel wheel;
     bell a;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_tick_in_the_past_is_due_at_once)
     BOOST_TEST(drain(wheel, 100000) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(beyond_the_horizon_is_at_the_horizon)
+BOOST_AUTO_TEST_CASE(timer_beyond_horizon_is_due_at_horizon)
 {
     for (tick due : {horizon - 1, horizon, horizon + 1, horizon * 1000, ~tick{0}}) {
         timer_wheel wheel;
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(beyond_the_horizon_is_at_the_horizon)
     }
 }
 
-BOOST_AUTO_TEST_CASE(one_jump_over_every_level_rings_everything)
+BOOST_AUTO_TEST_CASE(jump_over_all_levels_expires_all_timers)
 {
     timer_wheel wheel;
     std::array<bell, 43> bells;
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(one_jump_over_every_level_rings_everything)
     BOOST_TEST(wheel.empty());
 }
 
-BOOST_AUTO_TEST_CASE(scheduling_again_moves_and_cancelling_twice_does_no_harm)
+BOOST_AUTO_TEST_CASE(timer_scheduled_again_moves_and_cancelled_twice_is_harmless)
 {
     timer_wheel wheel;
     bell a;
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(scheduling_again_moves_and_cancelling_twice_does_no_harm)
     BOOST_TEST(drain(wheel, 7000) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_bell_that_rings_may_schedule_and_cancel)
+BOOST_AUTO_TEST_CASE(expired_timer_may_schedule_and_cancel_timers)
 {
     timer_wheel wheel;
     std::array<bell, 3> bells;
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_bell_that_rings_may_schedule_and_cancel)
     BOOST_TEST(wheel.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_wheel_may_be_destroyed_before_its_timers)
+BOOST_AUTO_TEST_CASE(wheel_may_be_destroyed_before_its_timers)
 {
     auto wheel = std::make_unique<timer_wheel>();
     std::array<bell, 3> bells;
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_wheel_may_be_destroyed_before_its_timers)
     BOOST_TEST((bells[0].rung == 1 && bells[1].rung == 0 && bells[2].rung == 0));
 }
 
-RC_BOOST_PROP(does_what_a_sorted_list_does, ())
+RC_BOOST_PROP(wheel_expires_timers_like_a_sorted_list, ())
 {
     pair_of_wheels both;
     auto const any_bell = rc::gen::inRange(std::size_t{0}, pair_of_wheels::count);
@@ -247,7 +247,7 @@ RC_BOOST_PROP(does_what_a_sorted_list_does, ())
     }
 }
 
-RC_BOOST_PROP(whoever_only_looks_when_asked_to_is_never_late, ())
+RC_BOOST_PROP(wheel_polled_only_when_due_is_never_late, ())
 {
     timer_wheel wheel;
     std::array<bell, 20> bells;

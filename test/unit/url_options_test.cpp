@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(url)
 
-BOOST_AUTO_TEST_CASE(reads_options)
+BOOST_AUTO_TEST_CASE(url_options_are_parsed)
 {
     auto const node =
         good("rediss://h?db=1&protocol=2&client_name=app%2d1&connect_timeout=1.5s&command_timeout=250ms"
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(reads_options)
     BOOST_TEST(good("redis://h?keepalive=1").keepalive.value());
 }
 
-BOOST_AUTO_TEST_CASE(reads_durations_exactly)
+BOOST_AUTO_TEST_CASE(url_durations_are_parsed_exactly)
 {
     struct row {
         std::string_view text;

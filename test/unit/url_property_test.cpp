@@ -71,7 +71,7 @@ std::string almost_a_url()
 
 BOOST_AUTO_TEST_SUITE(url_property)
 
-RC_BOOST_PROP(credentials_hold_any_byte_and_are_never_shown,
+RC_BOOST_PROP(url_credentials_hold_any_byte_and_are_never_shown,
               (std::string const& user, std::string const& tail))
 {
     auto const password = "S3CRET" + tail;
@@ -85,7 +85,7 @@ RC_BOOST_PROP(credentials_hold_any_byte_and_are_never_shown,
     RC_ASSERT(display(node) == "redis://" + host + ":7000/5");
 }
 
-RC_BOOST_PROP(what_is_displayed_leads_to_the_same_server, ())
+RC_BOOST_PROP(displayed_url_leads_to_the_same_server, ())
 {
     auto const parsed = parse_url(any_good_url());
     RC_ASSERT(std::holds_alternative<endpoint>(parsed));
@@ -99,7 +99,7 @@ RC_BOOST_PROP(what_is_displayed_leads_to_the_same_server, ())
 }
 
 /// The marks are too long to be drawn by chance into what may be shown.
-RC_BOOST_PROP(a_broken_url_with_credentials_never_shows_them, (std::string const& noise))
+RC_BOOST_PROP(error_of_broken_url_never_shows_credentials, (std::string const& noise))
 {
     std::string const user = "Xyzzy-of-the-user";
     std::string const begin = "Plugh-of-the-password";

@@ -19,7 +19,7 @@ using kind = endpoint::kind;
 
 BOOST_AUTO_TEST_SUITE(url)
 
-BOOST_AUTO_TEST_CASE(reads_where_the_node_is)
+BOOST_AUTO_TEST_CASE(url_host_port_and_database_are_parsed)
 {
     struct row {
         std::string_view url;
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(reads_where_the_node_is)
     }
 }
 
-BOOST_AUTO_TEST_CASE(reads_unix_sockets)
+BOOST_AUTO_TEST_CASE(url_of_unix_socket_is_parsed)
 {
     auto const node = good("unix:///run/redis%20a/s%40.sock?db=2&client_name=x");
     BOOST_TEST((node.transport == kind::unix_socket));
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(reads_unix_sockets)
     bad("unix:///" + std::string(107, 'a'));
 }
 
-BOOST_AUTO_TEST_CASE(reads_credentials)
+BOOST_AUTO_TEST_CASE(url_credentials_are_parsed)
 {
     struct row {
         std::string_view url;
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(reads_credentials)
     BOOST_TEST(good("redis://u:a%00b@h").password == std::string("a\0b", 3));
 }
 
-BOOST_AUTO_TEST_CASE(refuses_what_is_no_node)
+BOOST_AUTO_TEST_CASE(invalid_url_is_refused_with_reason)
 {
     struct row {
         std::string_view url;
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_no_node)
     good("redis://" + std::string(4088, 'h'));
 }
 
-BOOST_AUTO_TEST_CASE(a_message_shows_no_secret)
+BOOST_AUTO_TEST_CASE(error_of_invalid_url_shows_no_secret)
 {
     std::string_view const urls[] = {
         "redis://user:secret@h:x",
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(a_message_shows_no_secret)
     BOOST_TEST(bad("redis://:12345678").find("12345678") == std::string::npos); // not a port
 }
 
-BOOST_AUTO_TEST_CASE(knows_one_server_by_two_spellings)
+BOOST_AUTO_TEST_CASE(two_spellings_of_one_url_name_the_same_server)
 {
     BOOST_TEST(same("redis://h", "redis://H:6379"));
     BOOST_TEST(same("redis://h", "redis://h."));

@@ -30,7 +30,7 @@ duration any_span()
 
 BOOST_AUTO_TEST_SUITE(validity_of_a_lease)
 
-BOOST_AUTO_TEST_CASE(the_clock_that_ran_further_counts)
+BOOST_AUTO_TEST_CASE(elapsed_time_is_that_of_clock_that_ran_further)
 {
     struct row {
         instant from;
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_clock_that_ran_further_counts)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_deadline_is_reached_on_either_clock)
+BOOST_AUTO_TEST_CASE(deadline_is_reached_when_either_clock_reaches_it)
 {
     instant const deadline = clocks(100s, 50s);
     BOOST_TEST(!reached(deadline, clocks(100s - 1ns, 50s - 1ns)));
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_deadline_is_reached_on_either_clock)
     BOOST_TEST(us(remaining(deadline, clocks(130s, 49s))) == us(-30s));
 }
 
-BOOST_AUTO_TEST_CASE(validity_leaves_out_one_percent_and_two_milliseconds)
+BOOST_AUTO_TEST_CASE(validity_is_ttl_less_one_percent_and_two_milliseconds)
 {
     struct row {
         duration ttl;
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(validity_leaves_out_one_percent_and_two_milliseconds)
         BOOST_TEST(us(validity(r.ttl)) == us(r.validity), us(r.ttl) << " us");
 }
 
-BOOST_AUTO_TEST_CASE(the_deadline_counts_from_the_sending)
+BOOST_AUTO_TEST_CASE(deadline_counts_from_sending_of_the_votes)
 {
     instant const d = deadline(clocks(1000s, 400s), 10s);
     BOOST_TEST(us(d.boot) == us(1009898ms));
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(the_deadline_counts_from_the_sending)
     BOOST_TEST((clocks(3s, 1s) - 500ms == clocks(2500ms, 500ms)));
 }
 
-BOOST_AUTO_TEST_CASE(slack_and_node_timeout_follow_the_ttl)
+BOOST_AUTO_TEST_CASE(slack_and_node_timeout_default_to_fractions_of_ttl)
 {
     struct row {
         milliseconds ttl;
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(slack_and_node_timeout_follow_the_ttl)
     }
 }
 
-RC_BOOST_PROP(elapsed_and_remaining_agree, ())
+RC_BOOST_PROP(elapsed_and_remaining_time_agree, ())
 {
     instant const from{any_span(), any_span()};
     instant const to{any_span(), any_span()};
@@ -120,7 +120,7 @@ RC_BOOST_PROP(elapsed_and_remaining_agree, ())
     RC_ASSERT(from + span - span == from);
 }
 
-RC_BOOST_PROP(a_longer_lease_is_valid_longer_but_never_for_its_whole_ttl, ())
+RC_BOOST_PROP(longer_ttl_gives_longer_validity_below_ttl, ())
 {
     duration const ttl = any_span();
     duration const longer = ttl + any_span();

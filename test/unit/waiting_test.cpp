@@ -59,9 +59,9 @@ constexpr node_set all = node_set::first(3);
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(waiting_, waiting_fixture)
+BOOST_FIXTURE_TEST_SUITE(waiting_rules, waiting_fixture)
 
-BOOST_AUTO_TEST_CASE(a_lost_attempt_is_followed_by_questions_first_where_all_meet_then_elsewhere)
+BOOST_AUTO_TEST_CASE(lost_attempt_is_followed_by_peek_at_rendezvous_node_then_others)
 {
     lose(all);
     auto step = go_on();
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_lost_attempt_is_followed_by_questions_first_where_all_mee
     BOOST_TEST((go_on().peek == node_set()));
 }
 
-BOOST_AUTO_TEST_CASE(whoever_is_told_waits_for_the_end_of_the_keys)
+BOOST_AUTO_TEST_CASE(waiter_with_invalidations_waits_for_expiry_of_keys)
 {
     lose(all);
     now = go_on().at;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(whoever_is_told_waits_for_the_end_of_the_keys)
     BOOST_TEST(!decide().roughly);
 }
 
-BOOST_AUTO_TEST_CASE(whoever_is_not_told_asks_again_after_a_pause_or_at_the_end_of_the_keys)
+BOOST_AUTO_TEST_CASE(waiter_without_invalidations_votes_after_pause_or_expiry)
 {
     tracking = {};
     lose(all, false, longest);
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(whoever_is_not_told_asks_again_after_a_pause_or_at_the_end_
     BOOST_TEST((decide().at == now + 52ms));
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_goes_where_all_meet_is_a_reason_to_vote)
+BOOST_AUTO_TEST_CASE(key_deleted_at_rendezvous_node_makes_waiter_vote)
 {
     lose(all);
     now = go_on().at;
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_goes_where_all_meet_is_a_reason_to_vote)
     BOOST_TEST(!w.changed(1)); // it was gone before
 }
 
-BOOST_AUTO_TEST_CASE(others_may_go_first)
+BOOST_AUTO_TEST_CASE(waiter_that_yields_votes_after_the_yield_delay)
 {
     lose(all);
     now = go_on().at;
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(others_may_go_first)
 }
 
 /// Its answers will not be believed, so its server's word cannot be either.
-BOOST_AUTO_TEST_CASE(what_an_attempt_has_overtaken_is_asked_again)
+BOOST_AUTO_TEST_CASE(peek_overtaken_by_attempt_is_repeated)
 {
     lose(all);
     go_on();
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(what_an_attempt_has_overtaken_is_asked_again)
     BOOST_TEST((decide().peek_owner == node_set(1)));
 }
 
-BOOST_AUTO_TEST_CASE(votes_that_cross_are_followed_by_pauses_that_grow_up_to_a_bound)
+BOOST_AUTO_TEST_CASE(split_votes_are_followed_by_pauses_growing_to_a_bound)
 {
     node_set one(0);
     lose(one, true, longest);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(votes_that_cross_are_followed_by_pauses_that_grow_up_to_a_b
     BOOST_TEST(decide().vote);
 }
 
-BOOST_AUTO_TEST_CASE(a_turn_that_is_offered_ends_with_its_time)
+BOOST_AUTO_TEST_CASE(offered_turn_ends_after_its_time)
 {
     w.meet(3, 1, {});
     w.offer_turn(now + 6ms, false);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_turn_that_is_offered_ends_with_its_time)
     BOOST_TEST(decide().vote);
 }
 
-BOOST_AUTO_TEST_CASE(a_turn_that_is_offered_to_rivals_ends_when_one_of_them_comes)
+BOOST_AUTO_TEST_CASE(turn_offered_to_rivals_ends_when_one_comes)
 {
     w.meet(3, 1, {});
     w.offer_turn(now + 6ms, true);
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_turn_that_is_offered_to_rivals_ends_when_one_of_them_come
     BOOST_TEST(!decide().vote);
 }
 
-BOOST_AUTO_TEST_CASE(its_own_clients_change_is_not_told_so_it_asks_behind_it)
+BOOST_AUTO_TEST_CASE(change_by_own_client_makes_waiter_peek)
 {
     lose(all);
     now = go_on().at;
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(its_own_clients_change_is_not_told_so_it_asks_behind_it)
     BOOST_TEST(decide().vote);
 }
 
-BOOST_AUTO_TEST_CASE(a_change_amid_an_attempt_makes_its_answers_old)
+BOOST_AUTO_TEST_CASE(change_during_attempt_makes_its_answers_outdated)
 {
     lose(all);
     now = go_on().at;
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_change_amid_an_attempt_makes_its_answers_old)
 }
 
 /// What came before the connection ended is not heard, and the next server in the ring takes its place.
-BOOST_AUTO_TEST_CASE(contenders_meet_elsewhere_where_the_first_cannot_be_used)
+BOOST_AUTO_TEST_CASE(unusable_rendezvous_node_is_replaced_by_next_in_ring)
 {
     lose(all, false, longest);
     go_on();
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(contenders_meet_elsewhere_where_the_first_cannot_be_used)
     BOOST_TEST(decide().vote);
 }
 
-BOOST_AUTO_TEST_CASE(new_knowledge_is_nothing_before_a_lock_is_known)
+BOOST_AUTO_TEST_CASE(change_before_lock_is_known_is_ignored)
 {
     BOOST_TEST(!w.changed(1));
     w.changed_here(all, true);
