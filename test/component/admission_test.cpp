@@ -55,7 +55,7 @@ struct unknown_node_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(admission, unknown_node_fixture)
 
-BOOST_AUTO_TEST_CASE(a_quarantined_node_is_sent_no_vote_and_so_no_release)
+BOOST_AUTO_TEST_CASE(quarantined_node_is_sent_neither_vote_nor_release)
 {
     says({{"uptime_in_seconds", "3"}});
     auto const got = try_acquire(ten_seconds);
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_quarantined_node_is_sent_no_vote_and_so_no_release)
     BOOST_TEST(node.count("EVAL") == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_old_enough_for_one_lock_may_be_too_young_for_a_longer_one)
+BOOST_AUTO_TEST_CASE(node_old_enough_for_short_lock_is_quarantined_for_longer_lock)
 {
     says({{"uptime_in_seconds", "30"}});
     auto const held = try_acquire("short", ten_seconds);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(who_is_old_enough_for_one_lock_may_be_too_young_for_a_longe
 }
 
 /// The key that was lost may be the longer one's.
-BOOST_AUTO_TEST_CASE(the_longest_lock_of_a_name_counts_for_all_of_it)
+BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_of_a_name)
 {
     says({{"uptime_in_seconds", "30"}});
     mutex const longer(*locks, "lock", one_minute);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(the_longest_lock_of_a_name_counts_for_all_of_it)
 }
 
 /// The key that was lost may be one that is made only now: of another client, which has such a lock, too.
-BOOST_AUTO_TEST_CASE(a_longer_lock_made_later_keeps_the_node_from_extending)
+BOOST_AUTO_TEST_CASE(longer_lock_made_later_stops_extension_on_young_node)
 {
     says({{"uptime_in_seconds", "30"}});
     auto const held = try_acquire("lock", ten_seconds);
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_longer_lock_made_later_keeps_the_node_from_extending)
 }
 
 /// Q is 1.01 times the key's whole time, slack included.
-BOOST_AUTO_TEST_CASE(a_quarantine_outlasts_ttl_and_slack)
+BOOST_AUTO_TEST_CASE(quarantine_outlasts_ttl_and_slack)
 {
     says({{"uptime_in_seconds", "31"}});
     lock_options const long_slack{.ttl = 10s, .slack = 20s, .node_timeout = 5s};
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_quarantine_outlasts_ttl_and_slack)
 }
 
 /// Who waits for one lock, and until when, is told with its name.
-BOOST_AUTO_TEST_CASE(what_a_node_is_quarantined_for_is_told)
+BOOST_AUTO_TEST_CASE(quarantined_node_is_reported_with_lock_name_and_time_left)
 {
     says({{"uptime_in_seconds", "30"}});
     BOOST_TEST(!try_acquire("short", ten_seconds)->ec);
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_is_quarantined_for_is_told)
     BOOST_TEST((change->remaining > 1s && change->remaining <= 38s));
 }
 
-BOOST_AUTO_TEST_CASE(other_clients_longest_lock_counts)
+BOOST_AUTO_TEST_CASE(quarantine_counts_longest_ttl_of_other_clients)
 {
     config settings = settings_for({node.url()});
     settings.admission.assume_fresh = false;
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(other_clients_longest_lock_counts)
     BOOST_TEST((table.at(0).remaining > 1s));
 }
 
-BOOST_AUTO_TEST_CASE(a_loading_server_is_asked_again)
+BOOST_AUTO_TEST_CASE(loading_node_is_connected_again_until_ready)
 {
     says({{"loading", "1"}});
     auto result = std::make_shared<outcome>();
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_loading_server_is_asked_again)
     BOOST_TEST(node.accepted() >= 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_quarantined_node_keeps_its_connection)
+BOOST_AUTO_TEST_CASE(quarantined_node_keeps_its_connection)
 {
     says({{"uptime_in_seconds", "3"}});
     for (int i = 0; i != 3; ++i)
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_quarantined_node_keeps_its_connection)
     BOOST_TEST(node.open() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_release_finds_a_quarantined_connection_closed)
+BOOST_AUTO_TEST_CASE(release_reaches_node_whose_quarantined_connection_closed)
 {
     scripted_node other(context);
     scripted_node third(context);
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_release_finds_a_quarantined_connection_closed)
     BOOST_TEST(node.accepted() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(the_end_of_a_quarantined_connection_is_noticed)
+BOOST_AUTO_TEST_CASE(closed_connection_of_quarantined_node_is_noticed)
 {
     says({{"uptime_in_seconds", "3"}});
     BOOST_TEST(try_acquire(ten_seconds)->ec == errc::no_quorum);

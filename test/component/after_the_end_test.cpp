@@ -29,7 +29,7 @@ struct watched_cluster_fixture : scripted_cluster {
 BOOST_AUTO_TEST_SUITE(after_the_end)
 
 /// Of an extension that was under way nothing more is told.
-BOOST_FIXTURE_TEST_CASE(a_connection_that_breaks_changes_nothing, watched_cluster_fixture)
+BOOST_FIXTURE_TEST_CASE(broken_connection_after_release_changes_nothing, watched_cluster_fixture)
 {
     auto const got = try_acquire(lock());
     run_until(context, [&] { return got->granted.votes() == 3; });
@@ -51,7 +51,7 @@ BOOST_FIXTURE_TEST_CASE(a_connection_that_breaks_changes_nothing, watched_cluste
 }
 
 /// What was said of the vote before says nothing of this one.
-BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_where_the_one_before_was_refused, separate_node)
+BOOST_FIXTURE_TEST_CASE(cancelled_vote_is_undone_although_previous_vote_was_denied, separate_node)
 {
     refuse();
     auto const result = std::make_shared<outcome>();
@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_where_the_one_before_was_refused, s
 }
 
 /// The vote has waited for its connection, and its key lives from then on.
-BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_also_where_it_was_executed_late, held_clock_fixture)
+BOOST_FIXTURE_TEST_CASE(vote_executed_late_is_undone, held_clock_fixture)
 {
     constexpr lock_options brief{.ttl = 1s, .slack = 100ms, .node_timeout = 500ms};
     nodes[0]->expect("SET", reply(canned::nil));
@@ -85,7 +85,7 @@ BOOST_FIXTURE_TEST_CASE(a_vote_is_taken_back_also_where_it_was_executed_late, he
     BOOST_TEST(all.back().at(4) == vote->at(2));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_vote_whose_connection_broke_is_taken_back, scripted_cluster)
+BOOST_FIXTURE_TEST_CASE(vote_with_broken_connection_is_undone, scripted_cluster)
 {
     nodes[0]->expect("SET", reply(canned::nil));
     nodes[1]->expect("SET", late(canned::nil));
@@ -104,7 +104,7 @@ BOOST_FIXTURE_TEST_CASE(a_vote_whose_connection_broke_is_taken_back, scripted_cl
 }
 
 /// It would come behind the release.
-BOOST_FIXTURE_TEST_CASE(an_extension_whose_script_was_not_known_is_not_said_again, scripted_cluster)
+BOOST_FIXTURE_TEST_CASE(extension_with_unknown_script_is_not_resent_after_release, scripted_cluster)
 {
     auto const all_is_read = [this](std::string behind) {
         auto const got = try_acquire(lock(std::move(behind)));
@@ -131,7 +131,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_whose_script_was_not_known_is_not_said_agai
     BOOST_TEST(!surprised());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_was_not_told_of_a_release_is_told_when_it_is_back, scripted_cluster)
+BOOST_FIXTURE_TEST_CASE(release_that_missed_a_node_is_sent_when_node_returns, scripted_cluster)
 {
     auto const got = try_acquire(lock());
     run_until(context, [&] { return got->granted.votes() == 3; });
@@ -141,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_was_not_told_of_a_release_is_told_when_it_is
     BOOST_TEST(nodes[2]->accepted() == 2U);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_release_tells_that_the_keys_were_gone, scripted_cluster)
+BOOST_FIXTURE_TEST_CASE(release_with_keys_gone_fails_with_lease_lost, scripted_cluster)
 {
     auto const got = try_acquire(lock());
     run_until(context, [&] { return got->granted.votes() == 3; });

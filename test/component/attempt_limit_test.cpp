@@ -19,8 +19,7 @@ struct attempt_limit_fixture : held_clock, separate_node {};
 
 BOOST_AUTO_TEST_SUITE(attempt_limits)
 
-BOOST_FIXTURE_TEST_CASE(more_than_a_server_can_answer_in_time_wait_before_their_time_begins,
-                        attempt_limit_fixture)
+BOOST_FIXTURE_TEST_CASE(attempts_above_limit_wait_before_their_timeout_starts, attempt_limit_fixture)
 {
     constexpr unsigned more = 3;
     asio::cancellation_signal cancel;
@@ -54,7 +53,7 @@ BOOST_FIXTURE_TEST_CASE(more_than_a_server_can_answer_in_time_wait_before_their_
 }
 
 /// All that stand in line would be answered too late for ever, and so would those that follow them.
-BOOST_FIXTURE_TEST_CASE(less_are_under_way_where_others_are_answered_and_they_are_not, attempt_limit_fixture)
+BOOST_FIXTURE_TEST_CASE(attempt_limit_shrinks_when_attempts_time_out, attempt_limit_fixture)
 {
     auto const rest = [this] {
         context.restart();

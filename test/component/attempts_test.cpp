@@ -27,7 +27,7 @@ std::vector<std::string> words_at(scripted_node const& node, std::string const& 
 BOOST_FIXTURE_TEST_SUITE(attempts, scripted_cluster)
 
 /// A late vote of the one before could not be told from one of the present one.
-BOOST_AUTO_TEST_CASE(have_each_a_nonce_of_their_own)
+BOOST_AUTO_TEST_CASE(each_attempt_has_its_own_nonce)
 {
     expect_everywhere("SET", reply(canned::loading));
     auto const result = std::make_shared<outcome>();
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(have_each_a_nonce_of_their_own)
 }
 
 /// Far above any date.
-BOOST_AUTO_TEST_CASE(propose_more_than_any_node_has_told)
+BOOST_AUTO_TEST_CASE(fenced_attempt_proposes_more_than_any_reported_fence)
 {
     expect_everywhere("EVAL", reply(canned::marker));
     expect_everywhere("EVAL", reply("+HELD 60000 8000000000000 abcdefgh\r\n"));

@@ -76,27 +76,27 @@ void sweep(asio::cancellation_type type, bool inside)
 
 BOOST_AUTO_TEST_SUITE(cancellation)
 
-BOOST_AUTO_TEST_CASE(terminal_at_every_step)
+BOOST_AUTO_TEST_CASE(terminal_cancellation_at_every_step_completes_operation_once)
 {
     sweep(asio::cancellation_type::terminal, false);
 }
 
-BOOST_AUTO_TEST_CASE(partial_at_every_step)
+BOOST_AUTO_TEST_CASE(partial_cancellation_at_every_step_completes_operation_once)
 {
     sweep(asio::cancellation_type::partial, false);
 }
 
-BOOST_AUTO_TEST_CASE(total_at_every_step)
+BOOST_AUTO_TEST_CASE(total_cancellation_at_every_step_completes_operation_once)
 {
     sweep(asio::cancellation_type::total, false);
 }
 
-BOOST_AUTO_TEST_CASE(from_inside_a_handler)
+BOOST_AUTO_TEST_CASE(cancellation_inside_a_handler_completes_operation_once)
 {
     sweep(asio::cancellation_type::terminal, true);
 }
 
-BOOST_AUTO_TEST_CASE(of_no_type_does_nothing)
+BOOST_AUTO_TEST_CASE(cancellation_of_type_none_is_ignored)
 {
     lone_client s(real_servers::get().settings());
     s.lock().acquire(s.handler());
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(of_no_type_does_nothing)
 }
 
 /// The operation's place in the client is used again by the next one, which a late signal must not meet.
-BOOST_AUTO_TEST_CASE(late_signal_does_not_meet_the_next_operation)
+BOOST_AUTO_TEST_CASE(late_cancellation_does_not_affect_next_operation)
 {
     lone_client s(real_servers::get().settings());
     s.lock("first").acquire(s.handler());
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(late_signal_does_not_meet_the_next_operation)
 }
 
 /// Two who wait for the same are cancelled one by one.
-BOOST_AUTO_TEST_CASE(one_of_two_waiters)
+BOOST_AUTO_TEST_CASE(cancellation_of_one_lost_wait_leaves_the_other)
 {
     lone_client s(real_servers::get().settings());
     s.acquire("held");

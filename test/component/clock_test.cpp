@@ -70,13 +70,13 @@ struct slow_observer_fixture : held_clock_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(clocks, held_clock_fixture)
 
-BOOST_AUTO_TEST_CASE(a_lease_is_over_after_a_suspension)
+BOOST_AUTO_TEST_CASE(lease_ends_when_machine_was_suspended_past_deadline)
 {
     expect_end_after(&held_clock::suspend);
 }
 
 /// The turn began before that.
-BOOST_AUTO_TEST_CASE(a_lease_is_over_for_a_handler_that_takes_its_time)
+BOOST_AUTO_TEST_CASE(lease_ends_inside_handler_that_runs_past_deadline)
 {
     acquire();
     bool done = false;
@@ -89,13 +89,13 @@ BOOST_AUTO_TEST_CASE(a_lease_is_over_for_a_handler_that_takes_its_time)
     run_until(context, [&] { return done; });
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_is_over_in_time_though_clocks_are_slewed)
+BOOST_AUTO_TEST_CASE(lease_ends_in_time_although_clocks_are_slewed)
 {
     expect_end_after(&held_clock::advance_while_others_are_slewed);
 }
 
 /// What the two ran further is not added up.
-BOOST_AUTO_TEST_CASE(a_lease_lasts_until_one_clock_has_reached_its_deadline)
+BOOST_AUTO_TEST_CASE(lease_lasts_until_one_clock_reaches_its_deadline)
 {
     acquire();
     clock.suspend(nearly_all);
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_lease_lasts_until_one_clock_has_reached_its_deadline)
 }
 
 /// The deadline was reckoned before the suspension, the time that an extension has after it.
-BOOST_AUTO_TEST_CASE(a_holder_is_told_in_time_while_an_extension_is_under_way_after_a_suspension)
+BOOST_AUTO_TEST_CASE(loss_after_suspension_is_reported_in_time_during_extension)
 {
     constexpr lock_options patient{.ttl = 10min, .renew = false, .node_timeout = 5min};
     held = std::move(try_acquire(lock("resource", patient))->granted);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_holder_is_told_in_time_while_an_extension_is_under_way_af
 }
 
 /// The clock that stands still while the machine sleeps had run further before.
-BOOST_AUTO_TEST_CASE(a_suspension_moves_timers_though_clocks_had_been_slewed)
+BOOST_AUTO_TEST_CASE(timers_are_due_after_suspension_although_clocks_were_slewed)
 {
     clock.advance_while_others_are_slewed(2 * terms.ttl);
     constexpr lock_options patient{.ttl = 10min, .renew = false, .node_timeout = 20s};
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_suspension_moves_timers_though_clocks_had_been_slewed)
     BOOST_TEST(told->ec == errc::lease_lost);
 }
 
-BOOST_AUTO_TEST_CASE(votes_of_before_a_suspension_are_too_old)
+BOOST_AUTO_TEST_CASE(votes_from_before_a_suspension_are_too_slow)
 {
     expect_everywhere("SET", late(canned::ok));
     auto const result = std::make_shared<outcome>();
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(votes_of_before_a_suspension_are_too_old)
     BOOST_TEST(result->ec == errc::too_slow);
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_counts_from_before_its_votes)
+BOOST_AUTO_TEST_CASE(lease_validity_counts_from_before_its_votes)
 {
     expect_everywhere("SET", late(canned::ok));
     auto const result = std::make_shared<outcome>();
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_lease_counts_from_before_its_votes)
     BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl) - 1min));
 }
 
-BOOST_AUTO_TEST_CASE(connecting_is_not_paid_from_the_lease)
+BOOST_AUTO_TEST_CASE(lease_validity_does_not_include_connecting)
 {
     expect_everywhere("HELLO", late(canned::hello));
     auto const result = std::make_shared<outcome>();
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(connecting_is_not_paid_from_the_lease)
     BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl)));
 }
 
-BOOST_AUTO_TEST_CASE(an_extended_lease_counts_from_before_the_extension)
+BOOST_AUTO_TEST_CASE(extended_validity_counts_from_before_the_extension)
 {
     acquire();
     clock.advance(1min);
@@ -195,8 +195,7 @@ BOOST_AUTO_TEST_CASE(an_extended_lease_counts_from_before_the_extension)
     BOOST_TEST((held.remaining() == core::validity(terms.ttl) - 2min));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_whose_deadline_passes_before_it_is_counted_does_not_count,
-                        slow_observer_fixture)
+BOOST_FIXTURE_TEST_CASE(extension_counted_after_deadline_fails_with_lease_lost, slow_observer_fixture)
 {
     watcher->slow_in_extensions = true;
     acquire();
@@ -204,8 +203,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_whose_deadline_passes_before_it_is_counted_
     BOOST_TEST(watcher->grants >= 2U);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_grant_whose_time_passes_before_it_is_handed_out_is_taken_back,
-                        slow_observer_fixture)
+BOOST_FIXTURE_TEST_CASE(grant_expired_before_delivery_is_undone, slow_observer_fixture)
 {
     auto const got = try_acquire(lock("resource", terms));
     BOOST_TEST(watcher->grants >= 2U);

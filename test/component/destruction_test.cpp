@@ -49,7 +49,7 @@ struct boom {};
 
 BOOST_AUTO_TEST_SUITE(destruction)
 
-BOOST_AUTO_TEST_CASE(of_the_client_at_every_step)
+BOOST_AUTO_TEST_CASE(client_destroyed_at_every_step_completes_operation_once)
 {
     at_every_step([](operation const&, std::unique_ptr<lone_client> s) {
         s->locks.reset();
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(of_the_client_at_every_step)
     });
 }
 
-BOOST_AUTO_TEST_CASE(of_the_lease_at_every_step)
+BOOST_AUTO_TEST_CASE(lease_destroyed_at_every_step_completes_operation_once)
 {
     at_every_step([](operation const& op, std::unique_ptr<lone_client> s) {
         bool const own_lease = s->held.state() == lease_state::held;
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(of_the_lease_at_every_step)
 }
 
 /// The client goes first, then the context, with everything that is under way.
-BOOST_AUTO_TEST_CASE(of_everything_at_every_step)
+BOOST_AUTO_TEST_CASE(context_destroyed_at_every_step_destroys_handler)
 {
     at_every_step([](operation const&, std::unique_ptr<lone_client> s) {
         auto const result = s->result;
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(of_everything_at_every_step)
 }
 
 /// The same for a context that was told to stop.
-BOOST_AUTO_TEST_CASE(of_a_stopped_context_at_every_step)
+BOOST_AUTO_TEST_CASE(stopped_context_destroyed_at_every_step_destroys_handler)
 {
     at_every_step([](operation const&, std::unique_ptr<lone_client> s) {
         auto const result = s->result;
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(of_a_stopped_context_at_every_step)
 }
 
 /// A coroutine that owns client and lease is destroyed by its context, with both in it.
-BOOST_AUTO_TEST_CASE(of_the_context_below_a_coroutine_at_every_step)
+BOOST_AUTO_TEST_CASE(context_destroyed_below_coroutine_destroys_client_and_lease)
 {
     for (unsigned steps = 0; steps != 80; ++steps)
         BOOST_TEST_CONTEXT("after " << steps << " steps")
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(of_the_context_below_a_coroutine_at_every_step)
     real_servers::get().clear();
 }
 
-BOOST_AUTO_TEST_CASE(of_a_pool_with_a_pending_operation)
+BOOST_AUTO_TEST_CASE(thread_pool_destroyed_with_pending_operation_destroys_handler)
 {
     auto const result = std::make_shared<outcome>();
     {
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(of_a_pool_with_a_pending_operation)
     BOOST_TEST(result.use_count() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(of_the_client_in_a_handler)
+BOOST_AUTO_TEST_CASE(client_destroyed_in_a_handler_completes_operations_once)
 {
     for (operation const& op : all_operations()) {
         if (op.name.find("contended") != std::string::npos || op.name == "lost")
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(of_the_client_in_a_handler)
     BOOST_TEST(real_servers::get().empty());
 }
 
-BOOST_AUTO_TEST_CASE(of_the_granted_lease_and_the_client_in_its_own_handler)
+BOOST_AUTO_TEST_CASE(client_and_lease_destroyed_in_acquire_handler_leave_no_keys)
 {
     lone_client s(real_servers::get().settings());
     bool called = false;
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(of_the_granted_lease_and_the_client_in_its_own_handler)
     BOOST_TEST(real_servers::get().empty());
 }
 
-BOOST_AUTO_TEST_CASE(of_the_lease_in_the_handlers_of_its_operations)
+BOOST_AUTO_TEST_CASE(lease_destroyed_in_handlers_of_its_operations_leaves_no_keys)
 {
     for (int which = 0; which != 3; ++which) {
         lone_client s(real_servers::get().settings());
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(of_the_lease_in_the_handlers_of_its_operations)
 }
 
 /// Moving a client is not destroying it; assigning to it ends what was there.
-BOOST_AUTO_TEST_CASE(by_assignment)
+BOOST_AUTO_TEST_CASE(client_assigned_to_ends_its_lease_with_shut_down)
 {
     lone_client s(real_servers::get().settings());
     s.acquire("held");
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(throwing_handler)
 
-BOOST_AUTO_TEST_CASE(leaves_run_and_the_client_goes_on)
+BOOST_AUTO_TEST_CASE(exception_of_handler_leaves_run_and_client_goes_on)
 {
     lone_client s(real_servers::get().settings());
     s.acquire("warm-up");
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(leaves_run_and_the_client_goes_on)
     BOOST_TEST(s.release() == error_code());
 }
 
-BOOST_AUTO_TEST_CASE(of_a_failure_to_connect_leaves_run)
+BOOST_AUTO_TEST_CASE(exception_of_failed_acquire_handler_leaves_run)
 {
     lone_client s(nobody_there());
     s.lock().try_acquire([](error_code ec, lease) {
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(of_a_failure_to_connect_leaves_run)
     BOOST_TEST(s.result->ec == errc::no_quorum);
 }
 
-BOOST_AUTO_TEST_CASE(of_every_operation_leaves_run)
+BOOST_AUTO_TEST_CASE(exception_of_any_operations_handler_leaves_run)
 {
     auto const thrower = [](error_code) { throw boom{}; };
     for (int which = 0; which != 4; ++which) {

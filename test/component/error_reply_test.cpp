@@ -7,7 +7,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(error_replies)
 
-BOOST_AUTO_TEST_CASE(as_votes_are_classified_and_not_counted)
+BOOST_AUTO_TEST_CASE(vote_with_error_reply_is_classified_and_not_counted)
 {
     struct row {
         std::string_view bytes;
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(as_votes_are_classified_and_not_counted)
 }
 
 /// Whatever is neither OK, nil nor an error is no vote either.
-BOOST_AUTO_TEST_CASE(strange_answers_are_no_votes)
+BOOST_AUTO_TEST_CASE(vote_with_unexpected_reply_is_not_counted)
 {
     for (std::string_view bytes :
          {":1\r\n", "$2\r\nOK\r\n", "+QUEUED\r\n", "*0\r\n", "#t\r\n", "*1\r\n+OK\r\n"})
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(strange_answers_are_no_votes)
         }
 }
 
-BOOST_AUTO_TEST_CASE(only_nil_means_held_by_another)
+BOOST_AUTO_TEST_CASE(vote_with_nil_reply_means_held_by_other)
 {
     for (std::string_view bytes : {canned::nil, canned::nil_resp2, std::string_view("*-1\r\n")})
         BOOST_TEST_CONTEXT(bytes)
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(only_nil_means_held_by_another)
         }
 }
 
-BOOST_AUTO_TEST_CASE(noscript_on_release_is_answered_with_one_eval)
+BOOST_AUTO_TEST_CASE(noscript_on_release_is_followed_by_one_eval)
 {
     scripted_cluster three;
     three.warm_up();
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(noscript_on_release_is_answered_with_one_eval)
         BOOST_TEST(three[i].count("EVAL") == 2U); // the first of all, and this one
 }
 
-BOOST_AUTO_TEST_CASE(noscript_on_extend_is_answered_with_one_eval)
+BOOST_AUTO_TEST_CASE(noscript_on_extend_is_followed_by_one_eval)
 {
     scripted_cluster three;
     auto const got = three.try_acquire(three.lock());
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(noscript_on_eval_is_an_error)
         BOOST_TEST(three[i].count("EVAL") == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(extension_refused_by_a_majority_ends_the_lease)
+BOOST_AUTO_TEST_CASE(extension_refused_by_majority_ends_lease)
 {
     scripted_cluster three;
     auto const got = three.try_acquire(three.lock());
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(extension_refused_by_a_majority_ends_the_lease)
 }
 
 /// One node is out of order, so the round has failed with the first of the others: what the second one says counts as well.
-BOOST_AUTO_TEST_CASE(extension_refused_by_all_that_are_left_ends_the_lease)
+BOOST_AUTO_TEST_CASE(extension_refused_by_all_remaining_nodes_ends_lease)
 {
     scripted_cluster three;
     auto const got = three.try_acquire(three.lock());
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(extension_refused_by_all_that_are_left_ends_the_lease)
     BOOST_TEST((got->granted.cause() == loss_cause::refused));
 }
 
-BOOST_AUTO_TEST_CASE(errors_to_an_extension_leave_the_lease)
+BOOST_AUTO_TEST_CASE(extension_with_error_replies_leaves_lease_valid)
 {
     scripted_cluster three;
     auto const got = three.try_acquire(three.lock());
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(handshakes)
 
-BOOST_AUTO_TEST_CASE(loading_keeps_a_node_out)
+BOOST_AUTO_TEST_CASE(handshake_with_loading_server_gets_no_vote)
 {
     scripted_cluster three;
     three[0].expect("HELLO", reply(canned::loading));
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(loading_keeps_a_node_out)
     BOOST_TEST(three[0].count("SET") == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(noauth_is_told)
+BOOST_AUTO_TEST_CASE(handshake_without_password_reports_noauth)
 {
     scripted_cluster three;
     three.expect_everywhere("HELLO",
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(noauth_is_told)
         BOOST_TEST(row.error == server_error::noauth);
 }
 
-BOOST_AUTO_TEST_CASE(without_hello_resp2_works)
+BOOST_AUTO_TEST_CASE(handshake_without_hello_falls_back_to_resp2)
 {
     scripted_cluster three;
     three.expect_everywhere("HELLO", reply(canned::unknown_hello));
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(without_hello_resp2_works)
     BOOST_TEST(three.try_acquire(three.lock("other"))->ec == errc::contended);
 }
 
-BOOST_AUTO_TEST_CASE(an_end_or_nonsense_in_it_is_unreachable)
+BOOST_AUTO_TEST_CASE(handshake_with_end_or_malformed_reply_means_unreachable)
 {
     for (answer const& a :
          {hang_up(), reset(), reply("HTTP/1.1 400 Bad Request\r\n\r\n"), reply("$999999999999\r\n")}) {
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(an_end_or_nonsense_in_it_is_unreachable)
     }
 }
 
-BOOST_AUTO_TEST_CASE(dribbled_and_pushed)
+BOOST_AUTO_TEST_CASE(handshake_tolerates_single_bytes_and_pushes)
 {
     scripted_cluster three;
     three[0].expect("HELLO", dribble(canned::hello));
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(push_between_replies_is_ignored)
         BOOST_TEST(three[i].accepted() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(attribute_before_a_reply)
+BOOST_AUTO_TEST_CASE(attribute_before_reply_is_skipped)
 {
     scripted_cluster three;
     std::string const attribute = "|1\r\n+ttl\r\n:3600\r\n";
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(attribute_before_a_reply)
     BOOST_TEST(three.try_acquire(three.lock())->ec == error_code());
 }
 
-BOOST_AUTO_TEST_CASE(dribbled_replies)
+BOOST_AUTO_TEST_CASE(reply_in_single_bytes_is_read)
 {
     scripted_cluster three;
     three[0].expect("SET", dribble(canned::ok)).expect("EVAL", dribble(canned::one));
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(dribbled_replies)
 }
 
 /// Counting on would give every later reply to the wrong command.
-BOOST_AUTO_TEST_CASE(unsolicited_reply_closes_the_connection)
+BOOST_AUTO_TEST_CASE(unsolicited_reply_closes_connection)
 {
     scripted_cluster three;
     three[0].expect("SET", reply(std::string(canned::ok) + std::string(canned::ok)));
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(unsolicited_reply_closes_the_connection)
 }
 
 /// Said while nobody listens: found before the next vote is lost to it.
-BOOST_AUTO_TEST_CASE(unsolicited_reply_to_an_idle_client)
+BOOST_AUTO_TEST_CASE(unsolicited_reply_to_idle_client_never_counts_as_vote)
 {
     scripted_cluster three;
     three.warm_up();
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(unsolicited_reply_to_an_idle_client)
     BOOST_TEST(got->granted.empty());
 }
 
-BOOST_AUTO_TEST_CASE(malformed_replies_drop_the_connection_and_others_decide)
+BOOST_AUTO_TEST_CASE(malformed_reply_closes_connection_and_other_nodes_decide)
 {
     for (std::string_view bytes :
          {"$999999999999999\r\n", "*2147483647\r\n", "OK\r\n", "+OK\n\n", "$-7\r\n", "$?\r\n"})
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(malformed_replies_drop_the_connection_and_others_decide)
         }
 }
 
-BOOST_AUTO_TEST_CASE(an_end_instead_of_a_reply)
+BOOST_AUTO_TEST_CASE(connection_closed_instead_of_reply_means_unreachable)
 {
     for (answer const& a : {hang_up(), reset()}) {
         scripted_cluster three;

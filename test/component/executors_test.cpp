@@ -28,7 +28,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(executors)
 
-BOOST_AUTO_TEST_CASE(completion_on_the_associated_one)
+BOOST_AUTO_TEST_CASE(handler_runs_on_its_associated_executor)
 {
     faults found;
     asio::io_context here;
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(completion_on_the_associated_one)
 }
 
 /// A context that only waits for us must not run out of work meanwhile.
-BOOST_AUTO_TEST_CASE(a_future_costs_no_thread)
+BOOST_AUTO_TEST_CASE(operation_with_future_starts_no_thread)
 {
     auto const threads = [] {
         auto const tasks = std::filesystem::directory_iterator("/proc/self/task");
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_future_costs_no_thread)
     BOOST_TEST(released);
 }
 
-BOOST_AUTO_TEST_CASE(foreign_context_waits)
+BOOST_AUTO_TEST_CASE(foreign_context_keeps_running_while_operation_is_pending)
 {
     asio::io_context here;
     asio::io_context there;
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(foreign_context_waits)
 }
 
 /// A coroutine elsewhere is cancelled by its own thread at any moment of an operation on the client's thread.
-BOOST_AUTO_TEST_CASE(cancellation_from_a_foreign_executor)
+BOOST_AUTO_TEST_CASE(cancellation_from_foreign_executor_completes_once)
 {
     asio::io_context here;
     asio::io_context there;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(cancellation_from_a_foreign_executor)
 }
 
 /// The same with plain handlers and a signal of the caller's own.
-BOOST_AUTO_TEST_CASE(cancellation_of_a_bound_handler)
+BOOST_AUTO_TEST_CASE(cancellation_of_handler_bound_elsewhere_completes_once)
 {
     asio::io_context here;
     asio::io_context there;
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(cancellation_of_a_bound_handler)
     BOOST_TEST(real_servers::get().empty());
 }
 
-BOOST_AUTO_TEST_CASE(never_inside_the_initiating_call)
+BOOST_AUTO_TEST_CASE(handler_never_runs_inside_initiating_call)
 {
     auto const check = [](operation const& op) {
         real_servers::get().clear(); // what the one before left behind
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(never_inside_the_initiating_call)
     real_servers::get().clear();
 }
 
-BOOST_AUTO_TEST_CASE(a_handler_that_runs_the_context_itself_costs_itself_time)
+BOOST_AUTO_TEST_CASE(handler_that_runs_the_context_delays_only_itself)
 {
     lone_client s(real_servers::get().settings());
     std::vector<mutex> locks;
@@ -228,7 +228,7 @@ static_assert(std::is_constructible_v<client, asio::io_context&, config> &&
               !std::is_constructible_v<client, asio::io_context const&, config> &&
               !std::is_constructible_v<client, asio::steady_timer&, config>);
 
-BOOST_AUTO_TEST_CASE(a_context_stands_for_its_executor)
+BOOST_AUTO_TEST_CASE(client_accepts_context_in_place_of_executor)
 {
     asio::io_context context;
     client locks(context, real_servers::get().settings());
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_context_stands_for_its_executor)
     real_servers::get().clear();
 }
 
-BOOST_AUTO_TEST_CASE(those_that_do_not_serialise_are_refused)
+BOOST_AUTO_TEST_CASE(executor_that_does_not_serialise_is_refused)
 {
     auto const refused = [](asio::any_io_executor const& executor) {
         try {

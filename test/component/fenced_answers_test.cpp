@@ -83,7 +83,7 @@ struct overdue_fenced_lease_fixture : held_clock_base, scripted_cluster {
 
 BOOST_FIXTURE_TEST_SUITE(late_votes, late_third_node_fixture)
 
-BOOST_AUTO_TEST_CASE(of_a_node_behind_the_token_are_not_relied_on)
+BOOST_AUTO_TEST_CASE(late_vote_with_smaller_token_is_not_counted)
 {
     lease const held = acquire_fenced(behind);
     read_the_third();
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(of_a_node_behind_the_token_are_not_relied_on)
     BOOST_TEST(!surprised());
 }
 
-BOOST_AUTO_TEST_CASE(of_a_node_at_the_token_are_relied_on)
+BOOST_AUTO_TEST_CASE(late_vote_with_equal_token_is_counted)
 {
     lease const held = acquire_fenced(at_the_token);
     read_the_third();
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(of_a_node_at_the_token_are_relied_on)
 }
 
 /// The lease is held, or gone: nobody counts on that key.
-BOOST_AUTO_TEST_CASE(whose_script_was_not_known_are_not_said_again)
+BOOST_AUTO_TEST_CASE(late_vote_with_unknown_script_is_not_resent)
 {
     lease held = acquire_fenced(at_the_token);
     read_the_third();
@@ -116,14 +116,14 @@ BOOST_AUTO_TEST_CASE(whose_script_was_not_known_are_not_said_again)
                }) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(that_grant_are_relied_on)
+BOOST_AUTO_TEST_CASE(late_vote_that_grants_is_counted)
 {
     lease const held = acquire_plain(canned::ok);
     read_the_third();
     BOOST_TEST(held.votes() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(that_refuse_are_not_relied_on)
+BOOST_AUTO_TEST_CASE(late_vote_that_denies_is_not_counted)
 {
     lease const held = acquire_plain(canned::nil);
     read_the_third();
@@ -132,21 +132,21 @@ BOOST_AUTO_TEST_CASE(that_refuse_are_not_relied_on)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(counters_that_are_apart, differing_counters_fixture)
+BOOST_FIXTURE_TEST_SUITE(differing_counters, differing_counters_fixture)
 
-BOOST_AUTO_TEST_CASE(are_no_token_where_nodes_refuse_to_be_raised)
+BOOST_AUTO_TEST_CASE(fenced_attempt_with_refused_write_back_is_contended)
 {
     auto const got = acquire(canned::zero);
     BOOST_TEST(got->ec == errc::contended);
     BOOST_TEST(got->granted.empty());
 }
 
-BOOST_AUTO_TEST_CASE(are_no_token_where_the_script_stays_unknown)
+BOOST_AUTO_TEST_CASE(fenced_attempt_with_unknown_write_back_script_has_no_quorum)
 {
     BOOST_TEST(acquire(canned::noscript)->ec == errc::no_quorum);
 }
 
-BOOST_AUTO_TEST_CASE(are_raised_to_the_highest)
+BOOST_AUTO_TEST_CASE(fenced_attempt_writes_highest_counter_back)
 {
     auto const got = acquire(canned::one);
     BOOST_TEST(got->ec == error_code());
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(are_raised_to_the_highest)
 }
 
 /// All that is said of fences is about the data that the node had when it was connected.
-BOOST_AUTO_TEST_CASE(are_raised_in_the_life_in_which_they_were_counted)
+BOOST_AUTO_TEST_CASE(write_back_names_incarnation_that_voted)
 {
     auto const got = acquire(canned::one);
     BOOST_TEST((got->granted.fencing_token() >> 10U) == 7U);
@@ -171,10 +171,10 @@ BOOST_AUTO_TEST_CASE(are_raised_in_the_life_in_which_they_were_counted)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_node_that_is_connecting_again, scripted_cluster)
+BOOST_FIXTURE_TEST_SUITE(reconnecting_nodes, scripted_cluster)
 
 /// Whose data it is will be told by the handshake.
-BOOST_AUTO_TEST_CASE(gets_no_fenced_vote_and_no_fenced_extension)
+BOOST_AUTO_TEST_CASE(reconnecting_node_is_sent_no_fenced_vote_or_extension)
 {
     auto const before = try_acquire(lock("before"));
     run_until(context, [&] { return before->granted.votes() == 3; });
@@ -197,9 +197,9 @@ BOOST_AUTO_TEST_CASE(gets_no_fenced_vote_and_no_fenced_extension)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_fenced_suspect, overdue_fenced_lease_fixture)
+BOOST_FIXTURE_TEST_SUITE(fenced_suspects, overdue_fenced_lease_fixture)
 
-BOOST_AUTO_TEST_CASE(is_not_proven_by_keys_that_were_set_again)
+BOOST_AUTO_TEST_CASE(fenced_suspect_is_not_proven_by_repaired_keys)
 {
     clock.advance(tolerant.ttl);
     expect_everywhere("EVAL", reply(set_again));
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(is_not_proven_by_keys_that_were_set_again)
     BOOST_TEST(!surprised());
 }
 
-BOOST_AUTO_TEST_CASE(is_not_proven_by_one_key_that_was_set_again_among_two)
+BOOST_AUTO_TEST_CASE(fenced_suspect_is_not_proven_by_one_repaired_key_of_two)
 {
     clock.advance(tolerant.ttl);
     nodes[0]->expect("EVAL", reply(canned::loading));
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(is_not_proven_by_one_key_that_was_set_again_among_two)
     BOOST_TEST(held.state() == lease_state::suspect);
 }
 
-BOOST_AUTO_TEST_CASE(is_proven_by_keys_that_were_there)
+BOOST_AUTO_TEST_CASE(fenced_suspect_is_proven_by_unbroken_keys)
 {
     clock.advance(tolerant.ttl);
     expect_everywhere("EVAL", reply(canned::one));
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(is_proven_by_keys_that_were_there)
     BOOST_TEST(held.valid());
 }
 
-BOOST_AUTO_TEST_CASE(is_held_by_keys_that_were_set_again_before_its_deadline)
+BOOST_AUTO_TEST_CASE(fenced_lease_is_extended_by_repaired_keys_before_deadline)
 {
     clock.advance(tolerant.ttl / 2);
     expect_everywhere("EVAL", reply(set_again));

@@ -46,14 +46,14 @@ struct hand_over_fixture : held_clock_base {
 
 BOOST_FIXTURE_TEST_SUITE(hand_overs, hand_over_fixture)
 
-BOOST_AUTO_TEST_CASE(keep_the_keys)
+BOOST_AUTO_TEST_CASE(hand_over_keeps_the_keys)
 {
     hold_and_wait(long_lived);
     let_go();
     BOOST_TEST(second->granted.nonce() == nonce);
 }
 
-BOOST_AUTO_TEST_CASE(need_validity_that_is_left)
+BOOST_AUTO_TEST_CASE(hand_over_needs_enough_remaining_validity)
 {
     auto long_row = long_lived;
     long_row.handover.period = 1h;
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(need_validity_that_is_left)
     BOOST_TEST(second->granted.nonce() != nonce);
 }
 
-BOOST_AUTO_TEST_CASE(end_with_the_batch)
+BOOST_AUTO_TEST_CASE(hand_over_ends_with_the_batch)
 {
     auto one_in_a_row = long_lived;
     one_in_a_row.handover.batch = 1;
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(end_with_the_batch)
     BOOST_TEST(second->granted.nonce() != nonce);
 }
 
-BOOST_FIXTURE_TEST_CASE(are_not_overtaken_by_a_try, scripted_cluster)
+BOOST_FIXTURE_TEST_CASE(try_acquire_while_this_client_holds_is_contended_without_vote, scripted_cluster)
 {
     auto const got = try_acquire(lock());
     run_until(context, [&] { return got->granted.votes() == 3; });

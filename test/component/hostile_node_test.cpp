@@ -109,7 +109,7 @@ struct hostile_node_fixture {
 BOOST_AUTO_TEST_SUITE(hostile_node)
 
 /// It would keep its connection, and all that is sent to it, for ever.
-BOOST_DATA_TEST_CASE(who_talks_without_answering_is_given_up_as_one_that_is_silent, endless, said)
+BOOST_DATA_TEST_CASE(node_that_sends_without_answering_times_out, endless, said)
 {
     held_clock clock; // or the others would be given up on a slow machine
     scripted_cluster three;
@@ -133,7 +133,7 @@ BOOST_DATA_TEST_CASE(who_talks_without_answering_is_given_up_as_one_that_is_sile
 }
 
 /// What is answered before it was sent must not be sent to whoever is found at the address next.
-BOOST_FIXTURE_TEST_CASE(what_was_answered_too_early_is_not_sent_on_the_next_connection, hostile_node_fixture)
+BOOST_FIXTURE_TEST_CASE(command_answered_too_early_is_not_sent_on_next_connection, hostile_node_fixture)
 {
     node.watch(true); // what is lost is made again
     run_until(context, [&] { return node.state() == node_state::ready; });
@@ -154,7 +154,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_answered_too_early_is_not_sent_on_the_next_conn
 
 /// A server whose connection is reset while it is about to answer reads no more, not even what was sent before: the
 /// release with which a client ends, for example.
-BOOST_FIXTURE_TEST_CASE(an_answer_that_is_not_read_does_not_reset_the_connection, hostile_node_fixture)
+BOOST_FIXTURE_TEST_CASE(unread_answer_does_not_reset_closing_connection, hostile_node_fixture)
 {
     node.watch(true);
     run_until(context, [&] { return node.state() == node_state::ready; });
@@ -170,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(an_answer_that_is_not_read_does_not_reset_the_connection
 }
 
 /// Few, but long: the bound is in bytes as well.
-BOOST_FIXTURE_TEST_CASE(who_reads_nothing_is_not_kept_gigabytes_for, hostile_node_fixture)
+BOOST_FIXTURE_TEST_CASE(node_that_reads_nothing_has_bounded_output_buffer, hostile_node_fixture)
 {
     constexpr std::size_t enough = std::size_t{256} << 20U;
     std::string const long_one(std::size_t{1} << 20U, 'x');
@@ -184,7 +184,7 @@ BOOST_FIXTURE_TEST_CASE(who_reads_nothing_is_not_kept_gigabytes_for, hostile_nod
 }
 
 /// No script of ours counts so far: raised to it, the others could never count on again.
-BOOST_AUTO_TEST_CASE(a_fence_beyond_all_that_is_counted_is_no_vote)
+BOOST_AUTO_TEST_CASE(vote_with_fence_beyond_limit_is_not_counted)
 {
     scripted_cluster three;
     three.expect_everywhere("EVAL", reply(canned::marker)); // the marker
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_fence_beyond_all_that_is_counted_is_no_vote)
 }
 
 /// Nor is it a reason to propose one.
-BOOST_AUTO_TEST_CASE(a_refusal_with_such_a_fence_is_an_error)
+BOOST_AUTO_TEST_CASE(denied_vote_with_fence_beyond_limit_is_an_error)
 {
     scripted_cluster three;
     three.expect_everywhere("EVAL", reply(canned::marker));

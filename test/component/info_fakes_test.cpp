@@ -146,7 +146,7 @@ struct fake_server_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(info_fakes, fake_server_fixture)
 
-BOOST_AUTO_TEST_CASE(a_young_dragonfly_waits_although_it_has_no_run_id)
+BOOST_AUTO_TEST_CASE(young_dragonfly_without_run_id_is_quarantined)
 {
     greets(dragonfly("3"));
     BOOST_TEST((tries().result == node_result::quarantined));
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_young_dragonfly_waits_although_it_has_no_run_id)
     BOOST_TEST(node.count("SET") == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(an_old_dragonfly_votes_and_what_it_does_not_tell_is_named)
+BOOST_AUTO_TEST_CASE(old_dragonfly_votes_and_missing_facts_are_named)
 {
     greets(dragonfly("86400"));
     tries();
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(an_old_dragonfly_votes_and_what_it_does_not_tell_is_named)
 }
 
 /// It is known by its data set: the same one is the same server.
-BOOST_AUTO_TEST_CASE(a_dragonfly_is_known_by_its_data_set)
+BOOST_AUTO_TEST_CASE(dragonfly_is_known_by_replication_id)
 {
     greets(dragonfly("86400"));
     tries();
@@ -179,14 +179,14 @@ BOOST_AUTO_TEST_CASE(a_dragonfly_is_known_by_its_data_set)
     BOOST_TEST(table[0].detail.starts_with("restarted "), table[0].detail);
 }
 
-BOOST_AUTO_TEST_CASE(a_dragonfly_that_is_a_cache_is_refused)
+BOOST_AUTO_TEST_CASE(dragonfly_in_cache_mode_is_refused)
 {
     greets(dragonfly("86400", "master", "eviction"));
     BOOST_TEST((tries().result == node_result::refused));
     BOOST_TEST(table[0].detail.find("it may evict keys") != std::string::npos, table[0].detail);
 }
 
-BOOST_AUTO_TEST_CASE(a_dragonfly_that_is_a_replica_is_refused)
+BOOST_AUTO_TEST_CASE(dragonfly_replica_is_refused)
 {
     for (std::string const role : {"replica", "slave"}) {
         start([](config&) {});
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_dragonfly_that_is_a_replica_is_refused)
 }
 
 /// Its age counts from when it is first met.
-BOOST_AUTO_TEST_CASE(a_miniredis_waits_and_names_what_it_does_not_tell)
+BOOST_AUTO_TEST_CASE(miniredis_is_quarantined_and_missing_facts_are_named)
 {
     greets(miniredis());
     BOOST_TEST((tries().result == node_result::quarantined));
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_miniredis_waits_and_names_what_it_does_not_tell)
                table[0].detail);
 }
 
-BOOST_AUTO_TEST_CASE(who_believes_restarts_connects_to_a_miniredis_again_and_again)
+BOOST_AUTO_TEST_CASE(miniredis_with_trusted_restarts_votes_after_reconnection)
 {
     for (bool const durable : {false, true}) {
         start([=](config& settings) {
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(who_believes_restarts_connects_to_a_miniredis_again_and_aga
     }
 }
 
-BOOST_AUTO_TEST_CASE(behind_a_proxy_without_info_each_connection_is_a_new_server)
+BOOST_AUTO_TEST_CASE(proxy_without_info_is_new_server_at_each_connection)
 {
     start([](config& settings) { settings.admission.assume_fresh = true; });
     greets(envoy());
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(behind_a_proxy_without_info_each_connection_is_a_new_server
 }
 
 /// As twemproxy does with commands that it does not know (twitter/twemproxy, notes/redis.md).
-BOOST_AUTO_TEST_CASE(a_proxy_that_hangs_up_at_a_question_cannot_be_reached)
+BOOST_AUTO_TEST_CASE(proxy_that_hangs_up_at_hello_is_unreachable)
 {
     for (int i = 0; i != 8; ++i)
         node.expect("HELLO", hang_up());
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_proxy_that_hangs_up_at_a_question_cannot_be_reached)
     BOOST_TEST(node.count("SET") == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_another_on_each_connection_never_votes_and_nothing_stays_there)
+BOOST_AUTO_TEST_CASE(node_with_new_run_id_at_each_connection_keeps_no_keys)
 {
     greets(masquerade(1));
     tries();
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(who_is_another_on_each_connection_never_votes_and_nothing_s
             BOOST_TEST(command.at(1) == "lock");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_told_is_mentioned_once)
+BOOST_AUTO_TEST_CASE(missing_facts_are_reported_once)
 {
     auto const told = std::make_shared<recorder>();
     start([&](config& settings) {
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_told_is_mentioned_once)
     BOOST_TEST(std::ranges::count_if(told->nodes, says_more) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_allowed_is_not_missed)
+BOOST_AUTO_TEST_CASE(missing_fact_about_allowed_setting_is_not_reported)
 {
     start([](config& settings) {
         settings.admission.assume_fresh = true;

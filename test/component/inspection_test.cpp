@@ -72,7 +72,7 @@ std::string_view text(lock_status s)
 
 BOOST_FIXTURE_TEST_SUITE(inspections, inspection_fixture)
 
-BOOST_AUTO_TEST_CASE(name_whom_a_majority_names_and_keep_the_rest_of_the_nonce)
+BOOST_AUTO_TEST_CASE(inspection_names_majority_owner_by_nonce_prefix_only)
 {
     has_key(0, nonce, 9000);
     has_key(1, nonce, 8000);
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(name_whom_a_majority_names_and_keep_the_rest_of_the_nonce)
     BOOST_TEST(told.last_token == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(send_no_other_commands)
+BOOST_AUTO_TEST_CASE(inspection_sends_no_writing_command)
 {
     for (std::size_t i = 0; i != 3; ++i)
         has_none(i);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(send_no_other_commands)
         BOOST_TEST(node->count("SET") + node->count("EVAL") + node->count("EVALSHA") == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(tell_owners_apart_whose_nonces_begin_alike)
+BOOST_AUTO_TEST_CASE(inspection_tells_owners_with_equal_prefixes_apart)
 {
     for (std::size_t i = 0; i != 3; ++i)
         has_key(i, "the-same-host:" + std::to_string(i));
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(tell_owners_apart_whose_nonces_begin_alike)
     BOOST_TEST(told.nodes.at(0).owner == "the-same");
 }
 
-BOOST_AUTO_TEST_CASE(believe_the_later_of_the_two_answers)
+BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_that_key_is_gone)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, bulk(nonce), ":-2\r\n");
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(believe_the_later_of_the_two_answers)
     BOOST_TEST((told.expires_within == 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(tell_keys_that_are_no_locks)
+BOOST_AUTO_TEST_CASE(inspection_reports_key_that_is_no_lock)
 {
     says(0, canned::wrongtype, ":-1\r\n");
     says(1, canned::wrongtype, ":5000\r\n");
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(tell_keys_that_are_no_locks)
     BOOST_TEST((told.expires_within > 4000ms));
 }
 
-BOOST_AUTO_TEST_CASE(tell_a_holder_that_never_expires)
+BOOST_AUTO_TEST_CASE(inspection_reports_key_without_expiry)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, bulk("somebody"), ":-1\r\n");
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(tell_a_holder_that_never_expires)
     BOOST_TEST(told.nodes.at(0).detail == "its key is no lock: it has no expiry");
 }
 
-BOOST_AUTO_TEST_CASE(do_without_the_right_to_ask_the_time)
+BOOST_AUTO_TEST_CASE(inspection_without_permission_for_pttl_has_no_expiry)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, bulk(nonce), canned::noperm);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(do_without_the_right_to_ask_the_time)
     BOOST_TEST(!told.expires_within);
 }
 
-BOOST_AUTO_TEST_CASE(need_the_right_to_ask_whose_it_is)
+BOOST_AUTO_TEST_CASE(inspection_without_permission_for_get_is_refused)
 {
     has_key(0, nonce);
     says(1, denied, ":9000\r\n");
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(need_the_right_to_ask_whose_it_is)
     BOOST_TEST(!told.nodes[1].remaining);
 }
 
-BOOST_AUTO_TEST_CASE(count_no_answer_that_no_server_gives)
+BOOST_AUTO_TEST_CASE(inspection_with_impossible_reply_counts_as_refused)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, ":1\r\n", ":9000\r\n");
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(count_no_answer_that_no_server_gives)
     check_usable();
 }
 
-BOOST_AUTO_TEST_CASE(wait_for_a_silent_node_no_longer_than_votes_do)
+BOOST_AUTO_TEST_CASE(inspection_waits_for_silent_node_until_node_timeout)
 {
     has_key(0, nonce);
     has_key(1, nonce);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(wait_for_a_silent_node_no_longer_than_votes_do)
     check_usable();
 }
 
-BOOST_AUTO_TEST_CASE(tell_what_is_known_where_it_is_too_little)
+BOOST_AUTO_TEST_CASE(inspection_without_quorum_returns_what_is_known)
 {
     warm_up();
     has_key(0, nonce);
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(tell_what_is_known_where_it_is_too_little)
         BOOST_TEST(node->accepted() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(take_what_a_connection_said_before_it_broke)
+BOOST_AUTO_TEST_CASE(inspection_keeps_answer_from_before_connection_broke)
 {
     warm_up();
     nodes[0]->expect("GET", reply(bulk(nonce))).expect("PTTL", hang_up());
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(take_what_a_connection_said_before_it_broke)
     BOOST_TEST(told.nodes.at(1).result == node_result::unreachable);
 }
 
-BOOST_AUTO_TEST_CASE(read_the_fences_of_a_fenced_lock)
+BOOST_AUTO_TEST_CASE(inspection_of_fenced_lock_reads_last_token)
 {
     has_key(0, nonce);
     nodes[0]->expect("GET", reply(bulk("1700000000000")));
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(read_the_fences_of_a_fenced_lock)
 }
 
 /// It is named by a place that the next operation has, too.
-BOOST_AUTO_TEST_CASE(are_not_cancelled_by_a_signal_of_an_earlier_one)
+BOOST_AUTO_TEST_CASE(inspection_is_not_cancelled_by_signal_of_earlier_one)
 {
     warm_up();
     asio::cancellation_signal earlier;
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(are_not_cancelled_by_a_signal_of_an_earlier_one)
     BOOST_TEST(!later->ec, later->ec.message());
 }
 
-BOOST_AUTO_TEST_CASE(do_not_complete_inside_the_initiating_call)
+BOOST_AUTO_TEST_CASE(inspection_does_not_complete_inside_initiating_call)
 {
     locks.emplace(context.get_executor(), nobody_there());
     BOOST_TEST(inspect()->ec == errc::no_quorum);
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(do_not_complete_inside_the_initiating_call)
     BOOST_TEST(!inside);
 }
 
-BOOST_AUTO_TEST_CASE(end_with_their_client)
+BOOST_AUTO_TEST_CASE(inspection_ends_with_shut_down_of_its_client)
 {
     warm_up();
     expect_everywhere("GET", silence());
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(end_with_their_client)
     BOOST_TEST(inspect()->ec == errc::shut_down);
 }
 
-BOOST_AUTO_TEST_CASE(give_connections_time_and_the_last_one_no_more_than_a_node_has)
+BOOST_AUTO_TEST_CASE(inspection_waits_for_last_connection_until_node_timeout)
 {
     config settings = settings_for({nodes[0]->url(), nodes[1]->url(), nodes[2]->url()});
     settings.reconnect.connect_timeout = 10min;
@@ -341,9 +341,9 @@ struct young_node_fixture : inspection_fixture {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(inspections_of)
+BOOST_AUTO_TEST_SUITE(inspected_nodes)
 
-BOOST_FIXTURE_TEST_CASE(quarantined_nodes_are_answered, young_node_fixture)
+BOOST_FIXTURE_TEST_CASE(inspection_counts_quarantined_nodes, young_node_fixture)
 {
     for (std::size_t i = 0; i != 3; ++i)
         has_key(i, nonce);
@@ -358,7 +358,7 @@ BOOST_FIXTURE_TEST_CASE(quarantined_nodes_are_answered, young_node_fixture)
         BOOST_TEST(node->accepted() == 1U);
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_that_may_not_vote_at_all_are_not_made, inspection_fixture)
+BOOST_FIXTURE_TEST_CASE(inspection_does_not_ask_refused_nodes, inspection_fixture)
 {
     nodes[0]->expect("INFO", reply(info_reply({{"role", "slave"}})));
     has_key(1, nonce);
@@ -378,10 +378,10 @@ struct timed_inspection_fixture : held_clock_base, inspection_fixture {};
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(times_of_inspections, timed_inspection_fixture)
+BOOST_FIXTURE_TEST_SUITE(inspection_times, timed_inspection_fixture)
 
 /// Both bounds are a millisecond wide of what the servers said, and as much older as that is.
-BOOST_AUTO_TEST_CASE(are_reckoned_from_the_question_and_from_the_answer)
+BOOST_AUTO_TEST_CASE(inspection_bounds_expiry_from_question_and_from_answer)
 {
     warm_up();
     has_key(0, nonce);

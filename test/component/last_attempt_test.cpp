@@ -60,19 +60,19 @@ constexpr auto held = node_result::held_by_other;
 
 BOOST_FIXTURE_TEST_SUITE(last_attempt, last_attempt_fixture)
 
-BOOST_AUTO_TEST_CASE(is_empty_before_the_first)
+BOOST_AUTO_TEST_CASE(last_attempt_is_empty_before_first_attempt)
 {
     BOOST_TEST(seat.outcomes(guard, nodes).empty());
 }
 
-BOOST_AUTO_TEST_CASE(names_those_who_granted_it)
+BOOST_AUTO_TEST_CASE(last_attempt_that_won_names_granting_nodes)
 {
     win({granted, pending, granted});
     BOOST_TEST((shown() == results{granted, pending, granted}));
     BOOST_TEST(seat.outcomes(guard, nodes)[2].node == "c");
 }
 
-BOOST_AUTO_TEST_CASE(that_was_won_replaces_one_that_was_lost)
+BOOST_AUTO_TEST_CASE(last_attempt_that_won_replaces_one_that_lost)
 {
     lose({granted, held, held});
     BOOST_TEST((shown() == results{granted, held, held}));
@@ -80,14 +80,14 @@ BOOST_AUTO_TEST_CASE(that_was_won_replaces_one_that_was_lost)
     BOOST_TEST((shown() == results{granted, granted, pending}));
 }
 
-BOOST_AUTO_TEST_CASE(that_was_lost_replaces_one_that_was_won)
+BOOST_AUTO_TEST_CASE(last_attempt_that_lost_replaces_one_that_won)
 {
     win({granted, granted, granted});
     lose({held, held, pending});
     BOOST_TEST((shown() == results{held, held, pending}));
 }
 
-BOOST_AUTO_TEST_CASE(that_was_won_against_a_refusal_tells_the_refusal)
+BOOST_AUTO_TEST_CASE(last_attempt_that_won_shows_denied_vote)
 {
     win({granted, held, granted});
     BOOST_TEST((shown() == results{granted, held, granted}));
@@ -95,14 +95,14 @@ BOOST_AUTO_TEST_CASE(that_was_won_against_a_refusal_tells_the_refusal)
 }
 
 /// Granted everywhere, but too late: how long each node took is what there is to tell.
-BOOST_AUTO_TEST_CASE(that_came_too_late_tells_how_long_each_took)
+BOOST_AUTO_TEST_CASE(last_attempt_that_was_too_slow_shows_round_trips)
 {
     lose({granted, granted, granted});
     BOOST_TEST(std::ranges::all_of(seat.outcomes(guard, nodes),
                                    [](auto const& row) { return row.round_trip == 7us; }));
 }
 
-BOOST_AUTO_TEST_CASE(shows_who_holds_the_lock_since)
+BOOST_AUTO_TEST_CASE(last_attempt_is_updated_with_new_holder)
 {
     win({granted, granted, pending});
     seat.note_holder(guard, 2, 3, {.left = 5s});
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(shows_who_holds_the_lock_since)
     BOOST_TEST((seat.outcomes(guard, nodes)[2].remaining == 5000ms));
 }
 
-BOOST_AUTO_TEST_CASE(is_left_alone_by_a_sighting_of_nothing)
+BOOST_AUTO_TEST_CASE(last_attempt_is_not_changed_by_empty_sighting)
 {
     win({granted, granted, pending});
     seat.note_holder(guard, 2, 3, {});

@@ -69,14 +69,14 @@ struct refusing_buffer final : std::streambuf {
 
 BOOST_FIXTURE_TEST_SUITE(logs, log_fixture)
 
-BOOST_AUTO_TEST_CASE(a_lost_lease_is_an_error_with_its_cause)
+BOOST_AUTO_TEST_CASE(log_of_lost_lease_is_error_with_cause)
 {
     usual->on_lease(of_lease(lease_event::kind::lost));
     BOOST_TEST(last().starts_with("error: 'seat' lost (expired): held for 4.0 s, confirmed by 1 of 3 nodes"),
                last());
 }
 
-BOOST_AUTO_TEST_CASE(a_lost_lease_tells_its_story)
+BOOST_AUTO_TEST_CASE(log_of_lost_lease_includes_explanation)
 {
     lease_event event = of_lease(lease_event::kind::lost, "a: b");
     event.detail = "lock \"a: b\" lost (expired): this client's thread did not run for 2.4 s";
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_lost_lease_tells_its_story)
                "this client's thread did not run for 2.4 s");
 }
 
-BOOST_AUTO_TEST_CASE(only_the_first_of_several_failed_renewals_is_a_warning)
+BOOST_AUTO_TEST_CASE(log_of_failed_renewals_warns_only_once)
 {
     for (int i = 0; i != 29; ++i)
         usual->on_lease(of_lease(lease_event::kind::renewal_failed));
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(only_the_first_of_several_failed_renewals_is_a_warning)
     BOOST_TEST(lines.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_s_trouble_is_told_once_and_again_when_it_is_another)
+BOOST_AUTO_TEST_CASE(log_of_node_trouble_appears_once_per_cause)
 {
     using enum node_state;
     usual->on_node({a, connecting, ""});
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_node_s_trouble_is_told_once_and_again_when_it_is_another)
     BOOST_TEST(last() == "info: redis://a:6379 ready");
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_refuses_and_a_key_that_is_gone_are_warnings)
+BOOST_AUTO_TEST_CASE(log_of_refused_vote_and_missing_key_is_warning)
 {
     usual->on_vote({"seat", a, false, node_result::granted, 1ms});
     usual->on_vote({"seat", a, false, node_result::held_by_other, 1ms});
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_refuses_and_a_key_that_is_gone_are_warnings)
     BOOST_TEST(last() == "warning: redis://a:6379 voting for 'seat': refused in 1 ms: OOM no memory");
 }
 
-BOOST_AUTO_TEST_CASE(missing_nodes_are_a_warning_and_other_owners_are_none)
+BOOST_AUTO_TEST_CASE(log_of_no_quorum_is_warning_and_of_contention_is_not)
 {
     usual->on_acquire({"seat", {}, 1, 1ms});
     usual->on_acquire({"seat", errc::contended, 1, 1ms, errc::contended});
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(missing_nodes_are_a_warning_and_other_owners_are_none)
 }
 
 /// Not the grants themselves failed, so it is no contention either.
-BOOST_AUTO_TEST_CASE(grants_that_came_too_late_are_a_warning_and_said_once)
+BOOST_AUTO_TEST_CASE(log_of_too_slow_attempt_is_one_warning)
 {
     usual->on_acquire({"seat", errc::too_slow, 1, 1ms, errc::too_slow});
     BOOST_TEST(last() ==
@@ -159,14 +159,14 @@ BOOST_AUTO_TEST_CASE(grants_that_came_too_late_are_a_warning_and_said_once)
                "granted after 1 ms and 1 attempt");
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_that_does_not_get_on_is_a_warning)
+BOOST_AUTO_TEST_CASE(log_of_stalled_lease_is_warning)
 {
     usual->on_lease(of_lease(lease_event::kind::stalled));
     BOOST_TEST(last().starts_with("warning: 'seat' stalled"), last());
 }
 
 /// The next lease of that name is another one.
-BOOST_AUTO_TEST_CASE(what_is_over_is_in_danger_no_more)
+BOOST_AUTO_TEST_CASE(log_of_next_lease_warns_again_after_end_of_last_one)
 {
     for (auto const end : {lease_event::kind::lost, lease_event::kind::released}) {
         lines.clear();
@@ -178,13 +178,13 @@ BOOST_AUTO_TEST_CASE(what_is_over_is_in_danger_no_more)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_without_validity_is_valid_for_no_time)
+BOOST_AUTO_TEST_CASE(log_of_lost_lease_without_validity_omits_it)
 {
     usual->on_lease({lease_event::kind::lost, "seat", 1, 3, 0s, 0s, 4s, loss_cause::expired});
     BOOST_TEST(last() == "error: 'seat' lost (expired): held for 4.0 s, confirmed by 1 of 3 nodes");
 }
 
-BOOST_AUTO_TEST_CASE(keys_left_behind_and_unconfirmed_releases_are_told)
+BOOST_AUTO_TEST_CASE(log_of_lingering_key_and_unconfirmed_release_is_written)
 {
     usual->on_linger({"seat", a, 11s});
     BOOST_TEST(last().starts_with("warning: redis://a:6379 may keep the key of 'seat' for 11.0 s"), last());
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(keys_left_behind_and_unconfirmed_releases_are_told)
     BOOST_TEST(last() == "info: release of 'seat' failed: no quorum (1 of 3 nodes answered)");
 }
 
-BOOST_AUTO_TEST_CASE(a_warning_names_its_node_or_its_lock)
+BOOST_AUTO_TEST_CASE(log_of_warning_names_its_node_or_lock)
 {
     usual->on_warning({warning_event::kind::has_replicas, a, "", "has 1 replica"});
     BOOST_TEST(last() == "warning: redis://a:6379 has 1 replica");
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_warning_names_its_node_or_its_lock)
     BOOST_TEST(last() == "warning: 4 nodes ...");
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_others_is_told_at_once_and_the_masses_once_a_second)
+BOOST_AUTO_TEST_CASE(log_of_contention_appears_at_once_and_then_once_a_second)
 {
     for (int i = 0; i != 1000; ++i)
         usual->on_attempt({"seat", errc::contended, 0, 3, 1, 1ms, 0ms});
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_others_is_told_at_once_and_the_masses_once_a_
         "info: 'seat' is held by this client; 2 operations before this one; 1000 similar lines suppressed");
 }
 
-BOOST_AUTO_TEST_CASE(debug_has_a_line_for_every_event)
+BOOST_AUTO_TEST_CASE(log_at_debug_level_has_a_line_for_every_event)
 {
     all->on_node({a, node_state::connecting, ""});
     all->on_wait({"seat", 1, false});
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(debug_has_a_line_for_every_event)
     BOOST_TEST(lines.size() == 10U);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_s_words_can_write_a_line)
+BOOST_AUTO_TEST_CASE(log_escapes_control_characters_of_names_and_texts)
 {
     std::string const forged = "x'\n2026-01-31T12:00:00.000Z redlock error: \x1b[31m\\ \xff";
     usual->on_lease(of_lease(lease_event::kind::lost, forged));
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(nobody_s_words_can_write_a_line)
     BOOST_TEST(last() == "warning: redis://a:6379 down: ERR \\x0d\\x0a\\x7f");
 }
 
-BOOST_AUTO_TEST_CASE(a_line_is_bounded)
+BOOST_AUTO_TEST_CASE(log_line_is_bounded)
 {
     std::string const long_words(100'000, '\n');
     usual->on_linger({long_words, a, 11s});
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(a_line_is_bounded)
     BOOST_TEST(last().ends_with("..."));
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_has_one_line_with_the_time_for_each_event)
+BOOST_AUTO_TEST_CASE(log_to_stream_has_one_line_with_time_per_event)
 {
     std::ostringstream out;
     log_to(out)->on_lease(of_lease(lease_event::kind::lost));
@@ -278,14 +278,14 @@ BOOST_AUTO_TEST_CASE(a_stream_has_one_line_with_the_time_for_each_event)
     BOOST_TEST(out.str() == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_time_is_written_in_utc_to_the_millisecond)
+BOOST_AUTO_TEST_CASE(log_time_is_utc_in_milliseconds)
 {
     using namespace std::chrono;
     sys_days const day = 2026y / January / 31;
     BOOST_TEST(detail::iso_8601(day + 12h + 34min + 56s + 7ms) == "2026-01-31T12:34:56.007Z");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_sink_or_a_stream_throws_reaches_nobody)
+BOOST_AUTO_TEST_CASE(log_swallows_exceptions_of_sink_and_stream)
 {
     unsigned called = 0;
     auto const thrower = log_to([&](log_level, std::string_view) {
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(what_a_sink_or_a_stream_throws_reaches_nobody)
     log_to(log_sink())->on_lease(of_lease(lease_event::kind::lost));
 }
 
-BOOST_AUTO_TEST_CASE(several_observers_hear_every_event_in_their_order)
+BOOST_AUTO_TEST_CASE(observers_receive_every_event_in_their_order)
 {
     auto const first = log(log_level::debug);
     auto const both = observers({first, nullptr, all});

@@ -71,10 +71,10 @@ struct held_clock_peek_fixture : held_clock_base, peek_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(looks, peek_fixture)
+BOOST_FIXTURE_TEST_SUITE(peeks, peek_fixture)
 
 /// The others may have it meanwhile.
-BOOST_AUTO_TEST_CASE(after_which_a_silent_node_holds_nobody_up)
+BOOST_AUTO_TEST_CASE(vote_after_peek_does_not_wait_for_silent_node)
 {
     lose_first_attempt(reply(":100000\r\n"));
     meeting_point.expect("SET", late(canned::nil));
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(after_which_a_silent_node_holds_nobody_up)
 }
 
 /// The next attempt is lost where all meet, and its number is not that of the question: what was asked before is asked again.
-BOOST_AUTO_TEST_CASE(that_an_attempt_has_overtaken_are_repeated)
+BOOST_AUTO_TEST_CASE(peek_overtaken_by_attempt_is_repeated)
 {
     lose_first_attempt(late(":100000\r\n"));
 
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(that_an_attempt_has_overtaken_are_repeated)
 
 /// Its own vote has changed the key, and its own release: a server tells nobody of what he does himself, and forgets that he
 /// listens.
-BOOST_AUTO_TEST_CASE(follow_a_vote_that_was_taken_back)
+BOOST_AUTO_TEST_CASE(peek_follows_undone_vote)
 {
     warm_up();
     is_had_for_a_moment(meeting_point);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(follow_a_vote_that_was_taken_back)
 }
 
 /// The script was forgotten. So the key was still there when somebody looked, behind the release that came to nothing.
-BOOST_AUTO_TEST_CASE(follow_a_release_that_is_said_again)
+BOOST_AUTO_TEST_CASE(peek_follows_release_that_was_resent)
 {
     warm_up();
     is_taken(meeting_point);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(follow_a_release_that_is_said_again)
 }
 
 /// While an attempt is under way that does not ask that node.
-BOOST_FIXTURE_TEST_CASE(follow_a_new_connection, held_clock_peek_fixture)
+BOOST_FIXTURE_TEST_CASE(peek_follows_new_connection, held_clock_peek_fixture)
 {
     auto const look_around = [&] {
         clock.advance(2ms);

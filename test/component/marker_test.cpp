@@ -57,7 +57,7 @@ void complete_with_third(scripted_cluster& three, std::string const& command, ou
 
 BOOST_AUTO_TEST_SUITE(markers)
 
-BOOST_DATA_TEST_CASE(a_marker_that_a_server_invents_is_no_marker, inventions, said)
+BOOST_DATA_TEST_CASE(malformed_marker_does_not_admit_node, inventions, said)
 {
     scripted_cluster three;
     three.warm_up();
@@ -74,7 +74,7 @@ BOOST_DATA_TEST_CASE(a_marker_that_a_server_invents_is_no_marker, inventions, sa
 }
 
 /// Two seconds ago, as the server's own clock tells.
-BOOST_AUTO_TEST_CASE(a_young_marker_keeps_fenced_locks_waiting_and_no_others)
+BOOST_AUTO_TEST_CASE(young_marker_quarantines_node_for_fenced_locks_only)
 {
     scripted_cluster three;
     three.warm_up();
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_young_marker_keeps_fenced_locks_waiting_and_no_others)
 }
 
 /// With the young node there would be a majority in ten minutes, with the one that refused it at once.
-BOOST_AUTO_TEST_CASE(a_marker_that_was_refused_is_asked_for_again_before_a_young_one_counts)
+BOOST_AUTO_TEST_CASE(refused_marker_is_read_again_before_young_marker_counts)
 {
     scripted_cluster three;
     three.warm_up();
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_marker_that_was_refused_is_asked_for_again_before_a_young
 }
 
 /// Two of three are ready before the third: one refusal would be the end of the only attempt.
-BOOST_AUTO_TEST_CASE(the_first_try_of_a_client_waits_for_the_node_that_is_a_moment_late)
+BOOST_AUTO_TEST_CASE(first_fenced_try_waits_for_late_node)
 {
     scripted_cluster three;
     three[2].expect("INFO", late(info_reply({})));
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(the_first_try_of_a_client_waits_for_the_node_that_is_a_mome
 }
 
 /// As for a first try: one that does not confirm would leave no majority.
-BOOST_AUTO_TEST_CASE(an_adoption_waits_for_the_node_that_is_a_moment_late)
+BOOST_AUTO_TEST_CASE(adoption_waits_for_late_node)
 {
     scripted_cluster three;
     three[2].expect("INFO", late(info_reply({})));
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(an_adoption_waits_for_the_node_that_is_a_moment_late)
     complete_with_third(three, "EVAL", *result);
 }
 
-BOOST_AUTO_TEST_CASE(an_extension_that_meets_another_marker_has_the_node_asked_who_it_is)
+BOOST_AUTO_TEST_CASE(extension_with_changed_marker_reconnects_node)
 {
     scripted_cluster three;
     three.expect_everywhere("EVAL", reply(canned::marker));
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(an_extension_that_meets_another_marker_has_the_node_asked_w
 }
 
 /// It has lost its data, as its new marker shows: plain locks wait for it, too, however old that marker says it is.
-BOOST_AUTO_TEST_CASE(a_vote_that_meets_another_marker_has_the_node_asked_who_it_is)
+BOOST_AUTO_TEST_CASE(vote_with_changed_marker_quarantines_node_for_all_locks)
 {
     scripted_cluster three;
     three.expect_everywhere("EVAL", reply(canned::marker));
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_vote_that_meets_another_marker_has_the_node_asked_who_it_
 }
 
 /// Asking the first anew who it is closes its connection. The try hears of that while it still asks for markers, and ends.
-BOOST_AUTO_TEST_CASE(a_try_that_ends_while_it_asks_for_markers_ends_once)
+BOOST_AUTO_TEST_CASE(try_acquire_that_fails_while_reading_markers_completes_once)
 {
     scripted_cluster three;
     config patient = three.defaults();
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_try_that_ends_while_it_asks_for_markers_ends_once)
     BOOST_TEST((result->ec == errc::no_quorum));
 }
 
-BOOST_FIXTURE_TEST_CASE(one_that_another_users_word_excused_is_young, silent_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(marker_excused_by_other_setting_counts_as_young, silent_nodes_fixture)
 {
     expect_everywhere("EVAL", reply(excused_by_one));
     fenced_mutex wanted(*locks, "lock", long_lived);
@@ -210,7 +210,7 @@ BOOST_FIXTURE_TEST_CASE(one_that_another_users_word_excused_is_young, silent_nod
     BOOST_TEST(excuses != "1");
 }
 
-BOOST_FIXTURE_TEST_CASE(one_that_ones_own_users_word_excused_is_none, scripted_cluster)
+BOOST_FIXTURE_TEST_CASE(marker_excused_by_own_setting_is_accepted, scripted_cluster)
 {
     expect_everywhere("EVAL", reply(excused_by_one));
     BOOST_TEST(!try_acquire(fenced_mutex(*locks, "lock", long_lived))->ec);
@@ -220,7 +220,7 @@ BOOST_FIXTURE_TEST_CASE(one_that_ones_own_users_word_excused_is_none, scripted_c
 }
 
 /// An hour ago somebody has met it, and left the marker; it does not tell when it was promoted.
-BOOST_FIXTURE_TEST_CASE(one_that_is_old_tells_that_a_promoted_node_has_waited, silent_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(old_marker_ends_quarantine_of_promoted_node, silent_nodes_fixture)
 {
     std::string run_id = "0000000000000000000000000000000000000001";
     for (auto const& node : nodes) {

@@ -38,9 +38,9 @@ std::string said_by_copy(Work work)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(nonce_source_test)
+BOOST_AUTO_TEST_SUITE(nonces)
 
-BOOST_AUTO_TEST_CASE(a_copy_of_a_process_draws_other_nonces)
+BOOST_AUTO_TEST_CASE(forked_process_draws_other_nonces)
 {
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_copy_of_a_process_draws_other_nonces)
     BOOST_TEST(all.size() == 2 * many);
 }
 
-BOOST_AUTO_TEST_CASE(a_page_knows_the_copy_and_what_the_copy_makes)
+BOOST_AUTO_TEST_CASE(process_page_detects_fork_in_child_only)
 {
     auto const page = net::this_machine()->make_page();
     BOOST_TEST(!page.forked());

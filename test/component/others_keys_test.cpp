@@ -63,10 +63,10 @@ lock_options patient()
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(others_keys, others_keys_fixture)
+BOOST_FIXTURE_TEST_SUITE(other_holders_keys, others_keys_fixture)
 
 /// So long its own would live: then the holder may have died, and somebody else come.
-BOOST_AUTO_TEST_CASE(that_outlive_ones_own_are_asked_for_once_each_time)
+BOOST_AUTO_TEST_CASE(other_holders_long_keys_are_voted_for_once_per_own_key_lifetime)
 {
     set_keys(10min);
     wait({.ttl = 2s, .slack = 200ms});
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(that_outlive_ones_own_are_asked_for_once_each_time)
 }
 
 /// Its release did not come there.
-BOOST_AUTO_TEST_CASE(that_are_left_where_all_meet_are_waited_for)
+BOOST_AUTO_TEST_CASE(key_left_only_on_rendezvous_node_is_waited_for)
 {
     set_keys(1s);
     wait(patient());
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(that_are_left_where_all_meet_are_waited_for)
 }
 
 /// Or it came there alone: then word has come, and the lock is not free.
-BOOST_AUTO_TEST_CASE(that_are_left_elsewhere_are_waited_for)
+BOOST_AUTO_TEST_CASE(keys_left_on_all_but_rendezvous_node_are_waited_for)
 {
     set_keys(1s);
     wait(patient());

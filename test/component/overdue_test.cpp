@@ -48,9 +48,9 @@ struct overdue_lease_fixture : held_clock_base, scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(an_overdue_lease, overdue_lease_fixture)
+BOOST_FIXTURE_TEST_SUITE(overdue_leases, overdue_lease_fixture)
 
-BOOST_AUTO_TEST_CASE(is_not_extended_by_hand)
+BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_by_hand)
 {
     acquire();
     clock.advance(terms.ttl);
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(is_not_extended_by_hand)
 }
 
 /// The turn began before that.
-BOOST_AUTO_TEST_CASE(is_not_extended_by_a_handler_that_took_its_time)
+BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_by_slow_handler)
 {
     acquire();
     expect_everywhere("SET", reply(canned::nil));
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(is_not_extended_by_a_handler_that_took_its_time)
     BOOST_TEST(extensions() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(is_extended_where_its_lock_tolerates_that)
+BOOST_AUTO_TEST_CASE(overdue_lease_is_extended_if_suspect_is_tolerated)
 {
     auto tolerant = terms;
     tolerant.tolerate_suspect = true;
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(is_extended_where_its_lock_tolerates_that)
     BOOST_TEST(extend(held) == errc::lease_lost);
 }
 
-BOOST_AUTO_TEST_CASE(is_not_extended_because_word_of_its_key_comes)
+BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_after_invalidation)
 {
     acquire();
     expect_everywhere("GET", reply("-ERR not now\r\n"));
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(is_not_extended_because_word_of_its_key_comes)
     BOOST_TEST(extensions() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(is_not_extended_again_where_its_script_was_not_known)
+BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_again_after_noscript)
 {
     acquire();
     BOOST_TEST(extend(held) == error_code()); // by its text, until it has worked once
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(is_not_extended_again_where_its_script_was_not_known)
 }
 
 /// Its end is no clean release, and its keys are taken back all the same.
-BOOST_AUTO_TEST_CASE(is_lost_when_it_is_released)
+BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_released)
 {
     acquire();
     clock.advance(terms.ttl);
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(is_lost_when_it_is_released)
         BOOST_TEST(node->heard().back()[0] == "EVAL");
 }
 
-BOOST_AUTO_TEST_CASE(is_lost_when_its_handle_goes)
+BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_its_handle_is_destroyed)
 {
     acquire();
     auto const told = std::make_shared<outcome>();
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(is_lost_when_its_handle_goes)
 }
 
 /// Others may have come and gone on that node before the vote was executed.
-BOOST_AUTO_TEST_CASE(is_not_proven_by_a_node_whose_vote_is_heard_of_only_now)
+BOOST_AUTO_TEST_CASE(overdue_lease_is_not_proven_by_late_vote)
 {
     auto tolerant = terms;
     tolerant.tolerate_suspect = true;
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(is_not_proven_by_a_node_whose_vote_is_heard_of_only_now)
 }
 
 /// It was adopted by a client that is not connected, and waits for that.
-BOOST_AUTO_TEST_CASE(is_not_extended_when_nodes_are_connected_at_last)
+BOOST_AUTO_TEST_CASE(overdue_adopted_lease_is_not_extended_after_connecting)
 {
     expect_everywhere("HELLO", late(canned::hello));
     lock_options const shorter_than_connecting{.ttl = 1s, .node_timeout = 500ms};

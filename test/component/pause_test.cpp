@@ -91,7 +91,7 @@ BOOST_FIXTURE_TEST_SUITE(pauses, three_nodes_fixture)
 
 /// Somebody else had it between two leases of its own, and since then it has met nobody new. It has waited for so long that
 /// it would ask at any word: that the key is gone where all meet says nothing of a majority, and yet the pause begins with it.
-BOOST_AUTO_TEST_CASE(begin_where_all_meet_whatever_is_known_of_the_others)
+BOOST_AUTO_TEST_CASE(pause_after_release_starts_with_peek_at_rendezvous_node)
 {
     settle(); // all nodes are connected
     others_take_it("stranger");

@@ -17,7 +17,7 @@ answer as_after_a_restart()
 
 BOOST_AUTO_TEST_SUITE(reconnecting)
 
-BOOST_FIXTURE_TEST_CASE(a_server_that_hangs_up_on_scripts_is_called_twice, separate_node)
+BOOST_FIXTURE_TEST_CASE(server_that_hangs_up_on_scripts_is_connected_twice, separate_node)
 {
     node.expect("SET", reply(canned::ok));
     for (int i = 0; i != 100; ++i)
@@ -30,7 +30,7 @@ BOOST_FIXTURE_TEST_CASE(a_server_that_hangs_up_on_scripts_is_called_twice, separ
 }
 
 /// What waited for the connection fails with the quarantine; a release is said again, and meets the connection's end.
-BOOST_AUTO_TEST_CASE(a_node_that_hangs_up_as_it_is_quarantined_is_connected_anew)
+BOOST_AUTO_TEST_CASE(node_that_hangs_up_when_quarantined_is_reconnected)
 {
     scripted_cluster three;
     three.warm_up();
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_hangs_up_as_it_is_quarantined_is_connected_anew
     BOOST_TEST(restarted.accepted() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(half_an_answer_ends_with_its_connection)
+BOOST_AUTO_TEST_CASE(half_reply_is_forgotten_with_its_connection)
 {
     scripted_cluster three;
     three.warm_up();

@@ -74,9 +74,9 @@ redis_server_options with(std::vector<std::string> arguments)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(canned_answers_are_what_a_server_says)
+BOOST_AUTO_TEST_SUITE(canned_answers)
 
-BOOST_AUTO_TEST_CASE(hello)
+BOOST_AUTO_TEST_CASE(canned_hello_matches_real_server)
 {
     redis_server server;
     raw_client raw(server.port());
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(hello)
     BOOST_TEST(raw.ask({"CLIENT", "SETINFO", "LIB-NAME", "x"}) == canned::unknown_setinfo);
 }
 
-BOOST_AUTO_TEST_CASE(info)
+BOOST_AUTO_TEST_CASE(canned_info_matches_real_server)
 {
     redis_server server;
     raw_client raw(server.port());
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(info)
     BOOST_TEST(!redis::parse_info(canned::info).run_id.empty());
 }
 
-BOOST_AUTO_TEST_CASE(vote)
+BOOST_AUTO_TEST_CASE(canned_vote_replies_match_real_server)
 {
     redis_server server;
     raw_client resp2(server.port());
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(vote)
     BOOST_TEST(resp2.ask({"SET", "k", "m", "NX", "PX", "60000"}) == canned::nil_resp2);
 }
 
-BOOST_AUTO_TEST_CASE(scripts)
+BOOST_AUTO_TEST_CASE(canned_script_replies_match_real_server)
 {
     redis_server server;
     raw_client raw(server.port());
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(scripts)
     BOOST_TEST(raw.ask({"GET", "list"}) == canned::wrongtype);
 }
 
-BOOST_AUTO_TEST_CASE(rights)
+BOOST_AUTO_TEST_CASE(canned_permission_errors_match_real_server)
 {
     redis_server_options options;
     options.acl = {"user default on >right ~* +@all", "user poor on >poor ~* +ping"};
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(rights)
     BOOST_TEST(eye.command({"SET", "k", "n"}) + "\r\n" == canned::noperm);
 }
 
-BOOST_AUTO_TEST_CASE(roles_and_limits)
+BOOST_AUTO_TEST_CASE(canned_role_and_limit_errors_match_real_server)
 {
     auto const vote = [](redis_server_options const& options) {
         redis_server server(options);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(roles_and_limits)
     BOOST_TEST(probe(orphan.port()).command({"GET", "k"}) + "\r\n" == canned::masterdown);
 }
 
-BOOST_AUTO_TEST_CASE(busy)
+BOOST_AUTO_TEST_CASE(canned_busy_error_matches_real_server)
 {
     redis_server server(with({"--busy-reply-threshold", "1"}));
     raw_client hog(server.port());
@@ -203,9 +203,9 @@ BOOST_AUTO_TEST_CASE(busy)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(scripted_server)
+BOOST_AUTO_TEST_SUITE(scripted_nodes)
 
-BOOST_AUTO_TEST_CASE(grants_by_default_and_reports_surprises)
+BOOST_AUTO_TEST_CASE(scripted_node_grants_by_default_and_reports_surprises)
 {
     asio::io_context context;
     scripted_node node(context);

@@ -11,7 +11,7 @@ namespace redlock::test {
 
 BOOST_AUTO_TEST_SUITE(scripts)
 
-BOOST_AUTO_TEST_CASE(every_script_names_a_fence_that_is_no_number)
+BOOST_AUTO_TEST_CASE(every_script_reports_fence_that_is_no_number)
 {
     redis_server const server;
     probe node(server.port());
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(every_script_names_a_fence_that_is_no_number)
 }
 
 /// Rule H9: it relies on no token that the node does not have, and leaves none.
-BOOST_AUTO_TEST_CASE(an_adoption_changes_nothing_but_the_expiries)
+BOOST_AUTO_TEST_CASE(adoption_script_changes_only_expiries)
 {
     redis_server const server;
     probe node(server.port());

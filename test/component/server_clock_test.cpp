@@ -79,7 +79,7 @@ struct held_server_clock_fixture : held_clock_base, server_clock_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(server_clock, server_clock_fixture)
 
-BOOST_AUTO_TEST_CASE(is_read_while_a_lease_is_held_and_not_afterwards)
+BOOST_AUTO_TEST_CASE(server_clock_is_read_only_while_lease_is_held)
 {
     watch_every(5ms);
     lease held = hold();
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(is_read_while_a_lease_is_held_and_not_afterwards)
     BOOST_TEST(node.count("TIME") == before);
 }
 
-BOOST_AUTO_TEST_CASE(is_never_read_where_checks_are_switched_off)
+BOOST_AUTO_TEST_CASE(server_clock_is_not_read_if_checks_are_disabled)
 {
     watch_every(0ms);
     lease const held = hold();
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(is_never_read_where_checks_are_switched_off)
     BOOST_TEST(node.count("TIME") == 1U); // by the handshake
 }
 
-BOOST_AUTO_TEST_CASE(is_read_also_while_another_reply_is_due)
+BOOST_AUTO_TEST_CASE(server_clock_is_read_while_another_reply_is_pending)
 {
     watch_every(5ms);
     lease const held = hold();
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(is_read_also_while_another_reply_is_due)
     BOOST_TEST(waiting->ec == errc::contended);
 }
 
-BOOST_AUTO_TEST_CASE(is_asked_for_once_at_a_time)
+BOOST_AUTO_TEST_CASE(server_clock_is_read_once_at_a_time)
 {
     watch_every(1ms);
     lease const held = hold();
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(is_asked_for_once_at_a_time)
     run_until(context, [&] { return node.count("TIME") > before; });
 }
 
-BOOST_AUTO_TEST_CASE(may_be_a_secret)
+BOOST_AUTO_TEST_CASE(server_clock_without_permission_leaves_node_ready)
 {
     watch_every(5ms);
     node.expect("TIME", reply(canned::noperm));
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(may_be_a_secret)
 }
 
 /// After an idle hour the first question goes out in front of the first vote, in the same write.
-BOOST_AUTO_TEST_CASE(is_read_before_the_first_vote_after_a_pause)
+BOOST_AUTO_TEST_CASE(server_clock_is_read_before_first_vote_after_idle_time)
 {
     watch_every(1ms);
     use_once();
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(is_read_before_the_first_vote_after_a_pause)
     BOOST_TEST(node.heard().at(before + 1).front() == "SET");
 }
 
-BOOST_AUTO_TEST_CASE(set_forward_makes_what_is_under_way_worthless)
+BOOST_AUTO_TEST_CASE(server_clock_set_forward_voids_commands_under_way)
 {
     watch_every(5ms);
     node.expect("TIME", reply(time_reply(date)));
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(set_forward_makes_what_is_under_way_worthless)
     BOOST_TEST(node.surprises().empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(may_make_steps_within_the_slack, held_server_clock_fixture)
+BOOST_FIXTURE_TEST_CASE(server_clock_step_within_slack_is_tolerated, held_server_clock_fixture)
 {
     watch_every(5ms);
     node.expect("TIME", reply(time_reply(date)));
@@ -185,7 +185,7 @@ BOOST_FIXTURE_TEST_CASE(may_make_steps_within_the_slack, held_server_clock_fixtu
 }
 
 /// The server read its clock when it was asked; the next answer is quick.
-BOOST_FIXTURE_TEST_CASE(after_a_slow_answer_has_made_no_step, held_server_clock_fixture)
+BOOST_FIXTURE_TEST_CASE(server_clock_read_after_slow_answer_shows_no_step, held_server_clock_fixture)
 {
     watch_every(1s);
     node.expect("TIME", reply(time_reply(date)));
@@ -199,7 +199,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_slow_answer_has_made_no_step, held_server_clock_
     expect_no_step();
 }
 
-BOOST_AUTO_TEST_CASE(of_another_process_is_another)
+BOOST_AUTO_TEST_CASE(server_clock_is_measured_anew_after_restart)
 {
     watch_every(1h);
     node.expect("TIME", reply(time_reply(date)));

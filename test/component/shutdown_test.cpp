@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(shutting_down)
 
-BOOST_FIXTURE_TEST_CASE(waits_until_votes_have_been_taken_back, separate_node)
+BOOST_FIXTURE_TEST_CASE(shutdown_waits_until_votes_are_undone, separate_node)
 {
     auto const acquired = std::make_shared<outcome>();
     auto const shut = std::make_shared<outcome>();
@@ -29,7 +29,7 @@ BOOST_FIXTURE_TEST_CASE(waits_until_votes_have_been_taken_back, separate_node)
     BOOST_TEST(!shut->ec);
 }
 
-BOOST_FIXTURE_TEST_CASE(tells_that_votes_could_not_be_taken_back, separate_node)
+BOOST_FIXTURE_TEST_CASE(shutdown_fails_if_votes_could_not_be_undone, separate_node)
 {
     auto const acquired = std::make_shared<outcome>();
     auto const shut = std::make_shared<outcome>();
@@ -44,7 +44,7 @@ BOOST_FIXTURE_TEST_CASE(tells_that_votes_could_not_be_taken_back, separate_node)
     BOOST_TEST(shut->ec == errc::no_quorum);
 }
 
-BOOST_FIXTURE_TEST_CASE(does_not_wait_for_ever_and_tells_what_stays, separate_node)
+BOOST_FIXTURE_TEST_CASE(shutdown_times_out_and_reports_lingering_key, separate_node)
 {
     auto const watcher = std::make_shared<recorder>();
     auto settings = settings_for({node.url()});
@@ -63,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(does_not_wait_for_ever_and_tells_what_stays, separate_no
 }
 
 /// Who asks again and again does not put off the end of the time that the first was given.
-BOOST_FIXTURE_TEST_CASE(later_ones_join_the_first, separate_node)
+BOOST_FIXTURE_TEST_CASE(later_shutdown_joins_first_one, separate_node)
 {
     auto settings = settings_for({node.url()});
     settings.node_timeout = 300ms;

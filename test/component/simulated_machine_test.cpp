@@ -299,7 +299,7 @@ std::string told_by(ground& on, std::string const& url, std::chrono::millisecond
 
 BOOST_AUTO_TEST_SUITE(simulated_machine)
 
-BOOST_AUTO_TEST_CASE(connects_by_every_way)
+BOOST_AUTO_TEST_CASE(simulated_machine_connects_by_every_transport)
 {
     on_both([](ground& on) {
         for (way const by : all_ways)
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(connects_by_every_way)
     });
 }
 
-BOOST_AUTO_TEST_CASE(who_is_not_there_refuses)
+BOOST_AUTO_TEST_CASE(simulated_machine_without_server_refuses_connection)
 {
     on_both([](ground& on) {
         on.kill();
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_there_refuses)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_socket_that_never_was_is_no_file)
+BOOST_AUTO_TEST_CASE(simulated_machine_without_unix_socket_reports_no_such_file)
 {
     on_both([](ground& on) {
         BOOST_TEST(told_by(on, "unix://" + on.missing_path()) == "No such file or directory");
@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(a_socket_that_never_was_is_no_file)
 }
 
 /// Where there is no name server the system says that it may be tried again.
-BOOST_AUTO_TEST_CASE(an_unknown_name_is_told)
+BOOST_AUTO_TEST_CASE(simulated_machine_reports_unknown_host_name)
 {
     on_both([](ground& on) {
         std::string const told = told_by(on, "redis://nobody.invalid");
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_name_is_told)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_silent_server_is_told_from_a_silent_handshake)
+BOOST_AUTO_TEST_CASE(simulated_machine_tells_silent_server_from_silent_handshake)
 {
     on_both([](ground& on) {
         on.pause();
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_told_from_a_silent_handshake)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_hold_is_told)
+BOOST_AUTO_TEST_CASE(simulated_machine_reports_invalid_certificate)
 {
     on_both([](ground& on) {
         BOOST_TEST(told_by(on, on.url_of_expired()) ==
@@ -358,12 +358,12 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_hold_is_told)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_handshake_that_is_broken_off_is_told)
+BOOST_AUTO_TEST_CASE(simulated_machine_reports_truncated_tls_handshake)
 {
     on_both([](ground& on) { BOOST_TEST(told_by(on, on.url_of_curt()) == "TLS: stream truncated"); });
 }
 
-BOOST_AUTO_TEST_CASE(a_tls_port_that_hears_no_tls_is_told)
+BOOST_AUTO_TEST_CASE(simulated_machine_hints_at_tls_port_spoken_to_without_tls)
 {
     on_both([](ground& on) {
         std::string url = on.url(way::by_tls);
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(a_tls_port_that_hears_no_tls_is_told)
 }
 
 /// TLS takes everything at once, and tells when it has been written; a plain stream tells only if something was left.
-BOOST_AUTO_TEST_CASE(words_and_answers_come_in_the_same_order)
+BOOST_AUTO_TEST_CASE(simulated_stream_completes_writes_and_reads_in_real_order)
 {
     on_both_by(all_ways, [](ground&, way by, meeting& one) {
         one.say({"SET", "a", "1"});
@@ -384,7 +384,7 @@ BOOST_AUTO_TEST_CASE(words_and_answers_come_in_the_same_order)
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_is_unread_is_seen_but_through_tls)
+BOOST_AUTO_TEST_CASE(simulated_stream_shows_unread_bytes_except_through_tls)
 {
     on_both_by(all_ways, [](ground& on, way by, meeting& one) {
         BOOST_TEST(!one.stream().readable());
@@ -398,7 +398,7 @@ BOOST_AUTO_TEST_CASE(what_is_unread_is_seen_but_through_tls)
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_end_that_was_not_announced_is_told_through_tls)
+BOOST_AUTO_TEST_CASE(simulated_stream_reports_unannounced_end_through_tls)
 {
     std::vector const ways{way::by_number, way::by_path, way::by_tls}; // on this machine the last one kills
     on_both_by(ways, [](ground& on, way by, meeting& one) {
@@ -409,7 +409,7 @@ BOOST_AUTO_TEST_CASE(an_end_that_was_not_announced_is_told_through_tls)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_last_words_are_said)
+BOOST_AUTO_TEST_CASE(simulated_stream_sends_last_bytes_before_closing)
 {
     on_both_by(all_ways, [](ground& on, way by, meeting& one) {
         std::string const key = "last" + std::to_string(static_cast<int>(by));
@@ -421,7 +421,7 @@ BOOST_AUTO_TEST_CASE(the_last_words_are_said)
 }
 
 /// So that who listened may end, with the memory that he reads into.
-BOOST_AUTO_TEST_CASE(nothing_is_read_behind_the_last_words)
+BOOST_AUTO_TEST_CASE(simulated_stream_reads_nothing_after_last_bytes)
 {
     std::string const more_than_a_socket_holds(std::size_t{16} << 20U, '.');
     on_both_by(all_ways, [&](ground& on, way, meeting& one) {
@@ -437,7 +437,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_read_behind_the_last_words)
     });
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_read_after_an_interruption)
+BOOST_AUTO_TEST_CASE(simulated_stream_reads_nothing_after_interruption)
 {
     on_both_by(all_ways, [](ground&, way, meeting& one) {
         one.read();
@@ -468,7 +468,7 @@ boost::asio::ip::address_v4 const nowhere(world::network::nowhere);
 
 } // namespace
 
-BOOST_FIXTURE_TEST_CASE(an_address_that_does_not_answer_has_its_share_of_the_time, one_server_fixture)
+BOOST_FIXTURE_TEST_CASE(unanswered_address_uses_only_its_share_of_connect_timeout, one_server_fixture)
 {
     net.names().known[world::network::name(0)] = {nowhere, net.at(0).address};
     BOOST_TEST(told(way::by_name) == "connected");
@@ -477,7 +477,7 @@ BOOST_FIXTURE_TEST_CASE(an_address_that_does_not_answer_has_its_share_of_the_tim
     BOOST_TEST(told(way::by_name) == too_late);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_server_that_moved_refuses_until_its_name_tells, one_server_fixture)
+BOOST_FIXTURE_TEST_CASE(moved_server_is_refused_until_name_has_new_address, one_server_fixture)
 {
     std::string const by_number = net.url(0);
     net.move(0, true);
@@ -488,7 +488,7 @@ BOOST_FIXTURE_TEST_CASE(a_server_that_moved_refuses_until_its_name_tells, one_se
     BOOST_TEST(told(way::by_path) == "connected");
 }
 
-BOOST_FIXTURE_TEST_CASE(names_may_be_refused_slow_or_silent, one_server_fixture)
+BOOST_FIXTURE_TEST_CASE(simulated_names_may_be_refused_slow_or_silent, one_server_fixture)
 {
     net.names().trouble = asio::error::host_not_found_try_again;
     BOOST_TEST(told(way::by_name) ==
@@ -504,7 +504,7 @@ BOOST_FIXTURE_TEST_CASE(names_may_be_refused_slow_or_silent, one_server_fixture)
 }
 
 /// What is under way is not interrupted: one thread looks all names up.
-BOOST_FIXTURE_TEST_CASE(a_hung_look_up_holds_up_the_next, one_server_fixture)
+BOOST_FIXTURE_TEST_CASE(hung_name_lookup_delays_next_lookup, one_server_fixture)
 {
     net.names().silent_until = 2s;
     BOOST_TEST(told(way::by_name, 1s) == too_late);
@@ -513,7 +513,7 @@ BOOST_FIXTURE_TEST_CASE(a_hung_look_up_holds_up_the_next, one_server_fixture)
     BOOST_TEST((time.now() >= 2s));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_unix_socket_is_no_way_through_the_network, one_server_fixture)
+BOOST_FIXTURE_TEST_CASE(unix_socket_works_without_network, one_server_fixture)
 {
     net.at(0).reachable = false;
     BOOST_TEST(told(way::by_number) == too_late);
@@ -521,7 +521,7 @@ BOOST_FIXTURE_TEST_CASE(a_unix_socket_is_no_way_through_the_network, one_server_
 }
 
 /// Before TLS 1.3 there was one round trip more.
-BOOST_FIXTURE_TEST_CASE(a_handshake_takes_round_trips, one_server_fixture)
+BOOST_FIXTURE_TEST_CASE(tls_handshake_takes_one_or_two_round_trips, one_server_fixture)
 {
     constexpr auto trip = 10ms;
     net.between(0, 0).latency = trip;
@@ -536,7 +536,7 @@ BOOST_FIXTURE_TEST_CASE(a_handshake_takes_round_trips, one_server_fixture)
     BOOST_TEST(trips(way::by_tls) == plain + 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_greeting_may_be_late, one_server_fixture)
+BOOST_FIXTURE_TEST_CASE(tls_handshake_may_be_late, one_server_fixture)
 {
     net.at(0).tls.silent_until = 1s;
     BOOST_TEST(told(way::by_tls) == "connected");
@@ -544,7 +544,7 @@ BOOST_FIXTURE_TEST_CASE(a_greeting_may_be_late, one_server_fixture)
 }
 
 /// Some connection is always being made: the attempt does not wait for all of them to have failed.
-BOOST_AUTO_TEST_CASE(a_try_ends_though_connections_are_made_anew)
+BOOST_AUTO_TEST_CASE(try_acquire_ends_although_connections_are_retried)
 {
     asio::io_context context;
     testing::world servers(context);

@@ -440,7 +440,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(simulated_server)
 
-BOOST_AUTO_TEST_CASE(answers_as_a_real_one)
+BOOST_AUTO_TEST_CASE(simulated_server_answers_like_real_server)
 {
     for (std::uint64_t seed = 1; seed != 5; ++seed) {
         pair_of_servers both(seed, seed == 4 ? 2 : 3);
@@ -449,7 +449,7 @@ BOOST_AUTO_TEST_CASE(answers_as_a_real_one)
     }
 }
 
-BOOST_AUTO_TEST_CASE(says_who_it_is_as_a_real_one)
+BOOST_AUTO_TEST_CASE(simulated_server_reports_facts_like_real_server)
 {
     pair_of_servers both(1);
     redis::handshake_settings const as_anybody{};
@@ -476,7 +476,7 @@ BOOST_AUTO_TEST_CASE(says_who_it_is_as_a_real_one)
     }
 }
 
-BOOST_AUTO_TEST_CASE(refuses_what_nobody_may_run_as_a_real_one)
+BOOST_AUTO_TEST_CASE(simulated_server_denies_commands_like_real_server)
 {
     pair_of_servers both(1);
     both.forbid("set", {"SET", "lock", "somebody"});

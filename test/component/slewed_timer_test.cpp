@@ -10,7 +10,7 @@ namespace redlock::test {
 BOOST_FIXTURE_TEST_SUITE(slewed_timers, simulated_program)
 
 /// Time synchronisation slows them, and CLOCK_MONOTONIC_RAW goes on.
-BOOST_AUTO_TEST_CASE(do_not_make_a_loss_be_told_late)
+BOOST_AUTO_TEST_CASE(loss_is_reported_in_time_although_timers_are_slewed)
 {
     program.machine().run_at(11. / 12, 1);
     settings.health.check_interval = 1h;

@@ -107,7 +107,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_searches_node_answers_as_a_server_does)
+BOOST_AUTO_TEST_CASE(model_node_answers_like_simulated_server)
 {
     pair_of_nodes nodes(1);
     for (unsigned call = 0; call != 20'000; ++call)

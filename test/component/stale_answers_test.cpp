@@ -52,7 +52,7 @@ struct cancelled_winner_fixture : separate_node {
 BOOST_AUTO_TEST_SUITE(stale_answers)
 
 /// The grant is of another nonce, and is being taken back.
-BOOST_FIXTURE_TEST_CASE(to_the_attempt_before_are_no_votes, scripted_cluster)
+BOOST_FIXTURE_TEST_CASE(answer_to_previous_attempt_is_no_vote, scripted_cluster)
 {
     auto twice = long_lived;
     twice.retry.max_attempts = 2;
@@ -72,7 +72,7 @@ BOOST_FIXTURE_TEST_CASE(to_the_attempt_before_are_no_votes, scripted_cluster)
     BOOST_TEST(result->granted.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(to_the_extension_before_confirm_nothing, scripted_cluster)
+BOOST_FIXTURE_TEST_CASE(answer_to_previous_extension_confirms_nothing, scripted_cluster)
 {
     auto const got = try_acquire(lock());
     run_until(context, [&] { return got->granted.votes() == 3; });
@@ -88,7 +88,7 @@ BOOST_FIXTURE_TEST_CASE(to_the_extension_before_confirm_nothing, scripted_cluste
     BOOST_TEST(result->ec == errc::no_quorum);
 }
 
-BOOST_FIXTURE_TEST_CASE(that_nobody_wants_any_more_are_taken_back, cancelled_winner_fixture)
+BOOST_FIXTURE_TEST_CASE(vote_for_cancelled_operation_is_undone, cancelled_winner_fixture)
 {
     begin();
     win_both();
@@ -96,7 +96,8 @@ BOOST_FIXTURE_TEST_CASE(that_nobody_wants_any_more_are_taken_back, cancelled_win
     BOOST_TEST(node.heard().back().at(4) == vote(0));
 }
 
-BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_not_for_the_next_with_other_terms, cancelled_winner_fixture)
+BOOST_FIXTURE_TEST_CASE(votes_for_cancelled_operation_are_not_used_with_other_options,
+                        cancelled_winner_fixture)
 {
     begin();
     mutex(locks, "resource", lock_options{.ttl = 60min, .node_timeout = 20s}).acquire(keeps_outcome{next});
@@ -106,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_not_for_the_next_with_other_terms, c
     BOOST_TEST(next->granted.nonce() == vote(1));
 }
 
-BOOST_FIXTURE_TEST_CASE(to_one_who_left_are_for_the_next_with_the_same_terms, cancelled_winner_fixture)
+BOOST_FIXTURE_TEST_CASE(votes_for_cancelled_operation_are_used_with_same_options, cancelled_winner_fixture)
 {
     begin();
     lock.acquire(keeps_outcome{next});

@@ -65,9 +65,9 @@ struct explained_lease_fixture : held_clock_base, scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(the_story_of_a_lease, explained_lease_fixture)
+BOOST_FIXTURE_TEST_SUITE(lease_explanations, explained_lease_fixture)
 
-BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_run)
+BOOST_AUTO_TEST_CASE(loss_explanation_names_thread_that_did_not_run)
 {
     acquire();
     clock.advance(terms.ttl); // it should have been renewed after a third
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_run)
     BOOST_TEST(seen->count(lease_event::kind::renewal_failed) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_read_the_answers_either)
+BOOST_AUTO_TEST_CASE(loss_explanation_names_thread_that_did_not_read_answers)
 {
     acquire();
     expect_everywhere("EVAL", silence());
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(names_a_thread_that_did_not_read_the_answers_either)
                "580.0 s; last confirmed 600.0 s ago");
 }
 
-BOOST_AUTO_TEST_CASE(says_what_each_node_last_said_and_when)
+BOOST_AUTO_TEST_CASE(loss_explanation_lists_last_answer_of_each_node)
 {
     auto by_hand = terms;
     by_hand.renew = false;
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(says_what_each_node_last_said_and_when)
     BOOST_TEST(story(errc::lease_lost) == text);
 }
 
-BOOST_AUTO_TEST_CASE(says_which_nodes_are_silent)
+BOOST_AUTO_TEST_CASE(loss_explanation_lists_silent_nodes)
 {
     auto by_hand = terms;
     by_hand.renew = false;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(says_which_nodes_are_silent)
     BOOST_TEST(told.ends_with("; " + nodes[1]->url() + ", " + nodes[2]->url() + " silent for 200.0 s"), told);
 }
 
-BOOST_AUTO_TEST_CASE(says_who_does_not_hold_the_key)
+BOOST_AUTO_TEST_CASE(loss_explanation_lists_nodes_without_key)
 {
     acquire();
     for (std::size_t i : {0U, 2U})
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(says_who_does_not_hold_the_key)
 }
 
 /// A row of failed rounds, each in time, is an outage, and one event at each end.
-BOOST_AUTO_TEST_CASE(of_an_outage_does_not_blame_the_thread_and_counts_the_rounds)
+BOOST_AUTO_TEST_CASE(loss_explanation_of_outage_counts_failed_renewals)
 {
     acquire();
     expect_everywhere("GET", reply("-ERR not now\r\n")); // it asks for its keys once
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(of_an_outage_does_not_blame_the_thread_and_counts_the_round
     BOOST_TEST(seen_leases(&lease_event::failed) == counts, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(begins_anew_when_all_nodes_confirm_again)
+BOOST_AUTO_TEST_CASE(loss_explanation_starts_anew_when_all_nodes_confirm)
 {
     acquire();
     extend_in_vain();
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(begins_anew_when_all_nodes_confirm_again)
     BOOST_TEST(seen_leases(&lease_event::failed) == counts, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(keeps_what_was_said_while_it_asks_again)
+BOOST_AUTO_TEST_CASE(loss_explanation_keeps_last_answers_during_extension)
 {
     auto by_hand = terms;
     by_hand.renew = false;
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(keeps_what_was_said_while_it_asks_again)
 }
 
 /// The nodes' word is the cause, however late it was read.
-BOOST_AUTO_TEST_CASE(does_not_blame_the_thread_for_what_nodes_refused)
+BOOST_AUTO_TEST_CASE(loss_explanation_of_refusal_does_not_blame_thread)
 {
     acquire();
     for (std::size_t i : {0U, 2U})
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(does_not_blame_the_thread_for_what_nodes_refused)
     BOOST_TEST(told.starts_with("lock \"seat:42\" lost (refused): last confirmed "), told);
 }
 
-BOOST_AUTO_TEST_CASE(names_the_nodes_that_did_not_confirm_its_release)
+BOOST_AUTO_TEST_CASE(release_explanation_names_unconfirmed_nodes)
 {
     auto impatient = terms; // sooner than the connection is given up
     impatient.node_timeout = 10s;
@@ -246,16 +246,16 @@ BOOST_AUTO_TEST_CASE(names_the_nodes_that_did_not_confirm_its_release)
     BOOST_TEST(told.find(nodes[1]->url() + " timed out 0 ms ago") != told.npos, told);
 }
 
-BOOST_AUTO_TEST_CASE(of_an_empty_lease_is_the_error)
+BOOST_AUTO_TEST_CASE(explanation_of_empty_lease_is_the_error_text)
 {
     BOOST_TEST(lease().explain(errc::empty_lease).what() == std::string("empty lease"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(the_story_of_an_acquisition, scripted_cluster)
+BOOST_FIXTURE_TEST_SUITE(acquire_explanations, scripted_cluster)
 
-BOOST_AUTO_TEST_CASE(is_told_of_an_error_code)
+BOOST_AUTO_TEST_CASE(acquire_explanation_is_made_from_error_code)
 {
     mutex seat = lock("seat:42");
     expect_everywhere("SET", reply(canned::nil));
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_an_error_code)
     BOOST_TEST(told.outcomes().size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(has_no_table_of_an_attempt_that_was_won)
+BOOST_AUTO_TEST_CASE(acquire_explanation_has_no_outcomes_after_won_attempt)
 {
     mutex seat = lock("seat:42");
     auto const first = try_acquire(seat);
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(has_no_table_of_an_attempt_that_was_won)
     BOOST_TEST(told.outcomes().empty());
 }
 
-BOOST_AUTO_TEST_CASE(has_no_table_of_a_cancellation)
+BOOST_AUTO_TEST_CASE(acquire_explanation_has_no_outcomes_after_cancellation)
 {
     mutex seat = lock("seat:42");
     expect_everywhere("SET", reply(canned::nil));
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(has_no_table_of_a_cancellation)
     BOOST_TEST(seat.explain(asio::error::operation_aborted).outcomes().empty());
 }
 
-BOOST_AUTO_TEST_CASE(names_a_lock_that_cannot_be_made)
+BOOST_AUTO_TEST_CASE(misconfigured_lock_is_named_in_its_error)
 {
     auto const unusable = [&] { (void)lock("seat:42", {.ttl = 0ms}); };
     BOOST_CHECK_EXCEPTION(unusable(), lock_error, [](lock_error const& e) {
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(names_a_lock_that_cannot_be_made)
 }
 
 /// A name may hold anything, and a log is read line by line.
-BOOST_AUTO_TEST_CASE(does_not_let_a_name_forge_a_line)
+BOOST_AUTO_TEST_CASE(acquire_explanation_escapes_line_breaks_in_lock_name)
 {
     mutex const seat = lock("a\nb");
     BOOST_TEST(seat.explain(errc::shut_down).what() == std::string("lock \"ab\": client shut down"));

@@ -102,46 +102,46 @@ struct votes_under_way_fixture : scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(locks_of_one_name, two_locks_fixture)
+BOOST_FIXTURE_TEST_SUITE(locks_with_one_name, two_locks_fixture)
 
-BOOST_AUTO_TEST_CASE(do_not_hand_over_a_lease_to_one_with_a_longer_ttl)
+BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_longer_ttl)
 {
     auto const longer = with(60min, 2min);
     expect_own_keys(pass_on(lock<mutex>(usual), lock<mutex>(longer)), longer);
 }
 
-BOOST_AUTO_TEST_CASE(do_not_hand_over_a_lease_to_one_with_a_shorter_ttl)
+BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_shorter_ttl)
 {
     auto const shorter = with(10min, 2min);
     expect_own_keys(pass_on(lock<mutex>(usual), lock<mutex>(shorter)), shorter);
 }
 
-BOOST_AUTO_TEST_CASE(do_not_hand_over_a_lease_to_one_with_another_slack)
+BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_other_slack)
 {
     auto const more = with(20min, 6min);
     expect_own_keys(pass_on(lock<mutex>(usual), lock<mutex>(more)), more);
 }
 
 /// The keys would live as long; what its holder may rely on would not.
-BOOST_AUTO_TEST_CASE(do_not_hand_over_a_lease_to_one_with_another_ttl_and_keys_that_live_as_long)
+BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_other_ttl_with_equal_key_lifetime)
 {
     auto const other = with(17min, 5min);
     expect_own_keys(pass_on(lock<mutex>(usual), lock<mutex>(other)), other);
 }
 
-BOOST_AUTO_TEST_CASE(do_not_hand_over_a_plain_lease_to_a_fenced_one)
+BOOST_AUTO_TEST_CASE(plain_lease_is_not_handed_over_to_fenced_lock)
 {
     expect_own_keys(pass_on(lock<mutex>(usual), lock<fenced_mutex>(usual)), usual);
     BOOST_TEST(second->granted.fencing_token() != 0U);
 }
 
-BOOST_AUTO_TEST_CASE(do_not_hand_over_a_fenced_lease_to_a_plain_one)
+BOOST_AUTO_TEST_CASE(fenced_lease_is_not_handed_over_to_plain_lock)
 {
     expect_own_keys(pass_on(lock<fenced_mutex>(usual), lock<mutex>(usual)), usual);
     BOOST_TEST(second->granted.fencing_token() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(do_not_hand_over_a_lease_to_one_that_does_not_renew)
+BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_renew_off)
 {
     auto without_renewal = usual;
     without_renewal.renew = false;
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(do_not_hand_over_a_lease_to_one_that_does_not_renew)
 }
 
 /// There are numbers for so many holders in a row; the next one would have a token that the nodes may give to others.
-BOOST_AUTO_TEST_CASE(hand_over_a_fenced_lease_only_as_long_as_there_are_tokens)
+BOOST_AUTO_TEST_CASE(fenced_lease_is_handed_over_only_while_tokens_are_left)
 {
     auto all_the_time = usual;
     all_the_time.handover.batch = 100'000;
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(hand_over_a_fenced_lease_only_as_long_as_there_are_tokens)
 }
 
 /// It got the lease, and does not want it any more before it could be told.
-BOOST_AUTO_TEST_CASE(release_what_was_handed_to_one_that_is_cancelled)
+BOOST_AUTO_TEST_CASE(lease_handed_over_to_cancelled_operation_is_released)
 {
     auto plain = lock<mutex>(usual);
     plain.acquire(keeps_outcome{first});
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(release_what_was_handed_to_one_that_is_cancelled)
     run_until(s.context, [&] { return !servers.ask(0).exists("resource"); });
 }
 
-BOOST_FIXTURE_TEST_CASE(ask_anew_where_the_one_who_left_had_other_terms, votes_under_way_fixture)
+BOOST_FIXTURE_TEST_CASE(operation_with_other_options_votes_anew_after_cancelled_one, votes_under_way_fixture)
 {
     leave_to(lock("resource", with(60min, 2min)));
     run_until_heard(3);
@@ -205,8 +205,7 @@ BOOST_FIXTURE_TEST_CASE(ask_anew_where_the_one_who_left_had_other_terms, votes_u
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(go_on_with_the_votes_of_one_who_left_where_the_terms_are_the_same,
-                        votes_under_way_fixture)
+BOOST_FIXTURE_TEST_CASE(operation_with_same_options_uses_votes_of_cancelled_one, votes_under_way_fixture)
 {
     leave_to(lock("resource", usual));
     deliver_all();

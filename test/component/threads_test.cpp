@@ -56,7 +56,7 @@ void contend_from_threads(asio::any_io_executor const& executor)
 
 BOOST_AUTO_TEST_SUITE(threads)
 
-BOOST_AUTO_TEST_CASE(strand_over_a_pool)
+BOOST_AUTO_TEST_CASE(client_on_strand_over_pool_serves_several_threads)
 {
     asio::thread_pool pool(4);
     contend_from_threads(asio::make_strand(pool));
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(strand_over_a_pool)
     BOOST_TEST(real_servers::get().empty());
 }
 
-BOOST_AUTO_TEST_CASE(strand_over_a_context_with_threads)
+BOOST_AUTO_TEST_CASE(client_on_strand_over_context_serves_several_threads)
 {
     asio::io_context context;
     runners threads(context, 3);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(strand_over_a_context_with_threads)
     BOOST_TEST(real_servers::get().empty());
 }
 
-BOOST_AUTO_TEST_CASE(context_with_one_thread)
+BOOST_AUTO_TEST_CASE(client_on_context_with_one_thread_serves_several_threads)
 {
     asio::io_context context;
     runners thread(context);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(context_with_one_thread)
     BOOST_TEST(real_servers::get().empty());
 }
 
-BOOST_AUTO_TEST_CASE(one_client_and_context_per_thread)
+BOOST_AUTO_TEST_CASE(clients_on_one_context_per_thread_exclude_each_other)
 {
     faults found;
     std::atomic<int> inside = 0;
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(one_client_and_context_per_thread)
     BOOST_TEST(real_servers::get().empty());
 }
 
-BOOST_AUTO_TEST_CASE(observers_during_renewals)
+BOOST_AUTO_TEST_CASE(lease_may_be_observed_from_threads_during_renewals)
 {
     faults found;
     asio::thread_pool pool(2);
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(observers_during_renewals)
     pool.join();
 }
 
-BOOST_AUTO_TEST_CASE(last_attempt_is_read_during_attempts)
+BOOST_AUTO_TEST_CASE(last_attempt_may_be_read_from_a_thread_during_attempts)
 {
     faults found;
     asio::thread_pool pool(2);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(last_attempt_is_read_during_attempts)
 }
 
 /// Leases are thrown away by other threads than the client's.
-BOOST_AUTO_TEST_CASE(leases_destroyed_elsewhere)
+BOOST_AUTO_TEST_CASE(leases_may_be_destroyed_on_other_threads)
 {
     asio::thread_pool pool(3);
     {
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(leases_destroyed_elsewhere)
 }
 
 /// The client itself goes while operations are under way, on another thread than its executor's.
-BOOST_AUTO_TEST_CASE(client_destroyed_elsewhere)
+BOOST_AUTO_TEST_CASE(client_may_be_destroyed_on_another_thread)
 {
     asio::thread_pool pool(3);
     for (int round = 0; round != rounds; ++round) {

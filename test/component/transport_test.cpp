@@ -40,7 +40,7 @@ std::vector<outcome_ptr> try_many(scripted_cluster& three)
 
 BOOST_AUTO_TEST_SUITE(transport)
 
-BOOST_AUTO_TEST_CASE(one_write_per_node_and_turn)
+BOOST_AUTO_TEST_CASE(commands_of_one_turn_are_one_write_per_node)
 {
     scripted_cluster three;
     three.warm_up();
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(one_write_per_node_and_turn)
         BOOST_TEST(three[i].writes_received() - before[i] == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(replies_belong_to_commands_in_order)
+BOOST_AUTO_TEST_CASE(replies_are_matched_to_commands_in_order)
 {
     scripted_cluster three;
     three.warm_up();
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(replies_belong_to_commands_in_order)
 }
 
 /// Its other half would be the beginning of the answer to the first vote.
-BOOST_AUTO_TEST_CASE(half_an_answer_behind_the_handshake_ends_the_connection)
+BOOST_AUTO_TEST_CASE(half_reply_after_handshake_closes_connection)
 {
     scripted_cluster three;
     three[0].expect("TIME", reply(std::string(canned::time) + "$5\r\n"));
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(half_an_answer_behind_the_handshake_ends_the_connection)
     BOOST_TEST(first().detail == "handshake: a reply that nobody asked for");
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_after_the_node_timeout_does_not_shift_the_next)
+BOOST_AUTO_TEST_CASE(answer_after_node_timeout_is_not_taken_for_the_next)
 {
     lock_options options = unrenewed;
     options.node_timeout = 20ms;
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(an_answer_after_the_node_timeout_does_not_shift_the_next)
 }
 
 /// The votes of a lost attempt are taken back on every node, also on one that has not answered.
-BOOST_AUTO_TEST_CASE(a_lost_attempt_is_taken_back_where_it_was_not_refused)
+BOOST_AUTO_TEST_CASE(lost_attempt_is_undone_on_nodes_that_did_not_deny)
 {
     scripted_cluster three;
     three.warm_up();
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_lost_attempt_is_taken_back_where_it_was_not_refused)
 }
 
 /// A dead connection is replaced before a vote is lost to it.
-BOOST_AUTO_TEST_CASE(an_idle_connection_that_died_is_replaced)
+BOOST_AUTO_TEST_CASE(closed_idle_connection_is_replaced_before_next_vote)
 {
     scripted_cluster three;
     three.warm_up();
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(an_idle_connection_that_died_is_replaced)
         BOOST_TEST(three[i].accepted() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_connects_after_a_shutdown)
+BOOST_AUTO_TEST_CASE(client_does_not_connect_after_shutdown)
 {
     scripted_cluster three;
     three.warm_up();
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(nothing_connects_after_a_shutdown)
         BOOST_TEST((node.state == node_state::idle));
 }
 
-BOOST_AUTO_TEST_CASE(a_node_far_behind_takes_no_more)
+BOOST_AUTO_TEST_CASE(node_with_full_output_buffer_is_closed)
 {
     constexpr std::uint32_t bound = 1U << 17U;
     asio::io_context context;

@@ -85,13 +85,13 @@ struct three_nodes_fixture : held_clock_base, scripted_cluster {};
 
 BOOST_FIXTURE_TEST_SUITE(turns, one_node_fixture)
 
-BOOST_AUTO_TEST_CASE(who_has_met_nobody_votes_right_behind_its_release)
+BOOST_AUTO_TEST_CASE(waiter_without_rivals_votes_right_after_release)
 {
     get();
     BOOST_TEST(after_the_release() == "SET");
 }
 
-BOOST_AUTO_TEST_CASE(who_has_met_a_rival_first_looks_who_comes)
+BOOST_AUTO_TEST_CASE(waiter_with_known_rival_peeks_after_release)
 {
     get_from_another();
     node.expect("EVAL", reply(canned::one))
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(who_has_met_a_rival_first_looks_who_comes)
 }
 
 /// Who waits waits on; who only tries is refused.
-BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_who_took_the_turn)
+BOOST_AUTO_TEST_CASE(try_acquire_is_refused_by_client_that_took_the_turn)
 {
     get_from_another();
     node.expect("EVAL", reply(canned::one))
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_who_took_the_turn)
 }
 
 /// What the last attempt met says nothing of the turn that follows.
-BOOST_FIXTURE_TEST_CASE(who_was_refused_by_one_node_offers_the_turn_all_the_same, three_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(waiter_denied_by_one_node_still_offers_the_turn, three_nodes_fixture)
 {
     auto one_in_a_row = unrenewed;
     one_in_a_row.handover.batch = 1;
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(who_was_refused_by_one_node_offers_the_turn_all_the_same
 
 /// It has met two others between two leases of its own, and one since: the next one's turn. A lock for which it lets nobody
 /// go first becomes free in the same moment.
-BOOST_FIXTURE_TEST_CASE(who_has_waited_less_than_the_others_lets_them_go_first, several_waiters_fixture)
+BOOST_FIXTURE_TEST_CASE(waiter_that_waited_less_yields_to_others, several_waiters_fixture)
 {
     refuse("stranger");
     lock.acquire(keeps_outcome{first});

@@ -41,7 +41,7 @@ void meet_in_one_client()
 
 BOOST_AUTO_TEST_SUITE(two_threads)
 
-BOOST_AUTO_TEST_CASE(that_meet_in_one_client_end_the_program_with_a_word)
+BOOST_AUTO_TEST_CASE(client_used_by_two_threads_without_strand_aborts_with_message)
 {
     auto const child = last_words_of([](int pipe) {
         ::dup2(pipe, STDERR_FILENO);

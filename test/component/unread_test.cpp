@@ -64,9 +64,9 @@ struct at_the_vote_for_another : observer {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(unread, unread_answer_fixture)
+BOOST_FIXTURE_TEST_SUITE(unread_bytes, unread_answer_fixture)
 
-BOOST_AUTO_TEST_CASE(word_of_a_key_is_not_the_end_of_a_connection)
+BOOST_AUTO_TEST_CASE(unread_invalidation_does_not_end_connection)
 {
     server_says(invalidation);
     BOOST_TEST(try_another() == error_code());
@@ -74,14 +74,14 @@ BOOST_AUTO_TEST_CASE(word_of_a_key_is_not_the_end_of_a_connection)
 }
 
 /// More than is read at once otherwise: a client that has waited for hundreds of locks.
-BOOST_AUTO_TEST_CASE(nor_are_a_thousand_words)
+BOOST_AUTO_TEST_CASE(thousand_unread_invalidations_do_not_end_connection)
 {
     server_says(a_thousand_words());
     BOOST_TEST(try_another() == error_code());
     BOOST_TEST(node.accepted() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_found_also_behind_a_thousand_words)
+BOOST_AUTO_TEST_CASE(unsolicited_reply_after_thousand_invalidations_ends_connection)
 {
     server_says(a_thousand_words() + std::string(canned::ok));
     node.expect("SET", reply(canned::nil));
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_found_also_behind_a_thousa
     BOOST_TEST(node.accepted() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(nor_is_half_a_word)
+BOOST_AUTO_TEST_CASE(half_unread_invalidation_does_not_end_connection)
 {
     server_says(invalidation.substr(0, 17));
     auto const result = std::make_shared<outcome>();
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(nor_is_half_a_word)
     BOOST_TEST(node.accepted() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(the_end_is_seen_behind_a_word)
+BOOST_AUTO_TEST_CASE(end_of_connection_is_seen_after_unread_invalidation)
 {
     server_says(invalidation);
     node.close_all();
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(the_end_is_seen_behind_a_word)
 }
 
 /// The next vote would take it for its own.
-BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_ends_the_connection_also_behind_a_word)
+BOOST_AUTO_TEST_CASE(unsolicited_reply_after_invalidation_ends_connection)
 {
     server_says(invalidation);
     server_says(canned::ok);
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_ends_the_connection_also_behi
 }
 
 /// A word that comes with an answer lets a waiter vote, while another word is there already and has not been read.
-BOOST_FIXTURE_TEST_CASE(what_was_worked_off_before_a_word_is_not_unread, separate_node)
+BOOST_FIXTURE_TEST_CASE(processed_answer_before_unread_invalidation_does_not_end_connection, separate_node)
 {
     auto const watching = std::make_shared<at_the_vote_for_another>();
     config settings = settings_for({node.url()});
@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_worked_off_before_a_word_is_not_unread, separat
 }
 
 /// The word lets a waiter vote, and what stands behind it has been read before that.
-BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_no_grant_behind_the_word_that_it_comes_with)
+BOOST_AUTO_TEST_CASE(unsolicited_reply_behind_invalidation_is_no_grant)
 {
     refuse();
     auto const result = std::make_shared<outcome>();
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_asked_for_is_no_grant_behind_the_word_t
 }
 
 /// Nobody has asked for the first half, either: with the rest it would be a grant that never was.
-BOOST_FIXTURE_TEST_CASE(nor_is_half_a_reply_that_nobody_asked_for, separate_node)
+BOOST_FIXTURE_TEST_CASE(half_unsolicited_reply_is_no_grant, separate_node)
 {
     node.expect("SET", reply(std::string(canned::ok) + "+O")).expect("SET", reply("K\r\n_\r\n"));
     auto const first = std::make_shared<outcome>();

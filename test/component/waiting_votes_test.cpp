@@ -44,19 +44,19 @@ struct connecting_third_node_fixture : scripted_cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(votes_that_wait, connecting_third_node_fixture)
+BOOST_FIXTURE_TEST_SUITE(waiting_votes, connecting_third_node_fixture)
 
-BOOST_AUTO_TEST_CASE(for_a_young_nodes_connection_are_neither_sent_nor_taken_back)
+BOOST_AUTO_TEST_CASE(vote_waiting_for_young_node_is_neither_sent_nor_undone)
 {
     expect_no_vote(usual, "3");
 }
 
-BOOST_AUTO_TEST_CASE(are_not_sent_before_ttl_and_slack_are_over)
+BOOST_AUTO_TEST_CASE(vote_is_not_sent_to_node_younger_than_ttl_and_slack)
 {
     expect_no_vote({.ttl = 100s, .slack = 200s, .node_timeout = 20s}, "301");
 }
 
-BOOST_AUTO_TEST_CASE(are_not_sent_before_other_clients_longest_lock_is_over)
+BOOST_AUTO_TEST_CASE(vote_is_not_sent_to_node_younger_than_longest_ttl)
 {
     settings.admission.longest_ttl = 600s;
     expect_no_vote(usual, "301");
