@@ -165,7 +165,7 @@ std::string complaints(redlock::config const& settings)
     return first.nodes().at(0).detail + second.nodes().at(0).detail;
 }
 
-BOOST_AUTO_TEST_CASE(the_documented_line_leaves_nothing_to_complain_of)
+BOOST_AUTO_TEST_CASE(documented_acl_line_causes_no_complaint)
 {
     guarded_server const guarded(full_rights_without("nothing"));
     BOOST_TEST(complaints(guarded.settings()) == "");
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(the_documented_line_leaves_nothing_to_complain_of)
     BOOST_TEST(complaints(lacking.settings()).find("CLIENT TRACKING") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_documented_minimum_of_fenced_locks_is_enough)
+BOOST_AUTO_TEST_CASE(documented_minimal_rights_suffice_for_fenced_locks)
 {
     std::string rights = "~lock:* resetchannels -@all";
     for (char const* const right : needed_when_fenced)
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(the_documented_minimum_of_fenced_locks_is_enough)
         BOOST_TEST(!ec, ec.message() << "; " << seen.complaint);
 }
 
-BOOST_AUTO_TEST_CASE(the_documented_minimum_is_enough)
+BOOST_AUTO_TEST_CASE(documented_minimal_rights_suffice_for_plain_locks)
 {
     guarded_server const guarded(rights_without("nothing"));
     auto const seen = live(guarded.settings());
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(the_documented_minimum_is_enough)
     BOOST_TEST(occurrences(log, "reason, ") == occurrences(log, "object, client|setinfo"), log);
 }
 
-BOOST_AUTO_TEST_CASE(the_minimum_is_enough_for_an_old_protocol)
+BOOST_AUTO_TEST_CASE(documented_minimal_rights_suffice_in_resp2)
 {
     guarded_server const guarded(rights_without("nothing"));
     auto settings = guarded.settings();
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(the_minimum_is_enough_for_an_old_protocol)
         BOOST_TEST(!result, result.message());
 }
 
-BOOST_AUTO_TEST_CASE(the_rights_to_ask_may_be_missing)
+BOOST_AUTO_TEST_CASE(missing_rights_to_info_config_and_time_are_tolerated)
 {
     guarded_server const silent(rights_without("+info"));
     auto const unguarded = live(silent.settings());
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(the_rights_to_ask_may_be_missing)
     }
 }
 
-BOOST_AUTO_TEST_CASE(without_set_nothing_is_granted)
+BOOST_AUTO_TEST_CASE(missing_right_to_set_is_no_quorum)
 {
     guarded_server const guarded(rights_without("+set"));
     auto const seen = live(guarded.settings());
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(without_set_nothing_is_granted)
         words);
 }
 
-BOOST_DATA_TEST_CASE(a_missing_right_is_named, rows, row)
+BOOST_DATA_TEST_CASE(missing_right_is_named_in_the_error, rows, row)
 {
     guarded_server const guarded(rights_without(row.right));
     auto const seen = live(guarded.settings());
@@ -251,7 +251,7 @@ BOOST_DATA_TEST_CASE(a_missing_right_is_named, rows, row)
                seen.complaint);
 }
 
-BOOST_AUTO_TEST_CASE(other_keys_are_refused)
+BOOST_AUTO_TEST_CASE(key_outside_the_allowed_pattern_is_refused)
 {
     guarded_server const guarded(rights_without("nothing"));
     auto settings = guarded.settings();
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(other_keys_are_refused)
     BOOST_TEST((seen.table[0].detail.find("NOPERM") != std::string::npos), seen.table[0].detail);
 }
 
-BOOST_AUTO_TEST_CASE(a_right_that_only_an_operator_can_give_is_not_waited_for)
+BOOST_AUTO_TEST_CASE(missing_right_ends_acquire_at_once)
 {
     guarded_server const guarded(rights_without("+set"));
     BOOST_TEST(acquire_despite_outages(guarded.settings()) == make_error_code(redlock::errc::no_quorum));

@@ -29,7 +29,7 @@ void check_row(node_outcome const& row, std::string const& url, node_result resu
 
 BOOST_AUTO_TEST_SUITE(acquire)
 
-BOOST_DATA_TEST_CASE(takes_the_key_on_every_node_and_frees_it, sizes, count)
+BOOST_DATA_TEST_CASE(acquire_sets_key_on_every_node_and_release_deletes_it, sizes, count)
 {
     cluster nodes(count);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -56,7 +56,7 @@ BOOST_DATA_TEST_CASE(takes_the_key_on_every_node_and_frees_it, sizes, count)
     });
 }
 
-BOOST_DATA_TEST_CASE(another_client_is_refused_and_told_by_whom, sizes, count)
+BOOST_DATA_TEST_CASE(lock_held_by_another_client_is_contended_and_owner_named, sizes, count)
 {
     cluster nodes(count);
     asio::io_context& context = nodes.context;
@@ -84,7 +84,7 @@ BOOST_DATA_TEST_CASE(another_client_is_refused_and_told_by_whom, sizes, count)
     });
 }
 
-BOOST_AUTO_TEST_CASE(every_acquisition_has_a_nonce_of_its_own)
+BOOST_AUTO_TEST_CASE(every_acquire_has_its_own_nonce)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(every_acquisition_has_a_nonce_of_its_own)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_table_tells_what_each_node_said)
+BOOST_AUTO_TEST_CASE(last_attempt_lists_answer_of_each_node)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(the_table_tells_what_each_node_said)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_exception_tells_the_whole_story)
+BOOST_AUTO_TEST_CASE(acquire_exception_lists_all_outcomes)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_exception_tells_the_whole_story)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_summary_leaves_no_node_out)
+BOOST_AUTO_TEST_CASE(summary_lists_every_node)
 {
     using enum node_result;
     auto const row = [](std::string name, node_result said) {
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(the_summary_leaves_no_node_out)
                "0 of 3 granted; b held by another; 2 still pending");
 }
 
-BOOST_AUTO_TEST_CASE(the_summary_says_the_same_words_once_and_names_every_node)
+BOOST_AUTO_TEST_CASE(summary_groups_nodes_with_the_same_error_text)
 {
     auto const refused = [](std::string name, std::string words) {
         return node_outcome{.node = std::move(name),
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(the_summary_says_the_same_words_once_and_names_every_node)
                "0 of 3 granted; a, c refused (NOAUTH no); b refused (NOPERM no)");
 }
 
-BOOST_AUTO_TEST_CASE(acquire_for_gives_up_with_attempts_and_results_in_its_message)
+BOOST_AUTO_TEST_CASE(acquire_for_that_times_out_names_attempts_and_outcomes)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(acquire_for_gives_up_with_attempts_and_results_in_its_messa
     });
 }
 
-BOOST_AUTO_TEST_CASE(acquire_for_makes_one_attempt_even_when_there_is_no_time)
+BOOST_AUTO_TEST_CASE(acquire_for_without_time_makes_one_attempt)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(acquire_for_makes_one_attempt_even_when_there_is_no_time)
     });
 }
 
-BOOST_AUTO_TEST_CASE(acquire_until_takes_any_clock)
+BOOST_AUTO_TEST_CASE(acquire_until_accepts_any_clock)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(acquire_until_takes_any_clock)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_longest_limits_there_are_still_wait)
+BOOST_AUTO_TEST_CASE(acquire_with_largest_limits_waits)
 {
     cluster nodes(1);
     nodes.ask(0).command({"SET", "lock", "stranger"});
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(the_longest_limits_there_are_still_wait)
     });
 }
 
-BOOST_AUTO_TEST_CASE(max_attempts_end_the_waiting)
+BOOST_AUTO_TEST_CASE(acquire_with_max_attempts_fails_after_them)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(max_attempts_end_the_waiting)
 }
 
 /// A limit of attempts is none of time: neither the pauses between them nor anybody else's count for a try.
-BOOST_AUTO_TEST_CASE(a_try_with_a_limit_of_attempts_waits_for_slow_nodes)
+BOOST_AUTO_TEST_CASE(try_acquire_with_max_attempts_waits_for_slow_nodes)
 {
     cluster nodes(3);
     for (auto const& proxy : nodes.proxies)
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_try_with_a_limit_of_attempts_waits_for_slow_nodes)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_waiter_gets_the_lock_and_knows_how_long_it_took)
+BOOST_AUTO_TEST_CASE(waiter_gets_lock_and_knows_number_of_attempts)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_gets_the_lock_and_knows_how_long_it_took)
     });
 }
 
-BOOST_AUTO_TEST_CASE(extending_sets_the_full_expiry_again)
+BOOST_AUTO_TEST_CASE(extend_sets_full_expiry_again)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(extending_sets_the_full_expiry_again)
     });
 }
 
-BOOST_AUTO_TEST_CASE(without_renewal_the_lock_expires_and_others_get_it)
+BOOST_AUTO_TEST_CASE(lease_with_renew_off_expires_and_others_get_lock)
 {
     cluster nodes(3);
     client other(nodes.context.get_executor(), nodes.settings);
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(without_renewal_the_lock_expires_and_others_get_it)
     });
 }
 
-BOOST_AUTO_TEST_CASE(max_hold_ends_a_lease_that_renews)
+BOOST_AUTO_TEST_CASE(max_hold_ends_lease_that_renews)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {

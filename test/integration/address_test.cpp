@@ -89,7 +89,7 @@ std::string by_name(redis_server const& server)
 
 BOOST_AUTO_TEST_SUITE(addresses)
 
-BOOST_AUTO_TEST_CASE(of_every_kind_work)
+BOOST_AUTO_TEST_CASE(address_of_every_kind_is_connected)
 {
     redis_server server;
     auto const port = ":" + std::to_string(server.port());
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(of_every_kind_work)
     granted("unix://" + server.unix_path());
 }
 
-BOOST_AUTO_TEST_CASE(a_socket_path_may_need_encoding)
+BOOST_AUTO_TEST_CASE(unix_socket_path_with_escapes_is_connected)
 {
     temporary_directory const place("redlock socket");
     redis_server server({.unix_path = place.file("a b%c")});
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_socket_path_may_need_encoding)
     granted(encoded);
 }
 
-BOOST_AUTO_TEST_CASE(of_ipv6_work)
+BOOST_AUTO_TEST_CASE(ipv6_address_is_connected)
 {
     if (!this_machine_has_ipv6())
         return;
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(of_ipv6_work)
     granted("redis://[::1]:" + std::to_string(server.port()));
 }
 
-BOOST_AUTO_TEST_CASE(are_tried_one_after_the_other)
+BOOST_AUTO_TEST_CASE(addresses_of_a_name_are_tried_one_after_the_other)
 {
     redis_server server;
     first_address = "127.0.0.2"; // nobody listens there
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(are_tried_one_after_the_other)
     BOOST_TEST(seen.detail() == "Connection refused");
 }
 
-BOOST_AUTO_TEST_CASE(of_both_families_are_tried)
+BOOST_AUTO_TEST_CASE(addresses_of_both_families_are_tried)
 {
     if (!this_machine_has_ipv6())
         return;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(of_both_families_are_tried)
     granted(by_name(newer));
 }
 
-BOOST_AUTO_TEST_CASE(that_do_not_exist_are_named)
+BOOST_AUTO_TEST_CASE(unknown_address_is_named_in_the_outcome)
 {
     auto const seen = try_once(settings_for({"redis://nowhere.invalid:1"}));
     BOOST_TEST((seen.table.at(0).result == redlock::node_result::unreachable));
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(that_do_not_exist_are_named)
     BOOST_TEST(absent.detail() == "No such file or directory");
 }
 
-BOOST_AUTO_TEST_CASE(names_of_locks_may_hold_any_byte)
+BOOST_AUTO_TEST_CASE(lock_name_may_hold_any_byte)
 {
     redis_server server;
     std::string const name("a\0b\xff\r\n*1\r\n", 10);
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(names_of_locks_may_hold_any_byte)
     });
 }
 
-BOOST_AUTO_TEST_CASE(programs_that_are_started_do_not_inherit_connections)
+BOOST_AUTO_TEST_CASE(started_program_does_not_inherit_connections)
 {
     redis_server server;
     asio::io_context context;

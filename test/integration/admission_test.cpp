@@ -5,7 +5,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(admission)
 
-BOOST_AUTO_TEST_CASE(a_replica_is_refused)
+BOOST_AUTO_TEST_CASE(replica_is_refused)
 {
     cluster nodes(3);
     nodes.ask(1).command({"REPLICAOF", "127.0.0.1", std::to_string(nodes.servers[0].port())});
@@ -27,7 +27,7 @@ void make_evicting(cluster& nodes)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_may_evict_keys_is_refused)
+BOOST_AUTO_TEST_CASE(node_that_may_evict_keys_is_refused)
 {
     cluster nodes(3);
     make_evicting(nodes);
@@ -41,14 +41,14 @@ BOOST_AUTO_TEST_CASE(a_node_that_may_evict_keys_is_refused)
     });
 }
 
-BOOST_AUTO_TEST_CASE(eviction_may_be_allowed)
+BOOST_AUTO_TEST_CASE(node_that_may_evict_keys_votes_if_allowed)
 {
     cluster nodes(3, [](config& settings) { settings.admission.allow_eviction = true; });
     make_evicting(nodes);
     nodes.run([&]() -> asio::awaitable<void> { BOOST_TEST(!co_await attempt_once(nodes.lock())); });
 }
 
-BOOST_AUTO_TEST_CASE(a_cluster_node_is_refused_unless_allowed)
+BOOST_AUTO_TEST_CASE(cluster_node_is_refused_unless_allowed)
 {
     redis_server_options options;
     options.arguments = {"--cluster-enabled", "yes"};
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_node_is_refused_unless_allowed)
     }
 }
 
-BOOST_AUTO_TEST_CASE(one_server_under_two_names_has_one_vote)
+BOOST_AUTO_TEST_CASE(server_with_two_urls_has_one_vote)
 {
     redis_server twice;
     redis_server once;
@@ -125,8 +125,7 @@ struct silent_node_fixture {
     }
 };
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_and_is_trusted_votes_and_that_is_said_once,
-                        silent_node_fixture)
+BOOST_FIXTURE_TEST_CASE(trusted_node_without_info_votes_and_is_reported_once, silent_node_fixture)
 {
     client locks = make(true);
     for (std::size_t connections = 1; connections != 3; ++connections) {
@@ -145,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_and_is_trusted_votes_and_that_
 }
 
 /// It may have restarted a moment ago.
-BOOST_FIXTURE_TEST_CASE(a_node_that_tells_nothing_waits, silent_node_fixture)
+BOOST_FIXTURE_TEST_CASE(node_without_info_is_quarantined, silent_node_fixture)
 {
     client locks = make(false);
     BOOST_TEST(attempt(locks) == errc::no_quorum);

@@ -42,7 +42,7 @@ struct adoption_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(adoption_test, adoption_fixture)
+BOOST_FIXTURE_TEST_SUITE(adoption, adoption_fixture)
 
 BOOST_AUTO_TEST_CASE(detached_keys_stay_and_are_not_renewed)
 {
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(detached_keys_stay_and_are_not_renewed)
     BOOST_TEST(nodes.told->count(lease_event::kind::released) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(goes_on_in_another_client)
+BOOST_AUTO_TEST_CASE(adopted_lease_goes_on_in_another_client)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(nodes.lock());
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(goes_on_in_another_client)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
-BOOST_AUTO_TEST_CASE(sets_the_full_expiry_of_its_own_lock)
+BOOST_AUTO_TEST_CASE(adopted_lease_sets_full_expiry_of_its_own_lock)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease left = co_await nodes.lock().acquire();
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(sets_the_full_expiry_of_its_own_lock)
 }
 
 /// A lease is extended to another length by a lock of that length, in the same client, too.
-BOOST_AUTO_TEST_CASE(goes_on_with_another_length_beside_a_waiter)
+BOOST_AUTO_TEST_CASE(adopted_lease_takes_other_ttl_beside_a_waiter)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await nodes.lock().acquire();
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(goes_on_with_another_length_beside_a_waiter)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
-BOOST_AUTO_TEST_CASE(is_released_without_being_proven)
+BOOST_AUTO_TEST_CASE(adopted_lease_is_released_without_confirmation)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(nodes.lock());
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(is_released_without_being_proven)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
-BOOST_AUTO_TEST_CASE(is_released_when_it_is_destroyed)
+BOOST_AUTO_TEST_CASE(adopted_lease_is_released_when_destroyed)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(nodes.lock());
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(is_released_when_it_is_destroyed)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
-BOOST_AUTO_TEST_CASE(somebody_elses_key_is_neither_extended_nor_deleted)
+BOOST_AUTO_TEST_CASE(adoption_with_wrong_nonce_changes_no_key)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(nodes.lock());
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(somebody_elses_key_is_neither_extended_nor_deleted)
     });
 }
 
-BOOST_AUTO_TEST_CASE(without_a_majority_nothing_is_decided)
+BOOST_AUTO_TEST_CASE(adoption_without_majority_stays_suspect)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(nodes.lock());
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(without_a_majority_nothing_is_decided)
     });
 }
 
-BOOST_AUTO_TEST_CASE(waiters_of_the_same_client_come_after_it)
+BOOST_AUTO_TEST_CASE(waiter_of_same_client_follows_adopted_lease)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(nodes.lock());
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(waiters_of_the_same_client_come_after_it)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_fenced_one_keeps_its_token)
+BOOST_AUTO_TEST_CASE(adopted_fenced_lease_keeps_its_token)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(fenced_mutex(*nodes.locks, "lock", long_lived));
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_fenced_one_keeps_its_token)
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_was_released_stays_so)
+BOOST_AUTO_TEST_CASE(adoption_of_released_lease_is_lost)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         fenced_mutex first(*nodes.locks, "lock", long_lived);
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(what_was_released_stays_so)
     });
 }
 
-BOOST_AUTO_TEST_CASE(who_was_overtaken_is_lost)
+BOOST_AUTO_TEST_CASE(adoption_of_overtaken_fenced_lease_is_lost)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(fenced_mutex(*nodes.locks, "lock", long_lived));
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(who_was_overtaken_is_lost)
 }
 
 /// It would stop all votes until it expired.
-BOOST_AUTO_TEST_CASE(a_token_that_is_too_large_is_not_left_behind)
+BOOST_AUTO_TEST_CASE(adoption_with_too_large_token_leaves_no_fence)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         fenced_mutex first(*nodes.locks, "lock", long_lived);
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(a_token_that_is_too_large_is_not_left_behind)
 }
 
 /// It is not the node any more that this client has connected to.
-BOOST_AUTO_TEST_CASE(a_node_with_another_marker_does_not_confirm_it)
+BOOST_AUTO_TEST_CASE(adoption_is_not_confirmed_by_node_with_other_marker)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         fenced_mutex warm(second, "warm", long_lived);
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_node_with_another_marker_does_not_confirm_it)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_is_behind_the_token_does_not_confirm_it)
+BOOST_AUTO_TEST_CASE(adoption_is_not_confirmed_by_node_with_smaller_token)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(fenced_mutex(*nodes.locks, "lock", long_lived));
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_behind_the_token_does_not_confirm_it)
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_a_lease_is_refused)
+BOOST_AUTO_TEST_CASE(adoption_with_invalid_nonce_or_token_is_misconfigured)
 {
     auto const refuses = [](auto adopt, std::string const& why) {
         BOOST_CHECK_EXCEPTION(adopt(), lock_error, [&](lock_error const& e) {
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_lease_is_refused)
     refuses([&] { return fenced.adopt(nonce, ~std::uint64_t{0}); }, "2^53");
 }
 
-BOOST_AUTO_TEST_CASE(after_a_shutdown_nothing_is_adopted)
+BOOST_AUTO_TEST_CASE(adoption_ended_by_shutdown_keeps_the_keys)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         left_behind const left = co_await leave(nodes.lock());

@@ -46,9 +46,9 @@ struct broken_fences_fixture : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_fence_that_is_no_number, broken_fences_fixture)
+BOOST_FIXTURE_TEST_SUITE(broken_fences, broken_fences_fixture)
 
-BOOST_AUTO_TEST_CASE(is_named_to_who_asks_for_the_lock)
+BOOST_AUTO_TEST_CASE(broken_fence_is_named_in_acquire_error)
 {
     run([&]() -> asio::awaitable<void> {
         fenced_mutex lock = fenced(*locks);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(is_named_to_who_asks_for_the_lock)
 }
 
 /// Also while another holds the lock: what is wrong would otherwise be told to nobody before it is free.
-BOOST_AUTO_TEST_CASE(is_named_while_the_lock_is_held)
+BOOST_AUTO_TEST_CASE(broken_fence_is_named_while_lock_is_held)
 {
     client other(context.get_executor(), settings);
     run([&]() -> asio::awaitable<void> {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(is_named_while_the_lock_is_held)
 }
 
 /// A node that cannot compare has said nothing about the lease (rule H6).
-BOOST_AUTO_TEST_CASE(ends_no_lease_and_confirms_none)
+BOOST_AUTO_TEST_CASE(broken_fence_neither_ends_nor_confirms_lease)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere();
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(ends_no_lease_and_confirms_none)
     });
 }
 
-BOOST_AUTO_TEST_CASE(confirms_no_lease_that_is_adopted)
+BOOST_AUTO_TEST_CASE(broken_fence_does_not_confirm_adopted_lease)
 {
     client other(context.get_executor(), settings);
     run([&]() -> asio::awaitable<void> {
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(confirms_no_lease_that_is_adopted)
 }
 
 /// A script that reads strings sees nothing there.
-BOOST_AUTO_TEST_CASE(of_another_type_is_left_as_it_is)
+BOOST_AUTO_TEST_CASE(fence_of_another_type_is_left_unchanged)
 {
     client other(context.get_executor(), settings);
     run([&]() -> asio::awaitable<void> {

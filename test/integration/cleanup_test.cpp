@@ -80,7 +80,7 @@ struct cleanup_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(cleanup, cleanup_fixture)
 
-BOOST_AUTO_TEST_CASE(after_a_failed_attempt)
+BOOST_AUTO_TEST_CASE(failed_attempt_leaves_no_keys)
 {
     occupy(0);
     occupy(1);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(after_a_failed_attempt)
     BOOST_TEST(nodes.ask(0).get("lock").value() == "stranger");
 }
 
-BOOST_AUTO_TEST_CASE(after_cancelling_while_connecting)
+BOOST_AUTO_TEST_CASE(acquire_cancelled_while_connecting_leaves_no_keys)
 {
     hold_all(direction::to_server);
     start();
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(after_cancelling_while_connecting)
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_cancelling_while_the_votes_are_on_their_way)
+BOOST_AUTO_TEST_CASE(acquire_cancelled_with_votes_under_way_leaves_no_keys)
 {
     nodes.warm_up();
     hold_all(direction::to_server);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(after_cancelling_while_the_votes_are_on_their_way)
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_cancelling_while_the_replies_are_on_their_way)
+BOOST_AUTO_TEST_CASE(acquire_cancelled_with_replies_under_way_leaves_no_keys)
 {
     vote_and_hold_replies();
     cancel_and_wait();
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(after_cancelling_while_the_replies_are_on_their_way)
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_cancelling_between_two_attempts)
+BOOST_AUTO_TEST_CASE(acquire_cancelled_between_two_attempts_leaves_no_keys)
 {
     occupy(0);
     occupy(1);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(after_cancelling_between_two_attempts)
     nodes.run_until([&] { return only_strangers() && !nodes.ask(2).exists("lock"); });
 }
 
-BOOST_AUTO_TEST_CASE(after_cancelling_at_every_step_of_the_event_loop)
+BOOST_AUTO_TEST_CASE(acquire_cancelled_at_every_step_leaves_no_keys)
 {
     nodes.warm_up();
     bool granted_once = false;
@@ -160,13 +160,13 @@ BOOST_AUTO_TEST_CASE(after_cancelling_at_every_step_of_the_event_loop)
     }
 }
 
-BOOST_AUTO_TEST_CASE(after_a_lease_is_destroyed)
+BOOST_AUTO_TEST_CASE(destroyed_lease_leaves_no_keys)
 {
     take_and([](lease) {});
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_a_lease_is_moved_over)
+BOOST_AUTO_TEST_CASE(overwritten_lease_leaves_no_keys)
 {
     mutex other = nodes.lock("other");
     nodes.run([&]() -> asio::awaitable<void> {
@@ -183,13 +183,13 @@ BOOST_AUTO_TEST_CASE(after_a_lease_is_moved_over)
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_the_result_was_dropped_by_its_handler)
+BOOST_AUTO_TEST_CASE(lease_dropped_by_its_handler_leaves_no_keys)
 {
     lock.acquire([](error_code, lease) {});
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_by_a_handler)
+BOOST_AUTO_TEST_CASE(client_destroyed_in_a_handler_leaves_no_keys)
 {
     std::vector<lease> held;
     take_and([&](lease one) {
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_by_a_handler)
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_outside_of_its_context)
+BOOST_AUTO_TEST_CASE(client_destroyed_outside_its_context_leaves_no_keys)
 {
     std::vector<lease> held;
     take_and([&](lease one) { held.push_back(std::move(one)); });
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_outside_of_its_context)
     BOOST_TEST(!held[0].valid());
 }
 
-BOOST_AUTO_TEST_CASE(after_a_client_that_counts_as_work_is_destroyed_outside_of_its_context)
+BOOST_AUTO_TEST_CASE(client_that_tracks_work_destroyed_outside_leaves_no_keys)
 {
     nodes.locks = std::make_unique<client>(
         asio::prefer(nodes.context.get_executor(), asio::execution::outstanding_work.tracked),
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(after_a_client_that_counts_as_work_is_destroyed_outside_of_
 }
 
 /// A server reads no more of a connection that was closed, once it has tried to answer.
-BOOST_AUTO_TEST_CASE(after_a_client_with_very_many_leases_is_destroyed)
+BOOST_AUTO_TEST_CASE(client_destroyed_with_many_leases_leaves_no_keys)
 {
     constexpr std::size_t many = 500;
     config past = nodes.settings; // straight to the servers
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(after_a_client_with_very_many_leases_is_destroyed)
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_with_votes_under_way)
+BOOST_AUTO_TEST_CASE(client_destroyed_with_votes_under_way_leaves_no_keys)
 {
     vote_and_hold_replies();
     nodes.locks.reset();
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(after_the_client_is_destroyed_with_votes_under_way)
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_the_context_is_destroyed_with_everything_pending)
+BOOST_AUTO_TEST_CASE(context_destroyed_with_pending_operations_leaks_nothing)
 {
     occupy(0);
     occupy(1);
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(after_the_context_is_destroyed_with_everything_pending)
     BOOST_TEST(!result);
 }
 
-BOOST_AUTO_TEST_CASE(after_shutdown_with_leases_and_waiters)
+BOOST_AUTO_TEST_CASE(shutdown_with_leases_and_waiters_leaves_no_keys)
 {
     occupy(0);
     occupy(1);
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(after_shutdown_with_leases_and_waiters)
     nodes.run_until([&] { return nodes.keys_left() == 2 && only_strangers(); });
 }
 
-BOOST_AUTO_TEST_CASE(after_a_vote_was_executed_and_its_connection_reset)
+BOOST_AUTO_TEST_CASE(vote_executed_before_connection_reset_is_undone)
 {
     nodes.warm_up();
     hold_all(direction::to_client);
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(after_a_vote_was_executed_and_its_connection_reset)
     must_be_clean(); // nobody uses the client any more, and still it comes back to clean up
 }
 
-BOOST_AUTO_TEST_CASE(after_a_release_was_lost_with_its_connection)
+BOOST_AUTO_TEST_CASE(release_lost_with_its_connection_is_sent_again)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await lock.acquire();
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(after_a_release_was_lost_with_its_connection)
     must_be_clean();
 }
 
-BOOST_AUTO_TEST_CASE(after_a_node_was_away_for_the_release)
+BOOST_AUTO_TEST_CASE(release_missed_by_a_node_is_sent_when_it_returns)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await lock.acquire();

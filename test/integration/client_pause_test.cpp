@@ -22,9 +22,9 @@ lock_options impatient()
 } // namespace
 
 /// CLIENT PAUSE WRITE: commands that write wait in the server, and keys expire meanwhile.
-BOOST_FIXTURE_TEST_SUITE(while_servers_are_paused, client_pause_fixture)
+BOOST_FIXTURE_TEST_SUITE(client_pause, client_pause_fixture)
 
-BOOST_AUTO_TEST_CASE(a_vote_that_is_executed_after_the_pause_is_taken_back)
+BOOST_AUTO_TEST_CASE(vote_executed_after_client_pause_is_undone)
 {
     everywhere({"SET", "lock", "stranger", "PX", "150"});
     pause();
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_vote_that_is_executed_after_the_pause_is_taken_back)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_loses_its_lease_and_a_late_extension_does_not_bring_it_back)
+BOOST_AUTO_TEST_CASE(late_extension_after_client_pause_does_not_revive_lease)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock("lock", {.ttl = 500ms, .slack = 100ms, .node_timeout = 100ms});

@@ -59,7 +59,7 @@ std::vector<std::string> many(std::size_t count)
 
 BOOST_AUTO_TEST_SUITE(configuration)
 
-BOOST_AUTO_TEST_CASE(of_nodes_needs_from_one_to_63)
+BOOST_AUTO_TEST_CASE(config_needs_1_to_63_nodes)
 {
     names(of_nodes({}), {"no nodes"});
     BOOST_TEST(of_nodes({node}) == "");
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(of_nodes_needs_from_one_to_63)
     names(of_nodes(many(64)), {"64 nodes", "63"});
 }
 
-BOOST_AUTO_TEST_CASE(refuses_one_server_with_two_votes)
+BOOST_AUTO_TEST_CASE(config_with_two_urls_of_one_server_is_refused)
 {
     auto const twice = [](std::string const& a, std::string const& b) {
         auto text = of_nodes({"redis://127.0.0.3:1", a, b});
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(refuses_one_server_with_two_votes)
     BOOST_TEST(of_nodes({node, "redis://127.0.0.1:6380", "redis://127.0.0.2:6379", "unix:///6379"}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(refuses_urls_it_does_not_understand)
+BOOST_AUTO_TEST_CASE(config_with_invalid_url_is_refused)
 {
     names(of_nodes({node, "http://10.0.0.1"}), {"node URL 2 of 2: http://10.0.0.1", "the scheme must be"});
     names(of_nodes({""}), {"node URL", "scheme"});
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(refuses_urls_it_does_not_understand)
     names(of_nodes({"rediss://a?tls_verify=no"}), {"tls_verify must be true or false"});
 }
 
-BOOST_AUTO_TEST_CASE(shows_no_password_of_a_broken_url)
+BOOST_AUTO_TEST_CASE(error_of_invalid_url_hides_password)
 {
     std::vector<std::string> const urls{"redis://:" + secret + "@a:x",
                                         "redis://u:" + secret + "@@a",
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(shows_no_password_of_a_broken_url)
         names(of_nodes({broken}), {"node URL"});
 }
 
-BOOST_AUTO_TEST_CASE(needs_a_password_with_a_user)
+BOOST_AUTO_TEST_CASE(config_with_user_but_no_password_is_refused)
 {
     names(of_change([](config& c) { c.username = "locker", c.password.clear(); }),
           {node, "config::username is given without config::password"});
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(needs_a_password_with_a_user)
     BOOST_TEST(of_change([](config& c) { c.username = "locker"; }) == "");
 }
 
-BOOST_AUTO_TEST_CASE(needs_times_that_make_sense)
+BOOST_AUTO_TEST_CASE(config_with_times_out_of_range_is_refused)
 {
     names(of_change([](config& c) { c.reconnect.min_delay = 0ms; }), {"reconnect.min_delay", "not 0 ms"});
     names(of_change([](config& c) { c.reconnect.max_delay = -5ms; }), {"reconnect.max_delay", "not -5 ms"});
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(needs_times_that_make_sense)
                "");
 }
 
-BOOST_AUTO_TEST_CASE(needs_names_that_a_server_takes)
+BOOST_AUTO_TEST_CASE(config_with_invalid_client_name_or_prefix_is_refused)
 {
     for (std::string const& wrong : {std::string("two words"), std::string("line\n"),
                                      std::string("zero\0", 5), std::string("caf\xc3\xa9")})
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(needs_names_that_a_server_takes)
                "");
 }
 
-BOOST_AUTO_TEST_CASE(needs_an_executor_that_serialises)
+BOOST_AUTO_TEST_CASE(client_with_concurrent_executor_is_refused)
 {
     asio::thread_pool pool(1);
     config settings;
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(lock_configuration)
 
-BOOST_AUTO_TEST_CASE(needs_a_name_of_1_to_512_bytes)
+BOOST_AUTO_TEST_CASE(lock_name_must_have_1_to_512_bytes)
 {
     names(of_lock("", {}), {"name is empty"});
     BOOST_TEST(of_lock("x", {}) == "");
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(needs_a_name_of_1_to_512_bytes)
     BOOST_TEST(of_lock(std::string("\0\xff\r\n ", 5), {}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(needs_a_ttl_that_leaves_time_to_use_it)
+BOOST_AUTO_TEST_CASE(lock_with_ttl_too_short_to_use_is_refused)
 {
     names(of_options([](auto& o) { o.ttl = 0ms; }), {"ttl", "not 0 ms"});
     names(of_options([](auto& o) { o.ttl = -1s; }), {"ttl", "not -1000 ms"});
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(needs_a_ttl_that_leaves_time_to_use_it)
 }
 
 /// Other clients reckon with what was promised.
-BOOST_AUTO_TEST_CASE(no_lock_is_longer_than_the_longest_that_was_promised)
+BOOST_AUTO_TEST_CASE(lock_longer_than_longest_ttl_is_refused)
 {
     config settings;
     settings.admission.longest_ttl = 11s;
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(no_lock_is_longer_than_the_longest_that_was_promised)
     BOOST_TEST(of_lock("resource", {.ttl = 24h}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(needs_slack_and_limits_that_make_sense)
+BOOST_AUTO_TEST_CASE(lock_with_slack_or_limits_out_of_range_is_refused)
 {
     names(of_options([](auto& o) { o.slack = -1ms; }), {"slack", "is -1 ms"});
     BOOST_TEST(of_options([](auto& o) { o.slack = 0ms; }) == "");

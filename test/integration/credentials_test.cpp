@@ -97,7 +97,7 @@ bool has(std::string const& line, std::string const& field)
 
 BOOST_AUTO_TEST_SUITE(credentials)
 
-BOOST_AUTO_TEST_CASE(of_the_default_user)
+BOOST_AUTO_TEST_CASE(password_of_default_user_authenticates)
 {
     redis_server server({.password = secret});
     for (char const* const query : {"", "?protocol=2"}) {
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(of_the_default_user)
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_a_user)
+BOOST_AUTO_TEST_CASE(user_name_and_password_authenticate)
 {
     redis_server server(
         {.acl = {"user default off", locker, "user other on >else ~* +@all", "user gone off >pw ~* +@all"}});
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(of_a_user)
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_the_url_come_before_the_configurations)
+BOOST_AUTO_TEST_CASE(credentials_in_url_override_config)
 {
     redis_server server({.acl = {"user default on >pw ~* +@all", locker, "user other on >else ~* +@all"}});
     auto settings = settings_for({server.url()});
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(of_the_url_come_before_the_configurations)
     granted(try_secretly(settings));
 }
 
-BOOST_AUTO_TEST_CASE(are_not_repeated_by_a_server_that_does_not_know_auth)
+BOOST_AUTO_TEST_CASE(password_is_not_shown_when_server_does_not_know_auth)
 {
     // Such a server's complaint shows the first 128 bytes of the arguments.
     redis_server server({.arguments = {"--rename-command", "AUTH", "", "--rename-command", "HELLO", ""}});
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(connection_settings)
 
-BOOST_AUTO_TEST_CASE(a_connection_tells_its_name_and_speaks_the_newest_protocol)
+BOOST_AUTO_TEST_CASE(connection_sets_its_name_and_speaks_resp3)
 {
     redis_server server;
     auto const line = connection_seen_by(server, settings_for({server.url()}), "name=redlock ");
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_connection_tells_its_name_and_speaks_the_newest_protocol)
     connection_seen_by(server, settings, "name= ");
 }
 
-BOOST_AUTO_TEST_CASE(a_database_is_selected)
+BOOST_AUTO_TEST_CASE(configured_database_is_selected)
 {
     redis_server server;
     for (char const* const path : {"/5", "?db=5", "/5?protocol=2"}) {
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_database_is_selected)
         "db=6"));
 }
 
-BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_named)
+BOOST_AUTO_TEST_CASE(unknown_database_is_named_in_the_error)
 {
     redis_server server;
     for (char const* const path : {"/99", "/99?protocol=2", "/2147483647"}) {
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_named)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_not_waited_for)
+BOOST_AUTO_TEST_CASE(unknown_database_ends_acquire_at_once)
 {
     redis_server server;
     BOOST_TEST(acquire_despite_outages(settings_for({server.url() + "/99"})) ==

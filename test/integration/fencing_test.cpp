@@ -55,7 +55,7 @@ std::uint64_t token_number(std::uint64_t number)
 
 BOOST_AUTO_TEST_SUITE(fencing)
 
-BOOST_AUTO_TEST_CASE(each_grant_has_a_larger_token_than_the_one_before)
+BOOST_AUTO_TEST_CASE(each_lease_has_a_larger_token_than_the_last)
 {
     cluster nodes(3);
     client other(nodes.context.get_executor(), nodes.settings);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(each_grant_has_a_larger_token_than_the_one_before)
     });
 }
 
-BOOST_AUTO_TEST_CASE(plain_and_fenced_exclude_each_other)
+BOOST_AUTO_TEST_CASE(plain_and_fenced_locks_exclude_each_other)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(plain_and_fenced_exclude_each_other)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_refusal_tells_how_long_the_other_still_has)
+BOOST_AUTO_TEST_CASE(denied_fenced_vote_tells_remaining_time_of_holder)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_tells_how_long_the_other_still_has)
 }
 
 /// A counter ahead of the clocks is met once with a raise of the others; afterwards all agree.
-BOOST_AUTO_TEST_CASE(counters_that_came_apart_are_raised)
+BOOST_AUTO_TEST_CASE(fence_counters_that_differ_are_written_back)
 {
     auto const ahead = a_minute_ahead();
     cluster nodes(3);
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(counters_that_came_apart_are_raised)
 
 /// The reply to a vote that nobody waited for is read late: the next token is not larger than that node's counter, which
 /// so has no vote in the lease. It cannot be told from one where somebody came after us (rule F4).
-BOOST_AUTO_TEST_CASE(a_counter_that_was_not_heard_of_costs_one_vote_until_the_next_grant)
+BOOST_AUTO_TEST_CASE(fence_counter_read_too_late_costs_one_vote_until_next_lease)
 {
     cluster nodes(3);
     nodes.warm_up();
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_counter_that_was_not_heard_of_costs_one_vote_until_the_ne
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_counter_beyond_what_can_be_counted_grants_nothing)
+BOOST_AUTO_TEST_CASE(fence_counter_beyond_its_limit_grants_nothing)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_counter_beyond_what_can_be_counted_grants_nothing)
     });
 }
 
-BOOST_AUTO_TEST_CASE(who_was_overtaken_cannot_extend)
+BOOST_AUTO_TEST_CASE(overtaken_fenced_lease_cannot_be_extended)
 {
     cluster nodes(3);
     client other(nodes.context.get_executor(), nodes.settings);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(who_was_overtaken_cannot_extend)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_a_node_lost_is_set_again)
+BOOST_AUTO_TEST_CASE(extension_of_fenced_lease_repairs_lost_key)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_a_node_lost_is_set_again)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_node_where_somebody_came_after_us_is_not_repaired)
+BOOST_AUTO_TEST_CASE(extension_does_not_repair_node_with_larger_fence)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_node_where_somebody_came_after_us_is_not_repaired)
     });
 }
 
-BOOST_AUTO_TEST_CASE(votes_whose_script_was_forgotten_are_said_again_once)
+BOOST_AUTO_TEST_CASE(fenced_vote_with_forgotten_script_is_resent_once)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(votes_whose_script_was_forgotten_are_said_again_once)
 }
 
 /// A server forgets scripts also by itself. Behind the release the extension would set the key again (rules F5, R1).
-BOOST_AUTO_TEST_CASE(an_extension_whose_script_was_forgotten_is_not_said_again_behind_the_release)
+BOOST_AUTO_TEST_CASE(extension_with_forgotten_script_is_not_resent_after_release)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(an_extension_whose_script_was_forgotten_is_not_said_again_b
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_stays_behind_is_a_counter_that_expires)
+BOOST_AUTO_TEST_CASE(released_fenced_lock_leaves_only_expiring_fence)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(what_stays_behind_is_a_counter_that_expires)
     });
 }
 
-BOOST_AUTO_TEST_CASE(scripts_guard_a_value_in_redis)
+BOOST_AUTO_TEST_CASE(fenced_scripts_guard_a_value_in_redis)
 {
     cluster nodes(1);
     auto const call = [&](std::string_view script, std::vector<std::string> const& arguments) {
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(scripts_guard_a_value_in_redis)
 }
 
 /// What is no string is not ours to replace, in a repair neither.
-BOOST_AUTO_TEST_CASE(a_key_of_another_kind_is_not_overwritten)
+BOOST_AUTO_TEST_CASE(repair_does_not_overwrite_key_of_another_type)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {

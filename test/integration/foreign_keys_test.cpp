@@ -48,9 +48,9 @@ struct foreign_keys_fixture : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_key_of_another_kind, foreign_keys_fixture)
+BOOST_FIXTURE_TEST_SUITE(foreign_keys, foreign_keys_fixture)
 
-BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, refuses_a_plain_lock_and_stays, all_kinds, kind)
+BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, foreign_key_denies_plain_lock_and_stays, all_kinds, kind)
 {
     leave(kind, 2);
     run([&]() -> asio::awaitable<void> {
@@ -66,7 +66,7 @@ BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, refuses_a_plain_lock_and_stays, all
     check_untouched();
 }
 
-BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, refuses_a_fenced_lock_and_stays, all_kinds, kind)
+BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, foreign_key_denies_fenced_lock_and_stays, all_kinds, kind)
 {
     leave(kind, 2);
     run([&]() -> asio::awaitable<void> {
@@ -80,7 +80,7 @@ BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, refuses_a_fenced_lock_and_stays, al
 }
 
 /// Both wait for it to go away, and say what it is that they wait for.
-BOOST_AUTO_TEST_CASE(is_waited_for)
+BOOST_AUTO_TEST_CASE(foreign_key_is_waited_for)
 {
     for (any_lock waiting : {any_lock(lock()), any_lock(fenced_mutex(*locks, "lock", long_lived))}) {
         leave(1, 3);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(is_waited_for)
 
 /// One server of three has such a key: the lock is had from the others, and neither its extension nor its release
 /// touches that one.
-BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, is_left_alone_by_who_holds_the_lock_elsewhere, all_kinds, kind)
+BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, foreign_key_on_one_node_is_left_alone_by_holder, all_kinds, kind)
 {
     leave(kind, 1);
     run([&]() -> asio::awaitable<void> {
@@ -116,7 +116,7 @@ BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, is_left_alone_by_who_holds_the_lock
 BOOST_AUTO_TEST_SUITE_END()
 
 /// It does not fit into what a connection keeps, and other locks have the same connections.
-BOOST_AUTO_TEST_CASE(a_large_value_under_a_locks_name_is_contention_and_cuts_no_connection)
+BOOST_AUTO_TEST_CASE(foreign_key_with_large_value_keeps_connections)
 {
     cluster nodes(3);
     nodes.everywhere({"SETRANGE", "lock", std::to_string(3 << 20), "x"});
@@ -134,7 +134,8 @@ BOOST_AUTO_TEST_CASE(a_large_value_under_a_locks_name_is_contention_and_cuts_no_
 }
 
 /// Longer than nanoseconds can count: it is not asked for again and again.
-BOOST_DATA_TEST_CASE(a_key_that_lives_for_centuries_is_asked_for_once, (std::array{false, true}), fenced)
+BOOST_DATA_TEST_CASE(foreign_key_that_lives_for_centuries_is_voted_for_once, (std::array{false, true}),
+                     fenced)
 {
     cluster nodes(1);
     nodes.ask(0).command({"SET", "lock", "theirs", "PX", "10000000000000"});

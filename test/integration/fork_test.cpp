@@ -147,9 +147,9 @@ struct holder {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(fork_test)
+BOOST_AUTO_TEST_SUITE(forks)
 
-BOOST_AUTO_TEST_CASE(a_child_that_leaves_its_scope_takes_nothing_with_it)
+BOOST_AUTO_TEST_CASE(forked_child_that_destroys_client_leaves_parent_unharmed)
 {
     for (bool const tls : {false, true})
         BOOST_TEST_CONTEXT((tls ? "TLS" : "plain"))
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_leaves_its_scope_takes_nothing_with_it)
         }
 }
 
-BOOST_AUTO_TEST_CASE(in_a_child_that_goes_on_every_operation_ends)
+BOOST_AUTO_TEST_CASE(forked_child_that_goes_on_ends_every_operation)
 {
     for (bool const tls : {false, true})
         BOOST_TEST_CONTEXT((tls ? "TLS" : "plain"))
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(in_a_child_that_goes_on_every_operation_ends)
 }
 
 /// Asio's rules forbid to run that context then, but not to use others.
-BOOST_AUTO_TEST_CASE(a_child_with_a_context_of_its_own_needs_no_notice)
+BOOST_AUTO_TEST_CASE(forked_child_with_its_own_context_needs_no_notify_fork)
 {
     holder parent;
     parent.hold();
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_child_with_a_context_of_its_own_needs_no_notice)
 }
 
 /// Both come back into the same turn of the client; what stands in its buffers is written once.
-BOOST_AUTO_TEST_CASE(a_handler_that_forks_leaves_its_turn_to_the_parent)
+BOOST_AUTO_TEST_CASE(fork_inside_a_handler_leaves_the_turn_to_the_parent)
 {
     holder parent;
     parent.hold();
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_forks_leaves_its_turn_to_the_parent)
     parent.check_unharmed();
 }
 
-BOOST_AUTO_TEST_CASE(the_context_may_run_in_another_thread)
+BOOST_AUTO_TEST_CASE(fork_is_safe_while_context_runs_in_another_thread)
 {
     holder parent;
     parent.hold();
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(the_context_may_run_in_another_thread)
 }
 
 /// That thread is not there in the child: what it was doing is half done for ever, and must not be touched.
-BOOST_AUTO_TEST_CASE(another_thread_may_be_amid_its_turn)
+BOOST_AUTO_TEST_CASE(fork_is_safe_while_another_thread_is_inside_a_turn)
 {
     holder parent;
     parent.hold();
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(another_thread_may_be_amid_its_turn)
     parent.check_unharmed();
 }
 
-BOOST_AUTO_TEST_CASE(an_inspection_ends_in_a_child_with_that_error)
+BOOST_AUTO_TEST_CASE(inspection_in_forked_child_fails_with_forked)
 {
     holder parent;
     parent.hold();
@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(an_inspection_ends_in_a_child_with_that_error)
 }
 
 /// What lies there unread is the parent's.
-BOOST_AUTO_TEST_CASE(a_child_that_leaves_its_scope_reads_nothing_either)
+BOOST_AUTO_TEST_CASE(forked_child_that_destroys_client_reads_nothing)
 {
     holder parent;
     parent.hold();
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_leaves_its_scope_reads_nothing_either)
     parent.check_unharmed();
 }
 
-BOOST_AUTO_TEST_CASE(a_handshake_is_the_parents_too)
+BOOST_AUTO_TEST_CASE(forked_child_leaves_handshake_to_the_parent)
 {
     asio::io_context context;
     server_group servers(1);
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(a_handshake_is_the_parents_too)
 }
 
 /// The observer is the parent's, too.
-BOOST_AUTO_TEST_CASE(nobody_is_told_in_a_child)
+BOOST_AUTO_TEST_CASE(forked_child_reports_nothing_to_observer)
 {
     asio::io_context context;
     server_group servers(1);
@@ -407,7 +407,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_told_in_a_child)
     BOOST_TEST(held->valid());
 }
 
-BOOST_AUTO_TEST_CASE(with_lock_ends_in_a_child_with_that_error)
+BOOST_AUTO_TEST_CASE(with_lock_in_forked_child_fails_with_forked)
 {
     holder parent;
     parent.context->notify_fork(asio::io_context::fork_prepare);

@@ -44,7 +44,7 @@ struct cut_replies_fixture : cluster {
 BOOST_FIXTURE_TEST_SUITE(half_read, cut_replies_fixture)
 
 /// The other half is the end of the vote's reply, and not the release's or the next vote's.
-BOOST_AUTO_TEST_CASE(replies_are_read_to_their_end_after_cancelling)
+BOOST_AUTO_TEST_CASE(half_read_reply_of_cancelled_operation_is_read_to_its_end)
 {
     mutex lock = this->lock();
     asio::cancellation_signal signal;

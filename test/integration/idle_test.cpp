@@ -32,14 +32,14 @@ struct idle_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(idle, idle_fixture)
 
-BOOST_AUTO_TEST_CASE(a_client_that_was_never_used_connects_to_nobody)
+BOOST_AUTO_TEST_CASE(unused_client_does_not_connect)
 {
     run_dry(nodes.context);
     for (std::size_t i = 0; i != 3; ++i)
         BOOST_TEST(nodes.proxy(i).accepted() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(run_returns_after_the_last_release_with_connections_open)
+BOOST_AUTO_TEST_CASE(run_returns_after_last_release_with_open_connections)
 {
     spawn_once();
     run_dry(nodes.context);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(run_returns_although_a_node_is_down)
     BOOST_TEST(done == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(run_returns_after_an_outage_of_everything)
+BOOST_AUTO_TEST_CASE(run_returns_after_outage_of_all_nodes)
 {
     for (auto const& proxy : nodes.proxies)
         proxy->refuse();
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(run_returns_after_an_outage_of_everything)
     BOOST_TEST(*result == errc::no_quorum);
 }
 
-BOOST_AUTO_TEST_CASE(a_held_lease_keeps_run_going)
+BOOST_AUTO_TEST_CASE(held_lease_keeps_run_going)
 {
     std::optional<lease> held;
     mutex lock = nodes.lock("lock", {.ttl = 600ms, .renew = false, .node_timeout = 500ms});
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_held_lease_keeps_run_going)
     BOOST_TEST(*end == errc::lease_lost);
 }
 
-BOOST_AUTO_TEST_CASE(the_client_works_again_after_run_has_returned)
+BOOST_AUTO_TEST_CASE(client_works_again_after_run_has_returned)
 {
     for (unsigned i = 1; i != 6; ++i) {
         spawn_once();
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(the_client_works_again_after_run_has_returned)
     BOOST_TEST(nodes.no_keys());
 }
 
-BOOST_AUTO_TEST_CASE(servers_restarted_meanwhile_cost_no_vote)
+BOOST_AUTO_TEST_CASE(servers_restarted_while_idle_cost_no_vote)
 {
     // Straight to the servers: a proxy would keep its side of a dead connection open.
     config settings = patient(nodes.servers.urls());

@@ -47,9 +47,9 @@ struct inspection_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(inspection_test, inspection_fixture)
+BOOST_FIXTURE_TEST_SUITE(inspections, inspection_fixture)
 
-BOOST_AUTO_TEST_CASE(tells_a_free_lock_and_leaves_nothing)
+BOOST_AUTO_TEST_CASE(inspection_of_free_lock_leaves_no_keys)
 {
     inspection const told = seen();
     BOOST_TEST(status(told) == "free");
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(tells_a_free_lock_and_leaves_nothing)
     run_dry(nodes.context);
 }
 
-BOOST_AUTO_TEST_CASE(tells_our_own_lease_and_disturbs_it_not)
+BOOST_AUTO_TEST_CASE(inspection_of_own_lease_does_not_disturb_it)
 {
     lease held = nodes.run([&] { return on_all(nodes.lock()); });
     inspection const told = seen();
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(tells_our_own_lease_and_disturbs_it_not)
     BOOST_TEST(held.valid());
 }
 
-BOOST_AUTO_TEST_CASE(tells_another_clients_lease_while_this_one_waits)
+BOOST_AUTO_TEST_CASE(inspection_shows_other_clients_lease_while_waiting)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await on_all(theirs());
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(tells_another_clients_lease_while_this_one_waits)
     });
 }
 
-BOOST_AUTO_TEST_CASE(tells_the_locks_of_other_libraries)
+BOOST_AUTO_TEST_CASE(inspection_shows_lock_of_another_library)
 {
     for (std::size_t i = 0; i != 3; ++i)
         set(i, "d7a8fbb307d7809469ca9abcb0082e4f8d5651e4");
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(tells_the_locks_of_other_libraries)
     BOOST_TEST(told.owner == "d7a8fbb3");
 }
 
-BOOST_AUTO_TEST_CASE(tells_a_split)
+BOOST_AUTO_TEST_CASE(inspection_of_split_vote_is_blocked)
 {
     set(0, "one");
     set(1, "another");
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(tells_a_split)
     BOOST_TEST(!seen(nodes.lock("other")).votes);
 }
 
-BOOST_AUTO_TEST_CASE(tells_that_keys_have_expired)
+BOOST_AUTO_TEST_CASE(inspection_of_expired_keys_is_free)
 {
     set(0, "one", "1");
     set(1, "one", "1");
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(tells_that_keys_have_expired)
     BOOST_TEST(status(seen()) == "free");
 }
 
-BOOST_AUTO_TEST_CASE(needs_a_majority_of_the_nodes)
+BOOST_AUTO_TEST_CASE(inspection_needs_majority_of_nodes)
 {
     lease held = nodes.run([&] { return on_all(theirs()); });
     nodes.kill(0);
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(needs_a_majority_of_the_nodes)
     BOOST_TEST((lost.nodes.at(1).result == node_result::unreachable));
 }
 
-BOOST_AUTO_TEST_CASE(asks_quarantined_nodes)
+BOOST_AUTO_TEST_CASE(inspection_asks_quarantined_nodes)
 {
     config settings = nodes.settings;
     settings.admission.assume_fresh = false;
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(asks_quarantined_nodes)
     BOOST_TEST(ec == errc::no_quorum);
 }
 
-BOOST_AUTO_TEST_CASE(tells_the_token_of_a_fenced_lease)
+BOOST_AUTO_TEST_CASE(inspection_of_fenced_lock_shows_last_token)
 {
     fenced_mutex lock(*nodes.locks, "lock", long_lived);
     BOOST_TEST(seen(lock).last_token == 0U);
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(tells_the_token_of_a_fenced_lease)
 }
 
 /// Of a key that was read, the server tells each change, while nobody reads that connection.
-BOOST_AUTO_TEST_CASE(leaves_connections_that_go_on_after_word_of_the_key)
+BOOST_AUTO_TEST_CASE(inspection_keeps_connections_usable_after_invalidation)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await on_all(theirs());

@@ -169,7 +169,7 @@ void meet_redlock_js(std::string const& version)
 
 BOOST_AUTO_TEST_SUITE(interoperability)
 
-BOOST_AUTO_TEST_CASE(with_the_lock_of_redis_py)
+BOOST_AUTO_TEST_CASE(lock_is_shared_with_redis_py)
 {
     server_group servers(1);
     interop_partner partner(
@@ -178,12 +178,12 @@ BOOST_AUTO_TEST_CASE(with_the_lock_of_redis_py)
         encounter(partner, servers).play();
 }
 
-BOOST_AUTO_TEST_CASE(with_redlock_4_for_node)
+BOOST_AUTO_TEST_CASE(lock_is_shared_with_redlock_4_for_node)
 {
     meet_redlock_js("4");
 }
 
-BOOST_AUTO_TEST_CASE(with_redlock_5_for_node)
+BOOST_AUTO_TEST_CASE(lock_is_shared_with_redlock_5_for_node)
 {
     meet_redlock_js("5");
 }

@@ -82,7 +82,7 @@ bool const either[] = {false, true};
 
 BOOST_AUTO_TEST_SUITE(late_delivery)
 
-BOOST_FIXTURE_TEST_CASE(of_a_vote_whose_connection_is_gone_is_a_key_that_expires, old_connection_fixture)
+BOOST_FIXTURE_TEST_CASE(late_vote_of_closed_connection_is_a_key_that_expires, old_connection_fixture)
 {
     behind.hold(direction::to_server);
     run([&]() -> asio::awaitable<void> {
@@ -110,8 +110,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_vote_whose_connection_is_gone_is_a_key_that_expires
     });
 }
 
-BOOST_DATA_TEST_CASE_F(old_connection_fixture,
-                       of_a_release_whose_connection_is_gone_does_not_touch_the_next_lease, either,
+BOOST_DATA_TEST_CASE_F(old_connection_fixture, late_release_of_closed_connection_spares_next_lease, either,
                        by_another_client)
 {
     run([&]() -> asio::awaitable<void> {
@@ -137,7 +136,7 @@ BOOST_DATA_TEST_CASE_F(old_connection_fixture,
     });
 }
 
-BOOST_FIXTURE_TEST_CASE(of_a_vote_a_second_time_is_no_second_vote, warm_cluster_fixture)
+BOOST_FIXTURE_TEST_CASE(vote_delivered_twice_is_no_second_vote, warm_cluster_fixture)
 {
     auto const before = ask(0).command_calls("set");
     proxy(0).duplicate(direction::to_server);
@@ -153,7 +152,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_vote_a_second_time_is_no_second_vote, warm_cluster_
     });
 }
 
-BOOST_FIXTURE_TEST_CASE(of_a_vote_is_not_hastened_by_saying_it_again, warm_cluster_fixture)
+BOOST_FIXTURE_TEST_CASE(late_vote_is_not_sent_again, warm_cluster_fixture)
 {
     auto const before = ask(0).command_calls("set");
     proxy(0).hold(direction::to_client);
@@ -171,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_vote_is_not_hastened_by_saying_it_again, warm_clust
 }
 
 /// The extension would set the keys again, which somebody has deleted: it comes first, and the release behind it.
-BOOST_FIXTURE_TEST_CASE(of_an_extension_comes_before_that_of_the_release, fenced_cluster_fixture)
+BOOST_FIXTURE_TEST_CASE(late_extension_is_executed_before_the_release, fenced_cluster_fixture)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere(fenced(*locks));
@@ -199,7 +198,7 @@ BOOST_FIXTURE_TEST_CASE(of_an_extension_comes_before_that_of_the_release, fenced
     });
 }
 
-BOOST_FIXTURE_TEST_CASE(of_an_extensions_answers_does_not_bring_a_released_lock_back, fenced_cluster_fixture)
+BOOST_FIXTURE_TEST_CASE(late_extension_answers_do_not_revive_released_lock, fenced_cluster_fixture)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await held_everywhere(fenced(*locks));
@@ -221,7 +220,7 @@ BOOST_FIXTURE_TEST_CASE(of_an_extensions_answers_does_not_bring_a_released_lock_
 }
 
 /// Two nodes say "yours" in the end, but on one of them somebody else was granted before our vote came.
-BOOST_FIXTURE_TEST_CASE(of_an_own_vote_does_not_prove_that_nobody_else_was_granted, fenced_cluster_fixture)
+BOOST_FIXTURE_TEST_CASE(late_own_vote_does_not_prove_unbroken_ownership, fenced_cluster_fixture)
 {
     fault_proxy shut(servers[0].port());
     shut.refuse();

@@ -51,7 +51,7 @@ lock_options short_lease()
 
 BOOST_FIXTURE_TEST_SUITE(late_reading, late_reading_fixture)
 
-BOOST_AUTO_TEST_CASE(of_votes_after_the_lease_would_have_ended_is_no_grant)
+BOOST_AUTO_TEST_CASE(votes_read_after_end_of_lease_are_no_grant)
 {
     keep_back();
     mutex lock = this->lock("lock", short_lease());
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(of_votes_after_the_lease_would_have_ended_is_no_grant)
     run_until([&] { return no_keys(); });
 }
 
-BOOST_AUTO_TEST_CASE(of_votes_does_not_lengthen_the_validity)
+BOOST_AUTO_TEST_CASE(votes_read_late_do_not_lengthen_validity)
 {
     keep_back();
     lock_options const options{.ttl = 20s, .renew = false, .node_timeout = 15s};
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(of_votes_does_not_lengthen_the_validity)
 }
 
 /// A tolerated suspect may be proven again after its deadline, but not by a round that took as long as a lease.
-BOOST_AUTO_TEST_CASE(of_an_extension_that_took_as_long_as_a_lease_extends_nothing)
+BOOST_AUTO_TEST_CASE(extension_read_after_whole_ttl_extends_nothing)
 {
     auto options = short_lease();
     options.tolerate_suspect = true;
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(of_an_extension_that_took_as_long_as_a_lease_extends_nothin
     BOOST_TEST(holders("lock", held.nonce()) == 3U); // all of them had extended it
 }
 
-BOOST_AUTO_TEST_CASE(of_the_clock_does_not_bring_back_what_was_not_renewed_in_time)
+BOOST_AUTO_TEST_CASE(late_timer_does_not_revive_lease_not_renewed_in_time)
 {
     lock_options const options{.ttl = 600ms, .slack = 40s, .node_timeout = 300ms};
     mutex lock = this->lock("lock", options);
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(of_the_clock_does_not_bring_back_what_was_not_renewed_in_ti
 }
 
 /// It is silent for longer than the lease, which lives on with the others.
-BOOST_AUTO_TEST_CASE(of_one_node_after_the_lease_is_not_missed_and_disturbs_nothing)
+BOOST_AUTO_TEST_CASE(one_node_read_late_does_not_disturb_lease)
 {
     proxy(2).hold(direction::to_client);
     run([&]() -> asio::awaitable<void> {

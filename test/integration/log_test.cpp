@@ -53,7 +53,7 @@ struct acl_log_fixture : log_fixture {
 
 BOOST_AUTO_TEST_SUITE(log_lines)
 
-BOOST_FIXTURE_TEST_CASE(a_healthy_program_says_one_line_for_each_node, log_fixture)
+BOOST_FIXTURE_TEST_CASE(log_of_healthy_program_has_one_line_per_node, log_fixture)
 {
     client here(context.get_executor(), logged());
     run([&]() -> asio::awaitable<void> {
@@ -69,7 +69,7 @@ BOOST_FIXTURE_TEST_CASE(a_healthy_program_says_one_line_for_each_node, log_fixtu
         BOOST_TEST(contains(out.str(), "redlock info: " + url + " ready\n"), out.str());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_young_servers_reads_why_and_until_when, log_fixture)
+BOOST_FIXTURE_TEST_CASE(log_of_waiting_for_quarantine_says_why_and_until_when, log_fixture)
 {
     config with = logged(log_level::warning);
     with.admission.assume_fresh = false;
@@ -85,7 +85,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_young_servers_reads_why_and_until_when, lo
                out.str());
 }
 
-BOOST_FIXTURE_TEST_CASE(no_password_is_written_whatever_the_level, acl_log_fixture)
+BOOST_FIXTURE_TEST_CASE(log_contains_no_password_at_any_level, acl_log_fixture)
 {
     config with = logged(log_level::debug);
     with.password = secret;
@@ -104,7 +104,7 @@ BOOST_FIXTURE_TEST_CASE(no_password_is_written_whatever_the_level, acl_log_fixtu
 }
 
 /// The lease is renewed and released as if there was no log.
-BOOST_FIXTURE_TEST_CASE(a_log_that_fails_costs_no_lease, log_fixture)
+BOOST_FIXTURE_TEST_CASE(log_that_throws_costs_no_lease, log_fixture)
 {
     config with = settings;
     with.observer = log_to(

@@ -32,10 +32,10 @@ struct marked_node_fixture : cluster {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(clients_that_disagree_on_the_longest_lease)
+BOOST_AUTO_TEST_SUITE(different_longest_ttl)
 
 /// Why C6 speaks of it. Both servers that forget are young enough for the keys they had, but not for shorter ones.
-BOOST_AUTO_TEST_CASE(both_hold_the_lock_after_a_restart)
+BOOST_AUTO_TEST_CASE(disagreement_on_longest_ttl_lets_both_hold_after_restart)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(both_hold_the_lock_after_a_restart)
 }
 
 /// The node keeps the moment of the loss. How long a lock waits from then on is its own.
-BOOST_FIXTURE_TEST_CASE(each_waits_for_as_long_as_its_own_keys_may_live, marked_node_fixture)
+BOOST_FIXTURE_TEST_CASE(each_client_waits_as_long_as_its_own_keys_may_live, marked_node_fixture)
 {
     run([&]() -> asio::awaitable<void> {
         co_await meet_and_flush();

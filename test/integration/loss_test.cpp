@@ -35,7 +35,7 @@ bool const either[] = {true, false};
 
 BOOST_AUTO_TEST_SUITE(loss)
 
-BOOST_DATA_TEST_CASE(the_holder_is_told_when_a_majority_falls_silent, either, killed)
+BOOST_DATA_TEST_CASE(holder_is_told_of_loss_when_majority_falls_silent, either, killed)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -66,7 +66,7 @@ BOOST_DATA_TEST_CASE(the_holder_is_told_when_a_majority_falls_silent, either, ki
     });
 }
 
-BOOST_DATA_TEST_CASE(the_keys_outlive_the_lease_on_every_node, (std::array<std::size_t, 3>{1, 3, 5}), count)
+BOOST_DATA_TEST_CASE(keys_outlive_lease_on_every_node, (std::array<std::size_t, 3>{1, 3, 5}), count)
 {
     cluster nodes(count);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -87,7 +87,7 @@ BOOST_DATA_TEST_CASE(the_keys_outlive_the_lease_on_every_node, (std::array<std::
     });
 }
 
-BOOST_AUTO_TEST_CASE(stopped_nodes_still_protect_when_the_loss_is_told)
+BOOST_AUTO_TEST_CASE(keys_on_stopped_nodes_still_exclude_others_at_loss)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(stopped_nodes_still_protect_when_the_loss_is_told)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_foreign_delete_on_a_majority_is_found_by_the_next_extension)
+BOOST_AUTO_TEST_CASE(deletion_on_majority_is_found_by_next_extension)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_delete_on_a_majority_is_found_by_the_next_extensi
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_foreign_delete_on_a_minority_is_survived)
+BOOST_AUTO_TEST_CASE(deletion_on_minority_does_not_end_lease)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_delete_on_a_minority_is_survived)
     });
 }
 
-BOOST_AUTO_TEST_CASE(another_owner_on_a_majority_is_found_and_left_alone)
+BOOST_AUTO_TEST_CASE(other_owner_on_majority_ends_lease_and_keeps_its_keys)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(another_owner_on_a_majority_is_found_and_left_alone)
     });
 }
 
-BOOST_AUTO_TEST_CASE(renewal_finds_the_loss_by_itself)
+BOOST_AUTO_TEST_CASE(renewal_finds_loss_by_itself)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(renewal_finds_the_loss_by_itself)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_that_blocks_past_its_deadline_hears_of_it_at_the_release)
+BOOST_AUTO_TEST_CASE(holder_that_blocked_past_deadline_is_told_at_release)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_blocks_past_its_deadline_hears_of_it_at_the_r
 }
 
 /// A node that is down answers at once, and so ends the lease before the others have been asked.
-BOOST_AUTO_TEST_CASE(an_extension_that_comes_too_late_prolongs_nothing)
+BOOST_AUTO_TEST_CASE(extension_called_after_deadline_changes_no_expiry)
 {
     cluster nodes(3, [](config& c) { c.reconnect.min_delay = c.reconnect.max_delay = 20s; });
     nodes.run([&]() -> asio::awaitable<void> {
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(an_extension_that_comes_too_late_prolongs_nothing)
     });
 }
 
-BOOST_AUTO_TEST_CASE(who_detaches_too_late_does_not_keep_the_next_one_waiting)
+BOOST_AUTO_TEST_CASE(lease_detached_after_deadline_does_not_delay_next_holder)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(who_detaches_too_late_does_not_keep_the_next_one_waiting)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_tolerant_lease_returns_from_suspicion)
+BOOST_AUTO_TEST_CASE(tolerated_suspect_returns_to_held)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(a_tolerant_lease_returns_from_suspicion)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_tolerant_lease_is_lost_when_its_slack_is_over)
+BOOST_AUTO_TEST_CASE(tolerated_suspect_is_lost_when_slack_is_over)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_tolerant_lease_is_lost_when_its_slack_is_over)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_that_does_not_get_on_loses_the_lock)
+BOOST_AUTO_TEST_CASE(holder_without_progress_loses_the_lock)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_does_not_get_on_loses_the_lock)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_that_gets_on_keeps_the_lock)
+BOOST_AUTO_TEST_CASE(holder_with_progress_keeps_the_lock)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_gets_on_keeps_the_lock)
     });
 }
 
-BOOST_AUTO_TEST_CASE(answers_that_come_after_the_loss_say_no_more)
+BOOST_AUTO_TEST_CASE(answers_after_loss_report_nothing)
 {
     cluster nodes(3);
     nodes.warm_up();

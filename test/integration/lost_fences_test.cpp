@@ -40,7 +40,7 @@ bool const either[] = {false, true};
 
 BOOST_AUTO_TEST_SUITE(lost_fences)
 
-BOOST_DATA_TEST_CASE(of_a_majority_make_no_token_smaller, how_many, lost)
+BOOST_DATA_TEST_CASE(fences_lost_on_nodes_make_no_token_smaller, how_many, lost)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -56,7 +56,7 @@ BOOST_DATA_TEST_CASE(of_a_majority_make_no_token_smaller, how_many, lost)
 }
 
 /// Those who saw the markers wait until the quarantine is over. Those who did not have to be told by the date.
-BOOST_DATA_TEST_CASE(of_nodes_that_were_flushed_make_no_token_smaller, either, by_a_newcomer)
+BOOST_DATA_TEST_CASE(fences_lost_by_flush_make_no_token_smaller, either, by_a_newcomer)
 {
     cluster nodes(3);
     fenced_mutex lock(*nodes.locks, "lock", {.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms});
@@ -79,7 +79,7 @@ BOOST_DATA_TEST_CASE(of_nodes_that_were_flushed_make_no_token_smaller, either, b
 }
 
 /// Nodes whose clocks are behind, by less than half a quarantine, take a proposal as it is.
-BOOST_AUTO_TEST_CASE(on_nodes_whose_clocks_differ_make_no_token_smaller)
+BOOST_AUTO_TEST_CASE(fences_lost_with_differing_clocks_make_no_token_smaller)
 {
     cluster nodes(3, {}, {.own_clock = true});
     nodes.servers[0].set_clock_ahead(-100s);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(on_nodes_whose_clocks_differ_make_no_token_smaller)
 }
 
 /// For the client, it is the same as if its own clock were an hour off.
-BOOST_DATA_TEST_CASE(are_never_an_hour_ahead_of_the_nodes_clocks, either, client_ahead)
+BOOST_DATA_TEST_CASE(fence_is_never_an_hour_ahead_of_node_clocks, either, client_ahead)
 {
     cluster nodes(3, {}, {.own_clock = true});
     for (auto const& server : nodes.servers)

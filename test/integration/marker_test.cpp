@@ -38,7 +38,7 @@ node_result result_of(fenced_mutex const& lock, std::size_t node)
 
 BOOST_FIXTURE_TEST_SUITE(markers, marker_fixture)
 
-BOOST_AUTO_TEST_CASE(plain_locks_leave_none)
+BOOST_AUTO_TEST_CASE(plain_lock_leaves_no_marker)
 {
     run([&]() -> asio::awaitable<void> {
         mutex plain = lock();
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(plain_locks_leave_none)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_was_flushed_votes_again_after_its_quarantine)
+BOOST_AUTO_TEST_CASE(flushed_node_votes_again_after_its_quarantine)
 {
     run([&]() -> asio::awaitable<void> {
         fenced_mutex lock = fenced();
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_flushed_votes_again_after_its_quarantine)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_relies_on_no_node_that_was_flushed)
+BOOST_AUTO_TEST_CASE(flushed_node_does_not_confirm_fenced_lease)
 {
     run([&]() -> asio::awaitable<void> {
         lock_options options = long_lived;
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_holder_relies_on_no_node_that_was_flushed)
 }
 
 /// The connection, the run id and the uptime survive it, the data do not.
-BOOST_AUTO_TEST_CASE(a_node_whose_data_became_anothers_is_a_stranger)
+BOOST_AUTO_TEST_CASE(node_with_replaced_data_is_quarantined)
 {
     run([&]() -> asio::awaitable<void> {
         lock_options asks_anyway = long_lived;
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_node_whose_data_became_anothers_is_a_stranger)
 
 /// The first replica that ever connects to a server makes it give its data a new name. Who connected before goes by the
 /// old one.
-BOOST_AUTO_TEST_CASE(a_first_replica_does_not_set_two_clients_at_odds)
+BOOST_AUTO_TEST_CASE(first_replica_does_not_make_clients_fight_over_marker)
 {
     cluster one(1);
     redis_server replica;
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_first_replica_does_not_set_two_clients_at_odds)
 }
 
 /// Only an operator can mend that: nobody connects anew for it, and nobody waits for a quarantine that does not end.
-BOOST_AUTO_TEST_CASE(one_that_cannot_be_left_is_told)
+BOOST_AUTO_TEST_CASE(marker_that_cannot_be_set_is_reported)
 {
     ask(0).command({"LPUSH", marker_key, "x"});
     ask(1).command({"LPUSH", marker_key, "x"});

@@ -5,7 +5,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(naming)
 
-BOOST_AUTO_TEST_CASE(names_are_bytes)
+BOOST_AUTO_TEST_CASE(lock_names_are_bytes)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(names_are_bytes)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_prefix_is_part_of_the_key_alone)
+BOOST_AUTO_TEST_CASE(key_prefix_is_part_of_key_and_not_of_name)
 {
     cluster nodes(3, [](config& settings) { settings.key_prefix = "locks:"; });
     nodes.run([&]() -> asio::awaitable<void> {
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(the_prefix_is_part_of_the_key_alone)
     });
 }
 
-BOOST_AUTO_TEST_CASE(names_do_not_exclude_each_other)
+BOOST_AUTO_TEST_CASE(locks_with_different_names_do_not_exclude_each_other)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(names_do_not_exclude_each_other)
     });
 }
 
-BOOST_AUTO_TEST_CASE(databases_do_not_exclude_each_other)
+BOOST_AUTO_TEST_CASE(locks_in_different_databases_do_not_exclude_each_other)
 {
     redis_server server;
     probe direct(server.port());
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(databases_do_not_exclude_each_other)
     });
 }
 
-BOOST_AUTO_TEST_CASE(nodes_are_reached_over_unix_sockets_as_well)
+BOOST_AUTO_TEST_CASE(lock_works_over_unix_sockets)
 {
     server_group servers(3);
     std::vector<std::string> urls;

@@ -56,10 +56,10 @@ struct newcomer_fixture : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(newcomers, newcomer_fixture)
+BOOST_FIXTURE_TEST_SUITE(new_clients, newcomer_fixture)
 
 /// Nobody has seen a marker on these servers, which may just have lost one.
-BOOST_AUTO_TEST_CASE(believe_in_no_absence_of_a_marker)
+BOOST_AUTO_TEST_CASE(new_client_does_not_trust_missing_marker)
 {
     run([&]() -> asio::awaitable<void> {
         client fresh = newcomer(is_old);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(believe_in_no_absence_of_a_marker)
     });
 }
 
-BOOST_AUTO_TEST_CASE(wait_out_an_absence_once_and_for_all)
+BOOST_AUTO_TEST_CASE(missing_marker_is_waited_out_once_for_all_clients)
 {
     run([&]() -> asio::awaitable<void> {
         client first = newcomer(is_old);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(wait_out_an_absence_once_and_for_all)
 }
 
 /// Rule F6: it cannot be lifted by who finds no marker after a FLUSHALL, nor hidden from who has seen one.
-BOOST_DATA_TEST_CASE(are_not_granted_beside_a_lease_whose_keys_were_flushed, either, assuming_fresh)
+BOOST_DATA_TEST_CASE(new_client_is_not_granted_lock_whose_keys_were_flushed, either, assuming_fresh)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await hold_on_two("lock");
@@ -106,7 +106,7 @@ BOOST_DATA_TEST_CASE(are_not_granted_beside_a_lease_whose_keys_were_flushed, eit
 }
 
 /// It leaves a marker on a node that was flushed: whoever saw the former one notices all the same.
-BOOST_AUTO_TEST_CASE(hide_no_loss_from_those_who_were_there_before)
+BOOST_AUTO_TEST_CASE(new_clients_marker_hides_no_data_loss_from_older_clients)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await hold_on_two("lock");
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(hide_no_loss_from_those_who_were_there_before)
 }
 
 /// A client that has waited out one loss knows nothing of the next.
-BOOST_AUTO_TEST_CASE(a_loss_that_was_waited_out_excuses_no_later_one)
+BOOST_AUTO_TEST_CASE(waited_out_data_loss_does_not_excuse_later_one)
 {
     cluster one(1);
     one.run([&]() -> asio::awaitable<void> {
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_was_waited_out_excuses_no_later_one)
 }
 
 /// No server is too young to be told that a key is not wanted any more.
-BOOST_AUTO_TEST_CASE(young_servers_confirm_a_newcomer_s_release)
+BOOST_AUTO_TEST_CASE(release_is_confirmed_by_quarantined_nodes)
 {
     client second = newcomer();
     run([&]() -> asio::awaitable<void> {
@@ -189,10 +189,10 @@ struct old_node_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_quarantine_that_runs, old_node_fixture)
+BOOST_FIXTURE_TEST_SUITE(running_quarantine, old_node_fixture)
 
 /// Who took the node for new waits for nothing, all others from the marker's placing on: also in the next life.
-BOOST_AUTO_TEST_CASE(outlasts_another_life)
+BOOST_AUTO_TEST_CASE(quarantine_in_marker_outlasts_next_incarnation)
 {
     server.set_clock_ahead(1h);
     BOOST_TEST(!attempt(takes_it_for_new));
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(outlasts_another_life)
 }
 
 /// And a loss that stands in the data holds also for those who take the node for new.
-BOOST_AUTO_TEST_CASE(is_not_forgotten_by_who_is_certain_for_longer)
+BOOST_AUTO_TEST_CASE(quarantine_in_marker_holds_for_client_with_assume_fresh)
 {
     server.set_clock_ahead(1h);
     BOOST_TEST(attempt() == errc::no_quorum);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(is_not_forgotten_by_who_is_certain_for_longer)
 }
 
 /// The word is about what was before the client came. It has seen the restart.
-BOOST_AUTO_TEST_CASE(is_left_by_who_took_the_node_for_new_and_saw_it_restart)
+BOOST_AUTO_TEST_CASE(quarantine_is_left_in_marker_after_witnessed_restart)
 {
     config settings = patient({server.url()});
     client locks(context.get_executor(), settings);
@@ -228,14 +228,14 @@ BOOST_AUTO_TEST_CASE(is_left_by_who_took_the_node_for_new_and_saw_it_restart)
 }
 
 /// So does who calls it durable, where its settings say otherwise.
-BOOST_AUTO_TEST_CASE(is_left_by_who_calls_a_forgetful_node_durable)
+BOOST_AUTO_TEST_CASE(quarantine_is_left_in_marker_of_contradicted_durable_node)
 {
     BOOST_TEST(attempt([](config& c) { c.admission.durable_nodes = true; }) == errc::no_quorum);
     BOOST_TEST(attempt(takes_it_for_new) == errc::no_quorum);
 }
 
 /// Its times lie ahead of the clock, and end all the same.
-BOOST_AUTO_TEST_CASE(ends_where_the_servers_clock_was_set_back)
+BOOST_AUTO_TEST_CASE(quarantine_in_marker_ends_after_clock_was_set_back)
 {
     server.set_clock_ahead(1h);
     BOOST_TEST(!attempt(takes_it_for_new));
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(ends_where_the_servers_clock_was_set_back)
 }
 
 /// What an earlier life has waited out nobody waits for again.
-BOOST_AUTO_TEST_CASE(is_not_begun_by_another_life_of_a_server_that_is_old_enough)
+BOOST_AUTO_TEST_CASE(quarantine_is_not_started_by_old_incarnations_marker)
 {
     server.set_clock_ahead(1h);
     probe(server.port()).command({"SET", marker_key, masters_marker});
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(is_not_begun_by_another_life_of_a_server_that_is_old_enough
 }
 
 /// Whoever may not ask INFO cannot tell one life from another.
-BOOST_AUTO_TEST_CASE(keeps_its_name_where_the_server_does_not_tell_who_it_is)
+BOOST_AUTO_TEST_CASE(marker_is_kept_when_server_has_no_incarnation)
 {
     probe eye(server.port());
     eye.command({"ACL", "SETUSER", "blind", "on", "nopass", "~*", "&*", "+@all", "-info"});
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_name_where_the_server_does_not_tell_who_it_is)
     BOOST_TEST((eye.get(marker_key) == before));
 }
 
-BOOST_AUTO_TEST_CASE(is_begun_by_a_text_that_only_begins_like_a_marker)
+BOOST_AUTO_TEST_CASE(malformed_marker_starts_a_quarantine)
 {
     server.set_clock_ahead(1h);
     probe(server.port()).command({"SET", marker_key, masters_marker + "/1"});
@@ -322,9 +322,9 @@ struct promoted_node_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_promoted_server, promoted_node_fixture)
+BOOST_FIXTURE_TEST_SUITE(promoted_server, promoted_node_fixture)
 
-BOOST_AUTO_TEST_CASE(is_quarantined_when_it_is_first_met)
+BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_when_first_met)
 {
     BOOST_TEST(attempt(long_lived) == errc::no_quorum);
     BOOST_TEST((shown.state == node_state::quarantined));
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(is_quarantined_when_it_is_first_met)
     BOOST_TEST(!probe(server.port()).exists("lock"));
 }
 
-BOOST_AUTO_TEST_CASE(is_not_excused_by_durability_nor_by_trust_in_restarts)
+BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_despite_durable_and_trusted)
 {
     BOOST_TEST(attempt(long_lived, [](config& c) {
                    c.admission.durable_nodes = true;
@@ -340,14 +340,14 @@ BOOST_AUTO_TEST_CASE(is_not_excused_by_durability_nor_by_trust_in_restarts)
                }) == errc::no_quorum);
 }
 
-BOOST_AUTO_TEST_CASE(may_be_trusted)
+BOOST_AUTO_TEST_CASE(promoted_server_votes_if_trusted)
 {
     BOOST_TEST(!attempt(long_lived, [](config& c) { c.admission.trust_promoted = true; }));
     BOOST_TEST(!probe(server.port()).exists(marker_key));
 }
 
 /// Whoever met it first has left a marker, from which the others reckon: each new client, as of the command line.
-BOOST_AUTO_TEST_CASE(is_waited_for_once)
+BOOST_AUTO_TEST_CASE(promoted_server_is_waited_for_once)
 {
     BOOST_TEST(attempt(short_lived) == errc::no_quorum);
     BOOST_TEST(probe(server.port()).exists(marker_key));
@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(is_waited_for_once)
 }
 
 /// It came with the data.
-BOOST_AUTO_TEST_CASE(is_not_excused_by_its_masters_marker)
+BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_despite_masters_marker)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
     BOOST_TEST(attempt(short_lived) == errc::no_quorum);
@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE(is_not_excused_by_its_masters_marker)
 }
 
 /// The others wait from then on.
-BOOST_AUTO_TEST_CASE(is_not_excused_by_who_took_it_for_new)
+BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_after_use_with_assume_fresh)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
     BOOST_TEST(!attempt_fenced([](config& c) { c.admission.assume_fresh = true; }));
@@ -374,14 +374,14 @@ BOOST_AUTO_TEST_CASE(is_not_excused_by_who_took_it_for_new)
 }
 
 /// That one answers for itself.
-BOOST_AUTO_TEST_CASE(is_not_excused_by_who_trusts_promotions)
+BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_after_use_with_trust)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
     BOOST_TEST(!attempt_fenced([](config& c) { c.admission.trust_promoted = true; }));
     BOOST_TEST(attempt(long_lived) == errc::no_quorum);
 }
 
-BOOST_AUTO_TEST_CASE(makes_everybody_wait_who_may_not_leave_a_marker)
+BOOST_AUTO_TEST_CASE(promoted_server_without_marker_rights_is_always_quarantined)
 {
     probe(server.port()).command({"ACL", "SETUSER", "locker", "on", "nopass", "~lock*", "&*", "+@all"});
     auto const as_locker = [](config& c) {

@@ -66,14 +66,14 @@ void acquire_extend_release(cluster& nodes, std::size_t faulty)
 
 BOOST_AUTO_TEST_SUITE(node_failure)
 
-BOOST_DATA_TEST_CASE(a_minority_faulty_from_the_start_is_not_missed, faults, f)
+BOOST_DATA_TEST_CASE(minority_faulty_from_the_start_does_not_prevent_lease, faults, f)
 {
     cluster nodes(3);
     inject(nodes, 1, f);
     acquire_extend_release(nodes, 1);
 }
 
-BOOST_DATA_TEST_CASE(a_minority_that_fails_later_is_not_missed, faults, f)
+BOOST_DATA_TEST_CASE(minority_failing_later_does_not_prevent_lease, faults, f)
 {
     cluster nodes(3);
     nodes.warm_up();
@@ -81,7 +81,7 @@ BOOST_DATA_TEST_CASE(a_minority_that_fails_later_is_not_missed, faults, f)
     acquire_extend_release(nodes, 1);
 }
 
-BOOST_DATA_TEST_CASE(a_lease_renews_itself_and_is_released_without_a_minority, faults, f)
+BOOST_DATA_TEST_CASE(lease_is_renewed_and_released_without_a_minority, faults, f)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -98,7 +98,7 @@ BOOST_DATA_TEST_CASE(a_lease_renews_itself_and_is_released_without_a_minority, f
     });
 }
 
-BOOST_AUTO_TEST_CASE(two_of_five_may_fail_in_different_ways)
+BOOST_AUTO_TEST_CASE(two_of_five_nodes_may_fail_in_different_ways)
 {
     cluster nodes(5);
     nodes.warm_up();
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(two_of_five_may_fail_in_different_ways)
     });
 }
 
-BOOST_AUTO_TEST_CASE(without_a_majority_the_table_tells_why)
+BOOST_AUTO_TEST_CASE(attempt_without_majority_lists_reasons)
 {
     cluster nodes(3);
     nodes.proxy(1).refuse();
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(without_a_majority_the_table_tells_why)
     });
 }
 
-BOOST_AUTO_TEST_CASE(acquire_gives_up_an_outage_after_its_patience)
+BOOST_AUTO_TEST_CASE(acquire_gives_up_after_its_outage_patience)
 {
     cluster nodes(3);
     nodes.proxy(0).refuse();
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(acquire_gives_up_an_outage_after_its_patience)
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_outage_shorter_than_the_patience_is_only_a_delay)
+BOOST_AUTO_TEST_CASE(acquire_survives_outage_shorter_than_its_patience)
 {
     cluster nodes(3);
     nodes.proxy(0).refuse();
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(an_outage_shorter_than_the_patience_is_only_a_delay)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_restarted_node_votes_again)
+BOOST_AUTO_TEST_CASE(restarted_node_votes_again)
 {
     cluster nodes(3, [](config& settings) { settings.admission.trust_restarted_nodes = true; });
     nodes.warm_up();
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_restarted_node_votes_again)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_outlives_the_restart_of_a_node_that_forgets_it)
+BOOST_AUTO_TEST_CASE(lease_outlives_restart_of_a_node_that_forgets_it)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_lease_outlives_the_restart_of_a_node_that_forgets_it)
 }
 
 /// Two of three answer: that is no outage, however early the first refusal decides.
-BOOST_AUTO_TEST_CASE(a_lock_held_by_another_is_contended_also_while_a_node_is_down)
+BOOST_AUTO_TEST_CASE(lock_held_by_another_is_contended_while_a_node_is_down)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(scripts_forgotten_by_every_node_are_sent_again)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_vote_whose_reply_is_lost_does_not_count_and_is_released)
+BOOST_AUTO_TEST_CASE(vote_with_lost_reply_is_not_counted_and_is_released)
 {
     cluster nodes(3);
     nodes.warm_up();
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_vote_whose_reply_is_lost_does_not_count_and_is_released)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_majority_of_lost_replies_is_no_quorum_and_everything_is_released)
+BOOST_AUTO_TEST_CASE(majority_of_lost_replies_is_no_quorum_and_is_undone)
 {
     cluster nodes(3);
     nodes.warm_up();

@@ -33,10 +33,10 @@ struct five_servers_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(clients_that_disagree_on_the_nodes, five_servers_fixture)
+BOOST_FIXTURE_TEST_SUITE(different_node_lists, five_servers_fixture)
 
 /// Why C6 is a condition. Nothing is wrong with any server, so nothing can be told.
-BOOST_AUTO_TEST_CASE(both_hold_the_lock_where_their_majorities_are_disjoint)
+BOOST_AUTO_TEST_CASE(clients_with_disjoint_majorities_both_hold_the_lock)
 {
     client left = knows({0, 1, 2});
     client right = knows({2, 3, 4});
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(both_hold_the_lock_where_their_majorities_are_disjoint)
 }
 
 /// As when one server joins three, or leaves: the two majorities together are more than all the servers.
-BOOST_AUTO_TEST_CASE(exclude_each_other_where_their_majorities_must_meet)
+BOOST_AUTO_TEST_CASE(clients_with_overlapping_majorities_exclude_each_other)
 {
     stranger_holds({0, 1}); // of the nodes 0, 1, 2
     client four = knows({0, 1, 2, 3});

@@ -20,7 +20,7 @@ struct observer_fixture : cluster {
 
 BOOST_FIXTURE_TEST_SUITE(observers, observer_fixture)
 
-BOOST_AUTO_TEST_CASE(hear_every_node_s_answer_with_its_time)
+BOOST_AUTO_TEST_CASE(observer_receives_every_vote_with_its_time)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock("lock", unrenewed);
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(hear_every_node_s_answer_with_its_time)
     });
 }
 
-BOOST_AUTO_TEST_CASE(hear_of_nodes_that_do_not_answer)
+BOOST_AUTO_TEST_CASE(observer_receives_votes_of_unreachable_nodes)
 {
     kill(0);
     settings.reconnect.min_delay = settings.reconnect.max_delay = 20s;
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(hear_of_nodes_that_do_not_answer)
     });
 }
 
-BOOST_AUTO_TEST_CASE(hear_what_a_server_says_instead)
+BOOST_AUTO_TEST_CASE(observer_receives_error_text_of_refused_votes)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock("lock", unrenewed);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(hear_what_a_server_says_instead)
     });
 }
 
-BOOST_AUTO_TEST_CASE(hear_how_every_release_ends)
+BOOST_AUTO_TEST_CASE(observer_receives_result_of_every_release)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock();
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(hear_how_every_release_ends)
     });
 }
 
-BOOST_AUTO_TEST_CASE(hear_how_every_acquisition_ends)
+BOOST_AUTO_TEST_CASE(observer_receives_result_of_every_acquire)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock();
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(hear_how_every_acquisition_ends)
     });
 }
 
-BOOST_AUTO_TEST_CASE(hear_that_one_ran_out_of_time_in_an_outage_and_not_because_of_others)
+BOOST_AUTO_TEST_CASE(observer_tells_timeout_in_outage_from_contention)
 {
     run([&]() -> asio::awaitable<void> {
         lease warm = co_await this->lock("warm").acquire();
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(hear_that_one_ran_out_of_time_in_an_outage_and_not_because_
 }
 
 /// Also those behind the first, for whom nobody has asked yet.
-BOOST_AUTO_TEST_CASE(hear_of_an_outage_before_an_attempt_is_decided)
+BOOST_AUTO_TEST_CASE(observer_receives_outage_of_undecided_attempt)
 {
     run([&]() -> asio::awaitable<void> {
         lease warm = co_await this->lock("warm").acquire();
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(hear_of_an_outage_before_an_attempt_is_decided)
 }
 
 /// An attempt that goes on for the next one says nothing of the one whose time was over.
-BOOST_AUTO_TEST_CASE(an_attempt_that_was_not_decided_did_not_succeed)
+BOOST_AUTO_TEST_CASE(undecided_attempt_is_not_reported_as_success)
 {
     run([&]() -> asio::awaitable<void> {
         lease warm = co_await this->lock("warm").acquire();
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_was_not_decided_did_not_succeed)
 }
 
 /// Servers that do not even refuse the connection, which takes longer than the caller has.
-BOOST_AUTO_TEST_CASE(hear_of_an_outage_that_leaves_no_time_for_an_attempt)
+BOOST_AUTO_TEST_CASE(observer_receives_outage_without_time_for_an_attempt)
 {
     servers[0].pause();
     servers[2].pause();
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(hear_of_an_outage_that_leaves_no_time_for_an_attempt)
     servers[2].resume();
 }
 
-BOOST_AUTO_TEST_CASE(hear_once_of_keys_that_linger_after_a_loss)
+BOOST_AUTO_TEST_CASE(observer_receives_keys_lingering_after_loss_once)
 {
     // To a node that is just being connected anew the release would still be on its way.
     settings.reconnect.min_delay = settings.reconnect.max_delay = 20s;
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(hear_once_of_keys_that_linger_after_a_loss)
     });
 }
 
-BOOST_AUTO_TEST_CASE(hear_of_keys_that_linger)
+BOOST_AUTO_TEST_CASE(observer_receives_lingering_keys)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock();

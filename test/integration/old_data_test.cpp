@@ -64,7 +64,7 @@ asio::awaitable<void> quarantined(client& who, std::size_t node)
 
 BOOST_FIXTURE_TEST_SUITE(old_data, backup_fixture)
 
-BOOST_AUTO_TEST_CASE(from_before_a_vote_help_nobody_to_a_second_lease)
+BOOST_AUTO_TEST_CASE(data_from_before_a_vote_allows_no_second_lease)
 {
     run([&]() -> asio::awaitable<void> {
         back_up(1);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(from_before_a_vote_help_nobody_to_a_second_lease)
     });
 }
 
-BOOST_AUTO_TEST_CASE(with_an_older_holders_key_leave_the_holder_and_the_next_one_alone)
+BOOST_AUTO_TEST_CASE(data_with_older_holders_key_spares_current_and_next_holder)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock();
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(with_an_older_holders_key_leave_the_holder_and_the_next_one
     });
 }
 
-BOOST_AUTO_TEST_CASE(of_a_majority_do_not_give_the_lock_back_to_an_older_holder)
+BOOST_AUTO_TEST_CASE(old_data_on_majority_does_not_revive_older_holder)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock();
@@ -160,8 +160,7 @@ struct failover_fixture : backup_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_CASE(a_replica_that_was_promoted_behind_the_same_address_helps_nobody_to_a_second_lease,
-                        failover_fixture)
+BOOST_FIXTURE_TEST_CASE(promoted_replica_behind_same_address_allows_no_second_lease, failover_fixture)
 {
     run([&]() -> asio::awaitable<void> {
         link.drop(direction::to_client);

@@ -31,7 +31,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(open_files)
 
-BOOST_AUTO_TEST_CASE(a_node_for_which_there_was_none_says_so_and_is_connected_later)
+BOOST_AUTO_TEST_CASE(node_without_free_file_descriptor_is_connected_later)
 {
     cluster one(1);
     one.run([&]() -> asio::awaitable<void> {

@@ -42,7 +42,7 @@ bool waits_on_all(cluster& nodes)
 BOOST_AUTO_TEST_SUITE(own_changes)
 
 /// A lease of another client goes on in this one, which has a waiter, and is released here.
-BOOST_AUTO_TEST_CASE(the_release_of_what_was_adopted_wakes)
+BOOST_AUTO_TEST_CASE(release_of_adopted_lease_wakes_waiter)
 {
     cluster nodes(3);
     client rivals(nodes.context.get_executor(), nodes.settings);
@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(the_release_of_what_was_adopted_wakes)
 }
 
 /// Who overtakes the waiter takes two nodes, of which it knows; wherever contenders meet.
-BOOST_DATA_TEST_CASE(the_release_of_who_overtook_wakes, nodes_there_are* nodes_there_are, first_gone,
-                     second_gone)
+BOOST_DATA_TEST_CASE(release_by_overtaking_operation_wakes_waiter, nodes_there_are* nodes_there_are,
+                     first_gone, second_gone)
 {
     if (first_gone == second_gone)
         return;
@@ -96,7 +96,7 @@ BOOST_DATA_TEST_CASE(the_release_of_who_overtook_wakes, nodes_there_are* nodes_t
 }
 
 /// The script was forgotten: the node is told again, and the waiter has asked in between.
-BOOST_DATA_TEST_CASE(a_release_that_is_said_again_wakes, nodes_there_are, slow)
+BOOST_DATA_TEST_CASE(resent_release_wakes_waiter, nodes_there_are, slow)
 {
     cluster nodes(3);
     nodes.warm_up();
@@ -118,7 +118,7 @@ BOOST_DATA_TEST_CASE(a_release_that_is_said_again_wakes, nodes_there_are, slow)
 }
 
 /// The same of a vote that came to nothing.
-BOOST_DATA_TEST_CASE(what_is_taken_back_a_second_time_is_free, nodes_there_are, slow)
+BOOST_DATA_TEST_CASE(resent_undo_wakes_waiter, nodes_there_are, slow)
 {
     cluster nodes(3);
     nodes.warm_up();

@@ -76,7 +76,8 @@ direction const either_way[] = {direction::to_server, direction::to_client};
 
 BOOST_AUTO_TEST_SUITE(partition)
 
-BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_minority_in_one_direction_is_not_missed, either_way, way)
+BOOST_DATA_TEST_CASE_F(partition_fixture, one_way_partition_of_minority_does_not_prevent_lease, either_way,
+                       way)
 {
     proxy(1).cut_one_way(way);
     run([&]() -> asio::awaitable<void> {
@@ -93,7 +94,7 @@ BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_minority_in_one_direction_is_not_
 }
 
 /// What was asked for is taken back as soon as anything arrives, so others are not kept out by it.
-BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_majority_in_one_direction_grants_nothing_and_hinders_nobody,
+BOOST_DATA_TEST_CASE_F(partition_fixture, one_way_partition_of_majority_grants_nothing_and_leaves_no_keys,
                        either_way, way)
 {
     cut(way);
@@ -115,7 +116,7 @@ BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_majority_in_one_direction_grants_
     });
 }
 
-BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_majority_in_one_direction_is_told_to_the_holder, either_way,
+BOOST_DATA_TEST_CASE_F(partition_fixture, one_way_partition_of_majority_is_a_loss_for_the_holder, either_way,
                        way)
 {
     run([&]() -> asio::awaitable<void> {
@@ -136,7 +137,7 @@ BOOST_DATA_TEST_CASE_F(partition_fixture, of_a_majority_in_one_direction_is_told
 }
 
 /// Three of five are a majority for either side, and the one that both see decides.
-BOOST_AUTO_TEST_CASE(in_which_two_sides_share_one_node_lets_one_of_them_hold)
+BOOST_AUTO_TEST_CASE(partition_sharing_one_node_lets_one_side_hold)
 {
     cluster nodes(5);
     std::vector<std::unique_ptr<fault_proxy>> right;
@@ -164,9 +165,9 @@ BOOST_AUTO_TEST_CASE(in_which_two_sides_share_one_node_lets_one_of_them_hold)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_majority_that_stood_still, partition_fixture)
+BOOST_FIXTURE_TEST_SUITE(stopped_majority, partition_fixture)
 
-BOOST_AUTO_TEST_CASE(takes_back_the_votes_that_it_executes_late)
+BOOST_AUTO_TEST_CASE(votes_executed_late_by_stopped_majority_are_undone)
 {
     auto const before = ask(0).command_calls("set");
     stop();
@@ -179,7 +180,7 @@ BOOST_AUTO_TEST_CASE(takes_back_the_votes_that_it_executes_late)
     });
 }
 
-BOOST_AUTO_TEST_CASE(does_not_give_a_lease_back_that_ended_meanwhile)
+BOOST_AUTO_TEST_CASE(stopped_majority_does_not_revive_ended_lease)
 {
     run([&]() -> asio::awaitable<void> {
         mutex lock = this->lock("lock", outlived_by_keys);

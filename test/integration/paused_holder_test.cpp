@@ -57,9 +57,9 @@ void hold_and_write_late(std::vector<std::string> const& urls, std::uint16_t res
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(a_holder_that_is_paused)
+BOOST_AUTO_TEST_SUITE(paused_holder)
 
-BOOST_AUTO_TEST_CASE(between_grant_and_use_is_not_valid_and_its_late_write_is_refused)
+BOOST_AUTO_TEST_CASE(paused_holder_is_not_valid_and_its_late_write_is_refused)
 {
     server_group servers(3);
     redis_server resource;

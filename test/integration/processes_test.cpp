@@ -93,7 +93,7 @@ void check_order(std::vector<std::string> const& lines, std::size_t killed)
 
 BOOST_AUTO_TEST_SUITE(processes)
 
-BOOST_AUTO_TEST_CASE(exclude_each_other)
+BOOST_AUTO_TEST_CASE(processes_exclude_each_other)
 {
     constexpr int rounds = 60;
     constexpr std::size_t contenders = 3;
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(exclude_each_other)
 }
 
 /// Sixteen processes of sixteen coroutines; three of them and one server are killed on the way.
-BOOST_AUTO_TEST_CASE(in_crowds_exclude_each_other_whoever_dies)
+BOOST_AUTO_TEST_CASE(crowds_of_processes_exclude_each_other_when_some_die)
 {
     constexpr std::size_t crowds = 16;
     constexpr std::size_t victims = 3;
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(in_crowds_exclude_each_other_whoever_dies)
     check_order(lines, victims);
 }
 
-BOOST_AUTO_TEST_CASE(get_the_lock_of_a_holder_that_was_killed)
+BOOST_AUTO_TEST_CASE(process_gets_lock_of_killed_holder)
 {
     server_group servers(3);
     auto const urls = servers.urls();

@@ -35,7 +35,7 @@ asio::awaitable<lease> hold_through_a_restart(cluster& nodes, any_lock lock)
 
 BOOST_AUTO_TEST_SUITE(quarantine)
 
-BOOST_AUTO_TEST_CASE(a_young_server_does_not_vote_and_the_table_tells_why)
+BOOST_AUTO_TEST_CASE(young_server_is_quarantined_and_outcome_tells_why)
 {
     cluster nodes(3, strangers);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_young_server_does_not_vote_and_the_table_tells_why)
     run_dry(nodes.context); // nobody waits for the quarantine's end
 }
 
-BOOST_AUTO_TEST_CASE(a_young_server_votes_when_its_quarantine_is_over)
+BOOST_AUTO_TEST_CASE(young_server_votes_when_its_quarantine_is_over)
 {
     cluster nodes(3, strangers);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_young_server_votes_when_its_quarantine_is_over)
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_idle_client_lets_the_quarantine_end_too)
+BOOST_AUTO_TEST_CASE(quarantine_ends_while_client_is_idle)
 {
     cluster nodes(1, strangers);
     mutex lock = nodes.lock("lock", {.ttl = 1s, .node_timeout = 500ms});
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(an_idle_client_lets_the_quarantine_end_too)
 }
 
 /// Case: the holder relies on two nodes, one of which forgets. A contender must not win through it.
-BOOST_AUTO_TEST_CASE(a_restarted_node_helps_nobody_to_a_second_lease)
+BOOST_AUTO_TEST_CASE(restarted_node_allows_no_second_lease)
 {
     cluster nodes(3);
     config others = nodes.settings;
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_restarted_node_helps_nobody_to_a_second_lease)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_keeps_its_majority_while_one_node_is_quarantined)
+BOOST_AUTO_TEST_CASE(holder_keeps_majority_while_one_node_is_quarantined)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_holder_keeps_its_majority_while_one_node_is_quarantined)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_restart_may_be_trusted)
+BOOST_AUTO_TEST_CASE(restarted_node_votes_if_trusted)
 {
     cluster nodes(3, [](config& settings) { settings.admission.trust_restarted_nodes = true; });
     nodes.run([&]() -> asio::awaitable<void> {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_restart_may_be_trusted)
     BOOST_TEST(nodes.told->count(node_state::quarantined) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_release_reaches_a_quarantined_node)
+BOOST_AUTO_TEST_CASE(release_reaches_quarantined_node)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_release_reaches_a_quarantined_node)
     });
 }
 
-BOOST_AUTO_TEST_CASE(another_machine_behind_the_address_is_quarantined)
+BOOST_AUTO_TEST_CASE(other_server_behind_same_address_is_quarantined)
 {
     cluster nodes(3);
     redis_server other;
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(another_machine_behind_the_address_is_quarantined)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_was_a_replica_meanwhile_is_quarantined)
+BOOST_AUTO_TEST_CASE(node_that_was_a_replica_in_between_is_quarantined)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -221,7 +221,7 @@ struct durable_server {
 std::vector<std::string> const never_forgets{
     "--appendonly", "yes", "--appendfsync", "always", "--no-appendfsync-on-rewrite", "no"};
 
-BOOST_AUTO_TEST_CASE(a_durable_node_votes_at_once_and_after_a_restart)
+BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_and_after_restart)
 {
     durable_server node(never_forgets);
     BOOST_TEST(!node.attempt_on("lock"));
@@ -234,14 +234,14 @@ BOOST_AUTO_TEST_CASE(a_durable_node_votes_at_once_and_after_a_restart)
 }
 
 /// They may be new, and the data that it had before gone.
-BOOST_AUTO_TEST_CASE(settings_by_themselves_excuse_nothing)
+BOOST_AUTO_TEST_CASE(durable_settings_alone_do_not_end_quarantine)
 {
     durable_server node(never_forgets, "");
     BOOST_TEST(node.attempt_on("lock") == errc::no_quorum);
     BOOST_TEST((status(node.locks, 0).state == node_state::quarantined));
 }
 
-BOOST_AUTO_TEST_CASE(a_word_that_the_settings_contradict_is_not_believed_and_that_is_said)
+BOOST_AUTO_TEST_CASE(durable_node_with_contradicting_settings_is_reported)
 {
     struct row {
         std::vector<std::string> arguments;
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_word_that_the_settings_contradict_is_not_believed_and_tha
 }
 
 /// The word is about the whole volume: it came back without what was on it.
-BOOST_AUTO_TEST_CASE(a_durable_node_without_the_marker_that_was_seen_waits)
+BOOST_AUTO_TEST_CASE(durable_node_that_lost_its_marker_is_quarantined)
 {
     durable_server node(never_forgets);
     fenced_mutex lock(node.locks, "lock", long_lived);

@@ -31,9 +31,9 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(randomness_test)
+BOOST_AUTO_TEST_SUITE(randomness)
 
-BOOST_AUTO_TEST_CASE(without_it_every_operation_fails_and_with_it_the_lock_works_again)
+BOOST_AUTO_TEST_CASE(operations_without_randomness_fail_and_work_again_with_it)
 {
     cluster nodes(3);
     std::vector<error_code> failed;
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(without_it_every_operation_fails_and_with_it_the_lock_works
     });
 }
 
-BOOST_AUTO_TEST_CASE(whoever_waits_when_it_is_back_gets_the_lock)
+BOOST_AUTO_TEST_CASE(waiter_gets_lock_when_randomness_is_back)
 {
     cluster nodes(1); // the next attempt comes after the first has been told
     std::vector<error_code> ended;
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(whoever_waits_when_it_is_back_gets_the_lock)
 }
 
 /// Its marker needs some, too.
-BOOST_AUTO_TEST_CASE(a_fenced_lock_fails_alike_and_works_again)
+BOOST_AUTO_TEST_CASE(fenced_lock_without_randomness_fails_and_works_again)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_fenced_lock_fails_alike_and_works_again)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_exception_names_it)
+BOOST_AUTO_TEST_CASE(exception_names_missing_randomness)
 {
     cluster nodes(1);
     nodes.run([&]() -> asio::awaitable<void> {

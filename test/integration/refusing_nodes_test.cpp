@@ -25,7 +25,8 @@ void trouble(cluster& nodes, std::size_t refusing, std::size_t left_over)
 BOOST_AUTO_TEST_SUITE(refusing_nodes)
 
 /// What has not changed is not asked again and again, wherever the contenders meet.
-BOOST_DATA_TEST_CASE(are_not_taken_for_free, nodes_there_are* nodes_there_are, refusing, left_over)
+BOOST_DATA_TEST_CASE(refusing_node_is_not_taken_for_free, nodes_there_are* nodes_there_are, refusing,
+                     left_over)
 {
     if (refusing == left_over)
         return;
@@ -41,7 +42,7 @@ BOOST_DATA_TEST_CASE(are_not_taken_for_free, nodes_there_are* nodes_there_are, r
 
 /// One of five, which may be where contenders meet, cannot vote or is silent, and the holder renews its keys on the
 /// others: word of that is answered with an attempt, and not with one after the other.
-BOOST_DATA_TEST_CASE(do_not_let_a_renewal_look_like_a_release,
+BOOST_DATA_TEST_CASE(renewal_beside_refusing_node_is_not_taken_for_release,
                      boost::unit_test::data::xrange(5) * boost::unit_test::data::make({false, true}), which,
                      silent)
 {
@@ -78,7 +79,8 @@ BOOST_DATA_TEST_CASE(do_not_let_a_renewal_look_like_a_release,
 }
 
 /// No word comes when a node votes again.
-BOOST_DATA_TEST_CASE(are_asked_again_after_a_while, nodes_there_are* nodes_there_are, refusing, left_over)
+BOOST_DATA_TEST_CASE(refusing_node_is_asked_again_after_a_while, nodes_there_are* nodes_there_are, refusing,
+                     left_over)
 {
     if (refusing == left_over)
         return;

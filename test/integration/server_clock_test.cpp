@@ -37,7 +37,7 @@ struct server_clock_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(server_clock, server_clock_fixture)
 
-BOOST_AUTO_TEST_CASE(a_node_whose_clock_was_set_forward_is_quarantined_and_the_holder_goes_on)
+BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined_and_lease_goes_on)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await hold();
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_node_whose_clock_was_set_forward_is_quarantined_and_the_h
 }
 
 /// The marker knows nothing of it.
-BOOST_AUTO_TEST_CASE(a_node_whose_clock_was_set_forward_is_quarantined_for_fenced_locks_too)
+BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined_for_fenced_locks)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await hold();
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_node_whose_clock_was_set_forward_is_quarantined_for_fence
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_step_within_the_slack_or_backwards_changes_nothing)
+BOOST_AUTO_TEST_CASE(clock_step_within_slack_or_backwards_changes_nothing)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await hold();
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_step_within_the_slack_or_backwards_changes_nothing)
     });
 }
 
-BOOST_AUTO_TEST_CASE(steps_within_the_slack_add_up)
+BOOST_AUTO_TEST_CASE(clock_steps_within_slack_add_up)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await hold();
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(steps_within_the_slack_add_up)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_step_while_disconnected_is_noticed_at_the_next_connection)
+BOOST_AUTO_TEST_CASE(clock_step_while_disconnected_is_noticed_at_reconnection)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await hold();
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_step_while_disconnected_is_noticed_at_the_next_connection
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_node_votes_again_when_no_key_from_before_the_step_can_live)
+BOOST_AUTO_TEST_CASE(node_votes_again_when_keys_from_before_clock_step_are_gone)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock("lock", {.ttl = 3s, .slack = 100ms, .node_timeout = 1s});
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(server_clock_terms)
 
-BOOST_AUTO_TEST_CASE(clocks_may_be_trusted)
+BOOST_AUTO_TEST_CASE(clock_step_of_trusted_node_is_ignored)
 {
     cluster nodes(1,
                   [](config& settings) {

@@ -46,7 +46,7 @@ struct several_locks_fixture : cluster {
 
 BOOST_FIXTURE_TEST_SUITE(several_locks, several_locks_fixture)
 
-BOOST_AUTO_TEST_CASE(leave_no_key_when_one_of_them_cannot_be_had)
+BOOST_AUTO_TEST_CASE(several_locks_leave_no_key_when_one_is_not_acquired)
 {
     stranger_holds("c", 2); // whose third node grants, and is to be left again
     names const wanted{"c", "b", "a"};
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(leave_no_key_when_one_of_them_cannot_be_had)
 }
 
 /// A node that lost the key of one of two has a vote for the other still, and none that would be left behind.
-BOOST_AUTO_TEST_CASE(are_held_each_for_itself_where_a_node_has_only_some_of_their_keys)
+BOOST_AUTO_TEST_CASE(several_locks_are_held_independently_of_each_other)
 {
     names const wanted{"a", "b"};
     run([&]() -> asio::awaitable<void> {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(are_held_each_for_itself_where_a_node_has_only_some_of_thei
 }
 
 /// Clients that name them in opposite orders do not wait for each other in a circle.
-BOOST_AUTO_TEST_CASE(do_not_block_each_other_for_ever)
+BOOST_AUTO_TEST_CASE(several_locks_in_opposite_orders_do_not_deadlock)
 {
     constexpr int rounds = 20;
     client others(context.get_executor(), settings);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(do_not_block_each_other_for_ever)
 }
 
 /// With `with_lock` inside `with_lock`, what the inner body throws leaves both.
-BOOST_AUTO_TEST_CASE(are_all_released_when_the_innermost_body_fails)
+BOOST_AUTO_TEST_CASE(nested_with_lock_releases_all_when_innermost_body_throws)
 {
     run([&]() -> asio::awaitable<void> {
         bool both = false;

@@ -37,7 +37,7 @@ struct shutdown_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(shutting_down, shutdown_fixture)
 
-BOOST_AUTO_TEST_CASE(releases_every_lease_and_closes_the_connections)
+BOOST_AUTO_TEST_CASE(shutdown_releases_every_lease_and_closes_connections)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         std::vector<lease> held;
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(releases_every_lease_and_closes_the_connections)
     run_dry(nodes.context);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_starts_after_it)
+BOOST_AUTO_TEST_CASE(operation_after_shutdown_fails_with_shut_down)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock();
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(nothing_starts_after_it)
         BOOST_TEST(nodes.proxy(i).accepted() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(several_may_wait_for_it)
+BOOST_AUTO_TEST_CASE(several_operations_may_wait_for_shutdown)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease const held = co_await take("lock");
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(several_may_wait_for_it)
     });
 }
 
-BOOST_AUTO_TEST_CASE(from_another_thread)
+BOOST_AUTO_TEST_CASE(shutdown_may_be_called_from_another_thread)
 {
     std::vector<lease> held;
     nodes.run([&]() -> asio::awaitable<void> { held.push_back(co_await take("lock")); });
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(from_another_thread)
     BOOST_TEST(!held[0].valid());
 }
 
-BOOST_AUTO_TEST_CASE(ends_operations_in_every_phase)
+BOOST_AUTO_TEST_CASE(shutdown_ends_operations_in_every_phase)
 {
     nodes.warm_up();
     nodes.everywhere({"SET", "taken", "stranger"});
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(ends_operations_in_every_phase)
     });
 }
 
-BOOST_AUTO_TEST_CASE(without_a_majority_it_ends_in_time_and_says_so)
+BOOST_AUTO_TEST_CASE(shutdown_without_majority_ends_in_time_with_no_quorum)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock("lock", {.ttl = 30s, .node_timeout = 200ms});
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(without_a_majority_it_ends_in_time_and_says_so)
     run_dry(nodes.context);
 }
 
-BOOST_AUTO_TEST_CASE(with_every_node_gone_it_does_not_connect_again)
+BOOST_AUTO_TEST_CASE(shutdown_with_every_node_gone_does_not_reconnect)
 {
     std::vector<lease> held;
     nodes.run([&]() -> asio::awaitable<void> {
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(with_every_node_gone_it_does_not_connect_again)
     BOOST_TEST(all_idle());
 }
 
-BOOST_AUTO_TEST_CASE(cancelling_stops_the_waiting_only)
+BOOST_AUTO_TEST_CASE(cancellation_of_shutdown_ends_only_the_wait)
 {
     asio::cancellation_signal signal;
     nodes.run([&]() -> asio::awaitable<void> {
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(cancelling_stops_the_waiting_only)
 }
 
 /// The release is the last thing that the shutdown waits for, and fails among votes that fail with it.
-BOOST_AUTO_TEST_CASE(with_a_release_and_votes_under_way_it_survives_the_connections_end)
+BOOST_AUTO_TEST_CASE(shutdown_survives_end_of_connection_with_commands_under_way)
 {
     cluster one(1);
     one.warm_up();
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(with_a_release_and_votes_under_way_it_survives_the_connecti
     run_dry(one.context);
 }
 
-BOOST_AUTO_TEST_CASE(it_does_not_report_releases_that_failed_before)
+BOOST_AUTO_TEST_CASE(shutdown_does_not_report_earlier_failed_releases)
 {
     cluster one(1);
     one.warm_up();
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(it_does_not_report_releases_that_failed_before)
     });
 }
 
-BOOST_AUTO_TEST_CASE(afterwards_a_lease_is_released_and_lost_says_why)
+BOOST_AUTO_TEST_CASE(lease_after_shutdown_is_released_and_lost_tells_shut_down)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await take("lock");
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(afterwards_a_lease_is_released_and_lost_says_why)
     });
 }
 
-BOOST_AUTO_TEST_CASE(its_errors_tell_nothing_of_attempts_that_others_made)
+BOOST_AUTO_TEST_CASE(shutdown_errors_have_no_outcomes_of_other_attempts)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease const held = co_await take("lock");
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(its_errors_tell_nothing_of_attempts_that_others_made)
 }
 
 /// An attempt that is under way goes on for the next in the queue only where that one is to have a chance.
-BOOST_AUTO_TEST_CASE(nobody_is_asked_for_the_sake_of_those_who_end_with_it)
+BOOST_AUTO_TEST_CASE(shutdown_starts_no_votes_for_operations_it_ends)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease warm = co_await take("warm");

@@ -61,7 +61,7 @@ bool offers(redis_server const& server, int version)
 
 BOOST_AUTO_TEST_SUITE(tls_client_certificate)
 
-BOOST_FIXTURE_TEST_CASE(is_shown_where_it_is_configured, mutual_tls_fixture)
+BOOST_FIXTURE_TEST_CASE(client_certificate_is_accepted_if_configured, mutual_tls_fixture)
 {
     auto const seen = try_once(settings(&papers.client));
     BOOST_TEST(seen.granted(), seen.message);
@@ -72,25 +72,25 @@ BOOST_FIXTURE_TEST_CASE(is_shown_where_it_is_configured, mutual_tls_fixture)
     BOOST_TEST(url_wins.granted(), url_wins.message);
 }
 
-BOOST_FIXTURE_TEST_CASE(missing_is_named, mutual_tls_fixture)
+BOOST_FIXTURE_TEST_CASE(client_certificate_missing_is_reported, mutual_tls_fixture)
 {
     refused(try_once(settings(nullptr)), "the server asked for a client certificate, and none is configured");
 }
 
-BOOST_FIXTURE_TEST_CASE(of_a_stranger_is_named, mutual_tls_fixture)
+BOOST_FIXTURE_TEST_CASE(client_certificate_of_unknown_authority_is_reported, mutual_tls_fixture)
 {
     refused(try_once(settings(&papers.strange_client)),
             "the server asked for a client certificate, and may not accept ours");
 }
 
-BOOST_FIXTURE_TEST_CASE(is_not_enough_to_trust_the_server, mutual_tls_fixture)
+BOOST_FIXTURE_TEST_CASE(client_certificate_does_not_make_server_trusted, mutual_tls_fixture)
 {
     auto wary = settings(&papers.client);
     wary.tls.ca_file = papers.stranger.file();
     refused(try_once(wary), not_trusted);
 }
 
-BOOST_AUTO_TEST_CASE(is_judged_in_the_handshake_of_tls_1_2)
+BOOST_AUTO_TEST_CASE(client_certificate_is_accepted_with_tls_1_2)
 {
     certificates papers;
     redis_server server({.tls = papers.server,
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(tls_versions)
 
-BOOST_AUTO_TEST_CASE(older_than_1_2_are_refused)
+BOOST_AUTO_TEST_CASE(tls_version_older_than_1_2_is_refused)
 {
     certificates papers;
     redis_server server({.tls = papers.server,

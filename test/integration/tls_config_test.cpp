@@ -35,7 +35,7 @@ struct certificate_files_fixture {
 
 BOOST_AUTO_TEST_SUITE(tls_configuration)
 
-BOOST_FIXTURE_TEST_CASE(names_a_file_it_cannot_read, certificate_files_fixture)
+BOOST_FIXTURE_TEST_CASE(tls_config_names_unreadable_file, certificate_files_fixture)
 {
     auto const absent = place.file("absent");
     auto const empty = written("empty", "");
@@ -54,7 +54,7 @@ BOOST_FIXTURE_TEST_CASE(names_a_file_it_cannot_read, certificate_files_fixture)
     BOOST_TEST(of_tls([&](auto& tls) { tls.ca_dir = place.path().string(); }) == "");
 }
 
-BOOST_AUTO_TEST_CASE(of_tls_needs_a_node_that_uses_it)
+BOOST_AUTO_TEST_CASE(tls_config_without_tls_node_is_refused)
 {
     config settings;
     settings.tls.insecure = true;
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(of_tls_needs_a_node_that_uses_it)
     BOOST_TEST(of_client(settings) == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(needs_certificate_and_key_that_belong_together, certificate_files_fixture)
+BOOST_FIXTURE_TEST_CASE(tls_config_needs_matching_certificate_and_key, certificate_files_fixture)
 {
     names(of_tls([&](auto& tls) { tls.cert_file = papers.client.certificate; }), {"go together"});
     names(of_tls([&](auto& tls) { tls.key_file = papers.client.key; }), {"go together"});
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(needs_certificate_and_key_that_belong_together, certific
     names(of_nodes({"rediss://a?tls_cert=" + papers.client.certificate}), {"go together"});
 }
 
-BOOST_FIXTURE_TEST_CASE(needs_somebody_to_trust, certificate_files_fixture)
+BOOST_FIXTURE_TEST_CASE(tls_config_without_any_authority_is_refused, certificate_files_fixture)
 {
     // Deprecated: an authority that is given replaces the system's anyway.
 #pragma GCC diagnostic push

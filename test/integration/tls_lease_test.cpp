@@ -69,7 +69,7 @@ void restart_with(redis_server& server, tls_files const& in_use, tls_files const
 
 BOOST_AUTO_TEST_SUITE(tls_lease)
 
-BOOST_FIXTURE_TEST_CASE(lives_over_tls, tls_servers_fixture)
+BOOST_FIXTURE_TEST_CASE(lease_is_acquired_renewed_and_released_over_tls, tls_servers_fixture)
 {
     asio::io_context context;
     auto settings = this->settings();
@@ -99,7 +99,7 @@ BOOST_FIXTURE_TEST_CASE(lives_over_tls, tls_servers_fixture)
     run_until(context, [&] { return holding("resource") == 0; }); // the shutdown waited for a majority
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_with_a_bad_certificate_is_one_node_less, tls_servers_fixture)
+BOOST_FIXTURE_TEST_CASE(node_with_bad_certificate_gets_no_vote, tls_servers_fixture)
 {
     redis_server impostor({.tls = papers.expired});
     auto settings = this->settings();
@@ -109,7 +109,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_with_a_bad_certificate_is_one_node_less, tls_serv
     BOOST_TEST(probe(impostor.port()).command_calls("set") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(every_connection_is_verified)
+BOOST_AUTO_TEST_CASE(certificate_is_verified_at_every_connection)
 {
     certificates papers;
     tls_files const original = papers.authority.issue_server({"DNS:localhost", "IP:127.0.0.1"});
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(every_connection_is_verified)
     });
 }
 
-BOOST_AUTO_TEST_CASE(tls_and_access_rules_work_together)
+BOOST_AUTO_TEST_CASE(tls_and_acl_work_together)
 {
     certificates papers;
     redis_server server(

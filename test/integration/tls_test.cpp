@@ -71,7 +71,7 @@ struct tls_server_fixture {
 
 BOOST_AUTO_TEST_SUITE(tls)
 
-BOOST_FIXTURE_TEST_CASE(an_authority_file_is_trusted, tls_server_fixture)
+BOOST_FIXTURE_TEST_CASE(authority_file_is_trusted, tls_server_fixture)
 {
     granted(try_once(trusting(server, papers.authority.file())));
     granted(try_once(settings_for({server.tls_url() + "?tls_ca=" + papers.authority.file()})));
@@ -80,7 +80,7 @@ BOOST_FIXTURE_TEST_CASE(an_authority_file_is_trusted, tls_server_fixture)
     granted(try_once(valkeys));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_authority_directory_is_trusted, tls_server_fixture)
+BOOST_FIXTURE_TEST_CASE(authority_directory_is_trusted, tls_server_fixture)
 {
     temporary_directory const place("redlock-ca");
     hash_into(place.path() / "known", papers.authority.file());
@@ -93,12 +93,12 @@ BOOST_FIXTURE_TEST_CASE(an_authority_directory_is_trusted, tls_server_fixture)
     refused(try_once(settings), not_trusted);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_system_does_not_know_a_private_authority, tls_server_fixture)
+BOOST_FIXTURE_TEST_CASE(private_authority_is_not_trusted_by_default, tls_server_fixture)
 {
     refused(try_once(settings_for({server.tls_url()})), not_trusted);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_file_of_authorities_replaces_the_systems, tls_server_fixture)
+BOOST_FIXTURE_TEST_CASE(authority_file_replaces_system_roots, tls_server_fixture)
 {
     refused(try_once(trusting(server, papers.stranger.file())), not_trusted);
     // The URL's authority replaces the configuration's: both ways.
@@ -110,7 +110,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_of_authorities_replaces_the_systems, tls_server_f
     refused(try_once(settings), not_trusted);
 }
 
-BOOST_AUTO_TEST_CASE(a_certificate_for_another_name_is_refused_unless_that_name_is_wanted)
+BOOST_AUTO_TEST_CASE(certificate_for_another_name_needs_that_server_name)
 {
     certificates papers;
     redis_server server({.tls = papers.misnamed});
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_for_another_name_is_refused_unless_that_name_
     granted(try_once(settings));
 }
 
-BOOST_AUTO_TEST_CASE(a_name_is_matched_whole)
+BOOST_AUTO_TEST_CASE(wildcard_certificate_matches_whole_name)
 {
     certificates papers;
     redis_server server({.tls = papers.authority.issue_server({"DNS:*.redis.invalid"})});
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_name_is_matched_whole)
     granted(try_once(settings));
 }
 
-BOOST_AUTO_TEST_CASE(an_address_is_matched_against_addresses_only)
+BOOST_AUTO_TEST_CASE(ip_address_is_matched_only_against_addresses)
 {
     certificates papers;
     redis_server by_address({.tls = papers.authority.issue_server({"IP:127.0.0.1"})});
@@ -153,21 +153,21 @@ BOOST_AUTO_TEST_CASE(an_address_is_matched_against_addresses_only)
     refused(try_once(trusting(elsewhere, papers.authority.file())), "IP address mismatch");
 }
 
-BOOST_FIXTURE_TEST_CASE(the_roots_dot_is_no_part_of_the_name, tls_server_fixture)
+BOOST_FIXTURE_TEST_CASE(trailing_dot_of_server_name_is_ignored, tls_server_fixture)
 {
     auto settings = trusting(server, papers.authority.file());
     settings.tls.server_name = "localhost.";
     granted(try_once(settings));
 }
 
-BOOST_AUTO_TEST_CASE(an_expired_certificate_is_refused)
+BOOST_AUTO_TEST_CASE(expired_certificate_is_refused)
 {
     certificates papers;
     redis_server server({.tls = papers.expired});
     refused(try_once(trusting(server, papers.authority.file())), "certificate has expired");
 }
 
-BOOST_AUTO_TEST_CASE(a_client_certificate_does_not_make_a_server)
+BOOST_AUTO_TEST_CASE(client_certificate_is_refused_as_server_certificate)
 {
     certificates papers;
     redis_server server({.tls = papers.client});
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_client_certificate_does_not_make_a_server)
     refused(try_once(settings), "certificate verify failed");
 }
 
-BOOST_AUTO_TEST_CASE(only_insecure_accepts_what_cannot_be_verified)
+BOOST_AUTO_TEST_CASE(unverifiable_certificate_is_accepted_only_if_insecure)
 {
     certificates papers;
     redis_server server({.tls = papers.expired});
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(only_insecure_accepts_what_cannot_be_verified)
     refused(try_once(settings), "certificate has expired");
 }
 
-BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, tls_server_fixture)
+BOOST_FIXTURE_TEST_CASE(plain_and_tls_ports_do_not_mix, tls_server_fixture)
 {
     auto const plain_on_tls =
         try_once(settings_for({"redis://127.0.0.1:" + std::to_string(server.tls_port())}));
@@ -205,7 +205,7 @@ BOOST_FIXTURE_TEST_CASE(plain_and_tls_do_not_mix, tls_server_fixture)
     BOOST_TEST(contains(tls_on_plain.detail(), "is this a TLS port?"), tls_on_plain.detail());
 }
 
-BOOST_AUTO_TEST_CASE(a_port_that_never_answers_is_told_by_what_it_was_asked)
+BOOST_AUTO_TEST_CASE(silent_port_is_reported_with_what_it_was_asked)
 {
     redis_server server;
     fault_proxy proxy(server.port());

@@ -78,7 +78,7 @@ private:
 
 BOOST_FIXTURE_TEST_SUITE(token, token_fixture)
 
-BOOST_AUTO_TEST_CASE(use_awaitable)
+BOOST_AUTO_TEST_CASE(completion_token_use_awaitable_works)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await lock.acquire(asio::use_awaitable);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(use_awaitable)
     });
 }
 
-BOOST_AUTO_TEST_CASE(deferred_starts_when_it_is_called)
+BOOST_AUTO_TEST_CASE(completion_token_deferred_starts_when_called)
 {
     auto operation = lock.acquire(asio::deferred);
     run_dry(nodes.context);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(deferred_starts_when_it_is_called)
     must_be_free();
 }
 
-BOOST_AUTO_TEST_CASE(as_tuple)
+BOOST_AUTO_TEST_CASE(completion_token_as_tuple_works)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto granted = co_await lock.acquire(asio::as_tuple(asio::use_awaitable));
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(as_tuple)
     });
 }
 
-BOOST_AUTO_TEST_CASE(redirect_error)
+BOOST_AUTO_TEST_CASE(completion_token_redirect_error_works)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         error_code ec = errc::misconfigured;
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(redirect_error)
     });
 }
 
-BOOST_AUTO_TEST_CASE(use_future_from_another_thread)
+BOOST_AUTO_TEST_CASE(completion_token_use_future_works_from_another_thread)
 {
     nodes.context.restart();
     background runner(nodes.context);
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(use_future_from_another_thread)
                           [](auto const& e) { return e.code() == errc::released; });
 }
 
-BOOST_AUTO_TEST_CASE(callbacks_run_on_their_executor_and_never_inside_the_call)
+BOOST_AUTO_TEST_CASE(callback_runs_on_its_executor_and_never_inside_the_call)
 {
     asio::thread_pool pool(1);
     auto const strand = asio::make_strand(pool);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(callbacks_run_on_their_executor_and_never_inside_the_call)
     must_be_free(); // the lease ended with its handler, on another thread
 }
 
-BOOST_AUTO_TEST_CASE(the_handlers_allocator_is_used_and_gets_everything_back)
+BOOST_AUTO_TEST_CASE(handler_allocator_is_used_and_gets_all_memory_back)
 {
     counting memory;
     bool done = false;
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(the_handlers_allocator_is_used_and_gets_everything_back)
     BOOST_TEST(memory.live == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_slot_cancels_with_every_type)
+BOOST_AUTO_TEST_CASE(cancellation_slot_accepts_every_type)
 {
     nodes.everywhere({"SET", "lock", "stranger"});
     for (auto const type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_slot_cancels_with_every_type)
     }
 }
 
-BOOST_AUTO_TEST_CASE(move_only_callbacks)
+BOOST_AUTO_TEST_CASE(move_only_callback_is_accepted)
 {
     auto token = std::make_unique<int>(7);
     int seen = 0;
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(move_only_callbacks)
     must_be_free();
 }
 
-BOOST_AUTO_TEST_CASE(operations_on_an_empty_lease_fail_with_a_code)
+BOOST_AUTO_TEST_CASE(operations_on_empty_lease_fail_with_empty_lease)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         lease nothing;

@@ -30,9 +30,9 @@ struct full_tracking_table_fixture : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(waiters_at_a_full_tracking_table, full_tracking_table_fixture)
+BOOST_FIXTURE_TEST_SUITE(full_tracking_table, full_tracking_table_fixture)
 
-BOOST_AUTO_TEST_CASE(are_all_served)
+BOOST_AUTO_TEST_CASE(waiters_with_full_tracking_table_are_all_served)
 {
     strangers_hold_all();
     run([&]() -> asio::awaitable<void> {
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(are_all_served)
 
 /// Each registration makes the server forget another, and say so: answered with a question each, that would go on for
 /// ever.
-BOOST_AUTO_TEST_CASE(do_not_wake_each_other_without_end)
+BOOST_AUTO_TEST_CASE(waiters_with_full_tracking_table_do_not_wake_each_other_forever)
 {
     strangers_hold_all();
     std::size_t ended = 0;

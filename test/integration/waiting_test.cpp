@@ -102,9 +102,9 @@ struct waiting_fixture : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(waiting, waiting_fixture)
+BOOST_FIXTURE_TEST_SUITE(waiters, waiting_fixture)
 
-BOOST_AUTO_TEST_CASE(waiters_are_served_in_the_order_of_their_coming)
+BOOST_AUTO_TEST_CASE(waiters_are_served_in_order_of_arrival)
 {
     constexpr std::size_t many = 10;
     queue line(many);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(waiters_are_served_in_the_order_of_their_coming)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_released_lease_goes_to_the_next_without_the_network)
+BOOST_AUTO_TEST_CASE(released_lease_is_handed_over_without_network)
 {
     run([&]() -> asio::awaitable<void> {
         mutex seat = lock("lock", hears_or_never());
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_released_lease_goes_to_the_next_without_the_network)
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_is_left_of_the_validity_may_be_too_little)
+BOOST_AUTO_TEST_CASE(lease_with_too_little_validity_is_not_handed_over)
 {
     run([&]() -> asio::awaitable<void> {
         lock_options whole = long_lived;
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_the_validity_may_be_too_little)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_destroyed_lease_is_handed_over_too)
+BOOST_AUTO_TEST_CASE(destroyed_lease_is_handed_over)
 {
     run([&]() -> asio::awaitable<void> {
         mutex seat = lock("lock", hears_or_never());
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_destroyed_lease_is_handed_over_too)
     });
 }
 
-BOOST_AUTO_TEST_CASE(each_holder_in_a_row_has_a_larger_token)
+BOOST_AUTO_TEST_CASE(handed_over_lease_has_a_larger_token)
 {
     run([&]() -> asio::awaitable<void> {
         fenced_mutex seat(*locks, "lock", hears_or_never());
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(each_holder_in_a_row_has_a_larger_token)
     });
 }
 
-BOOST_AUTO_TEST_CASE(whoever_leaves_the_queue_disturbs_nobody)
+BOOST_AUTO_TEST_CASE(cancelled_waiter_does_not_disturb_the_queue)
 {
     constexpr std::size_t many = 5;
     run([&]() -> asio::awaitable<void> {
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(whoever_leaves_the_queue_disturbs_nobody)
 }
 
 /// Neither lost nor held twice: it goes to the next, or is taken back.
-BOOST_AUTO_TEST_CASE(who_is_cancelled_at_the_moment_of_the_handover_passes_it_on)
+BOOST_AUTO_TEST_CASE(waiter_cancelled_during_hand_over_passes_lease_on)
 {
     run([&]() -> asio::awaitable<void> {
         lease first = co_await lock().acquire();
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(who_is_cancelled_at_the_moment_of_the_handover_passes_it_on
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_try_does_not_overtake_unless_asked_to)
+BOOST_AUTO_TEST_CASE(try_acquire_does_not_overtake_without_barging)
 {
     run([&]() -> asio::awaitable<void> {
         lease first = co_await voted_everywhere(lock());
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_try_does_not_overtake_unless_asked_to)
     });
 }
 
-BOOST_AUTO_TEST_CASE(who_limits_its_attempts_does_not_wait_for_ever_behind_its_own_client)
+BOOST_AUTO_TEST_CASE(acquire_with_max_attempts_ends_behind_own_client)
 {
     run([&]() -> asio::awaitable<void> {
         lease first = co_await lock().acquire();
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(who_limits_its_attempts_does_not_wait_for_ever_behind_its_o
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_error_says_what_was_waited_for)
+BOOST_AUTO_TEST_CASE(acquire_timeout_tells_what_was_waited_for)
 {
     run([&]() -> asio::awaitable<void> {
         lease first = co_await lock().acquire();
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(an_error_says_what_was_waited_for)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_at_once)
+BOOST_AUTO_TEST_CASE(release_by_another_client_wakes_waiter_at_once)
 {
     run([&]() -> asio::awaitable<void> {
         mutex theirs(rivals, "lock", long_lived);
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_at_once)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_the_waiters_of_fenced_locks)
+BOOST_AUTO_TEST_CASE(release_by_another_client_wakes_waiter_of_fenced_lock)
 {
     run([&]() -> asio::awaitable<void> {
         fenced_mutex theirs(rivals, "lock", long_lived);
@@ -355,18 +355,18 @@ BOOST_AUTO_TEST_CASE(a_release_elsewhere_wakes_the_waiters_of_fenced_locks)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_an_operator_deletes_wakes_at_once)
+BOOST_AUTO_TEST_CASE(key_deleted_by_operator_wakes_waiter_at_once)
 {
     expect_wake_by({"DEL", "lock"});
 }
 
-BOOST_AUTO_TEST_CASE(a_flushed_server_wakes_at_once)
+BOOST_AUTO_TEST_CASE(flushed_server_wakes_waiter_at_once)
 {
     expect_wake_by({"FLUSHALL"});
 }
 
 /// The answers come late: when the waiter asks to be told, there is nothing to tell any more.
-BOOST_AUTO_TEST_CASE(a_release_between_the_refusal_and_the_question_is_found)
+BOOST_AUTO_TEST_CASE(release_between_denied_vote_and_peek_is_found)
 {
     warm_up();
     run([&]() -> asio::awaitable<void> {
@@ -389,7 +389,7 @@ BOOST_AUTO_TEST_CASE(a_release_between_the_refusal_and_the_question_is_found)
 }
 
 /// The connection on which word would have come is gone: the new one is asked again.
-BOOST_AUTO_TEST_CASE(a_release_that_was_not_heard_is_found_on_the_next_connection)
+BOOST_AUTO_TEST_CASE(release_missed_by_broken_connection_is_found_on_next_one)
 {
     run([&]() -> asio::awaitable<void> {
         stranger_holds();
@@ -408,7 +408,7 @@ BOOST_AUTO_TEST_CASE(a_release_that_was_not_heard_is_found_on_the_next_connectio
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_that_died_is_succeeded_when_its_keys_expire)
+BOOST_AUTO_TEST_CASE(waiter_succeeds_dead_holder_when_its_keys_expire)
 {
     run([&]() -> asio::awaitable<void> {
         everywhere({"SET", "lock", "crashed", "PX", "300"});
@@ -418,7 +418,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_died_is_succeeded_when_its_keys_expire)
     });
 }
 
-BOOST_AUTO_TEST_CASE(without_tracking_it_is_asked_again_and_said_once)
+BOOST_AUTO_TEST_CASE(waiter_without_tracking_polls_and_reports_it_once)
 {
     everywhere({"ACL", "SETUSER", "default", "-client|tracking"});
     run([&]() -> asio::awaitable<void> {
@@ -436,7 +436,7 @@ BOOST_AUTO_TEST_CASE(without_tracking_it_is_asked_again_and_said_once)
     });
 }
 
-BOOST_AUTO_TEST_CASE(resp2_has_timers_only)
+BOOST_AUTO_TEST_CASE(waiter_in_resp2_polls)
 {
     settings.nodes.clear();
     for (auto const& url : urls())
@@ -452,7 +452,7 @@ BOOST_AUTO_TEST_CASE(resp2_has_timers_only)
     });
 }
 
-BOOST_AUTO_TEST_CASE(waiters_see_who_holds_and_for_how_long)
+BOOST_AUTO_TEST_CASE(waiter_sees_holder_and_remaining_time)
 {
     warm_up(); // a node that is connected later may lead to another attempt, which asks one node alone
     run([&]() -> asio::awaitable<void> {
@@ -497,7 +497,7 @@ BOOST_AUTO_TEST_CASE(contenders_that_start_together_are_all_served)
     run_until([&] { return served == many; });
 }
 
-BOOST_AUTO_TEST_CASE(who_only_tries_is_served_too_and_leaves_nothing)
+BOOST_AUTO_TEST_CASE(contenders_that_only_try_are_all_served_and_leave_no_keys)
 {
     constexpr std::size_t many = 16;
     constexpr std::size_t rounds = 20;
@@ -527,7 +527,7 @@ BOOST_AUTO_TEST_CASE(who_only_tries_is_served_too_and_leaves_nothing)
     run_until([&] { return no_keys(); });
 }
 
-BOOST_AUTO_TEST_CASE(a_busy_client_lets_others_in)
+BOOST_AUTO_TEST_CASE(busy_client_lets_other_clients_in)
 {
     bool theirs_served = false;
     std::size_t before = 0;
@@ -554,7 +554,7 @@ BOOST_AUTO_TEST_CASE(a_busy_client_lets_others_in)
     run_until([&] { return lock().waiting() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_hears_at_once_that_its_keys_are_gone)
+BOOST_AUTO_TEST_CASE(holder_is_told_at_once_that_its_keys_are_gone)
 {
     warm_up(); // a node that is connected later than the holder asks is not asked for word
     run([&]() -> asio::awaitable<void> {
@@ -566,7 +566,7 @@ BOOST_AUTO_TEST_CASE(a_holder_hears_at_once_that_its_keys_are_gone)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_whose_key_is_gone_on_one_node_goes_on)
+BOOST_AUTO_TEST_CASE(holder_with_key_gone_on_one_node_goes_on)
 {
     warm_up();
     run([&]() -> asio::awaitable<void> {
@@ -580,7 +580,7 @@ BOOST_AUTO_TEST_CASE(a_holder_whose_key_is_gone_on_one_node_goes_on)
 }
 
 /// Rivals come and go on a node that we have lost: that is no reason to ask the nodes each time.
-BOOST_AUTO_TEST_CASE(what_happens_to_a_key_that_is_not_ours_is_nothing_to_the_holder)
+BOOST_AUTO_TEST_CASE(change_of_other_owners_key_causes_no_extension)
 {
     warm_up();
     run([&]() -> asio::awaitable<void> {
@@ -600,7 +600,7 @@ BOOST_AUTO_TEST_CASE(what_happens_to_a_key_that_is_not_ours_is_nothing_to_the_ho
 }
 
 /// A node that is slow to connect is asked for word as soon as it can be.
-BOOST_AUTO_TEST_CASE(waiters_ask_a_node_that_becomes_ready_later_to_be_told)
+BOOST_AUTO_TEST_CASE(waiter_tracks_key_on_node_that_becomes_ready_later)
 {
     proxy(2).hold(direction::to_client);
     run([&]() -> asio::awaitable<void> {
@@ -616,7 +616,7 @@ BOOST_AUTO_TEST_CASE(waiters_ask_a_node_that_becomes_ready_later_to_be_told)
     });
 }
 
-BOOST_AUTO_TEST_CASE(ten_thousand_wait_for_one_name)
+BOOST_AUTO_TEST_CASE(ten_thousand_waiters_for_one_name_are_served_in_order)
 {
     constexpr std::size_t many = 10'000;
     queue line(many);
@@ -637,7 +637,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_wait_for_one_name)
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_idle_client_is_idle_again_after_waiting)
+BOOST_AUTO_TEST_CASE(client_is_idle_again_after_waiting)
 {
     run([&]() -> asio::awaitable<void> {
         mutex theirs(rivals, "lock", long_lived);

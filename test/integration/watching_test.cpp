@@ -27,9 +27,9 @@ struct watched_lease_fixture : cluster {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(watching_test, watched_lease_fixture)
+BOOST_FIXTURE_TEST_SUITE(watched_leases, watched_lease_fixture)
 
-BOOST_AUTO_TEST_CASE(a_deletion_is_heard_on_each_new_connection)
+BOOST_AUTO_TEST_CASE(deletion_is_noticed_on_each_new_connection)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await voted_everywhere(lock());
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_deletion_is_heard_on_each_new_connection)
 }
 
 /// The server's word cannot reach anybody then: the question on the new connection finds it.
-BOOST_AUTO_TEST_CASE(a_deletion_between_two_connections_is_found)
+BOOST_AUTO_TEST_CASE(deletion_between_two_connections_is_found)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await voted_everywhere(lock());
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_deletion_between_two_connections_is_found)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_is_ready_later_is_asked_too)
+BOOST_AUTO_TEST_CASE(deletion_is_noticed_on_node_that_becomes_ready_later)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await voted_everywhere(lock());
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_ready_later_is_asked_too)
 }
 
 /// A node that never had the key says so once on each connection, and that is looked into once.
-BOOST_AUTO_TEST_CASE(a_new_connection_is_no_reason_to_extend)
+BOOST_AUTO_TEST_CASE(new_connection_causes_no_repeated_extension)
 {
     run([&]() -> asio::awaitable<void> {
         lease held = co_await voted_everywhere(lock());

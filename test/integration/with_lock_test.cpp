@@ -54,9 +54,9 @@ struct with_lock_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(with_lock_, with_lock_fixture)
+BOOST_FIXTURE_TEST_SUITE(with_lock_bodies, with_lock_fixture)
 
-BOOST_AUTO_TEST_CASE(runs_the_body_under_the_lock_and_returns_its_value)
+BOOST_AUTO_TEST_CASE(with_lock_runs_body_under_lock_and_returns_its_value)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease& held) -> asio::awaitable<std::string> {
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(runs_the_body_under_the_lock_and_returns_its_value)
     });
 }
 
-BOOST_AUTO_TEST_CASE(loss_cancels_the_body_awaits_its_unwinding_and_then_releases)
+BOOST_AUTO_TEST_CASE(with_lock_on_loss_cancels_body_and_releases_after_unwinding)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease& held) -> asio::awaitable<void> {
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(loss_cancels_the_body_awaits_its_unwinding_and_then_release
     BOOST_TEST(log == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(the_bodys_own_exception_wins_over_the_loss)
+BOOST_AUTO_TEST_CASE(with_lock_prefers_exception_of_body_to_loss)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease&) -> asio::awaitable<void> {
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(the_bodys_own_exception_wins_over_the_loss)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_ends_normally_after_the_loss_does_not_hide_it)
+BOOST_AUTO_TEST_CASE(with_lock_reports_loss_although_body_ended_normally)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease& held) -> asio::awaitable<int> {
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_ends_normally_after_the_loss_does_not_hide_it)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
+BOOST_AUTO_TEST_CASE(with_lock_reports_loss_if_body_blocked_past_deadline)
 {
     auto options = long_lived;
     options.max_hold = 200ms;
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_blocks_past_the_deadline_does_not_hide_it)
 }
 
 /// The text of an outage would send whoever is on call to the servers.
-BOOST_AUTO_TEST_CASE(a_body_that_blocks_its_thread_is_told_so)
+BOOST_AUTO_TEST_CASE(with_lock_reports_that_body_blocked_its_thread)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease& held) -> asio::awaitable<void> {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_blocks_its_thread_is_told_so)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
-BOOST_AUTO_TEST_CASE(what_is_thrown_of_an_outage_is_a_lock_error_with_the_table)
+BOOST_AUTO_TEST_CASE(with_lock_in_outage_throws_lock_error_with_outcomes)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease& held) -> asio::awaitable<void> {
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(what_is_thrown_of_an_outage_is_a_lock_error_with_the_table)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_shutdown_cancels_the_body_and_is_no_loss_without_a_cause)
+BOOST_AUTO_TEST_CASE(with_lock_on_shutdown_cancels_body_and_fails_with_shut_down)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         mutex calm = nodes.lock();
@@ -231,7 +231,7 @@ struct counted {
 };
 
 /// Bodies with captures by value, in every way that compiles with g++ 12.
-BOOST_AUTO_TEST_CASE(what_the_body_captures_lives_while_it_runs_and_ends_once)
+BOOST_AUTO_TEST_CASE(with_lock_keeps_captures_of_body_alive_and_destroys_them_once)
 {
     int alive = 0;
     mutex calm = nodes.lock();
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(what_the_body_captures_lives_while_it_runs_and_ends_once)
     nodes.run_until([&] { return alive == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_releases_and_passes)
+BOOST_AUTO_TEST_CASE(with_lock_releases_and_rethrows_exception_of_body)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease& held) -> asio::awaitable<void> {
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(an_exception_releases_and_passes)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_acquisition_never_runs_the_body)
+BOOST_AUTO_TEST_CASE(with_lock_without_lease_never_runs_body)
 {
     nodes.everywhere({"SET", "lock", "stranger"});
     nodes.run([&]() -> asio::awaitable<void> {
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(a_failed_acquisition_never_runs_the_body)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_time_limits_the_wait_and_not_the_body)
+BOOST_AUTO_TEST_CASE(with_lock_for_limits_the_wait_and_not_the_body)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto waits_in_vain = [&](lease&) -> asio::awaitable<void> {
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(a_time_limits_the_wait_and_not_the_body)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_callers_cancellation_reaches_the_body_and_releases)
+BOOST_AUTO_TEST_CASE(with_lock_passes_cancellation_to_body_and_releases)
 {
     asio::cancellation_signal signal;
     std::optional<std::exception_ptr> outcome;
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(the_callers_cancellation_reaches_the_body_and_releases)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
-BOOST_AUTO_TEST_CASE(the_callers_cancellation_ends_the_waiting)
+BOOST_AUTO_TEST_CASE(with_lock_ends_its_wait_when_cancelled)
 {
     nodes.everywhere({"SET", "lock", "stranger"});
     asio::cancellation_signal signal;
@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(the_callers_cancellation_ends_the_waiting)
                           [](auto const& e) { return e.code() == asio::error::operation_aborted; });
 }
 
-BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context)
+BOOST_AUTO_TEST_CASE(with_lock_tolerates_signal_that_outlives_the_context)
 {
     asio::cancellation_signal of_the_first;
     asio::cancellation_signal of_the_second;
