@@ -35,7 +35,7 @@ std::vector<std::string> friendly(std::string const& info, std::string const& co
 /// What doctor says of the memory of these servers (docs/protocol.md, rules N4 to N6 and F6).
 BOOST_AUTO_TEST_SUITE(doctor_on_memory)
 
-BOOST_FIXTURE_TEST_CASE(nothing_stays_on_the_servers_unless_it_is_asked_for, servers)
+BOOST_FIXTURE_TEST_CASE(doctor_leaves_no_keys_unless_asked_to_prepare, servers)
 {
     doctor_report const report(nodes, {}, false);
     BOOST_TEST(report.found("no-marker") == "info");
@@ -45,12 +45,12 @@ BOOST_FIXTURE_TEST_CASE(nothing_stays_on_the_servers_unless_it_is_asked_for, ser
     BOOST_TEST(keys() == 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_takes_the_servers_for_new_waits_for_no_marker, servers)
+BOOST_FIXTURE_TEST_CASE(doctor_with_assume_fresh_reports_no_missing_marker, servers)
 {
     BOOST_TEST(doctor_report(nodes).found("no-marker") == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(the_marker_is_left_where_none_stands_and_stays, servers)
+BOOST_FIXTURE_TEST_CASE(doctor_prepare_sets_missing_marker_and_keeps_it, servers)
 {
     doctor_report const report(nodes, {"--prepare"});
     BOOST_TEST(report.found("marker") == "info");
@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(the_marker_is_left_where_none_stands_and_stays, servers)
 }
 
 /// It is for this that a marker is left early.
-BOOST_AUTO_TEST_CASE(fenced_locks_do_not_wait_for_a_marker_that_is_old_enough)
+BOOST_AUTO_TEST_CASE(fenced_lock_does_not_wait_for_marker_prepared_early)
 {
     servers some({.own_clock = true});
     auto const let_pass = [&](std::chrono::seconds time) {
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(fenced_locks_do_not_wait_for_a_marker_that_is_old_enough)
     BOOST_TEST(granted.status == 0, granted.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_marker_that_cannot_be_left_is_an_error)
+BOOST_AUTO_TEST_CASE(doctor_reports_marker_that_cannot_be_set_as_error)
 {
     servers some({}, 1);
     some.probes[0].command({"LPUSH", marker, "1"});
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_marker_that_cannot_be_left_is_an_error)
 }
 
 /// A marker of an earlier life keeps nobody waiting whose user answers for the node.
-BOOST_AUTO_TEST_CASE(preparing_does_not_take_back_that_a_node_is_durable)
+BOOST_AUTO_TEST_CASE(doctor_prepare_keeps_durable_node_voting)
 {
     servers some({.arguments = durably}, 1);
     std::string const nodes = called_durable(some);
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(preparing_does_not_take_back_that_a_node_is_durable)
     BOOST_TEST(finished_run({"acquire", "-n", "--fenced", "two"}, sure).status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(durability_is_a_word_and_settings_only_contradict_it)
+BOOST_AUTO_TEST_CASE(doctor_reports_durable_setting_contradicted_by_server)
 {
     redis_server const safe({.arguments = durably});
     doctor_report const silent(safe.url(), {}, false);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(durability_is_a_word_and_settings_only_contradict_it)
     BOOST_TEST(wrong.found("young") == "warning"); // the word excuses nothing then
 }
 
-BOOST_AUTO_TEST_CASE(who_followed_another_server_waits_until_somebody_has_waited)
+BOOST_AUTO_TEST_CASE(doctor_reports_promoted_server_until_it_was_waited_out)
 {
     redis_server master({.arguments = {"--repl-diskless-sync-delay", "0"}});
     redis_server const replica({.arguments = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(who_followed_another_server_waits_until_somebody_has_waited
     BOOST_TEST(report.found("replica") == "");
 }
 
-BOOST_AUTO_TEST_CASE(replicas_are_told_with_what_becomes_of_them)
+BOOST_AUTO_TEST_CASE(doctor_reports_replicas_and_their_risk)
 {
     redis_server master({.arguments = {"--repl-diskless-sync-delay", "0"}});
     redis_server const replica({.arguments = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(replicas_are_told_with_what_becomes_of_them)
         "while");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_server_does_not_tell_is_told_line_by_line)
+BOOST_AUTO_TEST_CASE(doctor_reports_each_fact_missing_in_info)
 {
     curt_server const mute(friendly("# Clients\r\nconnected_clients:1\r\n"));
     doctor_report const report("redis" + mute.place(), {}, false);
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(what_a_server_does_not_tell_is_told_line_by_line)
 }
 
 /// Who may not ask CONFIG gets no contradiction, and so the word stands.
-BOOST_AUTO_TEST_CASE(a_word_that_nothing_contradicts_stands)
+BOOST_AUTO_TEST_CASE(doctor_accepts_durable_setting_without_config_rights)
 {
     curt_server const service(friendly("run_id:1\r\nuptime_in_seconds:1\r\nrole:master\r\n"));
     doctor_report const report("redis" + service.place() + "?durable=true", {}, false);

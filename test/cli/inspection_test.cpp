@@ -10,9 +10,9 @@
 using namespace redlock::test;
 using nlohmann::json;
 
-BOOST_AUTO_TEST_SUITE(status_test)
+BOOST_AUTO_TEST_SUITE(status_reports)
 
-BOOST_FIXTURE_TEST_CASE(tells_who_holds_a_lock, servers)
+BOOST_FIXTURE_TEST_CASE(status_names_holder_of_a_lock, servers)
 {
     BOOST_TEST(finished_run({"status", "seat"}, env()).status == 1);
     std::string const token =
@@ -34,7 +34,7 @@ BOOST_FIXTURE_TEST_CASE(tells_who_holds_a_lock, servers)
     BOOST_TEST(contains(finished_run({"status", "seat"}, env()).out, "seat: held by " + token.substr(0, 8)));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_minority_is_no_holder_and_silence_is_no_answer, servers)
+BOOST_FIXTURE_TEST_CASE(status_of_minority_is_free_and_without_quorum_unknown, servers)
 {
     probes[0].command({"SET", "seat", "theirs"});
     BOOST_TEST(finished_run({"status", "seat"}, env()).status == 1);
@@ -44,7 +44,7 @@ BOOST_FIXTURE_TEST_CASE(a_minority_is_no_holder_and_silence_is_no_answer, server
     BOOST_TEST(finished_run({"status", "seat"}, env()).status == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_in_the_way_all_the_same, servers)
+BOOST_FIXTURE_TEST_CASE(status_of_key_that_is_no_lock_is_blocked, servers)
 {
     command({"LPUSH", "seat", "1"});
     finished_run const run({"status", "seat"}, env());
@@ -65,7 +65,7 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_in_the_way_all_the_same, server
     BOOST_TEST(finished_run({"status", "seat"}, env()).status == 69);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_holder_without_an_expiry_is_told_to_be_no_lock, servers)
+BOOST_FIXTURE_TEST_CASE(status_reports_key_without_expiry_as_no_lock, servers)
 {
     BOOST_TEST(finished_run({"acquire", "seat"}, env()).status == 0);
     BOOST_TEST(!contains(finished_run({"status", "seat"}, env()).out, "no lock"));
@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(a_holder_without_an_expiry_is_told_to_be_no_lock, server
 }
 
 /// Of what may not be asked nothing is said.
-BOOST_AUTO_TEST_CASE(a_holder_whose_expiry_may_not_be_asked_may_be_a_lock)
+BOOST_AUTO_TEST_CASE(status_without_permission_for_pttl_shows_no_trouble)
 {
     redis_server server({.acl = {"user default off", "user few on >pw ~seat* -@all +set +get"}});
     std::string const url = "redis://few:pw@127.0.0.1:" + std::to_string(server.port());
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_holder_whose_expiry_may_not_be_asked_may_be_a_lock)
     BOOST_TEST(doctor_report(url, {"seat"}).found("foreign-key") == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(holders_that_are_no_majority_block_the_lock_together, servers)
+BOOST_FIXTURE_TEST_CASE(status_of_split_vote_is_blocked, servers)
 {
     probes[0].command({"SET", "seat", "theirs"});
     probes[1].command({"SET", "seat", "others"});
@@ -104,9 +104,9 @@ BOOST_FIXTURE_TEST_CASE(holders_that_are_no_majority_block_the_lock_together, se
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(doctor_test)
+BOOST_AUTO_TEST_SUITE(doctor_reports)
 
-BOOST_FIXTURE_TEST_CASE(finds_nothing_grave_with_good_servers, servers)
+BOOST_FIXTURE_TEST_CASE(doctor_finds_nothing_grave_with_good_servers, servers)
 {
     doctor_report const report(nodes);
     BOOST_TEST(report.gravest() == 0);
@@ -120,7 +120,7 @@ BOOST_FIXTURE_TEST_CASE(finds_nothing_grave_with_good_servers, servers)
     BOOST_TEST(contains(text.out, "is taken for new (REDLOCK_ASSUME_FRESH), and votes at once [young]"));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_found_at_several_nodes_is_said_once, servers)
+BOOST_FIXTURE_TEST_CASE(doctor_groups_nodes_with_the_same_finding, servers)
 {
     probes[0].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
     probes[2].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
@@ -138,7 +138,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_found_at_several_nodes_is_said_once, servers)
 }
 
 /// Servers that are called durable, and are, vote at once, and the others are young.
-BOOST_AUTO_TEST_CASE(young_servers_are_a_warning_while_a_majority_votes)
+BOOST_AUTO_TEST_CASE(doctor_warns_of_young_servers_beside_voting_majority)
 {
     servers const old({.arguments = durably}, 2);
     redis_server const young;
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(young_servers_are_a_warning_while_a_majority_votes)
     BOOST_TEST(report.found("no-quorum") == "");
 }
 
-BOOST_AUTO_TEST_CASE(young_servers_without_which_nobody_gets_a_lock_are_an_error)
+BOOST_AUTO_TEST_CASE(doctor_reports_young_majority_as_error)
 {
     servers const old({.arguments = durably}, 2);
     servers const young;
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(young_servers_without_which_nobody_gets_a_lock_are_an_error
 }
 
 /// As for the library: nobody has a longer lock than the longest that was promised, whatever its own would be.
-BOOST_AUTO_TEST_CASE(nobody_is_young_who_is_older_than_the_longest_lock)
+BOOST_AUTO_TEST_CASE(doctor_accepts_server_older_than_longest_ttl)
 {
     servers const some({.own_clock = true});
     for (auto const& server : some)
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_young_who_is_older_than_the_longest_lock)
     BOOST_TEST(doctor_report(some.nodes, {"--longest-ttl", "5s"}, false).found("no-quorum") == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(servers_that_refuse_to_vote_are_no_quorum, servers)
+BOOST_FIXTURE_TEST_CASE(doctor_reports_servers_refusing_votes_as_no_quorum, servers)
 {
     for (std::size_t const i : {0U, 2U}) {
         probes[i].command({"CONFIG", "SET", "min-replicas-to-write", "1"});
@@ -181,7 +181,7 @@ BOOST_FIXTURE_TEST_CASE(servers_that_refuse_to_vote_are_no_quorum, servers)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_redis_server_is_an_error)
+BOOST_AUTO_TEST_CASE(doctor_reports_server_that_is_not_redis_as_error)
 {
     for (std::string const greeting : {"HTTP/1.1 400 Bad Request\r\n\r\n", "+HI\r\n", ":1\r\n"}) {
         curt_server const server({greeting});
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_redis_server_is_an_error)
 }
 
 /// It greets as Redis does, and then has the same answer to everything.
-BOOST_AUTO_TEST_CASE(answers_of_the_wrong_kind_are_an_error)
+BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
 {
     std::string const no = "-NOPERM no\r\n";
     std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(answers_of_the_wrong_kind_are_an_error)
     }
 }
 
-BOOST_AUTO_TEST_CASE(tls_on_one_side_only_is_told)
+BOOST_AUTO_TEST_CASE(doctor_reports_tls_on_one_side_only)
 {
     certificates const files;
     redis_server server({.tls = files.server});
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(tls_on_one_side_only_is_told)
     BOOST_TEST(doctor_report("rediss" + error.place(), {"--insecure"}).found("tls") == "error");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_fence_that_nobody_can_have_counted_is_told, servers)
+BOOST_FIXTURE_TEST_CASE(doctor_reports_fence_beyond_its_limit, servers)
 {
     auto const fence_of = [&](std::string const& name) {
         return doctor_report(nodes, {name}).found("fence");
@@ -236,7 +236,7 @@ BOOST_FIXTURE_TEST_CASE(a_fence_that_nobody_can_have_counted_is_told, servers)
     BOOST_TEST(fence_of("other") == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_told, servers)
+BOOST_FIXTURE_TEST_CASE(doctor_reports_key_that_is_no_lock, servers)
 {
     auto const found = [&] { return doctor_report(nodes, {"seat"}).found("foreign-key"); };
     BOOST_TEST(found() == "");
@@ -253,7 +253,7 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_lock_is_told, servers)
     BOOST_TEST(doctor_report(nodes, {"other"}).found("foreign-key") == "");
 }
 
-BOOST_AUTO_TEST_CASE(what_keeps_a_server_from_voting_is_an_error)
+BOOST_AUTO_TEST_CASE(doctor_reports_refused_servers_as_error)
 {
     redis_server master({.arguments = {"--repl-diskless-sync-delay", "0"}});
     redis_server replica({.arguments = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(what_keeps_a_server_from_voting_is_an_error)
     BOOST_TEST(report.found("no-quorum") == "error");
 }
 
-BOOST_AUTO_TEST_CASE(one_server_under_two_names_is_an_error)
+BOOST_AUTO_TEST_CASE(doctor_reports_two_urls_of_one_server_as_error)
 {
     redis_server server;
     std::string const second = "unix://" + server.unix_path();
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(one_server_under_two_names_is_an_error)
     BOOST_TEST(contains(text.out, "2 nodes survive no failure: both are needed"), text.out);
 }
 
-BOOST_AUTO_TEST_CASE(missing_rights_are_told_one_by_one)
+BOOST_AUTO_TEST_CASE(doctor_reports_each_missing_right)
 {
     redis_server server(
         {.acl = {"user default off",
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(missing_rights_are_told_one_by_one)
     BOOST_TEST(doctor_report("redis://none:pw" + place).found("rights") == "error"); // of commands
 }
 
-BOOST_AUTO_TEST_CASE(what_may_go_wrong_is_a_warning)
+BOOST_AUTO_TEST_CASE(doctor_warns_of_risky_settings)
 {
     redis_server server({.arguments = {"--min-replicas-to-write", "0", "--maxmemory", "1mb", "--appendonly",
                                        "yes", "--appendfsync", "always"},

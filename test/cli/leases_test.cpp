@@ -39,9 +39,9 @@ struct leases_fixture : servers {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(leases_test, leases_fixture)
+BOOST_FIXTURE_TEST_SUITE(leases, leases_fixture)
 
-BOOST_AUTO_TEST_CASE(a_lock_outlives_the_process_that_took_it)
+BOOST_AUTO_TEST_CASE(acquired_lock_outlives_its_process)
 {
     json const told = acquire({"-t", "60s"});
     std::string const token = told.at("token");
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_lock_outlives_the_process_that_took_it)
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(who_has_the_token_may_extend_it)
+BOOST_AUTO_TEST_CASE(extend_and_release_need_only_the_token)
 {
     std::string const token = acquire({"-t", "20s"}).at("token");
     BOOST_TEST(extend(token, {"-t", "10m"}) == 0);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(who_has_the_token_may_extend_it)
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(a_fenced_one_keeps_its_number)
+BOOST_AUTO_TEST_CASE(fenced_lease_keeps_its_fencing_token)
 {
     json const first = acquire({"--fenced"});
     std::string const token = first.at("token");
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_fenced_one_keeps_its_number)
     BOOST_TEST(second.at("fence").get<std::uint64_t>() > first.at("fence").get<std::uint64_t>());
 }
 
-BOOST_AUTO_TEST_CASE(a_wrong_fencing_token_changes_nothing)
+BOOST_AUTO_TEST_CASE(wrong_fencing_token_changes_nothing)
 {
     json const told = acquire({"--fenced", "-t", "60s"});
     std::string const token = told.at("token");
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_fencing_token_changes_nothing)
     BOOST_TEST(finished_run({"acquire", "--fenced", "-n", "seat"}, env()).status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(shells_take_it_from_the_environment)
+BOOST_AUTO_TEST_CASE(lease_passes_through_shell_environment)
 {
     temporary_directory const place("redlock-shell");
     std::string const script =
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(shells_take_it_from_the_environment)
     BOOST_TEST(run.out.ends_with("free\n"));
 }
 
-BOOST_AUTO_TEST_CASE(an_extension_is_as_long_as_the_lease_was)
+BOOST_AUTO_TEST_CASE(extend_uses_ttl_of_the_lease_by_default)
 {
     std::string const acquire = "eval \"$(\"$t\" acquire -t 10m seat)\"; echo $REDLOCK_TTL; ";
     auto const left = [&](std::string const& extend) {
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(an_extension_is_as_long_as_the_lease_was)
     BOOST_TEST(left("token=$REDLOCK_TOKEN; REDLOCK_TOKEN= \"$t\" extend --token $token") < 300'000);
 }
 
-BOOST_AUTO_TEST_CASE(a_script_does_not_go_on_without_the_lock)
+BOOST_AUTO_TEST_CASE(script_does_not_go_on_without_the_lock)
 {
     set("seat", "theirs");
     std::string const rest = " seat)\"; then echo goes on; fi";
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_script_does_not_go_on_without_the_lock)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_token_that_nobody_could_read_is_given_back)
+BOOST_AUTO_TEST_CASE(acquire_that_cannot_write_its_token_releases)
 {
     for (std::string const where : {">/dev/full", ">&-"}) {
         finished_run const run(in_shell("\"$t\" acquire seat " + where + "; echo $? >&2"));
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_token_that_nobody_could_read_is_given_back)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
+BOOST_AUTO_TEST_CASE(verb_that_cannot_write_its_output_fails)
 {
     std::string const token = acquire({"-t", "20s"}).at("token");
     for (std::string const what :
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_no_success)
     BOOST_TEST(pttl("seat") > 300'000);
 }
 
-BOOST_AUTO_TEST_CASE(failures_are_json_too)
+BOOST_AUTO_TEST_CASE(failure_with_json_option_is_json)
 {
     set("seat", "theirs");
     finished_run const run({"acquire", "--json", "-n", "seat"}, env());
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(failures_are_json_too)
     BOOST_TEST(run.err == "");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_majority_a_lease_is_neither_extended_nor_called_lost)
+BOOST_AUTO_TEST_CASE(extend_without_majority_is_no_quorum_and_not_lost)
 {
     std::string const token = acquire().at("token");
     std::size_t const last = probes[0].get("seat") == token ? 0 : 1; // of those that have it
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(without_a_majority_a_lease_is_neither_extended_nor_called_l
 }
 
 /// It makes no lock, and is not told how long the one was that it frees.
-BOOST_AUTO_TEST_CASE(a_release_keeps_any_promise_of_length)
+BOOST_AUTO_TEST_CASE(release_ignores_longest_ttl)
 {
     std::string const token = acquire({"-t", "60s"}).at("token");
     finished_run const run({"release", "seat", "--token", token, "--longest-ttl", "5s"}, env());
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_release_keeps_any_promise_of_length)
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(a_prefix_is_part_of_the_key)
+BOOST_AUTO_TEST_CASE(prefix_option_is_part_of_the_key)
 {
     finished_run const run({"acquire", "--prefix", "lock:", "seat"}, env());
     BOOST_TEST(run.status == 0);

@@ -64,9 +64,9 @@ struct loss_fixture : servers {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(loss_test, loss_fixture)
+BOOST_FIXTURE_TEST_SUITE(losses, loss_fixture)
 
-BOOST_AUTO_TEST_CASE(the_command_is_told_to_stop_when_the_majority_is_gone)
+BOOST_AUTO_TEST_CASE(command_is_stopped_when_majority_is_gone)
 {
     tool run(run_shell({"-t", "4s", "-k", "1900ms"}, "trap 'echo bye; exit 0' TERM; " + wait_for_go), env());
     started(run);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(the_command_is_told_to_stop_when_the_majority_is_gone)
     BOOST_TEST(!is_running(run.read("pid")));
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_listen_is_killed_with_all_it_started)
+BOOST_AUTO_TEST_CASE(command_that_ignores_the_signal_is_killed_with_its_children)
 {
     tool run(
         run_shell(then_killed_soon,
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_listen_is_killed_with_all_it_started)
     BOOST_TEST(!is_running(run.read("second")));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_command_has_left_behind_is_waited_for)
+BOOST_AUTO_TEST_CASE(children_left_by_command_are_waited_for)
 {
     tool run(run_shell(long_lease,
                        "(trap 'echo cleaned; exit' TERM; echo > second; while :; do sleep 0.02; done) & " +
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(what_the_command_has_left_behind_is_waited_for)
     BOOST_TEST(run.out() == "cleaned\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_stopped_command_is_stopped_too)
+BOOST_AUTO_TEST_CASE(suspended_command_is_ended_on_loss)
 {
     tool run(run_shell(long_lease, wait_for_go), env());
     started(run);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_command_is_stopped_too)
     BOOST_TEST(!is_running(run.read("pid")));
 }
 
-BOOST_AUTO_TEST_CASE(who_was_stopped_beyond_the_lease_does_not_go_on)
+BOOST_AUTO_TEST_CASE(run_suspended_past_the_lease_ends_the_command)
 {
     tool run(run_shell({"-t", "3s", "-k", "200ms"}, "trap '' TERM; " + wait_for_go), env());
     started(run);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_beyond_the_lease_does_not_go_on)
 }
 
 /// A look at the clock finds the end before the lease has told of it: one server, all of whose answers have come.
-BOOST_DATA_TEST_CASE(why_it_is_lost_is_told_also_to_who_was_stopped,
+BOOST_DATA_TEST_CASE(cause_of_loss_is_reported_after_suspension,
                      boost::unit_test::data::make({"--no-extend", "--on-lost=warn"}), how)
 {
     tool run(run_shell({"-t", "3s", "--slack", "20s", "-k", "200ms", how}, wait_for_go),
@@ -147,7 +147,7 @@ BOOST_DATA_TEST_CASE(why_it_is_lost_is_told_also_to_who_was_stopped,
     BOOST_TEST(run.err().starts_with("redlock: 'seat' is lost (expired)"), run.err());
 }
 
-BOOST_AUTO_TEST_CASE(another_signal_may_stop_it)
+BOOST_AUTO_TEST_CASE(command_is_stopped_with_configured_signal)
 {
     tool run(run_shell({"-t", "10m", "-s", "USR2"}, "trap 'echo bye; exit 0' USR2; " + wait_for_go), env());
     started(run);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(another_signal_may_stop_it)
     BOOST_TEST(run.out() == "bye\n");
 }
 
-BOOST_AUTO_TEST_CASE(deleted_keys_are_noticed_before_the_lease_would_end)
+BOOST_AUTO_TEST_CASE(deleted_keys_stop_command_before_end_of_lease)
 {
     tool run(run_shell({"-t", "10m"}, wait_for_go), env());
     started(run);
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(deleted_keys_are_noticed_before_the_lease_would_end)
     BOOST_TEST(contains(run.err(), "'seat' is lost (refused): stopping the command\n"));
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_that_is_not_renewed_ends_the_command_in_time)
+BOOST_AUTO_TEST_CASE(command_is_stopped_in_time_if_lease_is_not_renewed)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms", "--no-extend"}, wait_for_go), env());
     BOOST_TEST(run.wait() == 124);
@@ -178,21 +178,21 @@ BOOST_AUTO_TEST_CASE(a_lease_that_is_not_renewed_ends_the_command_in_time)
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(nobody_holds_it_for_longer_than_the_longest_lifetime)
+BOOST_AUTO_TEST_CASE(command_is_stopped_at_max_lifetime)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms", "--max-lifetime", "1500ms"}, wait_for_go), env());
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(probes[0].command_calls("pexpire") > 0);
 }
 
-BOOST_AUTO_TEST_CASE(the_users_own_limit_is_no_failure)
+BOOST_AUTO_TEST_CASE(max_lifetime_is_not_reported_as_failed_renewal)
 {
     tool run(run_shell({"-t", "60s", "-k", "28s", "--max-lifetime", "28s"}, wait_for_go), env());
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(contains(run.err(), "'seat' is not renewed any more (--max-lifetime) and ends in "));
 }
 
-BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_reads_why)
+BOOST_AUTO_TEST_CASE(command_is_stopped_although_stderr_is_full)
 {
     mute_pipe errors;
     errors.fill();
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_reads_why)
     BOOST_TEST(run.out() == "bye\n");
 }
 
-BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_can_be_told)
+BOOST_AUTO_TEST_CASE(command_is_stopped_although_stderr_is_closed)
 {
     mute_pipe errors;
     tool run(run_shell(then_killed_soon, "trap '' TERM; (sleep 1000 & echo $! > second); " + wait_for_go),
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(the_command_is_stopped_also_where_nobody_can_be_told)
     BOOST_TEST(!is_running(run.read("second")));
 }
 
-BOOST_AUTO_TEST_CASE(the_loss_is_only_told_on_request)
+BOOST_AUTO_TEST_CASE(loss_is_only_reported_with_on_lost_warn)
 {
     tool run(run_shell({"-t", "10m", "--on-lost", "warn"}, wait_for_go + "exit 4"), env());
     started(run);

@@ -31,9 +31,9 @@ environment nodes(std::string const& urls)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(refusal_test)
+BOOST_AUTO_TEST_SUITE(refusals)
 
-BOOST_AUTO_TEST_CASE(bad_words_are_usage_errors)
+BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
 {
     std::string const verbs = "run, acquire, extend, release, status, doctor";
     refused({}, 64, "a verb is missing (" + verbs + ")");
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
 }
 
 /// Whoever has asked for JSON reads no text, whatever is wrong.
-BOOST_AUTO_TEST_CASE(what_is_wrong_is_json_on_request)
+BOOST_AUTO_TEST_CASE(error_with_json_option_is_json)
 {
     auto const told = [](std::vector<std::string> const& arguments, environment const& variables) {
         finished_run const run(arguments, variables);
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_json_on_request)
         "do not fit"));
 }
 
-BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
+BOOST_AUTO_TEST_CASE(help_and_version_succeed)
 {
     finished_run const help({"run", "--help"});
     BOOST_TEST(help.status == 0);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors)
     BOOST_TEST(version.out.starts_with("redlock "));
 }
 
-BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_no_quorum)
+BOOST_AUTO_TEST_CASE(unreachable_servers_are_no_quorum)
 {
     reserved_port const nobody(0);
     std::string const url = "redis://127.0.0.1:" + std::to_string(nobody.number());
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_no_quorum)
 }
 
 /// Without -w as well: a job of cron must not wait for servers until somebody looks.
-BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_not_waited_for_without_end)
+BOOST_AUTO_TEST_CASE(unreachable_servers_are_waited_for_a_bounded_time)
 {
     reserved_port const nobody(0);
     std::string const url = "redis://127.0.0.1:" + std::to_string(nobody.number());
@@ -165,13 +165,13 @@ BOOST_AUTO_TEST_CASE(servers_that_are_not_there_are_not_waited_for_without_end)
         BOOST_TEST(contains(finished_run({verb, "--help"}).out, "5 s while no majority can be reached"));
 }
 
-BOOST_AUTO_TEST_CASE(young_servers_are_named_with_the_time_they_need)
+BOOST_AUTO_TEST_CASE(young_server_is_named_with_remaining_quarantine)
 {
     redis_server server;
     refused({"run", "-n", "seat", "true"}, 69, "votes again in", {{"REDLOCK_NODES", server.url()}});
 }
 
-BOOST_AUTO_TEST_CASE(a_missing_right_is_told_apart)
+BOOST_AUTO_TEST_CASE(missing_right_has_its_own_exit_status)
 {
     redis_server server({.acl = {"user default off", "user locker on >s3cret ~other:* +@all"}});
     std::string const place = "127.0.0.1:" + std::to_string(server.port());
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_missing_right_is_told_apart)
 }
 
 /// Three servers refuse with the same words.
-BOOST_AUTO_TEST_CASE(what_several_nodes_say_is_said_once)
+BOOST_AUTO_TEST_CASE(same_error_of_several_nodes_is_printed_once)
 {
     servers const three({.password = "s3cret"});
     finished_run const run({"run", "-n", "seat", "true"}, three.env());
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(what_several_nodes_say_is_said_once)
     BOOST_TEST(contains(release.err, words), release.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_fit_is_a_configuration_error)
+BOOST_AUTO_TEST_CASE(bad_certificate_is_configuration_error)
 {
     certificates const files;
     redis_server server({.tls = files.server});
@@ -207,13 +207,13 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_fit_is_a_configuration_error)
     BOOST_TEST(insecure.out == "held\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_connection_that_is_cut_is_no_bad_certificate)
+BOOST_AUTO_TEST_CASE(cut_tls_connection_is_no_configuration_error)
 {
     curt_server const server({});
     refused({"run", "-n", "seat", "true"}, 69, "TLS: ", nodes("rediss" + server.place()));
 }
 
-BOOST_AUTO_TEST_CASE(no_password_is_ever_shown)
+BOOST_AUTO_TEST_CASE(password_is_never_shown)
 {
     redis_server server({.password = "s3cret"});
     std::string const place = "127.0.0.1:" + std::to_string(server.port());
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(no_password_is_ever_shown)
     BOOST_TEST(right.status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_come_from_a_file_or_from_flags_before_the_environment)
+BOOST_AUTO_TEST_CASE(nodes_from_file_or_options_override_environment)
 {
     redis_server server;
     temporary_directory const place("redlock-nodes");
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(nodes_come_from_a_file_or_from_flags_before_the_environment
     BOOST_TEST(finished_run({"run", "-u", server.url(), "seat", "true"}, elsewhere).status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_all_verbs_have_may_stand_before_the_verb)
+BOOST_AUTO_TEST_CASE(common_options_may_precede_the_verb)
 {
     redis_server first;
     redis_server second;

@@ -10,9 +10,9 @@
 
 using namespace redlock::test;
 
-BOOST_FIXTURE_TEST_SUITE(run_test, servers)
+BOOST_FIXTURE_TEST_SUITE(runs, servers)
 
-BOOST_AUTO_TEST_CASE(a_command_has_the_lock_and_its_status_is_passed_on)
+BOOST_AUTO_TEST_CASE(command_runs_under_lock_and_its_status_is_passed_on)
 {
     tool run(run_shell({}, wait_for_go + "exit 7"), env());
     wait_until([&] { return !run.read("pid").empty(); });
@@ -28,13 +28,13 @@ BOOST_AUTO_TEST_CASE(a_command_has_the_lock_and_its_status_is_passed_on)
     BOOST_TEST(run.out() == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_command_that_died_of_a_signal_is_told_as_shells_do)
+BOOST_AUTO_TEST_CASE(command_killed_by_signal_gives_status_like_shells)
 {
     finished_run const run(run_shell({}, "kill -USR1 $$"), env());
     BOOST_TEST(run.status == 128 + SIGUSR1);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_command_is_told)
+BOOST_AUTO_TEST_CASE(command_gets_lease_in_environment)
 {
     finished_run const run(
         run_shell({"--fenced", "-t", "60s"},
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(what_the_command_is_told)
     BOOST_TEST(plain.out == "none\n");
 }
 
-BOOST_AUTO_TEST_CASE(input_and_files_are_the_commands_and_connections_are_not)
+BOOST_AUTO_TEST_CASE(command_inherits_input_but_no_connections)
 {
     tool run(run_shell({}, "cat; ls -l /proc/self/fd | grep -c -e socket: -e eventpoll"), env(),
              {.input = "words\n"});
@@ -55,14 +55,14 @@ BOOST_AUTO_TEST_CASE(input_and_files_are_the_commands_and_connections_are_not)
     BOOST_TEST(run.out() == "words\n0\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_line_is_run_by_the_shell)
+BOOST_AUTO_TEST_CASE(command_line_option_is_run_by_the_shell)
 {
     finished_run const run({"run", "seat", "-c", "echo a | tr a b"}, env());
     BOOST_TEST(run.status == 0);
     BOOST_TEST(run.out == "b\n");
 }
 
-BOOST_AUTO_TEST_CASE(the_commands_own_options_are_not_ours)
+BOOST_AUTO_TEST_CASE(options_of_command_are_passed_through)
 {
     finished_run const run({"run", "seat", "printf", "%s|", "-n", "--json", "--", "-q"}, env());
     BOOST_TEST(run.out == "-n|--json|--|-q|");
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(the_commands_own_options_are_not_ours)
     BOOST_TEST(dashed.status == 127);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_executed_leaves_no_key)
+BOOST_AUTO_TEST_CASE(command_that_cannot_be_executed_leaves_no_key)
 {
     finished_run const unknown({"run", "seat", "no-such-command"}, env());
     BOOST_TEST(unknown.status == 127);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_executed_leaves_no_key)
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(the_lock_is_renewed_while_the_command_runs)
+BOOST_AUTO_TEST_CASE(lock_is_renewed_while_command_runs)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go), env());
     for (int const times : {1, 2, 3})
@@ -90,13 +90,13 @@ BOOST_AUTO_TEST_CASE(the_lock_is_renewed_while_the_command_runs)
 }
 
 /// The time between the signal and KILL is then what fits.
-BOOST_AUTO_TEST_CASE(a_short_lease_needs_no_other_option)
+BOOST_AUTO_TEST_CASE(short_ttl_needs_no_other_option)
 {
     for (std::string const ttl : {"3s", "5s", "10s"})
         BOOST_TEST(finished_run(run_shell({"-t", ttl}, "exit 7"), env()).status == 7, ttl);
 }
 
-BOOST_AUTO_TEST_CASE(somebody_elses_lock_is_not_waited_for_or_not_for_long)
+BOOST_AUTO_TEST_CASE(held_lock_ends_run_at_once_or_after_wait_option)
 {
     set("seat", "theirs");
     auto const status = [&](std::vector<std::string> const& how) {
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(somebody_elses_lock_is_not_waited_for_or_not_for_long)
     BOOST_TEST(holders("seat", "theirs") == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_that_becomes_free_is_taken)
+BOOST_AUTO_TEST_CASE(lock_that_becomes_free_is_taken)
 {
     set("seat", "theirs");
     tool run(run_shell({"-w", "20s"}, "echo mine"), env());
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_becomes_free_is_taken)
     BOOST_TEST(run.out() == "mine\n");
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_is_told_what_for)
+BOOST_AUTO_TEST_CASE(waiting_run_reports_what_it_waits_for)
 {
     set("seat", "theirs");
     tool run(run_shell({}, "echo mine"), env());
@@ -139,14 +139,14 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_what_for)
     wait_until([&] { return run.out() == "mine\n" || contains(acquire.out(), "token"); });
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_young_servers_is_told_for_how_long)
+BOOST_AUTO_TEST_CASE(waiting_for_young_servers_reports_remaining_time)
 {
     tool run(run_shell({"-t", "10m"}, "echo mine"), {{"REDLOCK_NODES", nodes}});
     wait_until([&] { return contains(run.err(), "nodes quarantined, a majority votes again in "); });
     BOOST_TEST(contains(run.err(), "redlock: waiting for 'seat': "));
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_servers_that_are_gone_is_told_their_troubles)
+BOOST_AUTO_TEST_CASE(waiting_for_unreachable_servers_reports_their_errors)
 {
     at(0).kill();
     at(1).kill();
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_servers_that_are_gone_is_told_their_troubles)
     BOOST_TEST(contains(run.err(), " down ("));
 }
 
-BOOST_DATA_TEST_CASE(a_signal_while_waiting_ends_it_and_leaves_no_key,
+BOOST_DATA_TEST_CASE(signal_while_waiting_ends_run_and_leaves_no_key,
                      boost::unit_test::data::make({SIGINT, SIGTERM, SIGHUP}), signal)
 {
     for (std::size_t i : {0U, 1U})
@@ -171,7 +171,7 @@ BOOST_DATA_TEST_CASE(a_signal_while_waiting_ends_it_and_leaves_no_key,
     BOOST_TEST(holders("seat", "theirs") == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_goes_to_the_command_and_its_children)
+BOOST_AUTO_TEST_CASE(signal_is_passed_to_command_and_its_children)
 {
     tool run(run_shell({}, "trap 'echo told' USR1; (trap 'echo told too; exit' USR1; echo > ready; while :; "
                            "do sleep 0.02; done) & wait; wait; exit 5"),
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_signal_goes_to_the_command_and_its_children)
 }
 
 /// As it is, it would hear of the signal when somebody else lets it go on, and keep the lock until then.
-BOOST_DATA_TEST_CASE(a_signal_that_ends_a_command_goes_to_one_that_has_stopped_itself,
+BOOST_DATA_TEST_CASE(terminating_signal_ends_suspended_command,
                      boost::unit_test::data::make({SIGTERM, SIGINT, SIGHUP, SIGQUIT}), signal)
 {
     tool run(run_shell({}, "echo $$ > pid.new; mv pid.new pid; kill -STOP $$; exit 5"), env());
@@ -195,7 +195,7 @@ BOOST_DATA_TEST_CASE(a_signal_that_ends_a_command_goes_to_one_that_has_stopped_i
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(another_signal_leaves_a_stopped_command_as_it_is)
+BOOST_AUTO_TEST_CASE(other_signal_leaves_suspended_command_suspended)
 {
     tool run(run_shell({}, "trap 'echo told' USR1; " + wait_for_go + "exit 5"), env());
     wait_until([&] { return !run.read("pid").empty(); });
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(another_signal_leaves_a_stopped_command_as_it_is)
     BOOST_TEST(run.out() == "told\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_command_that_minds_no_signal_keeps_its_lock)
+BOOST_AUTO_TEST_CASE(command_that_ignores_signals_keeps_its_lock)
 {
     tool run(run_shell({}, "trap '' TERM; " + wait_for_go + "exit 6"), env());
     wait_until([&] { return !run.read("pid").empty(); });
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_minds_no_signal_keeps_its_lock)
     BOOST_TEST(run.wait() == 6);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_ignored_stays_ignored)
+BOOST_AUTO_TEST_CASE(ignored_signal_stays_ignored)
 {
     set("seat", "theirs");
     tool run(run_shell({}, "echo mine"), env(), {.ignored = SIGHUP});
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(what_is_ignored_stays_ignored)
     BOOST_TEST(run.out() == "mine\n");
 }
 
-BOOST_AUTO_TEST_CASE(an_orphan_outside_the_group_leaves_no_zombie)
+BOOST_AUTO_TEST_CASE(orphan_outside_the_process_group_leaves_no_zombie)
 {
     tool run(run_shell({}, "(setsid sh -c 'until [ -e end ]; do sleep 0.02; done' & echo $! > orphan); " +
                                wait_for_go),
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(an_orphan_outside_the_group_leaves_no_zombie)
     BOOST_TEST(run.wait() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_broken_pipes_do_to_the_command_is_as_it_was)
+BOOST_AUTO_TEST_CASE(command_keeps_inherited_sigpipe_action)
 {
     std::string const script = "kill -PIPE $$; echo alive";
     BOOST_TEST(finished_run(run_shell({}, script), env()).status == 128 + SIGPIPE);
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(what_broken_pipes_do_to_the_command_is_as_it_was)
     BOOST_TEST(ignoring.out() == "alive\n");
 }
 
-BOOST_AUTO_TEST_CASE(who_is_killed_takes_the_command_along_and_the_key_expires)
+BOOST_AUTO_TEST_CASE(killed_run_ends_command_and_key_expires)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go), env());
     wait_until([&] { return !run.read("pid").empty(); });
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(who_is_killed_takes_the_command_along_and_the_key_expires)
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(at_a_terminal_the_command_is_the_foreground)
+BOOST_AUTO_TEST_CASE(command_is_in_foreground_of_terminal)
 {
     tool run(run_shell({}, "trap 'echo told; exit 5' INT; " + wait_for_go), env(), {.terminal = true});
     wait_until([&] { return !run.read("pid").empty(); });
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(at_a_terminal_the_command_is_the_foreground)
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(at_a_terminal_nobody_is_suspended_with_the_lock)
+BOOST_AUTO_TEST_CASE(command_is_not_suspended_by_terminal_while_locked)
 {
     // Without commands of its own: a shell that is just starting one is not stopped, and the one it starts is.
     std::string const busy = "echo $$ > pid.new; mv pid.new pid; until [ -e go ]; do :; done; exit 5";
@@ -288,8 +288,8 @@ BOOST_AUTO_TEST_CASE(at_a_terminal_nobody_is_suspended_with_the_lock)
     BOOST_TEST(run.wait() == 5);
 }
 
-BOOST_DATA_TEST_CASE(who_guards_a_command_is_not_suspended, boost::unit_test::data::make({SIGTSTP, SIGTTOU}),
-                     signal)
+BOOST_DATA_TEST_CASE(run_is_not_suspended_while_it_guards_a_command,
+                     boost::unit_test::data::make({SIGTSTP, SIGTTOU}), signal)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go + "exit 5"), env());
     wait_until([&] { return !run.read("pid").empty(); });
@@ -300,8 +300,8 @@ BOOST_DATA_TEST_CASE(who_guards_a_command_is_not_suspended, boost::unit_test::da
     BOOST_TEST(run.wait() == 5);
 }
 
-BOOST_DATA_TEST_CASE(what_suspends_the_command_is_as_it_was, boost::unit_test::data::make({SIGTSTP, SIGTTOU}),
-                     signal)
+BOOST_DATA_TEST_CASE(command_keeps_inherited_suspend_signals,
+                     boost::unit_test::data::make({SIGTSTP, SIGTTOU}), signal)
 {
     tool run(run_shell({}, wait_for_go), env());
     wait_until([&] { return !run.read("pid").empty(); });
@@ -317,7 +317,7 @@ BOOST_DATA_TEST_CASE(what_suspends_the_command_is_as_it_was, boost::unit_test::d
     BOOST_TEST(ignoring.out() == "alive\n");
 }
 
-BOOST_AUTO_TEST_CASE(an_event_is_one_object_however_long_the_name)
+BOOST_AUTO_TEST_CASE(json_event_is_one_bounded_object_for_any_name)
 {
     std::string name(512, '\x01'); // six characters each, where it is JSON
     tool run({"run", "--json", "-v", name, "true"}, env());
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(an_event_is_one_object_however_long_the_name)
     BOOST_TEST(count == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(events_are_json_on_request)
+BOOST_AUTO_TEST_CASE(events_with_json_option_are_json)
 {
     finished_run const run(run_shell({"--json", "-v"}, "exit 0"), env());
     BOOST_TEST(run.out == "");

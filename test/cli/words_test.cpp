@@ -45,9 +45,9 @@ char const* const verbs[] = {"run", "acquire", "extend", "release", "status", "d
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(words_test)
+BOOST_AUTO_TEST_SUITE(completion_and_manual)
 
-BOOST_DATA_TEST_CASE(completion_and_manual_know_every_option, boost::unit_test::data::make(verbs), verb)
+BOOST_DATA_TEST_CASE(completion_and_manual_list_every_option, boost::unit_test::data::make(verbs), verb)
 {
     words known = long_options(finished_run({verb, "--help"}).out);
     known.erase("--timeout"); // another word for --wait
@@ -59,7 +59,7 @@ BOOST_DATA_TEST_CASE(completion_and_manual_know_every_option, boost::unit_test::
         BOOST_TEST((option == "--help" || option == "--verbose" || described.contains(option)), option);
 }
 
-BOOST_AUTO_TEST_CASE(completion_knows_the_verbs_and_some_values)
+BOOST_AUTO_TEST_CASE(completion_offers_verbs_and_some_values)
 {
     BOOST_TEST(offered("redlock a") == "acquire\n");
     BOOST_TEST(offered("redlock --json -u redis://a st") == "status\n");
