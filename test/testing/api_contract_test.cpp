@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(printed_program_runs)
     servers.run(locks.shutdown(asio::use_awaitable));
 }
 
-BOOST_AUTO_TEST_CASE(every_token_compiles_and_completes)
+BOOST_AUTO_TEST_CASE(every_completion_token_compiles_and_completes)
 {
     redlock::mutex plain(locks, "plain", options);
     redlock::fenced_mutex fenced(locks, "fenced", options, {.fence_ttl = 48h});
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(every_option_can_be_named)
                       redlock::lock_error);
 }
 
-BOOST_AUTO_TEST_CASE(every_error_has_the_library_s_category)
+BOOST_AUTO_TEST_CASE(every_error_has_category_of_the_library)
 {
     using enum redlock::errc;
     for (redlock::errc const e : {contended, timed_out, no_quorum, too_slow, lease_lost, released,
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(every_error_has_the_library_s_category)
     BOOST_TEST(!row.round_trip.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(empty_leases_say_so_and_are_not_valid)
+BOOST_AUTO_TEST_CASE(empty_lease_is_empty_and_not_valid)
 {
     redlock::lease none;
     BOOST_TEST(none.empty());
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(empty_leases_say_so_and_are_not_valid)
     BOOST_TEST(!moved.empty());
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_are_taken_for_new_vote_at_once)
+BOOST_AUTO_TEST_CASE(nodes_with_assume_fresh_vote_at_once)
 {
     for (bool const fresh : {false, true}) {
         world young(context, 3, {.admission = {.assume_fresh = fresh}});
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(api_contract_until_0_2, contract_fixture)
 
-BOOST_AUTO_TEST_CASE(a_lease_converts_to_bool)
+BOOST_AUTO_TEST_CASE(lease_converts_to_bool_until_0_2)
 {
     redlock::lease none;
     BOOST_TEST(!none);
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(a_lease_converts_to_bool)
         BOOST_FAIL("it is not empty");
 }
 
-BOOST_AUTO_TEST_CASE(config_takes_assume_fresh)
+BOOST_AUTO_TEST_CASE(config_takes_assume_fresh_until_0_2)
 {
     world young(context, 3);
     for (std::size_t i = 0; i != young.size(); ++i) {
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(config_takes_assume_fresh)
     BOOST_TEST(young.run(other.try_acquire(asio::use_awaitable)).valid());
 }
 
-BOOST_AUTO_TEST_CASE(lock_options_take_fence_ttl)
+BOOST_AUTO_TEST_CASE(lock_options_take_fence_ttl_until_0_2)
 {
     redlock::lock_options with{.ttl = 10s, .fence_ttl = 48h};
     BOOST_TEST((*with.fence_ttl == 48h));
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(lock_options_take_fence_ttl)
     BOOST_TEST((with == redlock::lock_options{.ttl = 10s}));
 }
 
-BOOST_AUTO_TEST_CASE(settings_that_nobody_needs_are_accepted)
+BOOST_AUTO_TEST_CASE(obsolete_settings_are_accepted_until_0_2)
 {
     redlock::config settings{.nodes = {"redis://a"}, .health = {.keep_alive = false}};
     BOOST_TEST(!settings.health.keep_alive);
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(settings_that_nobody_needs_are_accepted)
     redlock::client(context.get_executor(), settings);
 }
 
-BOOST_AUTO_TEST_CASE(a_plain_lock_adopts_with_the_token_zero)
+BOOST_AUTO_TEST_CASE(plain_lock_adopts_with_token_zero_until_0_2)
 {
     redlock::mutex lock(locks, "lock");
     std::string const nonce(32, 'a');

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(made_up_leases)
 
-BOOST_AUTO_TEST_CASE(are_valid_until_they_are_not)
+BOOST_AUTO_TEST_CASE(made_up_lease_is_valid_until_lost)
 {
     boost::asio::io_context context;
     made_up_lease made(context);
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(are_valid_until_they_are_not)
     BOOST_TEST((held.cause() == loss_cause::expired));
 }
 
-BOOST_AUTO_TEST_CASE(are_suspect_until_they_are_lost)
+BOOST_AUTO_TEST_CASE(made_up_lease_is_suspect_until_confirmed)
 {
     boost::asio::io_context context;
     for (std::uint64_t const token : {0U, 4096U}) {
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(are_suspect_until_they_are_lost)
     }
 }
 
-BOOST_AUTO_TEST_CASE(are_lost_for_the_reason_that_the_test_wants)
+BOOST_AUTO_TEST_CASE(made_up_lease_is_lost_for_chosen_cause)
 {
     boost::asio::io_context context;
     for (std::uint64_t const token : {0U, 4096U})
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(are_lost_for_the_reason_that_the_test_wants)
     BOOST_TEST(made.get().valid());
 }
 
-BOOST_AUTO_TEST_CASE(say_that_they_are_over)
+BOOST_AUTO_TEST_CASE(made_up_lease_that_ended_refuses_further_calls)
 {
     boost::asio::io_context context;
     auto refuses = [](made_up_lease& made, std::string const& why) {
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(say_that_they_are_over)
     refuses(lost, "lost");
 }
 
-BOOST_AUTO_TEST_CASE(have_the_token_that_the_test_wants)
+BOOST_AUTO_TEST_CASE(made_up_lease_has_chosen_token)
 {
     boost::asio::io_context context;
     made_up_lease made(context, (7U << 10U) + 3, "account");

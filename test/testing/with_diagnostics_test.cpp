@@ -115,7 +115,7 @@ struct explained_callback {
 
 BOOST_FIXTURE_TEST_SUITE(diagnostics, contended_lock_fixture)
 
-BOOST_AUTO_TEST_CASE(default_token_of_acquire_throws_lock_error_with_table)
+BOOST_AUTO_TEST_CASE(default_token_of_acquire_throws_lock_error_with_outcomes)
 {
     BOOST_TEST(tells_all(failure_of([&]() -> asio::awaitable<void> { co_await lock.try_acquire(); })));
     fenced_mutex fenced(locks, "seat:42");
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(with_diagnostics_around_use_awaitable_throws_lock_error)
     BOOST_TEST(late.text.find(" after 5") != std::string::npos, late.text);
 }
 
-BOOST_AUTO_TEST_CASE(other_adapters_inside_and_outside_pass_it_through)
+BOOST_AUTO_TEST_CASE(with_diagnostics_combines_with_other_adapters)
 {
     asio::cancellation_signal stop;
     auto const strand = asio::make_strand(context);
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(other_adapters_inside_and_outside_pass_it_through)
     BOOST_TEST(tells_all(failure_of([&]() -> asio::awaitable<void> { co_await lock.try_acquire(outside); })));
 }
 
-BOOST_AUTO_TEST_CASE(as_tuple_inside_gives_the_exception_pointer)
+BOOST_AUTO_TEST_CASE(with_diagnostics_around_as_tuple_gives_exception_pointer)
 {
     servers.run([&]() -> asio::awaitable<void> {
         auto [failure, none] =
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(as_tuple_inside_gives_the_exception_pointer)
     }());
 }
 
-BOOST_AUTO_TEST_CASE(use_future_throws_lock_error)
+BOOST_AUTO_TEST_CASE(with_diagnostics_around_use_future_throws_lock_error)
 {
     auto later = lock.try_acquire(with_diagnostics(asio::use_future));
     servers.run_until([&] { return later.wait_for(0s) == std::future_status::ready; });
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(use_future_throws_lock_error)
                           [](lock_error const& e) { return e.outcomes().size() == 3; });
 }
 
-BOOST_AUTO_TEST_CASE(deferred_operation_takes_the_token_when_it_is_started)
+BOOST_AUTO_TEST_CASE(deferred_operation_takes_with_diagnostics_when_started)
 {
     std::exception_ptr failure;
     lease granted;
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(deferred_operation_takes_the_token_when_it_is_started)
 }
 
 /// Posted, and kept in memory of its own.
-BOOST_AUTO_TEST_CASE(large_handler_of_another_executor_gets_it_with_its_characteristics)
+BOOST_AUTO_TEST_CASE(large_handler_of_other_executor_gets_diagnostics)
 {
     asio::io_context elsewhere;
     std::pmr::monotonic_buffer_resource memory;
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(large_handler_of_another_executor_gets_it_with_its_characte
     BOOST_TEST(tells_all(thrown(failure)));
 }
 
-BOOST_AUTO_TEST_CASE(cancelled_acquisition_says_operation_aborted)
+BOOST_AUTO_TEST_CASE(cancelled_acquire_reports_operation_aborted)
 {
     asio::cancellation_signal stop;
     std::exception_ptr failure;
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(cancelled_acquisition_says_operation_aborted)
     BOOST_TEST(told.resource == "seat:42");
 }
 
-BOOST_AUTO_TEST_CASE(operations_of_a_lease_tell_its_story)
+BOOST_AUTO_TEST_CASE(lease_operation_with_diagnostics_explains_the_loss)
 {
     servers.let_go("seat:42");
     auto const token = with_diagnostics(asio::use_awaitable);
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(operations_of_a_lease_tell_its_story)
     BOOST_TEST((plain.code == errc::released));
 }
 
-BOOST_AUTO_TEST_CASE(empty_lease_has_no_story)
+BOOST_AUTO_TEST_CASE(empty_lease_with_diagnostics_throws_plain_system_error)
 {
     auto const told = failure_of([&]() -> asio::awaitable<void> {
         lease none;
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(empty_lease_has_no_story)
     BOOST_TEST((told.code == errc::empty_lease));
 }
 
-BOOST_AUTO_TEST_CASE(inspection_names_its_lock)
+BOOST_AUTO_TEST_CASE(inspection_with_diagnostics_names_its_lock)
 {
     servers.run([&]() -> asio::awaitable<void> {
         auto const seen = co_await lock.inspect(with_diagnostics(asio::deferred));
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(inspection_names_its_lock)
     BOOST_TEST(told.text.starts_with("lock \"seat:42\": no quorum"), told.text);
 }
 
-BOOST_AUTO_TEST_CASE(operation_of_another_library_throws_its_code)
+BOOST_AUTO_TEST_CASE(operation_of_other_library_with_diagnostics_throws_its_code)
 {
     asio::steady_timer timer(context, std::chrono::steady_clock::time_point::max());
     auto const told = failure_of([&]() -> asio::awaitable<void> {
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(operation_of_another_library_throws_its_code)
     BOOST_TEST((told.code == asio::error::operation_aborted));
 }
 
-BOOST_AUTO_TEST_CASE(with_lock_throws_it_of_both_kinds_and_whatever_a_lock_of_ones_own_throws)
+BOOST_AUTO_TEST_CASE(with_lock_throws_lock_error_for_plain_fenced_and_custom_locks)
 {
     /// It takes no other token.
     struct own_lock {

@@ -77,9 +77,9 @@ struct three_servers_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_world, three_servers_fixture)
+BOOST_FIXTURE_TEST_SUITE(simulated_world, three_servers_fixture)
 
-BOOST_AUTO_TEST_CASE(grants_a_free_lock_at_once)
+BOOST_AUTO_TEST_CASE(world_grants_free_lock_at_once)
 {
     BOOST_TEST(!servers.run(try_it()));
     BOOST_TEST((servers.elapsed() == 0ns));
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(grants_a_free_lock_at_once)
     BOOST_TEST(!servers.held("seat:42"));
 }
 
-BOOST_AUTO_TEST_CASE(knows_what_others_hold)
+BOOST_AUTO_TEST_CASE(world_hold_makes_lock_contended_until_let_go)
 {
     servers.hold("seat:42");
     BOOST_TEST(servers.held("seat:42"));
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(knows_what_others_hold)
     BOOST_TEST(acquired);
 }
 
-BOOST_AUTO_TEST_CASE(lets_what_others_hold_expire)
+BOOST_AUTO_TEST_CASE(world_hold_with_ttl_expires)
 {
     servers.hold("seat:42", 5s);
     lease const held = acquire();
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(lets_what_others_hold_expire)
     BOOST_TEST((servers.elapsed() >= 5s && servers.elapsed() < 6s));
 }
 
-BOOST_AUTO_TEST_CASE(renews_a_lease_for_as_long_as_it_is_held)
+BOOST_AUTO_TEST_CASE(world_renews_lease_while_it_is_held)
 {
     lease held = acquire();
     auto const told = watch(held);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(renews_a_lease_for_as_long_as_it_is_held)
     BOOST_TEST(!told->has_value());
 }
 
-BOOST_AUTO_TEST_CASE(loses_a_lease_of_ten_seconds_in_a_moment)
+BOOST_AUTO_TEST_CASE(world_loses_lease_when_majority_is_cut)
 {
     lease held = acquire();
     auto const told = watch(held);
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(loses_a_lease_of_ten_seconds_in_a_moment)
     BOOST_TEST(acquire().valid());
 }
 
-BOOST_AUTO_TEST_CASE(loses_a_lease_on_command)
+BOOST_AUTO_TEST_CASE(world_lose_ends_lease)
 {
     lease held = acquire();
     auto const told = watch(held);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(loses_a_lease_on_command)
 }
 
 /// Deleting the keys would not be enough: an extension sets them again.
-BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_on_command)
+BOOST_AUTO_TEST_CASE(world_lose_ends_fenced_lease)
 {
     client other = servers.make_client({.key_prefix = "app:"});
     for (client* from : {&locks, &other}) {
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_on_command)
     }
 }
 
-BOOST_AUTO_TEST_CASE(loses_a_lease_on_command_while_a_minority_is_away)
+BOOST_AUTO_TEST_CASE(world_lose_ends_lease_while_minority_is_down)
 {
     servers.kill(2);
     lease plain = acquire();
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(loses_a_lease_on_command_while_a_minority_is_away)
     servers.lose(plain); // it is
 }
 
-BOOST_AUTO_TEST_CASE(does_not_lose_what_nobody_has)
+BOOST_AUTO_TEST_CASE(world_lose_refuses_lease_that_is_not_held)
 {
     lease held = acquire();
     lease moved = std::move(held);
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(does_not_lose_what_nobody_has)
     BOOST_TEST(says(complaint<std::logic_error>([&] { servers.lose(moved); }), "released"));
 }
 
-BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_in_time_when_all_is_flushed)
+BOOST_AUTO_TEST_CASE(world_flush_of_all_servers_expires_fenced_lease)
 {
     lease held = servers.run(taken_fenced("account", locks));
     servers.advance(1s);
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_in_time_when_all_is_flushed)
     BOOST_TEST((held.cause() == loss_cause::expired));
 }
 
-BOOST_AUTO_TEST_CASE(loses_a_lease_whose_keys_are_flushed)
+BOOST_AUTO_TEST_CASE(world_flush_of_majority_ends_lease)
 {
     lease held = acquire();
     servers.flush(0);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(loses_a_lease_whose_keys_are_flushed)
     BOOST_TEST((held.cause() == loss_cause::refused));
 }
 
-BOOST_AUTO_TEST_CASE(has_servers_that_die_and_come_back)
+BOOST_AUTO_TEST_CASE(world_kills_and_restarts_servers)
 {
     BOOST_TEST(!servers.run(try_it()));
     servers.kill(0);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(has_servers_that_die_and_come_back)
     BOOST_TEST(!servers.run(try_it()));
 }
 
-BOOST_AUTO_TEST_CASE(starts_a_server_with_its_data_if_told)
+BOOST_AUTO_TEST_CASE(world_restarts_server_with_data_if_told)
 {
     for (data what : {data::kept, data::lost}) {
         world one(context, 1);
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(starts_a_server_with_its_data_if_told)
     }
 }
 
-BOOST_AUTO_TEST_CASE(has_servers_that_stall_and_that_have_no_memory)
+BOOST_AUTO_TEST_CASE(world_stalls_servers_and_exhausts_their_memory)
 {
     servers.exhaust_memory(0);
     servers.exhaust_memory(1);
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(has_servers_that_stall_and_that_have_no_memory)
     BOOST_TEST((servers.elapsed() >= 100ms));
 }
 
-BOOST_AUTO_TEST_CASE(gives_tokens_that_rise)
+BOOST_AUTO_TEST_CASE(world_gives_increasing_tokens)
 {
     fenced_mutex fenced(locks, "account", {.ttl = 10s});
     auto token = [&]() -> asio::awaitable<std::uint64_t> {
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(gives_tokens_that_rise)
     BOOST_TEST(servers.run(token()) > first);
 }
 
-BOOST_AUTO_TEST_CASE(has_clients_that_are_as_good_as_processes)
+BOOST_AUTO_TEST_CASE(world_clients_exclude_each_other_like_processes)
 {
     lease const held = acquire();
     client other = servers.make_client({.key_prefix = {}});
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(has_clients_that_are_as_good_as_processes)
 }
 
 /// A lease that outlives its validity in a coroutine that waits, too.
-BOOST_AUTO_TEST_CASE(lets_coroutines_wait_for_its_time)
+BOOST_AUTO_TEST_CASE(world_lets_coroutines_sleep_in_its_time)
 {
     auto work = [&]() -> asio::awaitable<bool> {
         lease held = co_await lock.acquire();
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(lets_coroutines_wait_for_its_time)
     BOOST_TEST((servers.elapsed() >= 11s));
 }
 
-BOOST_AUTO_TEST_CASE(cancels_the_body_of_with_lock)
+BOOST_AUTO_TEST_CASE(world_loss_cancels_body_of_with_lock)
 {
     bool unwound = false;
     auto body = [&](lease&) -> asio::awaitable<void> {
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(cancels_the_body_of_with_lock)
 }
 
 /// Whoever runs the context, what needs no time happens.
-BOOST_AUTO_TEST_CASE(works_where_the_test_runs_the_context)
+BOOST_AUTO_TEST_CASE(world_works_if_test_runs_the_context)
 {
     bool acquired = false;
     lock.acquire([&](error_code ec, lease const& got) { acquired = !ec && got.valid(); });
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(works_where_the_test_runs_the_context)
     BOOST_TEST(acquired);
 }
 
-BOOST_AUTO_TEST_CASE(says_what_would_not_work)
+BOOST_AUTO_TEST_CASE(world_refuses_invalid_arguments_and_nested_runs)
 {
     BOOST_CHECK_THROW(world(context, 0), std::invalid_argument);
     BOOST_CHECK_THROW(world(context, 64), std::invalid_argument);
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(says_what_would_not_work)
 }
 
 /// The retry loop that lacks a pause would otherwise run for ever.
-BOOST_AUTO_TEST_CASE(does_not_hang_where_no_time_passes)
+BOOST_AUTO_TEST_CASE(world_run_without_passing_time_throws)
 {
     servers.cut(0);
     servers.cut(1);
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(does_not_hang_where_no_time_passes)
     BOOST_TEST((servers.elapsed() < 10s));
 }
 
-BOOST_AUTO_TEST_CASE(lets_much_happen_at_one_moment)
+BOOST_AUTO_TEST_CASE(world_allows_many_events_at_one_instant)
 {
     auto busy = [&]() -> asio::awaitable<void> {
         for (int i = 0; i != 100'000; ++i)
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(lets_much_happen_at_one_moment)
     BOOST_TEST((servers.elapsed() == 0ns));
 }
 
-BOOST_AUTO_TEST_CASE(says_that_nothing_can_happen)
+BOOST_AUTO_TEST_CASE(world_run_until_with_nothing_pending_throws)
 {
     auto const why = complaint<std::runtime_error>([&] { servers.run_until([] { return false; }); });
     BOOST_TEST(says(why, "nothing can happen any more"));
@@ -360,7 +360,7 @@ BOOST_AUTO_TEST_CASE(says_that_nothing_can_happen)
 }
 
 /// An idle client is none to wait for.
-BOOST_AUTO_TEST_CASE(says_that_nothing_can_happen_beside_a_client)
+BOOST_AUTO_TEST_CASE(world_run_until_with_only_idle_client_throws)
 {
     BOOST_TEST(!servers.run(try_it()));
     auto const why = complaint<std::runtime_error>([&] { servers.run_until([] { return false; }); });
@@ -368,7 +368,7 @@ BOOST_AUTO_TEST_CASE(says_that_nothing_can_happen_beside_a_client)
     BOOST_TEST((servers.elapsed() < 10min));
 }
 
-BOOST_AUTO_TEST_CASE(says_that_its_limit_is_over_and_who_sleeps)
+BOOST_AUTO_TEST_CASE(world_run_past_its_limit_throws_and_names_sleepers)
 {
     auto for_ever = [&]() -> asio::awaitable<void> { co_await servers.sleep(100h); };
     auto const hour = complaint<std::runtime_error>([&] { servers.run(for_ever()); });
@@ -387,14 +387,14 @@ BOOST_AUTO_TEST_CASE(says_that_its_limit_is_over_and_who_sleeps)
     BOOST_TEST((servers.elapsed() == 3h + 65s));
 }
 
-BOOST_AUTO_TEST_CASE(runs_for_longer_than_an_hour_if_told)
+BOOST_AUTO_TEST_CASE(world_runs_longer_than_an_hour_if_told)
 {
     servers.run(servers.sleep(90min), 2h);
     servers.run(servers.sleep(90min), std::chrono::milliseconds::max());
     BOOST_TEST((servers.elapsed() == 3h));
 }
 
-BOOST_AUTO_TEST_CASE(counts_only_those_who_sleep_still)
+BOOST_AUTO_TEST_CASE(world_counts_only_coroutines_still_sleeping)
 {
     servers.run(servers.sleep(1s));
     lease const held = acquire();
@@ -402,7 +402,7 @@ BOOST_AUTO_TEST_CASE(counts_only_those_who_sleep_still)
     BOOST_TEST(!says(why, "coroutine"));
 }
 
-BOOST_AUTO_TEST_CASE(refuses_conditions_that_run_it)
+BOOST_AUTO_TEST_CASE(world_refuses_conditions_that_run_it)
 {
     for (std::function<void()> const& nested : std::initializer_list<std::function<void()>>{
              [&] { servers.advance(1s); }, [&] { servers.run(servers.sleep(1s)); },
@@ -419,7 +419,7 @@ BOOST_AUTO_TEST_CASE(refuses_conditions_that_run_it)
     BOOST_TEST((servers.elapsed() == 1s));
 }
 
-BOOST_AUTO_TEST_CASE(knows_no_negative_times)
+BOOST_AUTO_TEST_CASE(world_refuses_negative_times)
 {
     auto refused = [](std::function<void()> const& work) {
         return says(complaint<std::invalid_argument>(work), "-5 ms");
@@ -435,7 +435,7 @@ BOOST_AUTO_TEST_CASE(knows_no_negative_times)
     BOOST_TEST(!servers.held("seat:42"));
 }
 
-BOOST_AUTO_TEST_CASE(knows_for_ever)
+BOOST_AUTO_TEST_CASE(world_accepts_largest_time)
 {
     constexpr auto for_ever = std::chrono::milliseconds::max();
     auto const job = asio::co_spawn(context, servers.sleep(for_ever), asio::use_future);
@@ -450,7 +450,7 @@ BOOST_AUTO_TEST_CASE(knows_for_ever)
     BOOST_TEST(servers.held("seat:42"));
 }
 
-BOOST_AUTO_TEST_CASE(says_that_nobody_can_be_reached)
+BOOST_AUTO_TEST_CASE(world_hold_without_reachable_server_throws)
 {
     servers.cut(0);
     servers.kill(1);
@@ -462,7 +462,7 @@ BOOST_AUTO_TEST_CASE(says_that_nobody_can_be_reached)
 }
 
 /// Its own servers are new, whoever names settings without servers: fenced locks need not wait for their markers.
-BOOST_AUTO_TEST_CASE(has_clients_with_no_more_than_an_observer)
+BOOST_AUTO_TEST_CASE(world_client_with_only_observer_gets_settings_of_world)
 {
     struct counter : observer {
         int acquired = 0;
@@ -476,7 +476,7 @@ BOOST_AUTO_TEST_CASE(has_clients_with_no_more_than_an_observer)
 }
 
 /// With nodes named, all settings are the test's.
-BOOST_AUTO_TEST_CASE(has_clients_that_do_not_trust_its_servers)
+BOOST_AUTO_TEST_CASE(world_client_with_nodes_keeps_its_own_settings)
 {
     config wary = servers.settings();
     wary.admission.assume_fresh = false;
@@ -486,7 +486,7 @@ BOOST_AUTO_TEST_CASE(has_clients_that_do_not_trust_its_servers)
 }
 
 /// As a timer would end it: what comes after it is not done.
-BOOST_AUTO_TEST_CASE(ends_a_sleep_that_is_cancelled)
+BOOST_AUTO_TEST_CASE(world_sleep_ends_when_cancelled)
 {
     asio::cancellation_signal cancel;
     bool went_on = false;
@@ -504,7 +504,7 @@ BOOST_AUTO_TEST_CASE(ends_a_sleep_that_is_cancelled)
     BOOST_TEST(!went_on);
 }
 
-BOOST_AUTO_TEST_CASE(asks_a_condition_amid_a_moment)
+BOOST_AUTO_TEST_CASE(world_checks_condition_between_events_of_one_instant)
 {
     auto const work = [&]() -> asio::awaitable<void> {
         lease held = co_await lock.acquire();
@@ -522,7 +522,7 @@ BOOST_AUTO_TEST_CASE(asks_a_condition_amid_a_moment)
     servers.run_until([&] { return count > 5; });
 }
 
-BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_on_command_whose_servers_have_no_memory)
+BOOST_AUTO_TEST_CASE(world_lose_ends_fenced_lease_without_server_memory)
 {
     lease held = servers.run(taken_fenced("x", locks));
     for (std::size_t n = 0; n != servers.size(); ++n)
@@ -533,7 +533,7 @@ BOOST_AUTO_TEST_CASE(loses_a_fenced_lease_on_command_whose_servers_have_no_memor
     BOOST_TEST((held.cause() == loss_cause::refused));
 }
 
-BOOST_AUTO_TEST_CASE(does_not_lose_the_leases_of_another_world)
+BOOST_AUTO_TEST_CASE(world_lose_refuses_lease_of_another_world)
 {
     world others(context);
     client theirs = others.make_client();
@@ -547,7 +547,7 @@ BOOST_AUTO_TEST_CASE(does_not_lose_the_leases_of_another_world)
     BOOST_TEST(foreign.valid());
 }
 
-BOOST_AUTO_TEST_CASE(says_why_nobody_can_hold_a_lock)
+BOOST_AUTO_TEST_CASE(world_hold_of_unavailable_lock_throws_with_reason)
 {
     servers.cut(1);
     servers.cut(2);
@@ -559,14 +559,14 @@ BOOST_AUTO_TEST_CASE(says_why_nobody_can_hold_a_lock)
     BOOST_TEST(says(complaint<std::invalid_argument>([&] { servers.hold(""); }), "empty"));
 }
 
-BOOST_AUTO_TEST_CASE(says_that_its_hundred_years_are_over)
+BOOST_AUTO_TEST_CASE(world_run_past_hundred_years_throws)
 {
     servers.advance(std::chrono::hours{24} * 365 * 100 - 10s);
     auto const work = [&]() -> asio::awaitable<void> { co_await servers.sleep(20s); };
     BOOST_TEST(says(complaint<std::runtime_error>([&] { servers.run(work()); }), "100 years"));
 }
 
-BOOST_AUTO_TEST_CASE(starts_a_server_that_was_flushed_or_stalled_as_a_new_one)
+BOOST_AUTO_TEST_CASE(world_restart_clears_flushed_or_stalled_server)
 {
     servers.hold("x");
     servers.kill(0);
@@ -586,9 +586,9 @@ BOOST_AUTO_TEST_CASE(starts_a_server_that_was_flushed_or_stalled_as_a_new_one)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(ends_of_a_world)
+BOOST_AUTO_TEST_SUITE(world_end)
 
-BOOST_AUTO_TEST_CASE(leases_and_clients_may_be_destroyed_while_they_wait)
+BOOST_AUTO_TEST_CASE(leases_and_clients_may_be_destroyed_after_their_world)
 {
     asio::io_context context;
     {
@@ -606,7 +606,7 @@ BOOST_AUTO_TEST_CASE(leases_and_clients_may_be_destroyed_while_they_wait)
 }
 
 /// It ends as a timer's that was cancelled, so that `run()` returns.
-BOOST_AUTO_TEST_CASE(ends_what_sleeps_in_it)
+BOOST_AUTO_TEST_CASE(destroyed_world_ends_pending_sleeps)
 {
     asio::io_context context;
     auto servers = std::make_unique<world>(context);
