@@ -59,7 +59,7 @@ bool not_verified(boost::system::system_error const& failure)
 
 BOOST_AUTO_TEST_SUITE(tls)
 
-BOOST_AUTO_TEST_CASE(a_client_trusts_the_authority_and_nobody_else)
+BOOST_AUTO_TEST_CASE(client_trusts_only_the_given_authority)
 {
     certificates const papers;
     redis_server server({.tls = papers.server});
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_client_trusts_the_authority_and_nobody_else)
                           boost::system::system_error, not_verified);
 }
 
-BOOST_AUTO_TEST_CASE(an_expired_certificate_is_refused)
+BOOST_AUTO_TEST_CASE(expired_certificate_is_refused)
 {
     certificates const papers;
     redis_server server({.tls = papers.expired});
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(an_expired_certificate_is_refused)
                           boost::system::system_error, not_verified);
 }
 
-BOOST_AUTO_TEST_CASE(a_certificate_for_another_name_is_refused)
+BOOST_AUTO_TEST_CASE(certificate_for_another_name_is_refused)
 {
     certificates const papers;
     redis_server server({.tls = papers.misnamed});
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_for_another_name_is_refused)
     BOOST_TEST(ping(server.tls_port(), papers.authority.file(), "elsewhere.invalid") == "+PONG\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_asks_for_a_client_certificate_gets_one_it_knows)
+BOOST_AUTO_TEST_CASE(server_accepts_client_certificate_of_its_authority_only)
 {
     certificates const papers;
     redis_server server({.tls = papers.server, .require_client_certificate = true});
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_asks_for_a_client_certificate_gets_one_it_kno
     BOOST_CHECK_THROW(ping(port, authority, "localhost"), boost::system::system_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_restarted_server_keeps_its_tls_port)
+BOOST_AUTO_TEST_CASE(restarted_server_keeps_its_tls_port)
 {
     certificates const papers;
     redis_server server({.tls = papers.server});
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_restarted_server_keeps_its_tls_port)
     BOOST_TEST(ping(port, papers.authority.file(), "localhost") == "+PONG\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(the_files_go_with_their_owner)
+BOOST_AUTO_TEST_CASE(certificate_files_are_removed_with_their_owner)
 {
     std::string file;
     {

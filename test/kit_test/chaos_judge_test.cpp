@@ -45,7 +45,7 @@ std::uint64_t until(nanoseconds at)
 
 BOOST_AUTO_TEST_SUITE(chaos_judge)
 
-BOOST_AUTO_TEST_CASE(explains_what_a_register_does)
+BOOST_AUTO_TEST_CASE(judge_accepts_linearizable_register_history)
 {
     BOOST_TEST(explained({}));
     BOOST_TEST(explained({read(0, 1ns, 2ns), write(7, 3ns, 4ns), read(7, 5ns, 6ns)}));
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(explains_what_a_register_does)
     BOOST_TEST(explained({write(7, 1ns, std::nullopt), read(0, 5ns, 6ns), read(7, 7ns, 8ns)}));
 }
 
-BOOST_AUTO_TEST_CASE(does_not_explain_what_none_does)
+BOOST_AUTO_TEST_CASE(judge_rejects_impossible_register_history)
 {
     BOOST_TEST(!explained({read(7, 1ns, 2ns)}));
     BOOST_TEST(!explained({read(7, 1ns, 2ns), write(7, 3ns, 4ns)}));
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(does_not_explain_what_none_does)
     BOOST_TEST(!explained({write(7, 1ns, 2ns), write(7, 3ns, 4ns)}));
 }
 
-BOOST_AUTO_TEST_CASE(sees_two_leases_at_once)
+BOOST_AUTO_TEST_CASE(judge_finds_two_leases_at_once)
 {
     std::vector<entry> const one_after_another{said(1, 10ns, event::holds, 5),
                                                said(1, 11ns, event::valid, until(100ns)),
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(sees_two_leases_at_once)
     BOOST_TEST(judge(killed).flaws.empty());
 }
 
-BOOST_AUTO_TEST_CASE(sees_tokens_that_do_not_rise)
+BOOST_AUTO_TEST_CASE(judge_finds_tokens_that_do_not_increase)
 {
     auto const with_tokens = [](std::uint64_t first, std::uint64_t second) {
         return judge({said(1, 10ns, event::holds, first), said(1, 10ns, event::valid, until(20ns)),
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(sees_tokens_that_do_not_rise)
     BOOST_TEST(with_tokens(6, 6) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(sees_writes_over_each_other)
+BOOST_AUTO_TEST_CASE(judge_finds_overlapping_writes)
 {
     constexpr std::uint64_t one = std::uint64_t{1} << 32U;
     auto const second_reads = [](std::uint64_t value, event end) {
@@ -114,14 +114,14 @@ BOOST_AUTO_TEST_CASE(sees_writes_over_each_other)
     BOOST_TEST(second_reads(one | 1U, event::writes_late) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(sees_what_has_not_been_told)
+BOOST_AUTO_TEST_CASE(judge_finds_losses_and_operations_not_reported)
 {
     BOOST_TEST(judge({said(1, 1ns, event::told, 2)}).latest_told == 2U);
     BOOST_TEST(judge({said(1, 1ns, event::not_told)}).flaws.size() == 1U);
     BOOST_TEST(judge({said(1, 1ns, event::overdue, 1)}).flaws.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(is_given_the_same_by_the_same_seed)
+BOOST_AUTO_TEST_CASE(faults_drawn_from_the_same_seed_are_the_same)
 {
     auto const drawn = [](std::uint64_t seed) { return draw_faults(cast(seed), 30s); };
     BOOST_TEST((drawn(7) == drawn(7)));

@@ -6,9 +6,9 @@
 
 using namespace redlock::test;
 
-BOOST_FIXTURE_TEST_SUITE(proxy, proxied_server)
+BOOST_FIXTURE_TEST_SUITE(fault_proxies, proxied_server)
 
-BOOST_AUTO_TEST_CASE(reset_all_resets_both_sides)
+BOOST_AUTO_TEST_CASE(proxy_reset_all_resets_both_sides)
 {
     wire client(proxy.port());
     ping(client);
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(reset_all_resets_both_sides)
     BOOST_TEST(proxy.accepted() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(reset_all_loses_what_is_held)
+BOOST_AUTO_TEST_CASE(proxy_reset_all_discards_held_bytes)
 {
     proxy.hold(to_client);
     wire client(proxy.port());
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(reset_all_loses_what_is_held)
     BOOST_TEST(client.next() == "reset");
 }
 
-BOOST_AUTO_TEST_CASE(close_all_ends_in_order)
+BOOST_AUTO_TEST_CASE(proxy_close_all_ends_connections_in_order)
 {
     wire client(proxy.port());
     ping(client);
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(close_all_ends_in_order)
     BOOST_TEST(client.next() == "end");
 }
 
-BOOST_AUTO_TEST_CASE(close_all_ends_in_order_even_with_unread_bytes)
+BOOST_AUTO_TEST_CASE(proxy_close_all_with_unread_bytes_ends_in_order)
 {
     proxy.cut_one_way(to_server);
     wire client(proxy.port());
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(close_all_ends_in_order_even_with_unread_bytes)
     BOOST_TEST(client.next() == "end");
 }
 
-BOOST_AUTO_TEST_CASE(a_refusing_proxy_keeps_what_it_has)
+BOOST_AUTO_TEST_CASE(proxy_that_refuses_keeps_present_connections)
 {
     wire client(proxy.port());
     proxy.wait_connections(1);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_refusing_proxy_keeps_what_it_has)
     BOOST_TEST(probe(proxy.port()).command({"PING"}) == "PONG");
 }
 
-BOOST_AUTO_TEST_CASE(a_black_hole_accepts_and_swallows)
+BOOST_AUTO_TEST_CASE(proxy_as_black_hole_accepts_and_swallows)
 {
     wire before(proxy.port());
     ping(before);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_black_hole_accepts_and_swallows)
     BOOST_TEST(inside.next() == "end");
 }
 
-BOOST_AUTO_TEST_CASE(a_redirected_proxy_takes_new_connections_elsewhere)
+BOOST_AUTO_TEST_CASE(proxy_redirect_affects_only_new_connections)
 {
     redis_server other;
     probe(other.port()).command({"SET", "k", "other"});
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_redirected_proxy_takes_new_connections_elsewhere)
     BOOST_TEST(!old.exists("k"));
 }
 
-BOOST_AUTO_TEST_CASE(a_half_closed_client_still_gets_its_reply)
+BOOST_AUTO_TEST_CASE(proxy_forwards_reply_to_half_closed_client)
 {
     wire client(proxy.port());
     client.send("PING\r\n");
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_half_closed_client_still_gets_its_reply)
     proxy.wait_connections(0);
 }
 
-BOOST_AUTO_TEST_CASE(a_dead_server_resets_the_client)
+BOOST_AUTO_TEST_CASE(proxy_resets_client_of_dead_server)
 {
     server.kill();
     wire client(proxy.port());

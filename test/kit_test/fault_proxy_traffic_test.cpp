@@ -9,9 +9,9 @@
 
 using namespace redlock::test;
 
-BOOST_FIXTURE_TEST_SUITE(proxy, proxied_server)
+BOOST_FIXTURE_TEST_SUITE(fault_proxies, proxied_server)
 
-BOOST_AUTO_TEST_CASE(passes_and_counts)
+BOOST_AUTO_TEST_CASE(proxy_passes_and_counts_bytes)
 {
     wire client(proxy.port());
     ping(client);
@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(passes_and_counts)
     BOOST_TEST(proxy.accepted() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(large_values_arrive_whole_both_ways)
+BOOST_AUTO_TEST_CASE(proxy_passes_large_values_both_ways)
 {
     probe through(proxy.port());
     std::string value;
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(large_values_arrive_whole_both_ways)
     BOOST_TEST((through.get("k").value() == value));
 }
 
-BOOST_AUTO_TEST_CASE(held_replies_are_released_in_order)
+BOOST_AUTO_TEST_CASE(proxy_releases_held_replies_in_order)
 {
     proxy.hold(to_client);
     wire client(proxy.port());
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(held_replies_are_released_in_order)
     BOOST_TEST(proxy.held(to_client) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(held_requests_do_not_reach_the_server)
+BOOST_AUTO_TEST_CASE(proxy_hold_keeps_requests_from_server)
 {
     proxy.hold(to_server);
     wire client(proxy.port());
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(held_requests_do_not_reach_the_server)
     BOOST_TEST(direct.exists("k"));
 }
 
-BOOST_AUTO_TEST_CASE(flush_lets_one_step_through_and_goes_on_holding)
+BOOST_AUTO_TEST_CASE(proxy_flush_forwards_and_goes_on_holding)
 {
     proxy.hold(to_client);
     wire client(proxy.port());
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(flush_lets_one_step_through_and_goes_on_holding)
     BOOST_TEST(proxy.forwarded(to_client) == 7U);
 }
 
-BOOST_AUTO_TEST_CASE(a_held_end_waits_behind_the_bytes)
+BOOST_AUTO_TEST_CASE(proxy_hold_keeps_end_of_stream_behind_bytes)
 {
     proxy.hold(to_client);
     wire client(proxy.port());
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_held_end_waits_behind_the_bytes)
     BOOST_TEST(client.next() != "silence");
 }
 
-BOOST_AUTO_TEST_CASE(a_dropped_reply_is_lost_and_the_next_one_is_not)
+BOOST_AUTO_TEST_CASE(proxy_drop_loses_replies_until_pass)
 {
     proxy.drop(to_client);
     wire client(proxy.port());
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_dropped_reply_is_lost_and_the_next_one_is_not)
     BOOST_TEST(proxy.forwarded(to_client) == 7U);
 }
 
-BOOST_AUTO_TEST_CASE(a_dropped_request_never_arrives)
+BOOST_AUTO_TEST_CASE(proxy_drop_loses_requests)
 {
     proxy.drop(to_server);
     wire client(proxy.port());
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_dropped_request_never_arrives)
     BOOST_TEST(client.receive(4) == ":1\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_held_can_be_dropped)
+BOOST_AUTO_TEST_CASE(proxy_drop_discards_held_bytes)
 {
     proxy.hold(to_client);
     wire client(proxy.port());
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(what_is_held_can_be_dropped)
     BOOST_TEST(client.receive(4) == ":2\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_delayed_reply_waits_and_can_be_hurried)
+BOOST_AUTO_TEST_CASE(proxy_delay_can_be_shortened)
 {
     proxy.delay(to_client, std::chrono::hours(1));
     wire client(proxy.port());
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_delayed_reply_waits_and_can_be_hurried)
     BOOST_TEST(client.receive(14) == pong + "$1\r\na\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(dribbled_bytes_come_in_segments_of_one)
+BOOST_AUTO_TEST_CASE(proxy_dribble_sends_one_byte_per_segment)
 {
     wire client(proxy.port());
     ping(client);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(dribbled_bytes_come_in_segments_of_one)
     BOOST_TEST(client.segments() - before >= 7U);
 }
 
-BOOST_AUTO_TEST_CASE(a_dribbled_request_is_understood)
+BOOST_AUTO_TEST_CASE(proxy_dribble_of_request_is_understood)
 {
     proxy.dribble(to_server);
     probe through(proxy.port());
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_dribbled_request_is_understood)
     BOOST_TEST(direct.get("k").value() == "value");
 }
 
-BOOST_AUTO_TEST_CASE(one_chunk_is_duplicated)
+BOOST_AUTO_TEST_CASE(proxy_duplicate_repeats_one_chunk)
 {
     wire client(proxy.port());
     proxy.duplicate(to_server);
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(one_chunk_is_duplicated)
     BOOST_TEST(direct.get("n").value() == "4");
 }
 
-BOOST_AUTO_TEST_CASE(a_cut_direction_is_silent_and_delivers_late_when_healed)
+BOOST_AUTO_TEST_CASE(proxy_cut_one_way_delivers_late_when_healed)
 {
     wire client(proxy.port());
     ping(client);
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_cut_direction_is_silent_and_delivers_late_when_healed)
     BOOST_TEST(client.receive(4) == ":1\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(garbage_replaces_one_reply)
+BOOST_AUTO_TEST_CASE(proxy_garbage_replaces_one_reply)
 {
     wire client(proxy.port());
     proxy.garbage("HTTP/1.1 400\r\n");
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(garbage_replaces_one_reply)
     ping(client);
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_in_vain_throws)
+BOOST_AUTO_TEST_CASE(proxy_wait_past_its_limit_throws)
 {
     fault_proxy hasty(server.port(), std::chrono::milliseconds(20));
     BOOST_CHECK_THROW(hasty.wait_accepted(1), std::runtime_error);

@@ -21,7 +21,7 @@ using redlock::test::server_group;
 
 BOOST_AUTO_TEST_SUITE(servers)
 
-BOOST_AUTO_TEST_CASE(starts_on_a_free_port_and_answers)
+BOOST_AUTO_TEST_CASE(server_starts_on_free_port_and_answers)
 {
     redis_server server;
     BOOST_TEST(server.running());
@@ -31,14 +31,14 @@ BOOST_AUTO_TEST_CASE(starts_on_a_free_port_and_answers)
     BOOST_TEST(probe(server.port()).command({"PING"}) == "PONG");
 }
 
-BOOST_AUTO_TEST_CASE(the_unix_socket_leads_to_the_same_server)
+BOOST_AUTO_TEST_CASE(unix_socket_leads_to_the_same_server)
 {
     redis_server server;
     probe(server.port()).command({"SET", "k", "v"});
     BOOST_TEST(probe(server.unix_path()).get("k").value() == "v");
 }
 
-BOOST_AUTO_TEST_CASE(a_killed_server_is_gone_and_its_port_refuses)
+BOOST_AUTO_TEST_CASE(killed_server_is_gone_and_its_port_refuses)
 {
     redis_server server;
     auto const pid = server.pid();
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_killed_server_is_gone_and_its_port_refuses)
     BOOST_CHECK_THROW(server.pause(), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_restarted_server_keeps_its_port_and_loses_its_memory)
+BOOST_AUTO_TEST_CASE(restarted_server_keeps_port_and_loses_memory)
 {
     redis_server server;
     auto const port = server.port();
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_restarted_server_keeps_its_port_and_loses_its_memory)
     BOOST_TEST(!probe(port).exists("k"));
 }
 
-BOOST_AUTO_TEST_CASE(a_crashed_server_finds_its_append_only_file_again)
+BOOST_AUTO_TEST_CASE(crashed_server_loads_its_append_only_file)
 {
     redis_server server({.arguments = {"--appendonly", "yes", "--appendfsync", "always"}});
     probe(server.port()).command({"SET", "k", "v"});
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_crashed_server_finds_its_append_only_file_again)
     BOOST_TEST(probe(server.port()).get("k").value() == "v");
 }
 
-BOOST_AUTO_TEST_CASE(a_paused_server_is_silent_until_it_is_resumed)
+BOOST_AUTO_TEST_CASE(paused_server_is_silent_until_resumed)
 {
     redis_server server;
     server.pause();
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_paused_server_is_silent_until_it_is_resumed)
     BOOST_TEST(probe(server.port()).command({"PING"}) == "PONG");
 }
 
-BOOST_AUTO_TEST_CASE(a_paused_server_can_be_restarted)
+BOOST_AUTO_TEST_CASE(paused_server_can_be_restarted)
 {
     redis_server server;
     server.pause();
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_paused_server_can_be_restarted)
     BOOST_TEST(process_state(server.pid()) == 'T');
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_left_after_its_life)
+BOOST_AUTO_TEST_CASE(destroyed_server_leaves_no_process_and_no_files)
 {
     pid_t pid = -1;
     std::filesystem::path directory;
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_after_its_life)
     BOOST_TEST(!std::filesystem::exists(directory));
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_dies_by_itself_is_noticed)
+BOOST_AUTO_TEST_CASE(server_that_ends_by_itself_is_noticed)
 {
     redis_server server;
     // No reply: the server closes the connection and exits.
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_by_itself_is_noticed)
     BOOST_TEST(probe(server.port()).command({"PING"}) == "PONG");
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_cannot_start_says_why)
+BOOST_AUTO_TEST_CASE(server_that_cannot_start_throws_with_reason)
 {
     auto const says_why = [](std::runtime_error const& failure) {
         return std::string(failure.what()).find("no-such-option") != std::string::npos;
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_cannot_start_says_why)
                           says_why);
 }
 
-BOOST_AUTO_TEST_CASE(the_environment_names_the_binary)
+BOOST_AUTO_TEST_CASE(environment_variable_names_server_binary)
 {
     constexpr auto variable = "REDLOCK_TEST_SERVER";
     char const* const set = std::getenv(variable);
@@ -142,14 +142,14 @@ BOOST_AUTO_TEST_CASE(the_environment_names_the_binary)
     BOOST_TEST(redis_server::available());
 }
 
-BOOST_AUTO_TEST_CASE(a_port_in_use_is_refused)
+BOOST_AUTO_TEST_CASE(server_on_port_in_use_is_refused)
 {
     redis_server first;
     BOOST_CHECK_THROW(redis_server({.port = first.port()}), std::runtime_error);
     BOOST_TEST(probe(first.port()).command({"PING"}) == "PONG");
 }
 
-BOOST_AUTO_TEST_CASE(password_and_access_list_are_in_force)
+BOOST_AUTO_TEST_CASE(server_enforces_password_and_acl)
 {
     redis_server guarded({.password = "secret"});
     probe guest(guarded.port());
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(password_and_access_list_are_in_force)
     BOOST_TEST(locker.command({"DEL", "lock:a"}).starts_with("-NOPERM"));
 }
 
-BOOST_AUTO_TEST_CASE(the_servers_of_a_group_are_independent)
+BOOST_AUTO_TEST_CASE(servers_of_a_group_are_independent)
 {
     server_group group(3);
     auto const urls = group.urls();
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(probes)
 
-BOOST_AUTO_TEST_CASE(replies_are_readable)
+BOOST_AUTO_TEST_CASE(probe_shows_readable_replies)
 {
     redis_server server;
     probe eye(server.port());
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(replies_are_readable)
     BOOST_TEST(eye.get("big").value().size() == 100'000U);
 }
 
-BOOST_AUTO_TEST_CASE(resp3_replies_are_readable)
+BOOST_AUTO_TEST_CASE(probe_shows_readable_resp3_replies)
 {
     redis_server server;
     probe eye(server.port());
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(resp3_replies_are_readable)
     BOOST_TEST(eye.command({"HGETALL", "h"}) == "[f, v]");
 }
 
-BOOST_AUTO_TEST_CASE(questions_about_keys_and_commands)
+BOOST_AUTO_TEST_CASE(probe_answers_questions_about_keys_and_commands)
 {
     redis_server server;
     probe eye(server.port());

@@ -32,9 +32,9 @@ bool names_this_file(std::runtime_error const& failure)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coro)
+BOOST_AUTO_TEST_SUITE(running)
 
-BOOST_AUTO_TEST_CASE(returns_the_value_of_the_coroutine)
+BOOST_AUTO_TEST_CASE(run_returns_value_of_coroutine)
 {
     asio::io_context context;
     int const base = 40;
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(returns_the_value_of_the_coroutine)
     BOOST_TEST(result.value == 42);
 }
 
-BOOST_AUTO_TEST_CASE(runs_the_same_context_again)
+BOOST_AUTO_TEST_CASE(run_runs_the_same_context_again)
 {
     asio::io_context context;
     int calls = 0;
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(runs_the_same_context_again)
     BOOST_TEST(calls == 2);
 }
 
-BOOST_AUTO_TEST_CASE(rethrows_what_the_coroutine_throws)
+BOOST_AUTO_TEST_CASE(run_rethrows_exception_of_coroutine)
 {
     asio::io_context context;
     auto const body = []() -> asio::awaitable<int> {
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(rethrows_what_the_coroutine_throws)
     BOOST_CHECK_THROW(run(context, body), std::out_of_range);
 }
 
-BOOST_AUTO_TEST_CASE(leaves_other_work_in_the_context)
+BOOST_AUTO_TEST_CASE(run_leaves_other_work_in_the_context)
 {
     asio::io_context context;
     asio::steady_timer other(context, asio::steady_timer::time_point::max());
@@ -80,14 +80,14 @@ BOOST_AUTO_TEST_CASE(leaves_other_work_in_the_context)
     BOOST_TEST(ended);
 }
 
-BOOST_AUTO_TEST_CASE(a_coroutine_that_hangs_fails_and_is_named)
+BOOST_AUTO_TEST_CASE(run_of_hanging_coroutine_throws_with_position)
 {
     asio::io_context context;
     BOOST_CHECK_EXCEPTION(run(context, forever, std::chrono::milliseconds(20)), std::runtime_error,
                           names_this_file);
 }
 
-BOOST_AUTO_TEST_CASE(a_context_stopped_under_the_coroutine_fails_at_once)
+BOOST_AUTO_TEST_CASE(run_on_stopped_context_throws_at_once)
 {
     asio::io_context context;
     auto const body = [&]() -> asio::awaitable<void> {
