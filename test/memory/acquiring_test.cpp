@@ -144,27 +144,27 @@ struct two_clients : connected_scenario {
 
 BOOST_AUTO_TEST_SUITE(without_memory)
 
-BOOST_AUTO_TEST_CASE(the_first_cycle)
+BOOST_AUTO_TEST_CASE(first_cycle_without_memory_fails_cleanly)
 {
     sweep<first_cycle>();
 }
 
-BOOST_AUTO_TEST_CASE(a_cycle)
+BOOST_AUTO_TEST_CASE(acquire_without_memory_fails_cleanly)
 {
     sweep<cycle<mutex>>();
 }
 
-BOOST_AUTO_TEST_CASE(a_fenced_cycle)
+BOOST_AUTO_TEST_CASE(fenced_acquire_without_memory_fails_cleanly)
 {
     sweep<cycle<fenced_mutex>>();
 }
 
-BOOST_AUTO_TEST_CASE(handing_over)
+BOOST_AUTO_TEST_CASE(hand_over_without_memory_fails_cleanly)
 {
     sweep<hand_over>();
 }
 
-BOOST_AUTO_TEST_CASE(waiting_for_another_client)
+BOOST_AUTO_TEST_CASE(waiting_without_memory_fails_cleanly)
 {
     sweep<two_clients>();
 }

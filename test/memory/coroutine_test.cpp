@@ -94,13 +94,13 @@ struct hungry_body : connected_scenario {
 
 BOOST_AUTO_TEST_SUITE(without_memory)
 
-BOOST_AUTO_TEST_CASE(awaiting)
+BOOST_AUTO_TEST_CASE(awaiting_without_memory_fails_cleanly)
 {
     sweep_once<in_a_coroutine>();
 }
 
 /// Asio's own limits leave no more to be promised of with_lock (docs/promise.md, "When memory runs out").
-BOOST_AUTO_TEST_CASE(a_guarded_body_that_finds_none_ends_and_its_lock_is_released)
+BOOST_AUTO_TEST_CASE(with_lock_body_without_memory_ends_and_its_lock_is_released)
 {
     for (std::size_t const nodes : {1U, 3U}) {
         hungry_body s(installed(nodes));

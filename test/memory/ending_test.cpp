@@ -120,22 +120,22 @@ struct cancelled : connected_scenario {
 
 BOOST_AUTO_TEST_SUITE(without_memory)
 
-BOOST_AUTO_TEST_CASE(shutting_a_client_down)
+BOOST_AUTO_TEST_CASE(shutdown_without_memory_fails_cleanly)
 {
     sweep<shutting_down>();
 }
 
-BOOST_AUTO_TEST_CASE(destroying_a_client)
+BOOST_AUTO_TEST_CASE(client_destroyed_without_memory_ends_cleanly)
 {
     sweep<destroyed>();
 }
 
-BOOST_AUTO_TEST_CASE(dropping_a_lease)
+BOOST_AUTO_TEST_CASE(lease_destroyed_without_memory_ends_cleanly)
 {
     sweep<dropped>();
 }
 
-BOOST_AUTO_TEST_CASE(cancelling)
+BOOST_AUTO_TEST_CASE(cancellation_without_memory_fails_cleanly)
 {
     sweep<cancelled>();
 }

@@ -107,22 +107,22 @@ struct reconnection : holding_scenario {
 
 BOOST_AUTO_TEST_SUITE(without_memory)
 
-BOOST_AUTO_TEST_CASE(extending)
+BOOST_AUTO_TEST_CASE(extension_without_memory_fails_cleanly)
 {
     sweep<extension>();
 }
 
-BOOST_AUTO_TEST_CASE(renewing)
+BOOST_AUTO_TEST_CASE(renewal_without_memory_fails_cleanly)
 {
     sweep<renewal>();
 }
 
-BOOST_AUTO_TEST_CASE(releasing_after_a_loss)
+BOOST_AUTO_TEST_CASE(release_after_loss_without_memory_fails_cleanly)
 {
     sweep<release_after_loss>();
 }
 
-BOOST_AUTO_TEST_CASE(connecting_again)
+BOOST_AUTO_TEST_CASE(reconnection_without_memory_fails_cleanly)
 {
     sweep<reconnection>();
 }

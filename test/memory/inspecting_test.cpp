@@ -33,12 +33,12 @@ struct first_of_all : inspecting {
 
 BOOST_AUTO_TEST_SUITE(without_memory)
 
-BOOST_AUTO_TEST_CASE(inspecting_a_lock)
+BOOST_AUTO_TEST_CASE(inspection_without_memory_fails_cleanly)
 {
     sweep<inspecting>();
 }
 
-BOOST_AUTO_TEST_CASE(inspecting_a_lock_first_of_all)
+BOOST_AUTO_TEST_CASE(first_inspection_without_memory_fails_cleanly)
 {
     sweep<first_of_all>();
 }
