@@ -36,7 +36,7 @@ std::string story_of(std::uint64_t seed, verdict const& seen)
 BOOST_AUTO_TEST_SUITE(schedules)
 
 /// One in a hundred is run twice: it must be the same schedule.
-BOOST_AUTO_TEST_CASE(no_promise_is_broken)
+BOOST_AUTO_TEST_CASE(random_schedules_break_no_promise)
 {
     std::uint64_t const first = number("SIMULATION_SEED", 1);
     std::uint64_t const count = number("SIMULATION_SCHEDULES", 12);
