@@ -73,10 +73,10 @@ public:
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(mutants_test)
+BOOST_AUTO_TEST_SUITE(model_mutants)
 
 /// MODEL_MUTANTS: only those in whose names this stands.
-BOOST_AUTO_TEST_CASE(every_rule_is_needed)
+BOOST_AUTO_TEST_CASE(every_rule_left_out_breaks_a_promise)
 {
     char const* const named =
         std::getenv("MODEL_MUTANTS"); // NOLINT(concurrency-mt-unsafe): nobody changes the environment

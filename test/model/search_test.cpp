@@ -8,10 +8,10 @@
 
 namespace redlock::model {
 
-BOOST_AUTO_TEST_SUITE(search_test)
+BOOST_AUTO_TEST_SUITE(model_search)
 
 /// MODEL_STATES: where a scope is broken off, in states.
-BOOST_AUTO_TEST_CASE(no_state_breaks_a_promise)
+BOOST_AUTO_TEST_CASE(no_reachable_state_breaks_a_promise)
 {
     std::uint64_t states = 0;
     std::chrono::milliseconds took{};
