@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(keys_left_on_all_but_rendezvous_node_are_waited_for)
 
 /// The script has read the key, and its refusal says whose it is and for how long. The last node answers when that does
 /// not matter any more, and is asked again behind the vote's undo.
-BOOST_AUTO_TEST_CASE(that_refused_a_fenced_vote_are_not_asked_for)
+BOOST_AUTO_TEST_CASE(node_that_denied_fenced_vote_is_not_peeked)
 {
     unsigned questions = 0;
     net.between(0, 2).latency = 1ms;
