@@ -46,8 +46,7 @@ void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn)
     lock_ = lock;
     open_round();
     open_ = true;
-    asked_ = refused_ = granted_ = {};
-    plain_ = true;
+    asked_ = refused_ = {};
     if (type().counts())
         proposal_ = core::proposal(lock_->wanted->highest_number, runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
@@ -65,7 +64,6 @@ void attempt::time_out()
 {
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (votes_.awaits(i)) {
-            plain_ = false;
             rows_[i].result = node_result::timed_out;
             tell_vote(i, rows_[i]);
         }
@@ -142,10 +140,7 @@ core::node_set attempt::take_back()
 
 boost::intrusive_ptr<held_lease> attempt::make_lease(unsigned attempts, core::duration waited)
 {
-    if (plain_)
-        lock_->wanted->publish_success(granted_);
-    else
-        lock_->wanted->publish(rows_);
+    lock_->wanted->publish_success(rows_);
     lease_ = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, votes_, attempts, waited);
     return lease_;
 }

@@ -117,14 +117,12 @@ private:
     runtime& runtime_;
     bool open_ = false;
     bool in_turn_ = false;
-    bool plain_ = true; ///< no row says anything but that the vote is granted
     core::attempt votes_{core::agreement::majority, 0, {}};
     std::shared_ptr<lock_state> lock_;
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
-    core::node_set granted_; ///< as the rows say
     nonce nonce_;
     core::fence proposal_ = 0;
 

@@ -1,11 +1,26 @@
 #include "engine/attempt_table.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 
 namespace redlock::detail {
 
 namespace {
+
+bool says_more_than_a_grant(node_report const& row)
+{
+    return row.result != node_result::granted && row.result != node_result::pending;
+}
+
+core::node_set grants(std::vector<node_report> const& rows)
+{
+    core::node_set granted;
+    for (unsigned i = 0; i != rows.size(); ++i)
+        if (rows[i].result == node_result::granted)
+            granted.insert(i);
+    return granted;
+}
 
 std::vector<node_report> rows_of(core::node_set granted, std::size_t nodes)
 {
@@ -25,9 +40,11 @@ attempt_table::table& attempt_table::make_table()
     return *table_;
 }
 
-void attempt_table::publish_success(std::mutex& guard, core::node_set granted) noexcept
+void attempt_table::publish_success(std::mutex& guard, std::vector<node_report>& rows) noexcept
 {
-    granted_.store(granted, std::memory_order_relaxed);
+    if (std::ranges::any_of(rows, says_more_than_a_grant))
+        return publish(guard, rows);
+    granted_.store(grants(rows), std::memory_order_relaxed);
     if (!has_table()) // written here alone
         return;
     std::scoped_lock const held(guard);

@@ -18,8 +18,8 @@ class attempt_table {
 public:
     /// Takes the rows over and leaves as many older ones for reuse. Without memory for a first table there is none.
     void publish(std::mutex& guard, std::vector<node_report>& rows) noexcept;
-    /// Of an attempt that was won, and to which nodes said nothing but that.
-    void publish_success(std::mutex& guard, core::node_set granted) noexcept;
+    /// The same of an attempt that was won. If nodes did nothing but grant it, only which ones is kept.
+    void publish_success(std::mutex& guard, std::vector<node_report>& rows) noexcept;
     /// \param nodes their number
     void note_holder(std::mutex& guard, unsigned node, unsigned nodes, kind::sighting const&) noexcept;
     /// \param nodes their names, in order

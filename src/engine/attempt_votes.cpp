@@ -89,7 +89,6 @@ attempt::step attempt::ask(unsigned node, draft const& vote)
         send(nodes().at(node), vote);
         return step::pending;
     }
-    plain_ = false;
     tell_vote(node, rows_[node]);
     return votes_.voted(node, core::vote::failed);
 }
@@ -124,10 +123,6 @@ void attempt::on_vote(node_answer const& got)
     node_report& row = rows_[got.node];
     fill(row, got);
     auto const then = count(got);
-    if (row.result == node_result::granted)
-        granted_.insert(got.node);
-    else
-        plain_ = false;
     if (row.result == node_result::held_by_other)
         note_refusal(got.node, row);
     tell_vote(got.node, row);
@@ -197,7 +192,6 @@ attempt::step attempt::fail_vote(unsigned node, net::failure const& why)
     }
     if (rows_[node].result == node_result::pending)
         report_failure(why, rows_[node]);
-    plain_ = false;
     tell_vote(node, rows_[node]);
     return votes_.voted(node, core::vote::failed);
 }

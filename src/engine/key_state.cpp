@@ -51,9 +51,9 @@ void key_state::publish(std::vector<node_report>& rows) noexcept
     table_.publish(tables(), rows);
 }
 
-void key_state::publish_success(core::node_set granted) noexcept
+void key_state::publish_success(std::vector<node_report>& rows) noexcept
 {
-    table_.publish_success(tables(), granted);
+    table_.publish_success(tables(), rows);
 }
 
 void key_state::note_holder(unsigned node, unsigned nodes, kind::sighting const& seen) noexcept

@@ -57,7 +57,7 @@ public:
     /// \name What attempts learn
     ///@{
     void publish(std::vector<node_report>& rows) noexcept;
-    void publish_success(core::node_set granted) noexcept;
+    void publish_success(std::vector<node_report>& rows) noexcept;
     void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
     std::uint64_t highest_number = 0; ///< on any node, as far as this client has seen
     [[nodiscard]] core::local_queue& local() { return local_; }
