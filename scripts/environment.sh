@@ -2,6 +2,9 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 export CMAKE_BUILD_PARALLEL_LEVEL
+# Debian keeps each version of Clang and its tools in a place of its own, under the plain names that the presets use. The
+# newest goes first, and the user's own, in LLVM_BIN, before it.
+for bin in $(ls -dv /usr/lib/llvm-*/bin 2>/dev/null) ${LLVM_BIN-}; do PATH=$bin:$PATH; done
 if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
     # Two clones of one state share what is compiled, wherever they stand.

@@ -99,9 +99,9 @@ for kind in static shared; do
     run "redlock::testing by pkg-config, $kind" env LD_LIBRARY_PATH="$libdir" "$work/pc-kit-$kind"
     run "command line, $kind" "$work/prefix-$kind/bin/redlock" --version
     run "what is shared with the program, $kind" boundary $kind "$libdir"
-    if command -v clang++-16 >/dev/null; then
+    if command -v clang++ >/dev/null; then
         # shellcheck disable=SC2086
-        clang++-16 -std=c++20 -O2 -DNDEBUG "$root/test_package/main.cpp" -o "$work/other-$kind" $flags
+        clang++ -std=c++20 -O2 -DNDEBUG "$root/test_package/main.cpp" -o "$work/other-$kind" $flags
         run "an optimised program of Clang, $kind" env LD_LIBRARY_PATH="$libdir" "$work/other-$kind"
     fi
 done

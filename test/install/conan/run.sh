@@ -37,9 +37,9 @@ for row in "${rows[@]}"; do
     IFS=- read -r compiler kind type <<<"$row"
     echo "-- conan, $compiler, $kind, $type"
     if [ "$compiler" = clang ]; then
-        command -v clang++-16 >/dev/null || { echo "skipped: no clang++-16"; continue; }
-        create "$kind" "$type" -s compiler=clang -s compiler.version=16 -s compiler.libcxx=libstdc++11 \
-            -c 'tools.build:compiler_executables={"c": "clang-16", "cpp": "clang++-16"}'
+        command -v clang++ >/dev/null || { echo "skipped: no clang++"; continue; }
+        create "$kind" "$type" -s compiler=clang -s compiler.version="$(clang -dumpversion | cut -d. -f1)" \
+            -s compiler.libcxx=libstdc++11 -c 'tools.build:compiler_executables={"c": "clang", "cpp": "clang++"}'
     else
         create "$kind" "$type"
     fi
