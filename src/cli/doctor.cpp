@@ -101,10 +101,10 @@ std::string to_text(std::vector<interview> const& nodes, std::vector<finding> co
     std::vector<finding> rest = found;
     while (!rest.empty()) {
         finding const first = rest.front();
-        auto const others = std::stable_partition(rest.begin(), rest.end(),
-                                                  [&](finding const& f) { return same_finding(f, first); });
-        text += group_text({rest.begin(), others}, nodes.size());
-        rest.erase(rest.begin(), others);
+        auto const others =
+            std::ranges::stable_partition(rest, [&](finding const& f) { return same_finding(f, first); });
+        text += group_text({rest.begin(), others.begin()}, nodes.size());
+        rest.erase(rest.begin(), others.begin());
     }
     return text;
 }

@@ -21,7 +21,7 @@ struct nonce_source::stock {
 };
 
 nonce_source::nonce_source(net::machine& from, net::process_page& page)
-    : machine_(from), stock_(static_cast<stock*>(static_cast<void*>(page.room().data()))),
+    : machine_(from), stock_(reinterpret_cast<stock*>(page.room().data())),
       wiped_on_fork_(page.wiped_on_fork())
 {
     static_assert(sizeof(stock) <= net::process_page::room_size);

@@ -33,7 +33,7 @@ inline bool is_big_number(std::string_view text) noexcept
 {
     if (!text.empty() && (text[0] == '-' || text[0] == '+'))
         text.remove_prefix(1);
-    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+    return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 } // namespace redlock::redis

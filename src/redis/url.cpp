@@ -122,9 +122,9 @@ void check_characters(std::string_view url)
         fail(std::string(one_node));
     if (url.size() > longest_url)
         fail("longer than 4096 bytes");
-    if (!std::all_of(url.begin(), url.end(), is_visible))
+    if (!std::ranges::all_of(url, is_visible))
         fail("spaces, control characters and non-ASCII must be percent-encoded");
-    if (std::count(url.begin(), url.end(), '@') > 1)
+    if (std::ranges::count(url, '@') > 1)
         fail("only one '@' may stand in a URL, after the user and the password: write any other as %40");
 }
 
@@ -191,7 +191,7 @@ std::string redacted(std::string_view url)
     if (auto const at = url.rfind('@'); at != std::string_view::npos) {
         auto const scheme = url.substr(0, url.find("://"));
         auto const known = {"redis", "rediss", "valkey", "valkeys", "unix"};
-        if (std::find(known.begin(), known.end(), scheme) != known.end())
+        if (std::ranges::find(known, scheme) != known.end())
             result.append(scheme).append("://");
         result.append("***@");
         url.remove_prefix(at + 1);
@@ -200,8 +200,8 @@ std::string redacted(std::string_view url)
     result.append(plain.substr(0, shown));
     if (plain.size() < url.size() || plain.size() > shown)
         result.append("...");
-    std::replace_if(
-        result.begin(), result.end(), [](char c) { return !is_visible(c); }, '?');
+    std::ranges::replace_if(
+        result, [](char c) { return !is_visible(c); }, '?');
     return result;
 }
 

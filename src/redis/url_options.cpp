@@ -53,7 +53,7 @@ auto find(Options const& options, std::string_view key)
 void set_text(endpoint& node, option<std::string> const& wanted, std::string value)
 {
     // The server refuses such names, and refusing HELLO for it would cost the connection its protocol.
-    if (wanted.key == "client_name" && !std::all_of(value.begin(), value.end(), is_visible))
+    if (wanted.key == "client_name" && !std::ranges::all_of(value, is_visible))
         fail("client_name must be visible ASCII without spaces");
     node.*wanted.member = std::move(value);
 }
@@ -109,7 +109,7 @@ void read_options(endpoint& node, std::string_view query, bool database_in_path)
         std::string const name{key};
         if (key.empty())
             fail("an option without a name");
-        if (std::find(seen.begin(), seen.end(), key) != seen.end() || (key == "db" && database_in_path))
+        if (std::ranges::find(seen, key) != seen.end() || (key == "db" && database_in_path))
             fail("option '" + name + "' is given twice");
         if (key.starts_with("tls_") && node.transport != endpoint::kind::tls)
             fail("option '" + name + "' needs a rediss:// or valkeys:// URL");

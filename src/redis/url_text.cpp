@@ -16,7 +16,7 @@ void fail(std::string reason)
 
 bool is_name(std::string_view text) noexcept
 {
-    return !text.empty() && std::all_of(text.begin(), text.end(), is_name_char);
+    return !text.empty() && std::ranges::all_of(text, is_name_char);
 }
 
 std::string lower(std::string_view text)
@@ -80,8 +80,7 @@ std::string encode_path(std::string_view path)
 
 std::optional<std::chrono::milliseconds> read_duration(std::string_view text)
 {
-    auto const unit_at =
-        std::find_if_not(text.begin(), text.end(), [](char c) { return is_digit(c) || c == '.'; });
+    auto const unit_at = std::ranges::find_if_not(text, [](char c) { return is_digit(c) || c == '.'; });
     auto const unit = text.substr(static_cast<std::size_t>(unit_at - text.begin()));
     auto fraction = text.substr(0, text.size() - unit.size());
     bool const has_point = fraction.find('.') != std::string_view::npos;
