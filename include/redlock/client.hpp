@@ -4,13 +4,13 @@
 #include <redlock/detail/built_with.hpp>
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/export.hpp>
-#include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/execution_context.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <concepts>
 #include <memory>

@@ -13,11 +13,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>

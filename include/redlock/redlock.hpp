@@ -1,5 +1,6 @@
 #pragma once
 
+// IWYU pragma: begin_exports
 #include <redlock/client.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
@@ -17,6 +18,7 @@
 #include <redlock/version.hpp>
 #include <redlock/with_diagnostics.hpp>
 #include <redlock/with_lock.hpp>
+// IWYU pragma: end_exports
 
 /// Locks that are granted by a majority of independent Redis servers.
 namespace redlock {}

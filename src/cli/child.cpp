@@ -3,6 +3,8 @@
 #include "cli/exit_status.hpp"
 #include "cli/remark.hpp"
 
+#include <boost/system/error_code.hpp>
+
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -13,6 +15,8 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <string_view>
+#include <system_error>
 
 namespace redlock::cli {
 

@@ -1,14 +1,22 @@
 #include "cli/findings.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/query.hpp"
 #include "cli/verbs.hpp"
 #include "core/validity.hpp"
 #include "engine/nonce_source.hpp"
 #include "net/leaf/this_machine.hpp"
+#include "net/process_page.hpp"
 #include "redis/info.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace redlock::cli {
 

@@ -1,8 +1,12 @@
 #include "cli/exit_status.hpp"
 
 #include "core/tally.hpp"
+#include <redlock/server_error.hpp>
+
+#include <boost/system/error_code.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <string_view>
 

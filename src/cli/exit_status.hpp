@@ -3,8 +3,11 @@
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
+#include <boost/system/error_code.hpp>
+
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// The command line `redlock`: docs/cli.md says what it does.

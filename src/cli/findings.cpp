@@ -9,9 +9,9 @@
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/info.hpp"
-#include "redis/marker.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
+#include <redlock/server_error.hpp>
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,15 @@
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/session.hpp"
 #include "cli/verbs.hpp"
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+
+#include <boost/system/error_code.hpp>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 // Leases that are held by nobody's process: taken by one, extended and released by others.
 namespace redlock::cli {

@@ -1,4 +1,5 @@
 #include "cli/child.hpp"
+#include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/remark.hpp"

@@ -1,12 +1,15 @@
 #include "cli/findings.hpp"
 #include "cli/output.hpp"
+#include "cli/query.hpp"
 #include "core/admission.hpp"
-#include "redis/command.hpp"
 #include "redis/info.hpp"
 #include "redis/marker.hpp"
 #include "redis/server_words.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 // The marker of fenced locks (docs/protocol.md, rule F6).
 namespace redlock::cli {

@@ -1,14 +1,23 @@
 #include "cli/findings.hpp"
-#include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/query.hpp"
+#include "net/connect.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
+#include "redis/info.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
+#include <redlock/node_outcome.hpp>
+#include <redlock/server_error.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::cli {
 

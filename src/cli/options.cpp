@@ -1,8 +1,16 @@
+#include "cli/options.hpp"
+
+#include "cli/exit_status.hpp"
 #include "cli/parser.hpp"
+#include <redlock/config.hpp>
 #include <redlock/version.hpp>
 
+#include <CLI/Validators.hpp>
 #include <algorithm>
+#include <chrono>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace redlock::cli {
 

@@ -1,9 +1,14 @@
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
 #include "cli/parser.hpp"
 
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
+#include <string>
+#include <system_error>
 
 // What the words of the command line and of the environment come to, together.
 namespace redlock::cli {

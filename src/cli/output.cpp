@@ -1,6 +1,9 @@
 #include "cli/output.hpp"
 
 #include "cli/remark.hpp"
+#include <redlock/lock_options.hpp>
+#include <redlock/node_outcome.hpp>
+#include <redlock/server_error.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +12,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 namespace redlock::cli {
 

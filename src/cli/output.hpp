@@ -3,12 +3,16 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace redlock::cli {
 

@@ -3,18 +3,26 @@
 #include "engine/configuration.hpp"
 #include "net/coroutine.hpp"
 #include "net/leaf/this_machine.hpp"
+#include "net/stream.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
+#include "redis/resp.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/text_number.hpp"
+#include "redis/url.hpp"
+#include <redlock/node_outcome.hpp>
+#include <redlock/server_error.hpp>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/system/error_code.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace redlock::cli {

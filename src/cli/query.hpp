@@ -5,6 +5,7 @@
 #include <redlock/config.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -1,9 +1,17 @@
 #include "cli/child.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/session.hpp"
 #include "cli/supervisor.hpp"
 #include "cli/verbs.hpp"
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+
+#include <boost/system/error_code.hpp>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace redlock::cli {
 

@@ -1,12 +1,15 @@
 #include "cli/session.hpp"
 
+#include "cli/exit_status.hpp"
 #include "core/tally.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>

@@ -2,6 +2,8 @@
 
 #include "cli/exit_status.hpp"
 
+#include <boost/system/error_code.hpp>
+
 #include <unistd.h>
 
 #include <csignal>

@@ -4,6 +4,7 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <functional>
+#include <utility>
 
 namespace redlock::cli {
 

@@ -1,15 +1,26 @@
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/query.hpp"
 #include "cli/verbs.hpp"
 #include "core/fencing.hpp"
 #include "core/sightings.hpp"
 #include "kind/fenced.hpp"
+#include "net/connect.hpp"
 #include "redis/command.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
+#include <redlock/inspection.hpp>
+#include <redlock/node_outcome.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace redlock::cli {
 

@@ -1,7 +1,17 @@
 #include "cli/supervisor.hpp"
 
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <boost/system/error_code.hpp>
+
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace redlock::cli {
 

@@ -1,8 +1,11 @@
 #pragma once
 
 #include "cli/child.hpp"
+#include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/session.hpp"
+#include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
 
 #include <boost/asio/steady_timer.hpp>
 

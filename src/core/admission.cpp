@@ -1,6 +1,7 @@
 #include "core/admission.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace redlock::core {
 namespace {

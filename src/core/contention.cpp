@@ -1,5 +1,7 @@
 #include "core/contention.hpp"
 
+#include "core/tally.hpp"
+
 #include <algorithm>
 #include <array>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/instant.hpp"
-#include "core/tally.hpp"
 
 #include <optional>
 #include <vector>

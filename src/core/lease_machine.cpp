@@ -4,6 +4,7 @@
 #include "core/validity.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace redlock::core {

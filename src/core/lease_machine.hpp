@@ -3,6 +3,7 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 

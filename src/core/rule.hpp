@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
+#include <type_traits> // IWYU pragma: keep
 
 namespace redlock::core {
 

@@ -1,5 +1,7 @@
 #include "core/server_clock.hpp"
 
+#include <chrono>
+
 namespace redlock::core {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include "core/instant.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <optional>

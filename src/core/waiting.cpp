@@ -1,6 +1,7 @@
 #include "core/waiting.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace redlock::core {

@@ -5,8 +5,6 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 
-#include <cstdint>
-
 namespace redlock::core {
 
 /// Between two attempts of somebody who waits for a lock: when to vote again, and which nodes to ask for the key

@@ -1,9 +1,13 @@
 #include "kind/basics.hpp"
 
+#include "redis/command.hpp"
 #include "redis/error_class.hpp"
+#include "redis/resp.hpp"
 #include "redis/scripts.hpp"
+#include <redlock/server_error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace redlock::kind {

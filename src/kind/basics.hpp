@@ -1,9 +1,12 @@
 #pragma once
 
 #include "kind/kind.hpp"
+#include "redis/command.hpp"
+#include "redis/resp.hpp"
 #include "redis/writer.hpp"
 
 #include <cassert>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>

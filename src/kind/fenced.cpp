@@ -1,9 +1,21 @@
 #include "kind/fenced.hpp"
 
+#include "core/attempt.hpp"
 #include "kind/basics.hpp"
-#include "redis/marker.hpp"
+#include "kind/kind.hpp"
+#include "redis/command.hpp"
+#include "redis/resp.hpp"
 #include "redis/scripts.hpp"
 #include "redis/text_number.hpp"
+#include "redis/writer.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
 
 namespace redlock::kind {
 

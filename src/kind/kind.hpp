@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/attempt.hpp"
-#include "core/instant.hpp"
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
 #include "redis/script.hpp"

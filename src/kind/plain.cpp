@@ -1,5 +1,16 @@
+#include "core/attempt.hpp"
 #include "kind/basics.hpp"
+#include "kind/kind.hpp"
+#include "redis/command.hpp"
+#include "redis/resp.hpp"
 #include "redis/scripts.hpp"
+#include "redis/writer.hpp"
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
 
 namespace redlock::kind {
 

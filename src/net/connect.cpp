@@ -1,11 +1,15 @@
 #include "net/connect.hpp"
 
+#include "net/executor.hpp"
+#include <redlock/server_error.hpp>
+
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <new>
 #include <utility>

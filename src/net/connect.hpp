@@ -2,12 +2,15 @@
 
 #include "core/instant.hpp"
 #include "net/coroutine.hpp"
+#include "net/executor.hpp"
 #include "net/machine.hpp"
 #include "net/stream.hpp"
 #include "redis/handshake.hpp"
+#include "redis/info.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/url.hpp"
 #include <redlock/node_outcome.hpp>
+#include <redlock/server_error.hpp>
 
 #include <chrono>
 #include <memory>

@@ -1,4 +1,6 @@
 #include "net/connect.hpp"
+#include "redis/resp.hpp"
+#include <redlock/server_error.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ssl/error.hpp>

@@ -2,6 +2,9 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <new>
 #include <utility>
 

@@ -7,6 +7,7 @@
 #include "net/process_page.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <chrono>
 #include <cstdint>

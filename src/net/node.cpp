@@ -1,5 +1,9 @@
 #include "net/node.hpp"
 
+#include "net/machine.hpp"
+#include "redis/resp.hpp"
+#include <redlock/server_error.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <new>

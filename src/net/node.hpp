@@ -4,7 +4,11 @@
 #include "core/timer_wheel.hpp"
 #include "net/connect.hpp"
 #include "net/loop.hpp"
+#include "net/machine.hpp"
+#include "net/stream.hpp"
 #include "redis/command.hpp"
+#include "redis/info.hpp"
+#include "redis/resp.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/script.hpp"
 #include <redlock/node_outcome.hpp>

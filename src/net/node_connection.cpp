@@ -1,5 +1,8 @@
 #include "core/backoff.hpp"
 #include "net/node.hpp"
+#include "net/stream.hpp"
+#include "redis/info.hpp"
+#include <redlock/server_error.hpp>
 
 #include <algorithm>
 #include <new>

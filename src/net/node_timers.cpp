@@ -1,6 +1,7 @@
 #include "net/node.hpp"
+#include "redis/info.hpp"
+#include "redis/resp.hpp"
 
-#include <chrono>
 #include <utility>
 
 /// What a node does in the course of time: when to connect again, to check a connection, to give one up.

@@ -1,5 +1,6 @@
 #include "net/node.hpp"
 #include "redis/push.hpp"
+#include "redis/resp.hpp"
 
 #include <new>
 #include <optional>

@@ -4,7 +4,6 @@
 #include "redis/text_number.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <utility>
 

@@ -4,6 +4,7 @@
 #include "redis/scripts.hpp"
 #include "redis/text_number.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace redlock::redis {

@@ -1,6 +1,7 @@
 #include "redis/resp_parser.hpp"
 
 #include "redis/resp_number.hpp"
+#include "redis/text_number.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,6 @@
 #include "redis/url_options.hpp"
 
+#include "redis/text_number.hpp"
 #include "redis/url_text.hpp"
 
 #include <algorithm>

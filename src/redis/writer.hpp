@@ -1,6 +1,5 @@
 #pragma once
 
-#include "redis/command.hpp"
 #include "redis/script.hpp"
 
 #include <array>

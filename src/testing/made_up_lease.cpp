@@ -1,8 +1,16 @@
 #include "testing/state.hpp"
+#include <redlock/client.hpp>
+#include <redlock/fenced_mutex.hpp>
+#include <redlock/lock_options.hpp>
+#include <redlock/mutex.hpp>
 #include <redlock/testing/made_up_lease.hpp>
 
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace redlock::testing {

@@ -1,13 +1,17 @@
 #pragma once
 
 #include "net/machine.hpp"
+#include "world/keyspace.hpp"
 #include "world/network.hpp"
 #include "world/timeline.hpp"
+#include <redlock/lease.hpp>
 #include <redlock/testing/world.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -1,9 +1,11 @@
 #include "core/fencing.hpp"
+#include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "engine/client_access.hpp"
 #include "kind/fenced.hpp"
-#include "redis/command.hpp"
+#include "net/machine.hpp"
 #include "testing/state.hpp"
+#include "world/network.hpp"
 #include "world/process.hpp"
 #include <redlock/testing/world.hpp>
 
@@ -14,7 +16,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 namespace redlock::testing {
 

@@ -1,5 +1,7 @@
 #include "world/keyspace.hpp"
 
+#include <utility>
+
 namespace redlock::world {
 
 keyspace::value const* keyspace::find(std::string const& key, millis now)

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 
 namespace redlock::world {
 

@@ -1,11 +1,18 @@
 #include "world/link.hpp"
 
+#include "net/coroutine.hpp"
+#include "net/machine.hpp"
+#include "world/timeline.hpp"
+
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 

@@ -1,13 +1,23 @@
 #pragma once
 
+#include "net/coroutine.hpp"
+#include "net/executor.hpp"
+#include "net/machine.hpp"
+#include "net/stream.hpp"
 #include "world/network.hpp"
+#include "world/server.hpp"
+#include "world/timeline.hpp"
+#include "world/tls_end.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/error.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace redlock::world {
 

@@ -1,5 +1,6 @@
 #include "world/names.hpp"
 
+#include "net/executor.hpp"
 #include "world/network.hpp"
 
 #include <boost/asio/error.hpp>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "net/coroutine.hpp"
+#include "net/executor.hpp"
 #include "net/machine.hpp"
 #include "world/timeline.hpp"
 
@@ -11,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::world {

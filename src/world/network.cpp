@@ -1,5 +1,6 @@
 #include "world/network.hpp"
 
+#include "net/executor.hpp"
 #include "world/link.hpp"
 #include "world/tls.hpp"
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "net/executor.hpp"
 #include "net/machine.hpp"
 #include "net/stream.hpp"
+#include "world/keyspace.hpp"
 #include "world/names.hpp"
 #include "world/server.hpp"
 #include "world/timeline.hpp"
@@ -9,7 +11,7 @@
 
 #include <boost/asio/ip/address_v4.hpp>
 
-#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +22,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::world {

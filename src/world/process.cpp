@@ -1,14 +1,22 @@
 #include "world/process.hpp"
 
+#include "core/backoff.hpp"
+#include "core/instant.hpp"
 #include "engine/client_access.hpp"
 #include "net/connect.hpp"
+#include "net/executor.hpp"
+#include "net/process_page.hpp"
+#include "net/stream.hpp"
 #include "world/link.hpp"
 #include "world/tls.hpp"
+#include <redlock/config.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <span>
 #include <utility>
 
 namespace redlock::world {

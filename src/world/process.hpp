@@ -1,19 +1,25 @@
 #pragma once
 
+#include "core/backoff.hpp"
+#include "core/instant.hpp"
+#include "net/executor.hpp"
 #include "net/machine.hpp"
+#include "net/process_page.hpp"
 #include "world/names.hpp"
 #include "world/network.hpp"
 #include "world/timeline.hpp"
 #include <redlock/client.hpp>
+#include <redlock/config.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/intrusive/list.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <random>
+#include <span>
 
 namespace redlock::world {
 

@@ -2,9 +2,12 @@
 
 #include "world/keyspace.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::world {

@@ -1,5 +1,7 @@
 #include "world/tls.hpp"
 
+#include "net/coroutine.hpp"
+#include "net/machine.hpp"
 #include "world/tls_end.hpp"
 
 #include <boost/asio/error.hpp>
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace redlock::world {
 

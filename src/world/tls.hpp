@@ -1,7 +1,13 @@
 #pragma once
 
+#include "net/coroutine.hpp"
+#include "net/machine.hpp"
+#include "net/stream.hpp"
 #include "world/link.hpp"
 
+#include <boost/asio/buffer.hpp>
+
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/detail/awaitable_1_81.hpp>
+#include <redlock/detail/awaitable_1_81.hpp> // IWYU pragma: keep
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/detail/wait_time.hpp>
@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <new>
+#include <new> // IWYU pragma: keep
 #include <type_traits>
 #include <utility>
 

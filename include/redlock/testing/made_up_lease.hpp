@@ -1,9 +1,8 @@
 #pragma once
 
+#include <redlock/client.hpp>
 #include <redlock/error.hpp>
-#include <redlock/fenced_mutex.hpp>
 #include <redlock/lease.hpp>
-#include <redlock/mutex.hpp>
 #include <redlock/testing/world.hpp>
 
 #include <boost/asio/io_context.hpp>

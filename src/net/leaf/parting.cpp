@@ -1,10 +1,13 @@
 #include "net/leaf/parting.hpp"
 
+#include "net/machine.hpp"
+
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <new>
 #include <utility>
 

@@ -1,7 +1,10 @@
 #include "net/leaf/socket_stream.hpp"
 
+#include "net/coroutine.hpp"
+#include "net/executor.hpp"
 #include "net/leaf/parting.hpp"
 #include "net/leaf/platform.hpp"
+#include "net/machine.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/error.hpp>
@@ -10,6 +13,8 @@
 #include <boost/asio/write.hpp>
 
 #include <array>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 namespace redlock::net {

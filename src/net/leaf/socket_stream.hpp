@@ -1,6 +1,9 @@
 #pragma once
 
+#include "net/coroutine.hpp"
+#include "net/executor.hpp"
 #include "net/leaf/handler_memory.hpp"
+#include "net/machine.hpp"
 #include "net/stream.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>

@@ -1,11 +1,18 @@
 #include "net/leaf/this_machine.hpp"
 
+#include "core/backoff.hpp"
+#include "core/instant.hpp"
 #include "net/connect.hpp"
+#include "net/coroutine.hpp"
+#include "net/executor.hpp"
 #include "net/leaf/handler_memory.hpp"
 #include "net/leaf/platform.hpp"
 #include "net/leaf/random.hpp"
 #include "net/leaf/socket_stream.hpp"
 #include "net/leaf/tls.hpp"
+#include "net/process_page.hpp"
+#include "net/stream.hpp"
+#include <redlock/config.hpp>
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -13,7 +20,12 @@
 #include <openssl/err.h>
 #include <openssl/rand.h>
 
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace redlock::net {
 

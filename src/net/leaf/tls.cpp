@@ -1,6 +1,10 @@
 #include "net/leaf/tls.hpp"
 
+#include "net/coroutine.hpp"
+#include "net/leaf/handler_memory.hpp"
 #include "net/leaf/parting.hpp"
+#include "net/machine.hpp"
+#include "net/stream.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -16,6 +20,8 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <new>
+#include <system_error>
 #include <utility>
 
 namespace redlock::net {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "net/leaf/socket_stream.hpp"
+#include "net/machine.hpp"
+#include "net/stream.hpp"
 #include <redlock/config.hpp>
 
 #include <memory>
