@@ -1,15 +1,22 @@
 #include "engine/acquire_op.hpp"
 
 #include "core/backoff.hpp"
+#include "core/instant.hpp"
+#include "core/local_queue.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/in_words.hpp"
 #include "engine/lease_access.hpp"
+#include "engine/lock_state.hpp"
 #include "engine/words.hpp"
+#include <redlock/error.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
 #include <redlock/observer.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/system/errc.hpp>
 
+#include <chrono>
 #include <exception>
 #include <new>
 #include <utility>

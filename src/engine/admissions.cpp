@@ -2,8 +2,13 @@
 
 #include "core/validity.hpp"
 #include "engine/in_words.hpp"
+#include "redis/info.hpp"
+#include <redlock/node_outcome.hpp>
+#include <redlock/server_error.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace redlock::detail {

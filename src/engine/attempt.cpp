@@ -2,13 +2,14 @@
 
 #include "core/validity.hpp"
 #include "redis/error_class.hpp"
+#include <redlock/node_outcome.hpp>
 #include <redlock/observer.hpp>
 
 #include <boost/system/errc.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 

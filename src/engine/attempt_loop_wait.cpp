@@ -1,8 +1,13 @@
 #include "core/backoff.hpp"
 #include "core/rendezvous.hpp"
 #include "engine/attempt_loop.hpp"
+#include "net/machine.hpp"
+#include "net/node.hpp"
+#include <redlock/lock_options.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 // Between two attempts: when there is another one, and what is asked meanwhile.

@@ -1,9 +1,10 @@
 #include "engine/attempt.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
-#include <utility>
 
 // What an attempt asks of the nodes, and what it makes of their answers.
 namespace redlock::detail {

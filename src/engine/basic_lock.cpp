@@ -7,7 +7,9 @@
 #include "engine/lease_access.hpp"
 #include "engine/lock_access.hpp"
 #include "engine/lock_state.hpp"
-#include "kind/fenced.hpp"
+#include "engine/nonce_source.hpp"
+#include "redis/command.hpp"
+#include <redlock/client.hpp>
 #include <redlock/detail/basic_lock.hpp>
 
 #include <boost/system/errc.hpp>

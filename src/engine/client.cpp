@@ -4,8 +4,12 @@
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lease_access.hpp"
+#include "engine/wait_op.hpp"
+#include "net/executor.hpp"
 #include "net/leaf/this_machine.hpp"
+#include "net/machine.hpp"
 #include <redlock/client.hpp>
+#include <redlock/lease.hpp>
 
 #include <utility>
 

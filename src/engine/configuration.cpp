@@ -3,12 +3,13 @@
 #include "core/tally.hpp"
 #include "core/validity.hpp"
 #include "engine/words.hpp"
-#include "redis/command.hpp"
 #include "redis/url.hpp"
 #include <redlock/error.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 #include <variant>
 

@@ -1,5 +1,6 @@
 #include "engine/context_end.hpp"
 
+#include "engine/configuration.hpp"
 #include "engine/engine.hpp"
 
 #include <utility>

@@ -1,8 +1,10 @@
+#include "core/instant.hpp"
 #include "core/validity.hpp"
 #include "engine/engine.hpp"
+#include "engine/lifecycle.hpp"
 
+#include <chrono>
 #include <new>
-#include <utility>
 
 // How a client ends: shut down, abandoned, forsaken by its context, or let go by a forked child.
 namespace redlock::detail {

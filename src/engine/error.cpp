@@ -5,6 +5,7 @@
 #include <redlock/lease.hpp>
 #include <redlock/observer.hpp>
 
+#include <cstddef>
 #include <utility>
 
 namespace redlock {

@@ -2,8 +2,11 @@
 #include "engine/configuration.hpp"
 #include "engine/lock_access.hpp"
 #include "kind/fenced.hpp"
+#include "kind/kind.hpp"
 #include <redlock/fenced_mutex.hpp>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 

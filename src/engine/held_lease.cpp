@@ -1,11 +1,8 @@
 #include "engine/held_lease.hpp"
 
-#include "engine/replies.hpp"
 #include <redlock/observer.hpp>
 
-#include <algorithm>
 #include <chrono>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {

@@ -1,9 +1,7 @@
 #include "core/fencing.hpp"
 #include "engine/held_lease.hpp"
-#include <redlock/observer.hpp>
 
 #include <chrono>
-#include <new>
 #include <utility>
 
 // How a lease is left behind, and how another client goes on with it (docs/protocol.md, rule H9).

@@ -1,6 +1,7 @@
 #include "core/fencing.hpp"
+#include "core/tally.hpp"
 #include "engine/held_lease.hpp"
-#include "engine/replies.hpp"
+#include "net/node.hpp"
 
 #include <new>
 #include <utility>

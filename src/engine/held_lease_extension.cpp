@@ -1,3 +1,4 @@
+#include "core/tally.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/replies.hpp"
 

@@ -1,9 +1,11 @@
 #include "engine/held_lease.hpp"
 #include "engine/replies.hpp"
 #include "engine/words.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <new>
 #include <utility>
+#include <vector>
 
 // What a lease tells whoever is on call.
 namespace redlock::detail {

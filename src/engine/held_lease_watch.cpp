@@ -1,4 +1,5 @@
 #include "engine/held_lease.hpp"
+#include "net/node.hpp"
 #include "redis/resp.hpp"
 
 #include <utility>

@@ -3,7 +3,9 @@
 #include "engine/inspector.hpp"
 #include "engine/lock_state.hpp"
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/inspection.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <memory>

@@ -3,7 +3,8 @@
 #include "core/tally.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/lock_state.hpp"
-#include "redis/error_class.hpp"
+#include <redlock/error.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/system/errc.hpp>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace redlock::detail {

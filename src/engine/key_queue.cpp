@@ -1,5 +1,6 @@
 #include "engine/key_queue.hpp"
 
+#include "core/instant.hpp"
 #include "engine/held_lease.hpp"
 
 #include <boost/system/errc.hpp>

@@ -1,6 +1,7 @@
 #include "engine/cancellation.hpp"
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
+#include "engine/wait_op.hpp"
 #include <redlock/lease.hpp>
 
 #include <boost/asio/system_executor.hpp>

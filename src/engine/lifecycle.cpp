@@ -1,5 +1,7 @@
 #include "engine/lifecycle.hpp"
 
+#include <utility>
+
 namespace redlock::detail {
 
 void lifecycle::for_each_lock(std::function<void(lock_state const&)> const& visit) const

@@ -2,11 +2,13 @@
 
 #include "core/tally.hpp"
 #include "engine/configuration.hpp"
+#include "engine/node_report.hpp"
 #include "engine/words.hpp"
 #include "redis/server_words.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 

@@ -2,9 +2,14 @@
 #include "engine/log_line.hpp"
 #include "engine/words.hpp"
 #include "net/leaf/this_machine.hpp"
+#include "net/machine.hpp"
 #include <redlock/error.hpp>
 #include <redlock/log.hpp>
+#include <redlock/node_outcome.hpp>
 
+#include <chrono>
+#include <cstddef>
+#include <ios>
 #include <map>
 #include <mutex>
 #include <ostream>

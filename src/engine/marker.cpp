@@ -1,6 +1,8 @@
 #include "engine/marker.hpp"
 
+#include "engine/nonce_source.hpp"
 #include "engine/replies.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <chrono>
 #include <exception>

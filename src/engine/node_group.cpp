@@ -1,6 +1,8 @@
 #include "engine/node_group.hpp"
 
-#include <algorithm>
+#include "engine/configuration.hpp"
+#include <redlock/observer.hpp>
+
 #include <new>
 #include <utility>
 

@@ -1,11 +1,13 @@
+#include "core/admission.hpp"
 #include "engine/node_group.hpp"
 #include "engine/replies.hpp"
+#include <redlock/observer.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <new>
 #include <string>
-#include <utility>
 
 // On whose memory a lock may rely (docs/protocol.md, rules N2 to N7 and F6).
 namespace redlock::detail {

@@ -1,6 +1,5 @@
 #include "engine/nonce_source.hpp"
 
-#include <cstdint>
 #include <stdexcept>
 
 namespace redlock::detail {

@@ -2,6 +2,7 @@
 
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"
+#include <redlock/server_error.hpp>
 
 namespace redlock::detail {
 

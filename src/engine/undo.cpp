@@ -1,5 +1,8 @@
 #include "engine/undo.hpp"
 
+#include "core/instant.hpp"
+#include <redlock/observer.hpp>
+
 #include <cstddef>
 #include <new>
 #include <utility>

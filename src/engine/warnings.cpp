@@ -1,8 +1,11 @@
 #include "engine/warnings.hpp"
 
 #include "engine/in_words.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <new>
 #include <optional>
 #include <utility>
