@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/instant.hpp"
-#include "core/timer_wheel.hpp"
+#include "engine/attempt_loop.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/lifecycle.hpp"
@@ -10,9 +9,10 @@
 #include "net/loop.hpp"
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/lock_operations.hpp>
-#include <redlock/error.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <cstddef>
 #include <cstdint>

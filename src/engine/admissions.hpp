@@ -4,12 +4,13 @@
 #include "core/instant.hpp"
 #include "core/server_clock.hpp"
 #include "engine/configuration.hpp"
+#include "net/connect.hpp"
 #include "net/node.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace redlock::detail {

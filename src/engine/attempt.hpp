@@ -1,21 +1,31 @@
 #pragma once
 
 #include "core/attempt.hpp"
+#include "core/fencing.hpp"
 #include "core/instant.hpp"
 #include "core/outage.hpp"
+#include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "core/waiting.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lock_state.hpp"
+#include "engine/node_group.hpp"
 #include "engine/node_report.hpp"
+#include "engine/nonce_source.hpp"
+#include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
+#include "engine/undo.hpp"
+#include "kind/kind.hpp"
+#include "net/connect.hpp"
+#include "redis/command.hpp"
 #include <redlock/error.hpp>
+#include <redlock/observer.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -3,17 +3,27 @@
 #include "core/instant.hpp"
 #include "core/local_queue.hpp"
 #include "core/outage.hpp"
+#include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "core/waiting.hpp"
 #include "engine/attempt.hpp"
 #include "engine/attempt_limit.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/node_group.hpp"
+#include "engine/node_report.hpp"
 #include "engine/pool.hpp"
+#include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
+#include "kind/kind.hpp"
+#include "net/connect.hpp"
 #include "net/loop.hpp"
+#include "redis/command.hpp"
 #include <redlock/error.hpp>
+
+#include <boost/system/error_code.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include "core/tally.hpp"
 #include "engine/node_report.hpp"
 #include "kind/kind.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <atomic>
 #include <memory>

@@ -3,15 +3,16 @@
 #include "core/admission.hpp"
 #include "core/instant.hpp"
 #include "kind/kind.hpp"
+#include "net/connect.hpp"
+#include "net/machine.hpp"
 #include "net/node.hpp"
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
+#include <redlock/observer.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace redlock::detail {

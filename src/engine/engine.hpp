@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/timer_wheel.hpp"
 #include "engine/acquire_op.hpp"
 #include "engine/configuration.hpp"
 #include "engine/held_lease.hpp"
@@ -11,11 +12,16 @@
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 #include "engine/wait_op.hpp"
+#include "kind/kind.hpp"
+#include "net/executor.hpp"
 #include "net/loop.hpp"
-#include <redlock/config.hpp>
+#include "net/machine.hpp"
 #include <redlock/error.hpp>
+#include <redlock/lock_options.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <boost/asio/post.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/errc.hpp>
 
 #include <atomic>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/instant.hpp"
 #include "engine/configuration.hpp"
 #include "engine/nonce_source.hpp"
 #include "net/executor.hpp"

@@ -4,25 +4,33 @@
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
 #include "core/release_tally.hpp"
-#include "core/timer_wheel.hpp"
 #include "engine/claim.hpp"
 #include "engine/lease_history.hpp"
 #include "engine/lease_status.hpp"
+#include "engine/lifecycle.hpp"
 #include "engine/lock_state.hpp"
+#include "engine/node_group.hpp"
+#include "engine/node_report.hpp"
 #include "engine/nonce_source.hpp"
+#include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
 #include "engine/wait_op.hpp"
+#include "kind/kind.hpp"
+#include "net/connect.hpp"
+#include "redis/command.hpp"
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/observer.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace redlock::detail {
 

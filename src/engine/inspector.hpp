@@ -4,14 +4,17 @@
 #include "core/instant.hpp"
 #include "core/sightings.hpp"
 #include "core/tally.hpp"
-#include "core/timer_wheel.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/node_group.hpp"
 #include "engine/node_report.hpp"
 #include "engine/pool.hpp"
+#include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
 #include "kind/kind.hpp"
+#include "net/connect.hpp"
 #include "net/loop.hpp"
+#include "redis/command.hpp"
 #include "redis/resp.hpp"
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/lock_operations.hpp>
@@ -21,7 +24,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace redlock::detail {

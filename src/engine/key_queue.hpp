@@ -1,8 +1,11 @@
 #pragma once
 
+#include "core/batch_policy.hpp"
+#include "core/tally.hpp"
 #include "engine/attempt_loop.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
+#include "engine/lock_state.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 
@@ -12,8 +15,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace redlock::detail {
 

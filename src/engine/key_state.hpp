@@ -4,20 +4,23 @@
 #include "core/local_queue.hpp"
 #include "core/tally.hpp"
 #include "engine/attempt_table.hpp"
+#include "engine/node_report.hpp"
+#include "kind/kind.hpp"
 #include "redis/command.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace redlock::detail {

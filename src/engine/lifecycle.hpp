@@ -10,7 +10,6 @@
 #include <boost/system/error_code.hpp>
 
 #include <functional>
-#include <utility>
 
 namespace redlock::detail {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/batch_policy.hpp"
+#include "core/instant.hpp"
 #include "core/lease_machine.hpp"
 #include "kind/kind.hpp"
 #include <redlock/lock_options.hpp>

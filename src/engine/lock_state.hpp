@@ -7,6 +7,7 @@
 #include <redlock/node_outcome.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <memory>
 #include <string>

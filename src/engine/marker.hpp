@@ -4,11 +4,12 @@
 #include "engine/admissions.hpp"
 #include "engine/environment.hpp"
 #include "engine/node_report.hpp"
+#include "net/connect.hpp"
 #include "net/node.hpp"
 #include "redis/marker.hpp"
+#include "redis/resp.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 

@@ -9,7 +9,10 @@
 #include "engine/node_report.hpp"
 #include "engine/node_table.hpp"
 #include "engine/warnings.hpp"
+#include "net/connect.hpp"
 #include "net/node.hpp"
+#include "redis/resp.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <functional>
 #include <memory>

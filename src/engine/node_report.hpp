@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/node_outcome.hpp>
+#include <redlock/server_error.hpp>
 
 #include <chrono>
 #include <cstdint>

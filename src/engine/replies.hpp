@@ -2,8 +2,9 @@
 
 #include "engine/node_report.hpp"
 #include "kind/kind.hpp"
-#include "net/node.hpp"
+#include "net/connect.hpp"
 #include "redis/resp.hpp"
+#include <redlock/node_outcome.hpp>
 
 namespace redlock::detail {
 

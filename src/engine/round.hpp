@@ -2,10 +2,12 @@
 
 #include "core/tally.hpp"
 #include "engine/node_group.hpp"
-#include "engine/replies.hpp"
 #include "kind/kind.hpp"
+#include "net/connect.hpp"
 #include "net/node.hpp"
+#include "redis/command.hpp"
 #include "redis/resp.hpp"
+#include "redis/script.hpp"
 
 #include <cstdint>
 #include <new>

@@ -3,11 +3,15 @@
 #include "core/instant.hpp"
 #include "engine/attempt_limit.hpp"
 #include "engine/block_cache.hpp"
+#include "engine/configuration.hpp"
 #include "engine/environment.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/node_group.hpp"
 #include "engine/pending_releases.hpp"
 #include "engine/undo.hpp"
+#include "net/executor.hpp"
+#include "net/loop.hpp"
+#include "net/machine.hpp"
 
 #include <algorithm>
 #include <array>

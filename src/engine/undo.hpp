@@ -4,9 +4,14 @@
 #include "engine/claim.hpp"
 #include "engine/environment.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/node_group.hpp"
 #include "engine/pending_releases.hpp"
 #include "engine/pool.hpp"
+#include "engine/replies.hpp"
 #include "engine/round.hpp"
+#include "kind/kind.hpp"
+#include "net/connect.hpp"
+#include "redis/command.hpp"
 
 #include <string>
 
