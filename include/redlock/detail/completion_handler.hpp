@@ -233,10 +233,10 @@ private:
     void keep(Handler&& handler)
     {
         if constexpr (sizeof(Handler) <= capacity && alignof(Handler) <= alignof(std::max_align_t)) {
-            ::new (static_cast<void*>(&storage_)) Handler(std::move(handler));
+            ::new (static_cast<void*>(&storage_)) Handler(std::forward<Handler>(handler));
             kind_ = &kind_of<Handler>;
         } else {
-            keep(boxed_handler<Handler>(std::move(handler)));
+            keep(boxed_handler<Handler>(std::forward<Handler>(handler)));
         }
     }
 
