@@ -46,7 +46,8 @@ protected:
 };
 
 /// One attempt: the five steps of the Redlock page. Note the time, ask the nodes, count, compare with the validity, and
-/// take everything back if it came to nothing. Used again for the next attempt.
+/// take everything back if it came to nothing. Used again for the next attempt, so it has members for both ends of one: what
+/// a lease or an undo will need is taken before the first vote.
 class attempt final : private round<attempt>, private core::timer {
 public:
     /// \param waiting what is known of the nodes; told of those that do not vote

@@ -32,7 +32,8 @@
 namespace redlock::detail {
 
 /// Asks the nodes for a lock on behalf of one candidate, and of the next one when that leaves: attempts, with pauses
-/// between them that end when the lock may be free, until one wins or nobody wants it any more.
+/// between them that end when the lock may be free, until one wins or nobody wants it any more. What has to be decided is
+/// in core; its members are what is left: one state, of which each pause and attempt needs nearly all.
 class attempt_loop final : private round<attempt_loop>,
                            private attempt_listener,
                            private core::timer,

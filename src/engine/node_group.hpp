@@ -41,7 +41,8 @@ protected:
 };
 
 /// A client's nodes: their connections, and which of them may vote for a lock (docs/protocol.md, rules N2 to N7 and F6).
-/// Everything but what is marked otherwise is called on the client's executor.
+/// Everything but what is marked otherwise is called on the client's executor. Its counters and sets are those of all nodes
+/// together, so that no vote has to look at every node.
 class node_group final : private net::node_listener, private marker_listener {
 public:
     node_group(environment&, group_listener&);

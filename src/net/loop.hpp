@@ -54,7 +54,8 @@ protected:
 
 /// One client's work on its executor, in turns: whatever the sockets and timers bring is worked off first, then the
 /// tasks (which complete operations, and so run the user's code), then every node with something to say writes once.
-/// Commands that belong to many operations thus share a write (docs/architecture.md, "A turn").
+/// Commands that belong to many operations thus share a write (docs/architecture.md, "A turn"). Its members are the clock,
+/// the queues and the alarm that every step of a turn looks at.
 class loop final : private alarm_listener {
 public:
     loop(any_io_executor executor, std::shared_ptr<net::machine>);

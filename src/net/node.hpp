@@ -65,6 +65,9 @@ struct node_terms {
 
 /// One server: its connection, the commands on their way to it, and who waits for their replies, in order.
 ///
+/// It has more functions and members than others: whatever happens to the connection decides at once about all that was
+/// sent on it, is being read and is awaited, so each part would need all the others.
+///
 /// A reply nobody waits for any more is drained by its sink like any other, so cancelling an operation leaves the
 /// connection as it is. A command is never sent twice.
 class node final : private stream_listener, private connect_listener, private flushable {
