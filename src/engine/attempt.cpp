@@ -45,6 +45,7 @@ boost::system::error_code attempt::provide() noexcept
 void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn)
 {
     lock_ = lock;
+    plan_ = lock_->plan.get();
     open_round();
     open_ = true;
     asked_ = refused_ = {};
@@ -73,7 +74,7 @@ void attempt::time_out()
 
 void attempt::expire()
 {
-    if (in_turn_ && !core::reached(votes_.sent() + lock_->plan->node_timeout, runtime_.loop().now()))
+    if (in_turn_ && !core::reached(votes_.sent() + plan_->node_timeout, runtime_.loop().now()))
         return ask_next_in_turn();
     if (stands_in_line())
         runtime_.limit.too_many(votes_.sent());
@@ -119,7 +120,7 @@ void attempt::decide_won()
 
 bool attempt::too_late(core::instant now) const
 {
-    return core::reached(core::deadline(votes_.sent(), lock_->plan->terms.ttl), now);
+    return core::reached(core::deadline(votes_.sent(), plan_->terms.ttl), now);
 }
 
 core::node_set attempt::take_back()
@@ -132,8 +133,7 @@ core::node_set attempt::take_back()
     if (perhaps.empty())
         return {};
     // A vote may wait for a connection before it is executed.
-    core::instant const expires =
-        votes_.sent() + runtime_.its.settings().connect_timeout + lock_->plan->key_ttl;
+    core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + plan_->key_ttl;
     runtime_.clean.start(*std::exchange(undo_, nullptr),
                          {{lock_->wanted, &type(), nonce_, proposal_}, expires}, perhaps);
     return perhaps;
@@ -179,7 +179,7 @@ bool attempt::hears_too_few() const
     core::attempt so_far = votes_;
     (void)so_far.time_out();
     auto const since = core::elapsed(votes_.sent(), runtime_.loop().now());
-    return since >= lock_->plan->node_timeout / 8 && !so_far.contended();
+    return since >= plan_->node_timeout / 8 && !so_far.contended();
 }
 
 void attempt::tell_vote(observer& watcher, unsigned node, node_report const& row) const

@@ -8,6 +8,7 @@
 #include "core/timer_wheel.hpp"
 #include "core/waiting.hpp"
 #include "engine/held_lease.hpp"
+#include "engine/lock_plan.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
 #include "engine/node_report.hpp"
@@ -90,7 +91,7 @@ private:
     using step = core::attempt::step;
 
     [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
-    [[nodiscard]] kind::lock_kind const& type() const { return lock_->plan->kind; }
+    [[nodiscard]] kind::lock_kind const& type() const { return plan_->kind; }
     void append(std::string& out, kind::request, redis::script_form) const;
     [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return open_ && !late; }
     void on_answer(node_answer const&);
@@ -126,6 +127,7 @@ private:
 
     // What every reply touches stands together: at depth, cold memory is what costs most.
     runtime& runtime_;
+    lock_plan const* plan_ = nullptr; ///< the lock's: shared by many, and so never cold
     bool open_ = false;
     bool in_turn_ = false;
     core::attempt votes_{core::agreement::majority, 0, {}};

@@ -39,7 +39,7 @@ void attempt::ask_in_turn(unsigned node)
 core::duration attempt::patience() const
 {
     return std::min(std::max<core::duration>(2 * runtime_.round_trip(), std::chrono::milliseconds{2}),
-                    lock_->plan->node_timeout);
+                    plan_->node_timeout);
 }
 
 /// The first is silent, or cannot be asked.
@@ -56,7 +56,7 @@ void attempt::ask_all()
 {
     in_turn_ = false;
     auto const verdict = ask_the_rest();
-    runtime_.loop().schedule(*this, votes_.sent() + lock_->plan->node_timeout);
+    runtime_.loop().schedule(*this, votes_.sent() + plan_->node_timeout);
     follow(verdict);
 }
 
@@ -80,7 +80,7 @@ attempt::step attempt::ask_the_rest()
 void attempt::append(std::string& out, kind::request what, redis::script_form form) const
 {
     auto const number = what == kind::request::vote ? proposal_ : votes_.token();
-    lock_->plan->commands->append(out, what, {lock_->key(), nonce_.text(), number}, form);
+    plan_->commands->append(out, what, {lock_->key(), nonce_.text(), number}, form);
 }
 
 attempt::step attempt::ask(unsigned node, draft const& vote)
@@ -105,7 +105,7 @@ void attempt::write_back()
         else
             verdict = std::max(verdict, votes_.wrote_back(i, core::vote::failed));
     }
-    runtime_.loop().schedule_after(*this, lock_->plan->node_timeout);
+    runtime_.loop().schedule_after(*this, plan_->node_timeout);
     follow(verdict);
 }
 
@@ -160,8 +160,8 @@ void attempt::fill(node_report& row, node_answer const& got) const
 
 attempt::step attempt::count(node_answer const& got)
 {
-    std::uint64_t& highest = lock_->wanted->highest_number;
-    highest = std::max(highest, got.said.number);
+    if (type().counts())
+        lock_->wanted->highest_number = std::max(lock_->wanted->highest_number, got.said.number);
     return votes_.voted(got.node, vote_of(got.said.what), got.said.number);
 }
 
