@@ -36,16 +36,6 @@ response answer(request const& to, http::status status, std::string text)
     return result;
 }
 
-std::string table(std::vector<redlock::node_outcome> const& nodes)
-{
-    std::string text;
-    for (redlock::node_outcome const& row : nodes) {
-        text += row.node + "  " + std::string(to_string(row.result));
-        text += row.detail.empty() ? "\n" : "  " + row.detail + "\n";
-    }
-    return text;
-}
-
 /// Stands for the payment, the database and the mail.
 asio::awaitable<void> work(std::string_view)
 {
@@ -67,7 +57,7 @@ response refusal(request const& asked, redlock::lock_error const& refused)
 {
     if (!held_by_others(refused))
         return answer(asked, http::status::service_unavailable,
-                      refused.code().message() + "\n" + table(refused.outcomes()));
+                      refused.code().message() + "\n" + redlock::summary(refused.outcomes()) + "\n");
     response busy = answer(asked, http::status::locked, "somebody is there\n");
     busy.set(http::field::retry_after, "1");
     return busy;

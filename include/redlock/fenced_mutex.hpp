@@ -14,7 +14,7 @@
 namespace redlock {
 
 /// A lock whose leases carry fencing tokens: `lease::fencing_token()` is larger than that of every earlier lease of this
-/// lock, whatever pauses, networks and clocks do (docs/protocol.md, T2 and its conditions). A resource that remembers
+/// lock. While servers keep their data, no pause, network or clock changes that (docs/protocol.md, T2). A resource that remembers
 /// the largest token it has seen and refuses smaller ones is safe from a holder that was paused and does not yet know
 /// that its lease is over.
 ///
