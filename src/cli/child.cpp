@@ -1,7 +1,7 @@
 #include "cli/child.hpp"
 
 #include "cli/exit_status.hpp"
-#include "cli/remark.hpp"
+#include "cli/note.hpp"
 
 #include <boost/system/error_code.hpp>
 

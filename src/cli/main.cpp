@@ -1,8 +1,8 @@
 #include "cli/child.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/note.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "cli/remark.hpp"
 #include "cli/verbs.hpp"
 #include <redlock/error.hpp>
 

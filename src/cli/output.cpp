@@ -1,6 +1,6 @@
 #include "cli/output.hpp"
 
-#include "cli/remark.hpp"
+#include "cli/note.hpp"
 #include <redlock/lock_options.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
@@ -61,10 +61,10 @@ void output::result(json const& object, std::string const& text) const
 void output::say(std::string_view event, std::string const& text, json details) const
 {
     if (!options_.json)
-        return remark("redlock: " + text + '\n');
+        return note("redlock: " + text + '\n');
     details["event"] = event;
     details["message"] = text;
-    remark(dump_bounded(std::move(details)) + '\n');
+    note(dump_bounded(std::move(details)) + '\n');
 }
 
 void output::note(std::string_view event, std::string const& text, json details) const

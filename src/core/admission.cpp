@@ -6,7 +6,7 @@
 namespace redlock::core {
 namespace {
 
-using event = acquaintance::event;
+using event = node_history::event;
 
 constexpr duration uptime_resolution = std::chrono::seconds{1};
 
@@ -22,7 +22,7 @@ std::string const& name_of(node_facts const& facts)
     return facts.run_id.empty() ? facts.replid : facts.run_id;
 }
 
-acquaintance identity(node_facts const& facts, event what, std::optional<instant> certain_since = {})
+node_history identity(node_facts const& facts, event what, std::optional<instant> certain_since = {})
 {
     return {.met = true,
             .run_id = name_of(facts),
@@ -32,7 +32,7 @@ acquaintance identity(node_facts const& facts, event what, std::optional<instant
 }
 
 /// When a promoted server was promoted it does not tell, so it counts from now on; of others the uptime is believed.
-acquaintance newcomer(node_facts const& facts, admission_terms const& terms, instant now)
+node_history first_seen(node_facts const& facts, admission_terms const& terms, instant now)
 {
     if (terms.assume_fresh)
         return identity(facts, event::started);
@@ -44,7 +44,7 @@ acquaintance newcomer(node_facts const& facts, admission_terms const& terms, ins
 }
 
 /// Another life of the same data: what was uncertain in the one before stays so.
-acquaintance continued(node_facts const& facts, acquaintance earlier)
+node_history continued(node_facts const& facts, node_history earlier)
 {
     earlier.run_id = name_of(facts);
     earlier.replid = facts.replid;
@@ -52,7 +52,7 @@ acquaintance continued(node_facts const& facts, acquaintance earlier)
 }
 
 /// Another process, as far as can be told: a restart, a promoted replica behind one address, or another machine.
-acquaintance successor(node_facts const& facts, acquaintance const& earlier, instant heard,
+node_history successor(node_facts const& facts, node_history const& earlier, instant heard,
                        admission_terms const& terms, instant now)
 {
     if (facts.promoted && !terms.trust_promoted)
@@ -72,11 +72,11 @@ acquaintance successor(node_facts const& facts, acquaintance const& earlier, ins
     return identity(facts, overlaps ? event::replaced : alone, older ? now : start);
 }
 
-acquaintance judged(node_facts const& facts, acquaintance const& earlier, instant heard,
+node_history judged(node_facts const& facts, node_history const& earlier, instant heard,
                     admission_terms const& terms, instant now)
 {
     if (!earlier.met)
-        return newcomer(facts, terms, now);
+        return first_seen(facts, terms, now);
     if (name_of(facts).empty() || name_of(facts) != earlier.run_id)
         return successor(facts, earlier, heard, terms, now);
     if (facts.replid == earlier.replid || terms.trust_promoted)
@@ -100,26 +100,26 @@ std::optional<refusal> refuse(node_facts const& facts, admission_terms const& te
     return {};
 }
 
-acquaintance meet(node_facts const& facts, acquaintance const& earlier, instant heard,
-                  admission_terms const& terms, instant now)
+node_history identify(node_facts const& facts, node_history const& earlier, instant heard,
+                      admission_terms const& terms, instant now)
 {
-    acquaintance known = judged(facts, earlier, heard, terms, now);
+    node_history known = judged(facts, earlier, heard, terms, now);
     known.word_is_denied = terms.durable && facts.forgetful;
     return known;
 }
 
-acquaintance set_forward(acquaintance const& known, duration by, instant now)
+node_history set_forward(node_history const& known, duration by, instant now)
 {
-    acquaintance changed = known;
+    node_history changed = known;
     changed.last = event::set_forward;
     changed.certain_since = now;
     changed.forward = by;
     return changed;
 }
 
-acquaintance lost_data(acquaintance const& known, instant now)
+node_history lost_data(node_history const& known, instant now)
 {
-    acquaintance changed = known;
+    node_history changed = known;
     changed.last = event::lost_data;
     changed.certain_since = now;
     return changed;

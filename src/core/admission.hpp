@@ -39,7 +39,7 @@ enum class refusal : std::uint8_t { replica, loading, cluster_node, evicting };
 [[nodiscard]] std::optional<refusal> refuse(node_facts const&, admission_terms const&);
 
 /// What a client knows of the server behind one endpoint.
-struct acquaintance {
+struct node_history {
     /// What happened last to its data, as far as the client can tell.
     enum class event : std::uint8_t {
         started,
@@ -68,14 +68,14 @@ struct acquaintance {
 ///
 /// INFO's uptime is wall-clock arithmetic in whole seconds, so it may be a second too much, and anything after a step of
 /// the clock: where the client itself heard of the life before after this one's start, this one counts from now on.
-[[nodiscard]] acquaintance meet(node_facts const&, acquaintance const& earlier, instant heard,
-                                admission_terms const&, instant now);
+[[nodiscard]] node_history identify(node_facts const&, node_history const& earlier, instant heard,
+                                    admission_terms const&, instant now);
 
 /// Its clock was set forward, by more than the keys on it allow for: those that it has now may expire too early.
-[[nodiscard]] acquaintance set_forward(acquaintance const&, duration by, instant now);
+[[nodiscard]] node_history set_forward(node_history const&, duration by, instant now);
 
 /// What this client has seen on it is gone.
-[[nodiscard]] acquaintance lost_data(acquaintance const&, instant now);
+[[nodiscard]] node_history lost_data(node_history const&, instant now);
 
 /// How long a node that may have lost keys must not vote: longer than any of them could have lived, with the allowance
 /// for clocks that run at different rates.

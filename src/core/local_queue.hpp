@@ -62,7 +62,7 @@ public:
     {
         return !asking_ && batch_.may_go_on(first, batch_policy::next::waiting, now);
     }
-    void vacated(instant now)
+    void lease_ended(instant now)
     {
         held_ = false;
         batch_.ended(now);

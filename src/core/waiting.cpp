@@ -19,7 +19,7 @@ void waiting::start()
 {
     listening_ = peeking_ = outdated_ = peek_ = peek_owner_ = {};
     collisions_ = 0;
-    knows_ = looks_around_ = yields_ = false;
+    knows_ = peeks_all_ = yields_ = false;
 }
 
 void waiting::meet(unsigned nodes, unsigned first, node_set refusing)
@@ -73,8 +73,8 @@ void waiting::dodge(instant now, pace const& how, bool crossed, chances const& c
     if (crossed)
         not_before_ =
             now + full_jitter(collisions_, 2 * how.round_trip, longest_dodge * how.round_trip, chance.dodge);
-    look_around_at_ = now + settling_time;
-    looks_around_ = true;
+    peek_all_at_ = now + settling_time;
+    peeks_all_ = true;
 }
 
 void waiting::turn_taken(instant now)
@@ -145,9 +145,9 @@ void waiting::peek(unsigned node, bool at_owner)
 
 /// On the others, too, so that what happens there is heard, and shown. Where a key has outlived what was expected of
 /// it nothing has happened to be heard of: that is asked again, or nobody would know when to try next.
-void waiting::look_around()
+void waiting::peek_all()
 {
-    looks_around_ = false;
+    peeks_all_ = false;
     for (unsigned node = 0; node != known_.size(); ++node) {
         bool const taken = known_.taken(node);
         if (!listening_.contains(node) ||
@@ -185,10 +185,10 @@ waiting::step waiting::decide(instant now, node_set tracking)
         next.in_turn = first && !(hears(tracking) && known_.taken(*first));
         return next;
     }
-    if (looks_around_ && reached(look_around_at_, now))
-        look_around();
-    if (looks_around_ && sooner(look_around_at_, next.at, now))
-        next.at = look_around_at_;
+    if (peeks_all_ && reached(peek_all_at_, now))
+        peek_all();
+    if (peeks_all_ && sooner(peek_all_at_, next.at, now))
+        next.at = peek_all_at_;
     next.roughly = yields_; // who takes that turn is heard of: its end need not be exact
     next.peek = std::exchange(peek_, {});
     next.peek_owner = std::exchange(peek_owner_, {});

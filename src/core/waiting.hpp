@@ -46,7 +46,7 @@ public:
     /// Does it vote, one way or the other?
     void votes(unsigned node, bool yes) { known_.votes(node, yes); }
     /// Some may be asked for their keys who could not be before.
-    void nodes_changed() { looks_around_ = true; }
+    void nodes_changed() { peeks_all_ = true; }
     ///@}
 
     /// \name Attempts
@@ -105,7 +105,7 @@ private:
     [[nodiscard]] bool hears(node_set tracking) const;
     [[nodiscard]] instant next_vote(instant now, node_set tracking) const;
     void peek(unsigned node, bool at_owner);
-    void look_around();
+    void peek_all();
 
     contention known_;
     node_set listening_;  ///< nodes that will tell when the key changes
@@ -116,10 +116,10 @@ private:
     instant not_before_;
     instant poll_at_;       ///< while nobody tells us
     instant try_anyway_at_; ///< while nobody knows when the keys expire
-    instant look_around_at_;
+    instant peek_all_at_;
     unsigned collisions_ = 0; ///< attempts in a row that others crossed
     bool knows_ = false;
-    bool looks_around_ = false;
+    bool peeks_all_ = false;
     bool yields_ = false; ///< the turn that was offered goes on
 };
 

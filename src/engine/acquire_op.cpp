@@ -85,7 +85,7 @@ void acquire_op::count_vain_attempt()
     last_cause_ = errc::contended;
     if (attempts_ < lock_->plan->options.retry.max_attempts)
         return wait();
-    withdraw();
+    leave_queue();
     fail(errc::contended);
 }
 
@@ -99,7 +99,7 @@ void acquire_op::expire()
     queue().hurry(*this); // an attempt is counted as it stands, which ends this
     if (phase_ != phase::waiting)
         return;
-    withdraw();
+    leave_queue();
     fail(errc::timed_out);
 }
 
@@ -113,15 +113,15 @@ void acquire_op::abort(boost::system::error_code ec)
 {
     if (phase_ == phase::idle || phase_ == phase::failed)
         return;
-    withdraw();
+    leave_queue();
     fail(ec);
 }
 
 /// What it got, or nearly got, goes to the next in the queue or is taken back.
-void acquire_op::withdraw()
+void acquire_op::leave_queue()
 {
     if (auto const unwanted = std::exchange(lease_, nullptr))
-        return unwanted->abandon();
+        return unwanted->handle_gone();
     if (own_)
         return std::exchange(own_, nullptr)->stop();
     if (!place.is_linked())
@@ -159,7 +159,7 @@ void acquire_op::receive(boost::intrusive_ptr<held_lease> lease)
     runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
-void acquire_op::forsake()
+void acquire_op::discard()
 {
     auto const handler = std::move(handler_);
     auto const lock = std::move(lock_);

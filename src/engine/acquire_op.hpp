@@ -36,7 +36,7 @@ public:
     void abort(boost::system::error_code) override;
     [[nodiscard]] lock_state const* wanted_lock() const override { return lock_.get(); }
     /// Lets go of the handler, without calling it, and of the lock.
-    void forsake();
+    void discard();
     /// It was taken from its pool, and is not started.
     void recycle() { home_.recycle(*this); }
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
@@ -52,7 +52,7 @@ private:
     void expire() override;
     void run() override;
     void enter();
-    void withdraw();
+    void leave_queue();
     void note_outage();
     void wait();
     void count_vain_attempt();

@@ -44,9 +44,9 @@ net::failure to_failure(core::refusal why)
             "admission_settings::allow_eviction"};
 }
 
-std::string to_words(core::acquaintance const& known)
+std::string to_words(core::node_history const& known)
 {
-    using event = core::acquaintance::event;
+    using event = core::node_history::event;
     switch (known.last) {
     case event::started: return "started";
     case event::first_met: return "first met, and does not tell its age,";
@@ -85,12 +85,13 @@ void admissions::expect_keys(core::duration ttl, core::duration slack)
         ;
 }
 
-std::optional<net::failure> admissions::objection(unsigned node, net::node const& told, core::instant now)
+std::optional<net::failure> admissions::disqualification(unsigned node, net::node const& told,
+                                                         core::instant now)
 {
     core::node_facts facts = to_core(told.facts());
     record& its = records_[node];
     its.denied_by = told.facts().forgetful;
-    its.known = core::meet(facts, its.known, told.heard(), its.terms, now);
+    its.known = core::identify(facts, its.known, told.heard(), its.terms, now);
     (void)set_forward(its, told, now);
     auto refused = refusal(node, facts);
     its.votes_as.clear(); // from here on without memory: a name is never lost on the way
@@ -125,7 +126,7 @@ bool admissions::set_forward(record& its, net::node const& told, core::instant n
 bool admissions::excuses_absence(unsigned node, net::node const& told) const
 {
     record const& its = records_[node];
-    bool const fresh = its.terms.assume_fresh && its.known.last == core::acquaintance::event::started;
+    bool const fresh = its.terms.assume_fresh && its.known.last == core::node_history::event::started;
     return fresh || core::is_durable(to_core(told.facts()), its.terms);
 }
 

@@ -31,7 +31,8 @@ public:
     }
 
     /// The node's handshake has just succeeded.
-    [[nodiscard]] std::optional<net::failure> objection(unsigned node, net::node const&, core::instant now);
+    [[nodiscard]] std::optional<net::failure> disqualification(unsigned node, net::node const&,
+                                                               core::instant now);
     /// The node's clock was read again on its standing connection.
     [[nodiscard]] bool was_set_forward(unsigned node, net::node const& told, core::instant now)
     {
@@ -46,7 +47,7 @@ public:
     /// It was promoted before this client met it, and nobody has said yet when.
     [[nodiscard]] bool has_unknown_past(unsigned node) const
     {
-        return records_[node].known.last == core::acquaintance::event::met_promoted;
+        return records_[node].known.last == core::node_history::event::met_promoted;
     }
     /// Its data say since when somebody has been waiting for that.
     void learn_past(unsigned node, core::instant since) { records_[node].known.certain_since = since; }
@@ -73,7 +74,7 @@ public:
 
 private:
     struct record {
-        core::acquaintance known;
+        core::node_history known;
         core::admission_terms terms;
         std::string denied_by; ///< the setting that contradicts the user's word
         std::string votes_as;  ///< run id under which it was admitted last

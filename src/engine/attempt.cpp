@@ -157,7 +157,7 @@ void attempt::on_drained()
     listener_.on_attempt_drained();
 }
 
-void attempt::forsake()
+void attempt::discard()
 {
     auto const lock = std::move(lock_);
     lease_.reset();

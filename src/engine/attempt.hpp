@@ -73,7 +73,7 @@ public:
     /// All that was sent is answered.
     [[nodiscard]] bool drained() const { return round::drained(); }
     /// Lets go of the lock and the lease.
-    void forsake();
+    void discard();
 
     /// Are others asked only when the first has granted?
     [[nodiscard]] bool asks_in_turn() const { return in_turn_; }

@@ -69,10 +69,10 @@ bool attempt_loop::lacks_nodes() const
     return (phase_ == phase::connecting || waits_for_nodes()) && !nodes().has_majority(lock());
 }
 
-void attempt_loop::forsake()
+void attempt_loop::discard()
 {
     whom_ = nullptr;
-    attempt_.forsake();
+    attempt_.discard();
 }
 
 void attempt_loop::expire()
@@ -143,7 +143,7 @@ void attempt_loop::fail_candidate(boost::system::error_code why)
 {
     drop_candidate().fail(why);
     if (!whom_) {
-        key_->abandoned(*this);
+        key_->loop_ended(*this);
         return finish();
     }
     note_terms();
@@ -190,7 +190,7 @@ void attempt_loop::on_lost(errc cause)
         nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);
     take_back();
     if (!whom_) {
-        key_->abandoned(*this);
+        key_->loop_ended(*this);
         return finish();
     }
     note_terms();
@@ -258,7 +258,7 @@ void attempt_loop::retire_if_drained()
     if (phase_ != phase::draining || !drained() || !attempt_.drained())
         return;
     phase_ = phase::retired;
-    attempt_.forsake();
+    attempt_.discard();
     home_.recycle(*this);
 }
 

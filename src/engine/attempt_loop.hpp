@@ -66,7 +66,7 @@ public:
     /// The same, but the change was sent by this client, behind what this loop has sent so far.
     void changed_here(core::node_set);
     /// Lets go of the lock.
-    void forsake();
+    void discard();
 
 private:
     enum class phase : std::uint8_t { retired, connecting, held_up, voting, waiting, won, draining };

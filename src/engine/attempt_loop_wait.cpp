@@ -125,7 +125,7 @@ void attempt_loop::plan()
 void attempt_loop::peek(unsigned node, bool at_owner)
 {
     net::node& n = nodes().at(node);
-    if (!n.usable_now())
+    if (!n.make_usable_now())
         return;
     n.track();
     waiting_.peeked(node, n.tracks());

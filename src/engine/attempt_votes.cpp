@@ -63,8 +63,8 @@ void attempt::ask_all()
 attempt::step attempt::ask_the_rest()
 {
     auto verdict = step::pending;
-    runtime::draft_room const room(runtime_);
-    draft const vote = make_draft(kind::request::vote, room.text);
+    runtime::draft_buffer const buffer(runtime_);
+    draft const vote = make_draft(kind::request::vote, buffer.text);
     core::node_set at_once = nodes().admitted(*lock_);
     at_once.erase(asked_);
     at_once.erase(votes_.answered());
@@ -100,7 +100,7 @@ void attempt::write_back()
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (!votes_.to_write_back().contains(i))
             continue;
-        if (nodes().at(i).usable())
+        if (nodes().at(i).make_usable())
             send(i, kind::request::write_back);
         else
             verdict = std::max(verdict, votes_.wrote_back(i, core::vote::failed));

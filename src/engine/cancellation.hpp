@@ -27,7 +27,7 @@ public:
         if (!owner || type == boost::asio::cancellation_type::none)
             return;
         if (owner->forked())
-            return owner->let_go();
+            return owner->end_in_child();
         if (owner->loop().running_here()) // with memory or without
             return cancel_();
         owner->on_executor([cancel = cancel_](engine&) { cancel(); });

@@ -49,7 +49,7 @@ client& client::operator=(client&& other) noexcept
 client::~client()
 {
     if (engine_)
-        engine_->abandon();
+        engine_->client_gone();
 }
 
 client::executor_type client::get_executor() const noexcept

@@ -33,7 +33,7 @@ void context_end::shutdown()
 {
     for (auto const& known : std::exchange(engines_, {}))
         if (auto const alive = known.lock())
-            alive->forsake();
+            alive->context_gone();
 }
 
 /// The reactor, which is older than this, has a set of its own by then.
@@ -43,7 +43,7 @@ void context_end::notify_fork(boost::asio::execution_context::fork_event event)
         return;
     for (auto const& known : engines_) // unguarded: only the thread that forked is here
         if (auto const alive = known.lock(); alive && alive->forked())
-            alive->let_go();
+            alive->end_in_child();
 }
 
 } // namespace redlock::detail

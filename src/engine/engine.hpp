@@ -63,13 +63,13 @@ public:
     void on_executor(Work work)
     {
         if (forked())
-            return let_go();
+            return end_in_child();
         if (loop().running_here()) {
             loop().request_turn();
             return work(*this);
         }
         boost::asio::post(executor(), [self = shared_from_this(), work = std::move(work)]() mutable {
-            self->forked() ? self->let_go() : work(*self);
+            self->forked() ? self->end_in_child() : work(*self);
         });
     }
 
@@ -86,7 +86,7 @@ public:
         }
         boost::asio::post(executor(), [self = shared_from_this(), start = std::move(start)]() mutable {
             if (self->forked()) { // meanwhile
-                self->let_go();
+                self->end_in_child();
                 return start.fail(errc::forked);
             }
             try {
@@ -102,15 +102,15 @@ public:
     [[nodiscard]] bool forked() const noexcept { return runtime_.its.forked(); }
     /// In a forked child: nothing is sent any more, descriptors are closed without a byte, leases are lost, and what waits
     /// ends with `errc::forked` (docs/protocol.md, rule A3). Once.
-    void let_go() noexcept;
+    void end_in_child() noexcept;
 
     /// Ends everything without waiting; hops unless nobody runs the executor any more. Without memory for the hop that
     /// is left to the next turn.
-    void abandon() noexcept;
+    void client_gone() noexcept;
     /// The handle of a lease is gone; the same.
-    void abandon(boost::intrusive_ptr<held_lease>) noexcept;
+    void handle_gone(boost::intrusive_ptr<held_lease>) noexcept;
     /// The executor's context is being destroyed: lets go of every handler, and completes nothing.
-    void forsake();
+    void context_gone();
     ///@}
 
     void shut_down(wait_op&);
@@ -135,16 +135,16 @@ private:
     {
         runtime_.life.for_each_lock(visit);
     }
-    void on_fork() noexcept override { let_go(); }
+    void on_fork() noexcept override { end_in_child(); }
     template <class Start>
     void refuse(Start start)
     {
-        let_go();
+        end_in_child();
         boost::asio::post(executor(), [self = shared_from_this(), start = std::move(start)]() mutable {
             start.fail(errc::forked);
         });
     }
-    void take_back_abandoned() noexcept;
+    void release_dropped() noexcept;
     void end_everything();
     void run() override;
     void expire() override;

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <new>
 
-// How a client ends: shut down, abandoned, forsaken by its context, or let go by a forked child.
+// How a client ends: shut down, without its client, without its context, or in a forked child.
 namespace redlock::detail {
 
 boost::system::error_code engine::end_result() const
@@ -29,7 +29,7 @@ void engine::shut_down(wait_op& w)
     life.check();
 }
 
-void engine::abandon() noexcept
+void engine::client_gone() noexcept
 {
     auto const end = [](engine& self) {
         if (self.runtime_.life.closed())
@@ -38,7 +38,7 @@ void engine::abandon() noexcept
         self.close();
     };
     if (forked())
-        return let_go();
+        return end_in_child();
     if (net::stopped(executor())) // nobody would run what is posted to it
         return end(*this);
     try {
@@ -49,16 +49,16 @@ void engine::abandon() noexcept
     }
 }
 
-void engine::abandon(boost::intrusive_ptr<held_lease> held) noexcept
+void engine::handle_gone(boost::intrusive_ptr<held_lease> held) noexcept
 {
     if (forked()) {
-        let_go();
+        end_in_child();
         if (half_done_)
             (void)held.detach();
         return;
     }
     try {
-        on_executor([held](engine&) { held->abandon(); });
+        on_executor([held](engine&) { held->handle_gone(); });
     } catch (std::bad_alloc const&) {
         held_lease* before = dropped_.load(std::memory_order_relaxed);
         do
@@ -69,14 +69,14 @@ void engine::abandon(boost::intrusive_ptr<held_lease> held) noexcept
     }
 }
 
-/// What was abandoned while there was no memory to say so.
-void engine::take_back_abandoned() noexcept
+/// Of leases whose handles went while there was no memory to say so.
+void engine::release_dropped() noexcept
 {
     held_lease* dropped = dropped_.exchange(nullptr, std::memory_order_acq_rel);
     while (dropped) {
         boost::intrusive_ptr<held_lease> const held(dropped, false);
         dropped = held->dropped_before;
-        held->abandon();
+        held->handle_gone();
     }
     if (abandoned_.exchange(false, std::memory_order_acq_rel) && !runtime_.life.closed()) {
         end_everything();
@@ -85,9 +85,9 @@ void engine::take_back_abandoned() noexcept
 }
 
 /// The order: nothing that ends here may find a node that it could ask.
-void engine::let_go() noexcept
+void engine::end_in_child() noexcept
 {
-    if (!runtime_.its.disown())
+    if (!runtime_.its.detach_observer())
         return;
     if (loop().broken_off()) { // then nothing is sent either: no thread is left that would
         half_done_ = shared_from_this();
@@ -95,9 +95,9 @@ void engine::let_go() noexcept
     }
     runtime_.life.start_closing();
     (void)runtime_.life.close();
-    runtime_.clean.forsake();
+    runtime_.clean.discard();
     loop().close();
-    runtime_.nodes.sever();
+    runtime_.nodes.drop_connections();
     wait_ops_.for_each([](wait_op& each) {
         if (each.link.is_linked())
             each.finish(errc::forked);
@@ -105,26 +105,26 @@ void engine::let_go() noexcept
     runtime_.life.abort_leases(errc::forked);
     runtime_.life.abort_operations(errc::forked);
     runtime_.nodes.close();
-    take_back_abandoned();
+    release_dropped();
 }
 
-void engine::forsake()
+void engine::context_gone()
 {
     if (forked())
-        let_go();
+        end_in_child();
     if (half_done_)
         return;
     runtime_.life.start_closing();
     (void)runtime_.life.close();
-    runtime_.clean.forsake();
+    runtime_.clean.discard();
     loop().close();
     runtime_.nodes.close();
-    take_back_abandoned();
+    release_dropped();
     runtime_.life.abort_leases(errc::forked);
-    wait_ops_.for_each([](wait_op& each) { each.forsake(); });
-    acquire_ops_.for_each([](acquire_op& each) { each.forsake(); });
-    keys_.forsake();
-    inspectors_.for_each([](inspector& each) { each.forsake(); });
+    wait_ops_.for_each([](wait_op& each) { each.discard(); });
+    acquire_ops_.for_each([](acquire_op& each) { each.discard(); });
+    keys_.discard();
+    inspectors_.for_each([](inspector& each) { each.discard(); });
 }
 
 void engine::end_everything()
@@ -145,7 +145,7 @@ void engine::expire()
 
 void engine::run()
 {
-    take_back_abandoned();
+    release_dropped();
     if (runtime_.life.may_close())
         close();
 }

@@ -36,17 +36,17 @@ public:
     [[nodiscard]] observer* watcher() const
     {
         observer* const told = settings_.watcher.get();
-        return told && !disowned_.load(std::memory_order_relaxed) ? told : nullptr;
+        return told && !observer_detached_.load(std::memory_order_relaxed) ? told : nullptr;
     }
     /// In a forked child. False: that has been noticed before.
-    bool disown() noexcept { return !disowned_.exchange(true, std::memory_order_acq_rel); }
+    bool detach_observer() noexcept { return !observer_detached_.exchange(true, std::memory_order_acq_rel); }
 
 private:
     client_settings const settings_;
     net::process_page process_;
     net::loop loop_;
     nonce_source nonces_{loop_.machine(), process_};
-    std::atomic<bool> disowned_{false};
+    std::atomic<bool> observer_detached_{false};
 };
 
 } // namespace redlock::detail

@@ -100,7 +100,7 @@ void held_lease::expire()
         start_watching();
     switch (look_at_clock(now)) {
     case core::lease_machine::duty::renew: return renew();
-    case core::lease_machine::duty::tell_lost: return vacate();
+    case core::lease_machine::duty::tell_lost: return leave_key();
     case core::lease_machine::duty::tell_suspect:
     case core::lease_machine::duty::none: return schedule();
     }
@@ -121,7 +121,7 @@ core::lease_machine::duty held_lease::look_at_clock(core::instant now)
 
 /// The clock may have run out before the timer did: what `valid()` denied must neither be extended, which would keep
 /// others waiting (rule H7), nor end as a clean release.
-bool held_lease::lost_by_now()
+bool held_lease::lose_if_over()
 {
     look_at_clock(on().loop().read_clock());
     return machine_.phase() == core::lease_phase::lost;

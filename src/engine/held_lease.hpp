@@ -69,7 +69,7 @@ public:
     void await_end(wait_op&);
     void release(wait_op&);
     /// The handle is gone: as a release that nobody waits for.
-    void abandon();
+    void handle_gone();
     /// Over for its holder, but its keys stay.
     void detach();
     /// Of a client that is shut down: released, and its end told with that reason. Otherwise its context is being
@@ -100,7 +100,7 @@ private:
     ///@}
 
     void take_up();
-    [[nodiscard]] bool waits_for_nodes();
+    [[nodiscard]] bool wait_for_nodes();
     void expire() override;
 
     void on_release(node_answer const&);
@@ -120,7 +120,7 @@ private:
     [[nodiscard]] errc why_over() const;
     void start_release();
     void fail_release(unsigned node);
-    void vacate();
+    void leave_key();
     void start_watching();
     void watch_on(unsigned node);
     void stop_watching();
@@ -131,7 +131,7 @@ private:
     void finish_release();
     void take_back();
     core::lease_machine::duty look_at_clock(core::instant now);
-    [[nodiscard]] bool lost_by_now();
+    [[nodiscard]] bool lose_if_over();
     void lose();
     [[nodiscard]] loss_cause find_cause() const;
     void end(errc reason);

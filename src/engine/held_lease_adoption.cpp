@@ -20,9 +20,9 @@ void held_lease::detach()
     taken_back_ = true; // its keys stay, also where it turned out to be lost
     if (machine_.over())
         return;
-    if (!lost_by_now())
+    if (!lose_if_over())
         give_up(errc::released, event::detached);
-    vacate(); // also where it was found to be over
+    leave_key(); // also where it was found to be over
 }
 
 held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std::uint64_t fencing_token,
@@ -63,7 +63,7 @@ void held_lease::take_up()
 
 /// Who adopts has often just been started: as an acquisition does, it waits until a majority is connected, and a moment for
 /// the others.
-bool held_lease::waits_for_nodes()
+bool held_lease::wait_for_nodes()
 {
     nodes().connect();
     if (type().marked)

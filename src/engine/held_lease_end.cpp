@@ -60,9 +60,9 @@ void held_lease::end(errc reason)
 void held_lease::release(wait_op& w)
 {
     take_up();
-    if (lost_by_now()) {
+    if (lose_if_over()) {
         take_back();
-        vacate();
+        leave_key();
     }
     if (machine_.over())
         return w.finish(why_over());
@@ -71,21 +71,21 @@ void held_lease::release(wait_op& w)
     give_up(errc::released);
     waiting_.push_back(w);
     start_release();
-    vacate();
+    leave_key();
 }
 
-void held_lease::abandon()
+void held_lease::handle_gone()
 {
     take_up();
-    if (lost_by_now()) {
+    if (lose_if_over()) {
         take_back();
-        return vacate();
+        return leave_key();
     }
     if (machine_.over() || lock().wanted->hand_over(*this))
         return;
     give_up(errc::released);
     start_release();
-    vacate();
+    leave_key();
 }
 
 void held_lease::abort(boost::system::error_code why)
@@ -93,7 +93,7 @@ void held_lease::abort(boost::system::error_code why)
     if (why == errc::shut_down) {
         give_up(errc::shut_down);
         start_release();
-        return vacate(); // words of keys come until the connections end
+        return leave_key(); // words of keys come until the connections end
     }
     machine_.release();
     show(lease_state::lost);
@@ -122,9 +122,9 @@ boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_pt
 }
 
 /// After all that this lease had to say on its connections: the next one's vote follows in the same write.
-void held_lease::vacate()
+void held_lease::leave_key()
 {
-    lock().wanted->vacated(*this);
+    lock().wanted->lease_ended(*this);
 }
 
 void held_lease::give_up(errc reason, event how)
@@ -157,8 +157,8 @@ void held_lease::start_release()
     releasing_ = true;
     on().life.release_began();
     on().loop().schedule_after(*this, lock().plan->node_timeout);
-    runtime::draft_room const room(on());
-    draft const release = make_draft(kind::request::release, room.text);
+    runtime::draft_buffer const buffer(on());
+    draft const release = make_draft(kind::request::release, buffer.text);
     core::node_set const sent = send_at_once(release, nodes().all());
     if (sent == nodes().all())
         return;
@@ -166,7 +166,7 @@ void held_lease::start_release()
         net::node& to = nodes().at(i);
         if (sent.contains(i))
             continue;
-        if (to.reachable()) {
+        if (to.make_reachable()) {
             send(to, release);
         } else {
             keep_failure(i, to.last_failure());

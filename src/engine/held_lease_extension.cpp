@@ -70,9 +70,9 @@ void held_lease::finish_extension(boost::system::error_code result)
 
 void held_lease::start_extension()
 {
-    if (lost_by_now())
-        return vacate();
-    if (!machine_.proven() && waits_for_nodes())
+    if (lose_if_over())
+        return leave_key();
+    if (!machine_.proven() && wait_for_nodes())
         return;
     open_round();
     machine_.extension_started(on().loop().now());
@@ -144,8 +144,8 @@ void held_lease::on_release(node_answer const& got)
 void held_lease::on_extension(node_answer const& got)
 {
     bool const wanted = !got.late && !machine_.over();
-    if (wanted && got.said.what == meaning::unknown_script && lost_by_now())
-        return vacate();
+    if (wanted && got.said.what == meaning::unknown_script && lose_if_over())
+        return leave_key();
     if (got.said.what == meaning::error)
         nodes().note(got.node, "extend", got.reply);
     node_report row;
@@ -171,7 +171,10 @@ void held_lease::on_release_silence(unsigned node, net::failure const& why)
     if (send_release_again(node, why))
         return;
     keep_failure(node, why);
-    fail_release(node);
+    // Written, and confirmed by the others: it is the end of the client that keeps this answer from being read.
+    bool const cut_off = on().life.closed() && !why.unsent && release_.confirmed(nodes().size());
+    if (!cut_off)
+        fail_release(node);
 }
 
 /// What was not sent waited for a connection, which now stands; that node may be old enough for this lock.
@@ -232,7 +235,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
             tell(event::renewal_failed);
         finish_extension(errc::no_quorum);
         return schedule();
-    case result::lost: lose(); return vacate();
+    case result::lost: lose(); return leave_key();
     }
 }
 

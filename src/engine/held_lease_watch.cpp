@@ -23,7 +23,7 @@ void held_lease::start_watching()
 void held_lease::watch_on(unsigned node)
 {
     net::node& asked = nodes().at(node);
-    if (!asked.usable_now())
+    if (!asked.make_usable_now())
         return;
     asked.track();
     if (asked.tracks())

@@ -47,7 +47,7 @@ void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
         return finish(make_error_code(errc::shut_down));
     sent_ = runtime_.loop().now();
     for (unsigned i = 0; i != nodes().size(); ++i)
-        if (nodes().at(i).reachable()) // a quarantined node, too: to read is no vote
+        if (nodes().at(i).make_reachable()) // a quarantined node, too: to read is no vote
             ask(i);
         else
             report_failure(nodes().at(i).last_failure(), rows_[i]);
@@ -92,7 +92,7 @@ void inspector::on_silence(unsigned node, kind::request what, bool, net::failure
 void inspector::missed(unsigned node, net::failure const& why)
 {
     if (why.result != node_result::quarantined || asked_again_.contains(node) ||
-        !nodes().at(node).reachable())
+        !nodes().at(node).make_reachable())
         return report_failure(why, rows_[node]);
     asked_again_.insert(node);
     ask(node);
@@ -182,7 +182,7 @@ void inspector::finish(boost::system::error_code ec)
     runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
-void inspector::forsake()
+void inspector::discard()
 {
     phase_ = phase::draining;
     auto const handler = std::move(handler_);

@@ -46,7 +46,7 @@ public:
     /// It was taken from its pool, and is not started.
     void recycle() { home_.recycle(*this); }
     /// Lets go of the handler without calling it, and of the lock.
-    void forsake();
+    void discard();
 
 private:
     enum class phase : std::uint8_t { retired, asking, finished, draining };

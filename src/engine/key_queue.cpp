@@ -109,7 +109,7 @@ void key_queue::taken_back(attempt_loop const& by, core::node_set where)
         changed_here(where);
 }
 
-void key_queue::abandoned(attempt_loop const& by)
+void key_queue::loop_ended(attempt_loop const& by)
 {
     if (asking_ != &by)
         return;
@@ -145,14 +145,14 @@ bool key_queue::hand_over(held_lease& held)
     return true;
 }
 
-void key_queue::vacated(held_lease const& held)
+void key_queue::lease_ended(held_lease const& held)
 {
     runtime& on = queues().on();
     changed_here(on.nodes.all());
     if (holder_ != &held)
         return;
     holder_ = nullptr;
-    local().vacated(on.loop().now());
+    local().lease_ended(on.loop().now());
     if (!queue_.empty() && !asking_ && !on.life.closing())
         ask(core::batch_policy::next::waiting);
 }

@@ -76,11 +76,11 @@ private:
     [[nodiscard]] candidate* after(candidate&) override;
     void drop(candidate&) override;
     void won(attempt_loop&, held_lease&) override;
-    void abandoned(attempt_loop const&) override;
+    void loop_ended(attempt_loop const&) override;
     void taken_back(attempt_loop const&, core::node_set) override;
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
-    void vacated(held_lease const&) override;
+    void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
 
     void ask(core::batch_policy::next);
@@ -109,9 +109,9 @@ public:
     /// Without a key: any may have changed.
     void invalidated(unsigned node, std::optional<std::string_view> key);
     /// Lets go of all locks that are asked for.
-    void forsake()
+    void discard()
     {
-        loops_.for_each([](attempt_loop& each) { each.forsake(); });
+        loops_.for_each([](attempt_loop& each) { each.discard(); });
     }
 
 private:

@@ -77,7 +77,7 @@ public:
     /// The lock is won, for the first in the queue or for somebody who did not wait.
     virtual void won(attempt_loop&, held_lease&) = 0;
     /// Nobody is left to ask for.
-    virtual void abandoned(attempt_loop const&) = 0;
+    virtual void loop_ended(attempt_loop const&) = 0;
     /// What it had voted for on these nodes is deleted.
     virtual void taken_back(attempt_loop const&, core::node_set) = 0;
     ///@}
@@ -89,7 +89,7 @@ public:
     /// It is given up. True: the lock has passed to the first in the queue, without the network (rule W4).
     [[nodiscard]] virtual bool hand_over(held_lease&) = 0;
     /// It is over, and what is to be said about that has been sent: the next one's turn.
-    virtual void vacated(held_lease const&) = 0;
+    virtual void lease_ended(held_lease const&) = 0;
     ///@}
 
     /// This client itself has sent these nodes what may delete the key: of that they do not tell it (rule W2).

@@ -45,7 +45,7 @@ void lease::abandon() noexcept
 {
     auto const held = std::exchange(held_, nullptr);
     if (held && !held->released())
-        held->client().abandon(held);
+        held->client().handle_gone(held);
 }
 
 void lease::detach()

@@ -43,8 +43,11 @@ public:
         guarded([&] {
             write(log_level::info, waits_, [&](log_line& line) {
                 line.quoted(e.resource)
-                    << (e.held_here ? " is held by this client" : " is wanted by this client") << "; "
-                    << detail::count(e.before, "operation") << " before this one";
+                    << (e.held_here ? " is held by this client" : " is wanted by this client") << "; ";
+                if (e.held_here && e.before == 0)
+                    line << "this operation is next (whoever holds the lock and waits for it, waits for ever)";
+                else
+                    line << detail::count(e.before, "operation") << " before this one";
             });
         });
     }

@@ -16,7 +16,7 @@ void marker::require()
         return;
     if (std::exchange(stale_, false))
         return node_.renew();
-    if (awaited_ || !text_.empty() || refusal_ || !node_.usable_now())
+    if (awaited_ || !text_.empty() || refusal_ || !node_.make_usable_now())
         return;
     try {
         ask();

@@ -20,7 +20,7 @@ node_group::node_group(environment& its, group_listener& listener)
         markers_.push_back(
             std::make_unique<marker>(its, *nodes_[i], admissions_, static_cast<marker_listener&>(*this)));
     }
-    its.loop().make_room_for(nodes_.size());
+    its.loop().reserve_for(nodes_.size());
 }
 
 void node_group::close()
@@ -30,11 +30,11 @@ void node_group::close()
         node->close();
 }
 
-void node_group::sever()
+void node_group::drop_connections()
 {
     closed_ = true;
     for (auto const& node : nodes_)
-        node->sever();
+        node->drop_connection();
 }
 
 void node_group::watch(bool watched)
@@ -82,7 +82,7 @@ bool node_group::has_newcomers() const
 void node_group::connect()
 {
     for (auto const& node : nodes_)
-        (void)node->usable();
+        (void)node->make_usable();
 }
 
 void node_group::on_tracking_refused(unsigned node, redis::resp_node const& why)

@@ -77,7 +77,7 @@ public:
     /// Ends all connections; there are no next ones.
     void close();
     /// Without a byte, in a forked child; `close()` must follow.
-    void sever();
+    void drop_connections();
     ///@}
 
     /// \name Who may vote
@@ -117,7 +117,7 @@ private:
     void on_marker_asked() override { ++marking_; }
     void on_marker_settled(unsigned node) override;
     void on_marker_refused(unsigned node, redis::resp_node const& why) override { note(node, "marker", why); }
-    std::optional<net::failure> objection(unsigned node) override;
+    std::optional<net::failure> disqualification(unsigned node) override;
     bool is_certain(unsigned node) override;
     bool was_set_forward(unsigned node) override;
 

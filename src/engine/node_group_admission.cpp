@@ -12,9 +12,9 @@
 // On whose memory a lock may rely (docs/protocol.md, rules N2 to N7 and F6).
 namespace redlock::detail {
 
-std::optional<net::failure> node_group::objection(unsigned node)
+std::optional<net::failure> node_group::disqualification(unsigned node)
 {
-    return admissions_.objection(node, *nodes_[node], environment_.loop().now());
+    return admissions_.disqualification(node, *nodes_[node], environment_.loop().now());
 }
 
 bool node_group::is_certain(unsigned node)
@@ -84,7 +84,7 @@ std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_s
 /// (rule N4). Of a node that is being connected that is asked again when the connection stands.
 bool node_group::admit(unsigned node, lock_state const& lock, node_report& row)
 {
-    if (!nodes_[node]->usable()) {
+    if (!nodes_[node]->make_usable()) {
         report_failure(nodes_[node]->last_failure(), row);
         return false;
     }

@@ -23,7 +23,7 @@ nonce_source::nonce_source(net::machine& from, net::process_page& page)
     : machine_(from), stock_(reinterpret_cast<stock*>(page.room().data())),
       wiped_on_fork_(page.wiped_on_fork())
 {
-    static_assert(sizeof(stock) <= net::process_page::room_size);
+    static_assert(sizeof(stock) <= net::process_page::storage_size);
 }
 
 void nonce_source::refill()

@@ -107,7 +107,7 @@ protected:
     /// A release that waited for a connection was not sent, and no node is too young for it. False: the node is away.
     [[nodiscard]] bool send_release_again(unsigned node, net::failure const& why)
     {
-        if (!why.unsent || !self().nodes().at(node).reachable())
+        if (!why.unsent || !self().nodes().at(node).make_reachable())
             return false;
         send(node, kind::request::release, redis::script_form::text);
         return true;

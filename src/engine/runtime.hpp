@@ -41,16 +41,16 @@ public:
 
     /// Room for a command that goes to several nodes. What is sent meanwhile, because a connection was found to be gone, has
     /// another one, and at some depth none.
-    class draft_room {
+    class draft_buffer {
     public:
-        explicit draft_room(runtime& on) : depth_(on.drafting_)
+        explicit draft_buffer(runtime& on) : depth_(on.drafting_)
         {
             text = depth_ < on.drafts_.size() ? &on.drafts_[depth_] : nullptr;
             ++depth_;
         }
-        draft_room(draft_room const&) = delete;
-        draft_room& operator=(draft_room const&) = delete;
-        ~draft_room() { --depth_; }
+        draft_buffer(draft_buffer const&) = delete;
+        draft_buffer& operator=(draft_buffer const&) = delete;
+        ~draft_buffer() { --depth_; }
 
         std::string* text;
 

@@ -21,7 +21,7 @@ void undo::start(pending_release owed, core::node_set where)
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (!where.contains(i))
             continue;
-        if (nodes().at(i).reachable())
+        if (nodes().at(i).make_reachable())
             send(i, kind::request::release);
         else
             leave(i);
@@ -78,7 +78,7 @@ void cleanup::drop_claims() noexcept
 void cleanup::keep(unsigned node, pending_release owed)
 {
     core::instant const now = environment_.loop().now();
-    if (forsaken_ || core::reached(owed.expires, now))
+    if (discarded_ || core::reached(owed.expires, now))
         return;
     if (observer* const o = environment_.watcher())
         o->on_linger(

@@ -68,7 +68,7 @@ public:
     /// It is back.
     void retry(unsigned node);
     /// Nothing is kept or told any more.
-    void forsake() { forsaken_ = true; }
+    void discard() { discarded_ = true; }
     /// Lets go of all keys: they belong to an index that is about to go.
     void drop_claims() noexcept;
 
@@ -78,7 +78,7 @@ private:
     pending_releases& pending_;
     lifecycle& life_;
     pool<undo> undos_;
-    bool forsaken_ = false;
+    bool discarded_ = false;
 };
 
 } // namespace redlock::detail

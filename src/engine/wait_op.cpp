@@ -27,7 +27,7 @@ void wait_op::cancel(std::uint32_t generation)
         finish(boost::asio::error::operation_aborted);
 }
 
-void wait_op::forsake()
+void wait_op::discard()
 {
     link.unlink();
     auto const gone = std::move(handler_);

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     void cancel(std::uint32_t generation);
     /// Lets go of the handler without calling it.
-    void forsake();
+    void discard();
 
 private:
     void run() override;

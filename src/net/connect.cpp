@@ -36,12 +36,12 @@ void connector::start()
             self->work_ = self->run();
             self->work_.start();
         } catch (std::bad_alloc const&) {
-            self->starve();
+            self->fail_no_memory();
         }
     });
 }
 
-void connector::abandon()
+void connector::cancel()
 {
     listener_ = nullptr;
     ++phase_;
@@ -57,12 +57,12 @@ void connector::abandon()
 void connector::fail(failure why)
 {
     connect_listener* const told = std::exchange(listener_, nullptr);
-    abandon();
+    cancel();
     if (told)
         told->on_connect_failed(std::move(why));
 }
 
-void connector::starve()
+void connector::fail_no_memory()
 {
     fail({node_result::unreachable, server_error::none, "out of memory"});
 }
@@ -108,7 +108,7 @@ coroutine<void> connector::run()
     try {
         co_await make();
     } catch (std::bad_alloc const&) {
-        starve();
+        fail_no_memory();
     } catch (std::exception const& e) {
         fail({node_result::unreachable, server_error::none, e.what()});
     }

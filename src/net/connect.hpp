@@ -70,13 +70,13 @@ inline constexpr std::string_view tls_port_question = " (is this a TLS port?)";
 inline constexpr std::string_view no_redis_server = "not a Redis server: ";
 
 /// Makes one connection: resolve, connect to one address after the other, TLS, handshake; all within the connect
-/// timeout. Tells its listener once, unless abandoned before.
+/// timeout. Tells its listener once, unless cancelled before.
 class connector final : public std::enable_shared_from_this<connector>, private alarm_listener {
 public:
     connector(any_io_executor const&, machine&, std::shared_ptr<peer const>, connect_listener&);
 
     void start();
-    void abandon();
+    void cancel();
 
 private:
     coroutine<void> run();
@@ -94,7 +94,7 @@ private:
     void fail(failure);
     void fail(error_code, std::string const& doing);
     void fail_secure(error_code, std::string const& doing);
-    void starve();
+    void fail_no_memory();
     void time_out();
     [[nodiscard]] core::duration time_left() const;
 

@@ -87,7 +87,7 @@ void loop::enqueue(flushable& f) noexcept
     ensure_turn();
 }
 
-void loop::make_room_for(std::size_t flushables)
+void loop::reserve_for(std::size_t flushables)
 {
     to_flush_.reserve(flushables);
     flushing_.reserve(flushables);

@@ -97,7 +97,7 @@ public:
     }
     void enqueue(flushable&) noexcept;
     /// So many things to flush there will be; none stands in the queue twice.
-    void make_room_for(std::size_t flushables);
+    void reserve_for(std::size_t flushables);
 
     /// A turn will come. Who begins something from outside asks for it first, and changes nothing where it throws; what
     /// is scheduled or enqueued then needs no memory.

@@ -27,21 +27,21 @@ node::node(loop& l, node_listener& listener, unsigned index, std::shared_ptr<pee
 node::~node()
 {
     if (connector_)
-        connector_->abandon();
+        connector_->cancel();
     if (stream_)
         stream_->close();
 }
 
 /// So that a command is never appended in part, and one that was appended is never without a place for its reply.
-bool node::make_room() noexcept
+bool node::reserve_capacity() noexcept
 {
     try {
         if (awaited_.reserve() < spare_places)
             awaited_.set_capacity(awaited_.capacity() * 2);
         if (out_.capacity() - out_.size() < spare_output)
             out_.reserve(std::max(out_.size() + spare_output, 2 * out_.capacity()));
-        places_with_room_ = std::min(awaited_.capacity() - spare_places + 1, max_queue_size);
-        bytes_with_room_ = std::min(out_.capacity() - spare_output + 1, max_output);
+        places_limit_ = std::min(awaited_.capacity() - spare_places + 1, max_queue_size);
+        bytes_limit_ = std::min(out_.capacity() - spare_output + 1, max_output);
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -62,7 +62,7 @@ bool node::become_usable()
 bool node::become_reachable()
 {
     return !closed_ && awaited_.size() < max_queue_size_with_releases &&
-           out_.size() < max_output_with_releases && come_near() && make_room();
+           out_.size() < max_output_with_releases && come_near() && reserve_capacity();
 }
 
 /// True where a connection stands or is being made.
@@ -114,7 +114,7 @@ void node::flush_soon()
 void node::flush() noexcept
 {
     dirty_ = false;
-    bytes_with_room_ = 0;
+    bytes_limit_ = 0;
     if (!connected())
         return;
     try {
@@ -122,7 +122,7 @@ void node::flush() noexcept
             stream_->flush(out_);
         read_more();
     } catch (std::bad_alloc const&) {
-        starve();
+        fail_no_memory();
     }
 }
 
@@ -153,7 +153,7 @@ void node::lost_connection(error_code ec)
     try {
         down({node_result::unreachable, server_error::none, ec.message()});
     } catch (std::bad_alloc const&) {
-        starve();
+        fail_no_memory();
     }
 }
 
@@ -180,7 +180,7 @@ void node::on_read(error_code ec, std::size_t bytes)
         try {
             work_off();
         } catch (std::bad_alloc const&) { // a reply that was not worked off is not read again
-            starve();
+            fail_no_memory();
         }
         flush_soon();
     }
@@ -219,8 +219,8 @@ void node::work_off()
 void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
-    if (!roomy() && !make_room()) // whoever gets it may have to say something again
-        return starve();
+    if (!has_capacity() && !reserve_capacity()) // whoever gets it may have to say something again
+        return fail_no_memory();
     if (reply.type == redis::resp_type::push)
         return on_push(redis::body(message));
     if (answerable_ == 0) // counting on would give every later reply to the wrong command

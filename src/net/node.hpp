@@ -42,7 +42,7 @@ class node_listener {
 public:
     virtual void on_node_changed(unsigned node) = 0;
     /// What speaks against votes of this node, whose handshake has just succeeded: refused, or nothing.
-    virtual std::optional<failure> objection(unsigned node) = 0;
+    virtual std::optional<failure> disqualification(unsigned node) = 0;
     /// May what waited for its connection go out, whatever it is? Otherwise all of it fails as quarantined, unsent.
     virtual bool is_certain(unsigned node) = 0;
     /// Its clock has just been read again on the standing connection. True: it was set forward, so what was sent before
@@ -79,22 +79,22 @@ public:
 
     /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait; those of
     /// a node that then may not vote for everybody fail.
-    [[nodiscard]] bool usable() { return at_work() || become_usable(); }
+    [[nodiscard]] bool make_usable() { return at_work() || become_usable(); }
     /// The same of a connection that stands already, and has not gone away unnoticed.
-    [[nodiscard]] bool usable_now()
+    [[nodiscard]] bool make_usable_now()
     {
-        return state_ == node_state::ready && usable() && state_ == node_state::ready;
+        return state_ == node_state::ready && make_usable() && state_ == node_state::ready;
     }
-    /// As `usable()` for releases, which find room where votes find none any more.
-    [[nodiscard]] bool reachable() { return at_work() || become_reachable(); }
+    /// As `make_usable()` for releases, which find room where votes find none any more.
+    [[nodiscard]] bool make_reachable() { return at_work() || become_reachable(); }
 
     /// Certainly usable, as far as its connection is concerned: what waits for replies is read, and there is room for more.
     [[nodiscard]] bool at_work() const
     {
-        return state_ == node_state::ready && (reading_ || !awaited_.empty()) && roomy();
+        return state_ == node_state::ready && (reading_ || !awaited_.empty()) && has_capacity();
     }
 
-    /// One command: append its bytes to `output()`, then say who gets the reply. Only when `usable()`.
+    /// One command: append its bytes to `output()`, then say who gets the reply. Only when `make_usable()`.
     [[nodiscard]] std::string& output() { return out_; }
     void expect(reply_sink& sink, std::uint32_t tag)
     {
@@ -134,7 +134,7 @@ public:
     /// Ends the connection after writing what can be written now; every waiting sink fails. There is no next one.
     void close();
     /// Closes the descriptor without a byte, and connects no more. What waits fails only in `close()`, which must follow.
-    void sever();
+    void drop_connection();
 
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] node_state state() const { return state_; }
@@ -211,17 +211,17 @@ private:
     void flush_soon();
     [[nodiscard]] bool become_usable();
     [[nodiscard]] bool become_reachable();
-    [[nodiscard]] bool roomy() const
+    [[nodiscard]] bool has_capacity() const
     {
-        return awaited_.size() < places_with_room_ && out_.size() < bytes_with_room_;
+        return awaited_.size() < places_limit_ && out_.size() < bytes_limit_;
     }
-    [[nodiscard]] bool make_room() noexcept;
+    [[nodiscard]] bool reserve_capacity() noexcept;
     void fail_unsent();
-    void disown_all();
+    void discount_awaited();
     void enter(node_state);
     void down(failure);
     void down(node_result, char const* words);
-    void starve() { down(node_result::unreachable, "out of memory"); }
+    void fail_no_memory() { down(node_result::unreachable, "out of memory"); }
     void fail_all(failure const&);
     void on_timer();
     void set_timer();
@@ -260,8 +260,8 @@ private:
     std::size_t worked_off_ = 0; ///< of what has been read
     std::size_t answerable_ = 0; ///< commands that what was read last may answer
     /// Below that there is certainly room for another command; none is certain when a stream may have had the output.
-    std::size_t places_with_room_ = 0;
-    std::size_t bytes_with_room_ = 0;
+    std::size_t places_limit_ = 0;
+    std::size_t bytes_limit_ = 0;
     redis::resp_parser parser_;
     failure failure_;
     redis::server_facts facts_;
@@ -283,7 +283,7 @@ private:
     bool watched_ = false;
     bool checking_ = false;
     bool tried_once_ = false;
-    bool starved_ = false; ///< there was no memory: it goes down at the next occasion
+    bool out_of_memory_ = false; ///< there was no memory: it goes down at the next occasion
     bool stood_ = false;
     bool closed_ = false;
 };

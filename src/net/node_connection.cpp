@@ -14,10 +14,11 @@ namespace redlock::net {
 void node::close()
 {
     closed_ = true;
+    bool const unsent = !stream_; // nothing is written before the handshake is over
     due_.reset();
     loop_.cancel(timer_);
     if (connector_)
-        std::exchange(connector_, nullptr)->abandon();
+        std::exchange(connector_, nullptr)->cancel();
     if (auto const last = std::exchange(stream_, nullptr)) {
         try {
             awaited_.empty() ? last->close() : last->finish(std::move(out_));
@@ -27,16 +28,16 @@ void node::close()
     }
     out_.clear();
     enter(node_state::idle);
-    fail_all({node_result::unreachable, server_error::none, "shut down"});
+    fail_all({node_result::unreachable, server_error::none, "shut down", unsent});
 }
 
 /// Asio removes nothing from the epoll set that a child shares with its parent: closing would do that by itself, if it
 /// closed the last descriptor of the connection.
-void node::sever()
+void node::drop_connection()
 {
     closed_ = true;
     if (connector_)
-        std::exchange(connector_, nullptr)->abandon();
+        std::exchange(connector_, nullptr)->cancel();
     if (stream_)
         std::exchange(stream_, nullptr)->drop();
 }
@@ -50,7 +51,7 @@ void node::enter(node_state next)
 void node::connect()
 {
     reading_ = false;
-    starved_ = false;
+    out_of_memory_ = false;
     out_.clear(); // what was meant for another connection
     in_used_ = worked_off_ = 0;
     parser_.reset();
@@ -62,8 +63,8 @@ void node::connect()
         connector_->start();
     } catch (std::bad_alloc const&) { // not told from here: whoever wants to connect is not ready for that
         if (connector_)
-            std::exchange(connector_, nullptr)->abandon();
-        starved_ = true;
+            std::exchange(connector_, nullptr)->cancel();
+        out_of_memory_ = true;
     }
     enter(node_state::connecting);
     set_timer();
@@ -71,7 +72,7 @@ void node::connect()
 
 void node::fail_soon()
 {
-    starved_ = true;
+    out_of_memory_ = true;
     set_timer();
 }
 
@@ -84,7 +85,7 @@ void node::on_connected(std::shared_ptr<stream> made, introduction told)
     try {
         meet(std::move(told));
     } catch (std::bad_alloc const&) {
-        starve();
+        fail_no_memory();
     }
 }
 
@@ -93,10 +94,10 @@ void node::meet(introduction told)
     facts_ = std::move(told.facts);
     server_time_ = told.clock;
     incarnation_ = redis::incarnation(facts_);
-    std::optional<failure> objection = listener_.objection(index_);
+    std::optional<failure> disqualification = listener_.disqualification(index_);
     answered_ = heard_ = checked_ = loop_.now();
-    if (objection)
-        return down(std::move(*objection));
+    if (disqualification)
+        return down(std::move(*disqualification));
     stream_->listen(*this);
     failures_ = 0;
     failure_ = {};
@@ -140,7 +141,7 @@ void node::down(failure why)
     if (stream_)
         std::exchange(stream_, nullptr)->close();
     reading_ = false;
-    starved_ = false;
+    out_of_memory_ = false;
     out_.clear();
     failure_ = std::move(why);
     failure_.unsent = state_ == node_state::connecting; // nothing is written before the handshake is over
@@ -163,7 +164,7 @@ void node::fail_all(failure const& why)
 }
 
 /// What was sent may have been executed, but what the answers say does not count; they are read in their order.
-void node::disown_all()
+void node::discount_awaited()
 {
     std::size_t const count = awaited_.size(); // sinks may send again
     for (std::size_t i = 0; i != count; ++i) {

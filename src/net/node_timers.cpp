@@ -35,7 +35,7 @@ std::optional<core::instant> node::next_due() const
         if (!due || core::sooner(at, *due, now))
             due = at;
     };
-    if (starved_)
+    if (out_of_memory_)
         no_later_than(loop_.now());
     if (!awaited_.empty() && connected())
         no_later_than(answered_ + terms_.response_timeout);
@@ -62,8 +62,8 @@ void node::on_timer()
 {
     due_.reset();
     core::duration const silence = core::elapsed(answered_, loop_.now());
-    if (starved_)
-        starve();
+    if (out_of_memory_)
+        fail_no_memory();
     else if (state_ == node_state::down)
         connect();
     else if (!awaited_.empty() && silence >= terms_.response_timeout)
@@ -88,7 +88,7 @@ bool node::check_due()
 void node::check()
 {
     checked_ = loop_.now();
-    if (reachable() && connected())
+    if (make_reachable() && connected())
         ask_time();
     set_timer();
 }
@@ -110,7 +110,7 @@ void node::on_time(std::span<redis::resp_node const> reply)
         return;
     server_time_ = {*theirs, checked_, loop_.now()};
     if (listener_.was_set_forward(index_))
-        disown_all();
+        discount_awaited();
 }
 
 } // namespace redlock::net

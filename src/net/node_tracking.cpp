@@ -15,7 +15,7 @@ void node::listen(bool listening)
     if (std::exchange(listening_, listening) == listening || closed_ || !connected())
         return;
     if (!listening && reading_ && awaited_.empty()) {
-        if (!make_room())
+        if (!reserve_capacity())
             return fail_soon();
         ask_time(); // whose answer ends the read
     }

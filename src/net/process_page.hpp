@@ -11,11 +11,11 @@ namespace redlock::net {
 /// that is kept here exists in two processes. A machine makes it; where that cannot wipe pages it is asked instead.
 class process_page {
 public:
-    static constexpr std::size_t room_size = 4096 - sizeof(std::size_t);
+    static constexpr std::size_t storage_size = 4096 - sizeof(std::size_t);
 
     struct content {
         std::size_t maker; ///< the process that made it, as the machine counts them; a wiped page has none
-        unsigned char room[room_size];
+        unsigned char room[storage_size];
     };
     using memory = std::unique_ptr<content, void (*)(content*) noexcept>;
     using question = bool(std::size_t maker) noexcept;

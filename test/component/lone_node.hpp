@@ -23,7 +23,7 @@ struct counting_sink : net::reply_sink, net::node_listener {
         ++failures;
     }
     void on_node_changed(unsigned) override {}
-    std::optional<net::failure> objection(unsigned) override { return {}; }
+    std::optional<net::failure> disqualification(unsigned) override { return {}; }
     bool is_certain(unsigned) override { return true; }
     bool was_set_forward(unsigned) override { return false; }
     void on_key_changed(unsigned, std::optional<std::string_view>) override {}

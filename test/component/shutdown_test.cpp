@@ -1,5 +1,6 @@
 #include "component/scripted_cluster.hpp"
 #include "component/separate_node.hpp"
+#include "component/simulated_program.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -82,6 +83,28 @@ BOOST_FIXTURE_TEST_CASE(later_shutdown_joins_first_one, separate_node)
     run_both([&] { return all.back()->done(); });
     for (auto const& one : all)
         BOOST_TEST(one->ec == errc::no_quorum);
+}
+
+/// The third answer is on its way when the release is confirmed, and the connections end before it comes.
+BOOST_FIXTURE_TEST_CASE(shutdown_reports_no_lingering_key_of_confirmed_release, simulated_program)
+{
+    auto const watcher = std::make_shared<recorder>();
+    settings.observer = watcher;
+    net.between(0, 2).latency = 5ms;
+    client locks = program.make_client(settings);
+    outcome shut;
+    lease held;
+    mutex(locks, "lock", long_lived).acquire([&](boost::system::error_code, lease got) {
+        held = std::move(got);
+    });
+    pass(1s);
+    held.release([&](boost::system::error_code) { locks.shutdown(keeps_outcome{&shut}); });
+    pass(1s);
+    BOOST_TEST(shut.done());
+    BOOST_TEST(!shut.ec);
+    BOOST_TEST(watcher->lingering.empty());
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(net.at(n).redis.keys().all().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

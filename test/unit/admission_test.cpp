@@ -7,7 +7,7 @@
 
 using namespace redlock::core;
 using namespace std::chrono_literals;
-using event = acquaintance::event;
+using event = node_history::event;
 
 namespace {
 
@@ -62,31 +62,31 @@ void has_no_run_id(node_facts& f)
     f.run_id.clear();
 }
 
-acquaintance newcomer(node_facts const& facts, admission_terms const& terms = {})
+node_history first_seen(node_facts const& facts, admission_terms const& terms = {})
 {
-    return meet(facts, {}, {}, terms, at(0s));
+    return identify(facts, {}, {}, terms, at(0s));
 }
 
 // Met at 0 s, heard of until then; met again at `now`.
-acquaintance again(node_facts const& first, node_facts const& then, duration now,
+node_history again(node_facts const& first, node_facts const& then, duration now,
                    admission_terms const& terms = {})
 {
-    return meet(then, newcomer(first, terms), at(0s), terms, at(now));
+    return identify(then, first_seen(first, terms), at(0s), terms, at(now));
 }
 
 // How long it must still wait at `now`.
-std::optional<duration> waits(acquaintance const& known, duration now, duration length = q)
+std::optional<duration> waits(node_history const& known, duration now, duration length = q)
 {
     auto const end = quarantined_until(known.certain_since, length, at(now));
     return end ? std::optional(remaining(*end, at(now))) : std::nullopt;
 }
 
-void votes(acquaintance const& known, duration now = 0s)
+void votes(node_history const& known, duration now = 0s)
 {
     BOOST_TEST(!waits(known, now).has_value());
 }
 
-void waits_for(acquaintance const& known, duration now, duration left)
+void waits_for(node_history const& known, duration now, duration left)
 {
     BOOST_TEST_REQUIRE(waits(known, now).has_value());
     BOOST_TEST((*waits(known, now) == left));
@@ -135,67 +135,67 @@ BOOST_AUTO_TEST_SUITE(new_nodes)
 
 BOOST_AUTO_TEST_CASE(new_node_older_than_any_key_votes)
 {
-    votes(newcomer(old_server()));
-    votes(newcomer(young(q + 1s)));
-    waits_for(newcomer(young(q)), 0s, 1s); // whole seconds: 10 may be 9.1
-    waits_for(newcomer(young(4s)), 0s, 7s);
-    waits_for(newcomer(young(0s)), 0s, q);
-    BOOST_TEST((newcomer(young(0s)).last == event::started));
+    votes(first_seen(old_server()));
+    votes(first_seen(young(q + 1s)));
+    waits_for(first_seen(young(q)), 0s, 1s); // whole seconds: 10 may be 9.1
+    waits_for(first_seen(young(4s)), 0s, 7s);
+    waits_for(first_seen(young(0s)), 0s, q);
+    BOOST_TEST((first_seen(young(0s)).last == event::started));
 }
 
 BOOST_AUTO_TEST_CASE(quarantine_of_young_node_ends_after_key_lifetime)
 {
-    auto const known = newcomer(young(0s));
+    auto const known = first_seen(young(0s));
     waits_for(known, 9s, 1s);
     votes(known, 10s);
 }
 
 BOOST_AUTO_TEST_CASE(quarantine_lasts_longer_for_longer_lock)
 {
-    auto const known = newcomer(young(11s));
+    auto const known = first_seen(young(11s));
     BOOST_TEST(!waits(known, 0s, 10s).has_value());
     BOOST_TEST((waits(known, 0s, 60s) == 50s));
     BOOST_TEST((waits(known, 20s, 60s) == 30s));
-    BOOST_TEST(!waits(newcomer(young(0s)), 0s, 0s).has_value()); // no lock yet
+    BOOST_TEST(!waits(first_seen(young(0s)), 0s, 0s).has_value()); // no lock yet
 }
 
 BOOST_AUTO_TEST_CASE(young_node_that_settings_vouch_for_votes)
 {
-    votes(newcomer(young(0s), {.assume_fresh = true}));
-    votes(newcomer(young(0s), {.durable = true}));
-    votes(newcomer(young(0s), {.trust_restarted_nodes = true}));
+    votes(first_seen(young(0s), {.assume_fresh = true}));
+    votes(first_seen(young(0s), {.durable = true}));
+    votes(first_seen(young(0s), {.trust_restarted_nodes = true}));
 }
 
 /// Its settings excuse nothing by themselves: they may be new, or the volume empty.
 BOOST_AUTO_TEST_CASE(durable_setting_that_server_contradicts_is_ignored)
 {
-    auto const denied = newcomer(but(young(0s), forgets), {.durable = true});
+    auto const denied = first_seen(but(young(0s), forgets), {.durable = true});
     waits_for(denied, 0s, q);
     BOOST_TEST(denied.word_is_denied);
-    BOOST_TEST(!newcomer(but(young(0s), forgets)).word_is_denied); // nobody gave it
+    BOOST_TEST(!first_seen(but(young(0s), forgets)).word_is_denied); // nobody gave it
 }
 
 BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_from_first_meeting)
 {
     for (admission_terms const terms :
          {admission_terms{}, {.durable = true}, {.trust_restarted_nodes = true}}) {
-        auto const met = newcomer(but(old_server(), is_promoted), terms);
+        auto const met = first_seen(but(old_server(), is_promoted), terms);
         waits_for(met, 0s, q);
         BOOST_TEST((met.last == event::met_promoted));
     }
-    votes(newcomer(but(old_server(), is_promoted), {.trust_promoted = true}));
-    waits_for(newcomer(but(young(4s), is_promoted), {.trust_promoted = true}), 0s, 7s); // by its age
-    votes(newcomer(but(young(0s), is_promoted), {.assume_fresh = true}));
+    votes(first_seen(but(old_server(), is_promoted), {.trust_promoted = true}));
+    waits_for(first_seen(but(young(4s), is_promoted), {.trust_promoted = true}), 0s, 7s); // by its age
+    votes(first_seen(but(young(0s), is_promoted), {.assume_fresh = true}));
 }
 
 BOOST_AUTO_TEST_CASE(node_without_uptime_is_quarantined_from_first_meeting)
 {
     auto const ageless = [](auto& f) { f.uptime.reset(); };
-    waits_for(newcomer(but(old_server(), ageless)), 0s, q);
-    BOOST_TEST((newcomer(but(old_server(), ageless)).last == event::first_met));
-    waits_for(newcomer({}), 0s, q);
-    votes(newcomer({}, {.assume_fresh = true}));
-    votes(newcomer({}, {.trust_restarted_nodes = true}));
+    waits_for(first_seen(but(old_server(), ageless)), 0s, q);
+    BOOST_TEST((first_seen(but(old_server(), ageless)).last == event::first_met));
+    waits_for(first_seen({}), 0s, q);
+    votes(first_seen({}, {.assume_fresh = true}));
+    votes(first_seen({}, {.trust_restarted_nodes = true}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -236,8 +236,8 @@ BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_after_restart)
     votes(again(old_server(), another(2s), 2s, durable), 2s);
     waits_for(again(old_server(), but(another(0s), forgets), 2s, durable), 2s, q);
     // It kept what the life before had, which was not everything.
-    auto const emptied = lost_data(newcomer(young(0s), durable), at(1s));
-    waits_for(meet(another(0s), emptied, at(1s), durable, at(2s)), 2s, 9s);
+    auto const emptied = lost_data(first_seen(young(0s), durable), at(1s));
+    waits_for(identify(another(0s), emptied, at(1s), durable, at(2s)), 2s, 9s);
 }
 
 BOOST_AUTO_TEST_CASE(replaced_durable_node_is_quarantined)
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(node_with_changed_replication_id_is_quarantined)
 
 BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined)
 {
-    auto const stepped = set_forward(newcomer(old_server()), 20s, at(5s));
+    auto const stepped = set_forward(first_seen(old_server()), 20s, at(5s));
     BOOST_TEST((stepped.last == event::set_forward));
     BOOST_TEST((stepped.forward == 20s));
     waits_for(stepped, 5s, q);
@@ -279,8 +279,8 @@ BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined)
     for (auto const& facts : {old_server(), another(0s)})
         for (admission_terms const terms :
              {admission_terms{.durable = true}, {.trust_restarted_nodes = true}})
-            waits_for(meet(facts, stepped, at(6s), terms, at(7s)), 7s, q - 2s);
-    auto const trusted = meet(another(0s), stepped, at(6s), {.trust_restarted_nodes = true}, at(7s));
+            waits_for(identify(facts, stepped, at(6s), terms, at(7s)), 7s, q - 2s);
+    auto const trusted = identify(another(0s), stepped, at(6s), {.trust_restarted_nodes = true}, at(7s));
     BOOST_TEST(trusted.run_id == "another run");
     BOOST_TEST(trusted.replid == "other data");
 }
@@ -292,9 +292,9 @@ BOOST_AUTO_TEST_CASE(node_with_lost_data_is_quarantined_despite_all_settings)
                                         {.durable = true},
                                         {.trust_restarted_nodes = true},
                                         {.trust_promoted = true}}) {
-        auto const emptied = lost_data(newcomer(old_server(), terms), at(5s));
+        auto const emptied = lost_data(first_seen(old_server(), terms), at(5s));
         BOOST_TEST((emptied.last == event::lost_data));
-        waits_for(meet(old_server(), emptied, at(6s), terms, at(7s)), 7s, q - 2s);
+        waits_for(identify(old_server(), emptied, at(6s), terms, at(7s)), 7s, q - 2s);
     }
 }
 

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(queue_is_busy_from_first_attempt_to_end_of_lease)
     BOOST_TEST(!q.asking());
     BOOST_TEST(q.held());
     BOOST_TEST(q.busy());
-    q.vacated(start);
+    q.lease_ended(start);
     BOOST_TEST(!q.busy());
 }
 
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(lease_is_handed_over_until_batch_is_over)
 {
     win();
     BOOST_TEST(hand_over_all() == 2U);
-    q.vacated(start);
+    q.lease_ended(start);
     BOOST_TEST((ask(next::waiting) == start_mode::in_turn));
 }
 
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(pause_as_long_as_a_turn_ends_batch)
 {
     win();
     BOOST_TEST(hand_over_all() == 2U);
-    q.vacated(start);
+    q.lease_ended(start);
     BOOST_TEST((ask(next::waiting, start + turn) == start_mode::at_once));
 }
 
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(unused_turn_makes_next_batch_longer)
 {
     win();
     BOOST_TEST(hand_over_all() == 2U);
-    q.vacated(start);
+    q.lease_ended(start);
     BOOST_TEST((ask(next::waiting) == start_mode::in_turn));
     q.won(true, true, start + turn);
     BOOST_TEST(hand_over_all(start + turn) == 5U);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(newcomer_starts_after_known_rivals)
     (void)ask(next::coming);
     q.refused();
     q.won(true, false, start);
-    q.vacated(start);
+    q.lease_ended(start);
     BOOST_TEST((ask(next::coming) == start_mode::after_rivals));
 }
 
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(waiter_starts_at_once_despite_known_rivals)
     (void)ask(next::coming);
     q.refused();
     q.won(true, false, start);
-    q.vacated(start);
+    q.lease_ended(start);
     BOOST_TEST((ask(next::waiting) == start_mode::at_once));
 }
 
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(unused_turn_lets_rivals_be_forgotten)
     (void)ask(next::coming);
     q.refused();
     q.won(true, true, start);
-    q.vacated(start);
+    q.lease_ended(start);
     BOOST_TEST((ask(next::coming) == start_mode::at_once));
 }
 

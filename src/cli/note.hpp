@@ -11,7 +11,7 @@ inline constexpr std::size_t longest_remark = PIPE_BUF;
 
 /// To standard error, in one piece or not at all, and at once: who holds a lock has a command to stop in time, and waits
 /// for no reader. A longer line is cut.
-void remark(std::string line);
+void note(std::string line);
 
 /// A reader that is gone makes writing fail, and does not end the tool with a lock in its hands. The command gets what
 /// was there before. Call it first.

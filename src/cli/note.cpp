@@ -1,4 +1,4 @@
-#include "cli/remark.hpp"
+#include "cli/note.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ void write_without_waiting(std::string const& line)
 
 } // namespace
 
-void remark(std::string line)
+void note(std::string line)
 {
     if (line.size() > longest_remark) {
         line.resize(longest_remark);
