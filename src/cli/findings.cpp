@@ -209,10 +209,7 @@ std::vector<finding> examine(std::vector<interview> const& nodes, examination co
         foreign_key(node, terms, found);
         examine_marker(node, terms, found);
     }
-    // The gravest first, in the order found. Not stable_sort: what libstdc++ 12 does in it, Clang 19 warns of.
-    for (auto at = found.begin(); at != found.end(); ++at)
-        std::rotate(std::ranges::upper_bound(found.begin(), at, at->grade, std::greater<>(), &finding::grade),
-                    at, at + 1);
+    std::ranges::stable_sort(found, std::greater<>(), &finding::grade); // the gravest first, in the order found
     return found;
 }
 

@@ -61,10 +61,10 @@ void output::result(json const& object, std::string const& text) const
 void output::say(std::string_view event, std::string const& text, json details) const
 {
     if (!options_.json)
-        return note("redlock: " + text + '\n');
+        return cli::note("redlock: " + text + '\n');
     details["event"] = event;
     details["message"] = text;
-    note(dump_bounded(std::move(details)) + '\n');
+    cli::note(dump_bounded(std::move(details)) + '\n');
 }
 
 void output::note(std::string_view event, std::string const& text, json details) const

@@ -143,7 +143,8 @@ BOOST_FIXTURE_TEST_CASE(command_answered_too_early_is_not_sent_on_next_connectio
     server.say(canned::ok);
     run_until(context, [&] { return sink.replies == 1; });
     server.hang_up();
-    run_until(context, [&] { return node.usable() && server.handshakes == 2 && node.usable_now(); });
+    run_until(context,
+              [&] { return node.make_usable() && server.handshakes == 2 && node.make_usable_now(); });
     send("ECHO", "new");
     server.read();
     std::string expected;
@@ -174,11 +175,11 @@ BOOST_FIXTURE_TEST_CASE(node_that_reads_nothing_has_bounded_output_buffer, hosti
 {
     constexpr std::size_t enough = std::size_t{256} << 20U;
     std::string const long_one(std::size_t{1} << 20U, 'x');
-    while (node.usable() && node.output().size() < enough)
+    while (node.make_usable() && node.output().size() < enough)
         send("ECHO", long_one);
     BOOST_TEST(node.output().size() < enough / 4);
     BOOST_TEST(node.last_failure().detail == "queue is full");
-    while (node.reachable() && node.output().size() < 2 * enough) // what takes votes back
+    while (node.make_reachable() && node.output().size() < 2 * enough) // what takes votes back
         send("ECHO", long_one);
     BOOST_TEST(node.output().size() < enough);
 }
