@@ -22,7 +22,7 @@ void timer_wheel::schedule(timer& t, tick due)
 {
     due = std::clamp(due, now_, horizon);
     size_ += t.scheduled() ? 0U : 1U;
-    bool const stands_before = t.linked() && (t.due_ & ~timer::cancelled) <= due;
+    bool const stands_before = t.stands() && (t.due_ & ~timer::suspended) <= due;
     t.due_ = due;
     if (stands_before)
         return;
@@ -52,7 +52,7 @@ timer* timer_wheel::pop(unsigned slot)
     timer_hook& head = slots_[slot];
     while (head.next != &head) {
         timer& t = take_first(head);
-        if ((t.due_ & timer::cancelled) != 0)
+        if ((t.due_ & timer::suspended) != 0)
             continue;
         if (t.due_ > now_) {
             insert(t);
@@ -99,7 +99,7 @@ void timer_wheel::cascade(unsigned slot)
     timer_hook& head = slots_[slot];
     clear(slot);
     while (head.next != &head)
-        if (timer& t = take_first(head); (t.due_ & timer::cancelled) == 0)
+        if (timer& t = take_first(head); (t.due_ & timer::suspended) == 0)
             insert(t);
 }
 

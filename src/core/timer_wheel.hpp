@@ -19,7 +19,9 @@ public:
     timer(timer const&) = delete;
     timer& operator=(timer const&) = delete;
 
-    [[nodiscard]] bool scheduled() const { return linked() && (due_ & cancelled) == 0; }
+    [[nodiscard]] bool scheduled() const { return stands() && (due_ & suspended) == 0; }
+    /// In a wheel, scheduled or suspended.
+    [[nodiscard]] bool stands() const { return next != nullptr; }
     virtual void expire() = 0;
 
 protected:
@@ -27,27 +29,26 @@ protected:
 
 private:
     friend class timer_wheel;
-    static constexpr std::uint64_t cancelled = std::uint64_t{1} << 63U;
+    static constexpr std::uint64_t suspended = std::uint64_t{1} << 63U;
 
-    [[nodiscard]] bool linked() const { return next != nullptr; }
     void unlink()
     {
-        if (!linked())
+        if (!stands())
             return;
         previous->next = next;
         next->previous = previous;
         previous = next = nullptr;
     }
 
-    std::uint64_t due_ = 0; ///< or was, when it was cancelled
+    std::uint64_t due_ = 0; ///< or was, when it was suspended
 };
 
 /// Hierarchical timing wheel (Varghese and Lauck 1987): schedule and cancel cost the same however many timers there
 /// are, which is what a hundred thousand leases on one operating-system timer need. What a tick means is the caller's
 /// business; the wheel only knows that ticks never go back.
 ///
-/// A timer that is cancelled or put off stays where it stands until that tick has come, and is then dropped or moved: most
-/// timers here limit the time of an answer that comes, and are set anew long before.
+/// A timer that is suspended or put off stays where it stands until that tick has come, and is then dropped or moved: an
+/// attempt's limits the time of answers that come, and is set anew long before.
 class timer_wheel {
 public:
     using tick = std::uint64_t;
@@ -59,11 +60,18 @@ public:
 
     /// Moves the timer if it is scheduled already. A tick in the past is due at once, one beyond 2^42 at 2^42.
     void schedule(timer&, tick due);
+    /// The wheel and its other timers do not know it any more: it may be destroyed by any thread.
     void cancel(timer& t)
+    {
+        size_ -= t.scheduled() ? 1U : 0U;
+        t.unlink();
+    }
+    /// For what will be scheduled again: it is not due, but stands in the wheel, and belongs to whoever owns that.
+    void suspend(timer& t)
     {
         if (!t.scheduled())
             return;
-        t.due_ |= timer::cancelled;
+        t.due_ |= timer::suspended;
         --size_;
     }
 

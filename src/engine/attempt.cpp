@@ -105,7 +105,7 @@ void attempt::follow(step what)
 /// Decided, or given up.
 void attempt::close()
 {
-    runtime_.loop().cancel(*this);
+    runtime_.loop().suspend(*this);
     open_ = false;
 }
 

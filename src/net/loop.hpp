@@ -89,6 +89,8 @@ public:
     /// To a sixteenth of a millisecond: for what is few, and short.
     void schedule_finely(core::timer&, core::instant at);
     void cancel(core::timer& t) { wheel_.cancel(t); }
+    /// The same of one that will be scheduled again, and lives as long as the loop.
+    void suspend(core::timer& t) { wheel_.suspend(t); }
 
     void enqueue(task& t)
     {

@@ -54,6 +54,11 @@ public:
         forget(i);
         wheel_.cancel(bells_[i]);
     }
+    void suspend(std::size_t i)
+    {
+        forget(i);
+        wheel_.suspend(bells_[i]);
+    }
 
     /// At every bell that rings, something else may be done with any bell, this one too.
     template <class Meanwhile>
@@ -193,6 +198,44 @@ BOOST_AUTO_TEST_CASE(timer_scheduled_again_moves_and_cancelled_twice_is_harmless
     BOOST_TEST(drain(wheel, 7000) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(suspended_timer_is_not_due_and_may_be_scheduled_again)
+{
+    timer_wheel wheel;
+    bell a;
+    for (tick const due : {tick{10}, tick{5000}, tick{40}}) {
+        wheel.schedule(a, 20);
+        wheel.suspend(a);
+        wheel.suspend(a);
+        BOOST_TEST(!a.scheduled());
+        BOOST_TEST(wheel.empty());
+        BOOST_TEST(!wheel.next_due().has_value());
+        wheel.schedule(a, due);
+        BOOST_TEST(a.scheduled());
+    }
+    BOOST_TEST(drain(wheel, 39) == 0U);
+    BOOST_TEST(drain(wheel, 40) == 1U);
+    wheel.schedule(a, 50);
+    wheel.suspend(a);
+    BOOST_TEST(drain(wheel, 5000) == 0U);
+}
+
+/// So it may be destroyed by any thread. One that is suspended may not.
+BOOST_AUTO_TEST_CASE(cancelled_timer_stands_in_no_wheel)
+{
+    timer_wheel wheel;
+    bell a;
+    wheel.schedule(a, 70);
+    wheel.suspend(a);
+    BOOST_TEST(a.stands());
+    wheel.cancel(a);
+    BOOST_TEST(!a.stands());
+    wheel.schedule(a, 70);
+    wheel.cancel(a);
+    BOOST_TEST(!a.stands());
+    BOOST_TEST(wheel.empty());
+    BOOST_TEST(drain(wheel, 70) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(expired_timer_may_schedule_and_cancel_timers)
 {
     timer_wheel wheel;
@@ -228,9 +271,11 @@ RC_BOOST_PROP(wheel_expires_timers_like_a_sorted_list, ())
     auto const any_bell = rc::gen::inRange(std::size_t{0}, pair_of_wheels::count);
     auto const change = [&] {
         auto const i = *any_bell;
-        switch (*rc::gen::inRange(0, 4)) {
+        switch (*rc::gen::inRange(0, 6)) {
         case 0: return both.cancel(i);
-        case 1: return both.schedule(i, *rc::gen::inRange<tick>(0, both.now() + 1));
+        case 1:
+        case 2: return both.suspend(i);
+        case 3: return both.schedule(i, *rc::gen::inRange<tick>(0, both.now() + 1));
         default: return both.schedule(i, both.now() + any_distance());
         }
     };
