@@ -209,7 +209,8 @@ std::vector<finding> examine(std::vector<interview> const& nodes, examination co
         foreign_key(node, terms, found);
         examine_marker(node, terms, found);
     }
-    std::ranges::stable_sort(found, std::greater<>(), &finding::grade); // the gravest first, in the order found
+    std::ranges::stable_sort(found, std::greater<>(),
+                             &finding::grade); // the gravest first, in the order found
     return found;
 }
 

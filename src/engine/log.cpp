@@ -45,7 +45,8 @@ public:
                 line.quoted(e.resource)
                     << (e.held_here ? " is held by this client" : " is wanted by this client") << "; ";
                 if (e.held_here && e.before == 0)
-                    line << "this operation is next (whoever holds the lock and waits for it, waits for ever)";
+                    line
+                        << "this operation is next (whoever holds the lock and waits for it, waits for ever)";
                 else
                     line << detail::count(e.before, "operation") << " before this one";
             });

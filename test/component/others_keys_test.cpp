@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(node_that_denied_fenced_vote_is_not_peeked)
     held = {};
     pass(100ms);
     set_keys(1s);
-    for (std::size_t n : {0, 1})
+    for (std::size_t const n : {0U, 1U})
         net.at(n).overhear = [&](world::server::connection_id, std::string_view said) {
             questions += said.find("PTTL") != std::string_view::npos ? 1U : 0U;
         };
