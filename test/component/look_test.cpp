@@ -78,9 +78,12 @@ BOOST_AUTO_TEST_CASE(vote_after_peek_does_not_wait_for_silent_node)
 {
     lose_first_attempt(reply(":100000\r\n"));
     meeting_point.expect("SET", late(canned::nil));
+    auto const votes_before = meeting_point.count("SET");
     has_changed(meeting_point);
     run_until(context, [&] { return result->done(); });
     BOOST_TEST(result->ec == error_code());
+    be_idle();
+    BOOST_TEST(meeting_point.count("SET") == votes_before + 1); // and not again when the others are asked
     meeting_point.deliver_late();
 }
 
