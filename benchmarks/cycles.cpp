@@ -24,11 +24,11 @@ struct load {
     long left;
 };
 
-template <class Lock>
 asio::awaitable<void> cycles(load& shared, unsigned slot)
 {
     // No turn is offered because time has passed: an emulated processor is slow.
-    Lock lock(shared.locks, redlock::bench::resource_name(0, slot), {.ttl = 10s, .handover = {.period = 1h}});
+    redlock::mutex lock(shared.locks, redlock::bench::resource_name(0, slot),
+                        {.ttl = 10s, .handover = {.period = 1h}});
     while (shared.left-- > 0) {
         redlock::lease held = co_await lock.acquire();
         co_await held.release();
@@ -57,6 +57,6 @@ int main(int argc, char** argv)
                 .left = std::strtol(argv[2], nullptr, 10)};
     auto const concurrency = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
     for (unsigned slot = 0; slot != concurrency; ++slot)
-        asio::co_spawn(context, cycles<redlock::mutex>(shared, slot), rethrow);
+        asio::co_spawn(context, cycles(shared, slot), rethrow);
     context.run();
 }

@@ -14,7 +14,7 @@ for _ in 1 2 3; do read -r port <&"${responder[0]}" && ports+=("$port"); done
 # count CONCURRENCY CYCLES: all instructions of such a run.
 count()
 {
-    valgrind --tool=callgrind --callgrind-out-file="${CALLGRIND_OUT_FILE:-/dev/null}" "$programs/redlock_cycles" "$1" "$2" "${ports[@]}" 2>&1 |
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$programs/redlock_cycles" "$1" "$2" "${ports[@]}" 2>&1 |
         sed -n 's/.*Collected : //p'
 }
 

@@ -85,7 +85,7 @@ protected:
         to.output().append(*command.bytes);
         await(to, command.tag, command.marked);
     }
-    /// To those nodes that can be asked without more ado, as nearly always all of them can.
+    /// To those nodes that can be asked without delay, as nearly always all of them can.
     /// \return which
     [[nodiscard]] core::node_set send_at_once(draft const& command, core::node_set where)
     {
@@ -118,7 +118,6 @@ private:
     static constexpr unsigned request_shift = 1;
     static constexpr unsigned number_shift = 4;
     static_assert(kind::request_count <= 1U << (number_shift - request_shift));
-    static constexpr std::uint32_t most_numbers = ~std::uint32_t{0} >> number_shift;
 
     [[nodiscard]] std::uint32_t tag(kind::request what, redis::script_form form) const
     {
@@ -131,7 +130,7 @@ private:
     }
     [[nodiscard]] bool is_late(std::uint32_t tag) const
     {
-        return tag >> number_shift != (number_ & most_numbers);
+        return (tag ^ number_ << number_shift) >> number_shift != 0;
     }
 
     [[nodiscard]] static bool knows_script(net::node const& to, draft const& command)
