@@ -11,6 +11,9 @@ if command -v ccache >/dev/null; then
     export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
     # What ccache asks for where headers are precompiled; nothing here reads __TIME__.
     export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+    # Files are compared as they are, not as they are preprocessed: #pragma once knows a header of a precompiled one by its
+    # whole text, so one that was made before a comment changed must not be taken for the new one.
+    export CCACHE_DEPEND=${CCACHE_DEPEND:-1}
 fi
 
 # build PRESET [TARGET...]: configures and builds; the configuration's chatter is shown only when it fails.

@@ -28,8 +28,8 @@ namespace redlock {
 ///
 /// Beside the lock's key each node keeps the key `<name>:redlock-fence` for `fence_options::fence_ttl`, and the key
 /// `redlock-marker` without an expiry, both with `config::key_prefix` before them. A lock whose name ends like one of
-/// these keys is `errc::misconfigured`. Scripts replace SET. Therefore the client's user needs more rights than for
-/// plain locks: to these two keys, and `+mget +pttl +time` beside `+set +get +del +pexpire +eval +evalsha`
+/// these keys is `errc::misconfigured`. Scripts replace SET, so the client's user needs more rights than for plain
+/// locks: to these two keys, and `+mget +pttl +time` beside `+set +get +del +pexpire +eval +evalsha`
 /// (docs/server-checklist.md, "Rights").
 ///
 /// The marker shows whose data a node has. A node without a marker may have lost it: the first fenced lock on a node
