@@ -91,6 +91,14 @@ void node_group::on_tracking_refused(unsigned node, redis::resp_node const& why)
     listener_.on_nodes_changed();
 }
 
+void node_group::on_subscription_refused(unsigned node, redis::resp_node const& why)
+{
+    note(node, "SUBSCRIBE", why);
+    if (messages_)
+        messages_->on_subscription_refused(node);
+    listener_.on_nodes_changed();
+}
+
 /// Into the table, and to the observer what is news: what cannot be checked on a node is said once.
 void node_group::tell_node(unsigned node, bool news) noexcept
 {

@@ -40,6 +40,17 @@ protected:
     ~group_listener() = default;
 };
 
+/// Who is told of what is published to the channel that the nodes have subscribed to.
+class message_listener {
+public:
+    /// The text is gone when the node is asked for anything.
+    virtual void on_message(unsigned node, std::string_view text) = 0;
+    virtual void on_subscription_refused(unsigned node) = 0;
+
+protected:
+    ~message_listener() = default;
+};
+
 /// A client's nodes: their connections, and which of them may vote for a lock (docs/protocol.md, rules N2 to N7 and F6).
 /// Everything but what is marked otherwise is called on the client's executor. Its counters and sets are those of all nodes
 /// together, so that no vote has to look at every node.
@@ -74,6 +85,8 @@ public:
     /// Somebody waits to be told by the nodes that a key has changed.
     void listen();
     void stop_listening();
+    /// Null: nobody is told of messages.
+    void set_message_listener(message_listener* who) { messages_ = who; }
     /// Ends all connections; there are no next ones.
     void close();
     /// Without a byte, in a forked child; `close()` must follow.
@@ -114,6 +127,12 @@ private:
         listener_.on_invalidation(node, key);
     }
     void on_tracking_refused(unsigned node, redis::resp_node const& why) override;
+    void on_message(unsigned node, std::string_view text) override
+    {
+        if (messages_)
+            messages_->on_message(node, text);
+    }
+    void on_subscription_refused(unsigned node, redis::resp_node const& why) override;
     void on_marker_asked() override { ++marking_; }
     void on_marker_settled(unsigned node) override;
     void on_marker_refused(unsigned node, redis::resp_node const& why) override { note(node, "marker", why); }
@@ -136,6 +155,7 @@ private:
 
     environment& environment_;
     group_listener& listener_;
+    message_listener* messages_ = nullptr;
     std::vector<std::unique_ptr<net::node>> nodes_;
     std::vector<std::unique_ptr<marker>> markers_;
     admissions admissions_;

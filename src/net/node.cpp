@@ -126,11 +126,11 @@ void node::flush() noexcept
     }
 }
 
-/// A read is pending only while a reply or word of a key is awaited: an idle client leaves nothing that keeps its
+/// A read is pending only while a reply, word of a key or a message is awaited: an idle client leaves nothing that keeps its
 /// executor busy.
 void node::read_more()
 {
-    if (reading_ || (awaited_.empty() && !(listening_ && tracks())))
+    if (reading_ || (awaited_.empty() && !(listening_ && is_told())))
         return;
     if (in_used_ == in_.size())
         in_.resize(in_.size() * 2); // bounded by the parser's limits
@@ -221,7 +221,7 @@ void node::deliver(std::span<redis::resp_node const> message)
     redis::resp_node const& reply = redis::value(message);
     if (!has_capacity() && !reserve_capacity()) // whoever gets it may have to say something again
         return fail_no_memory();
-    if (reply.type == redis::resp_type::push)
+    if (reply.type == redis::resp_type::push && !answers_subscription(redis::body(message)))
         return on_push(redis::body(message));
     if (answerable_ == 0) // counting on would give every later reply to the wrong command
         return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});

@@ -51,6 +51,9 @@ public:
     /// The server says that a key has changed, or, naming none, that any may have.
     virtual void on_key_changed(unsigned node, std::optional<std::string_view> key) = 0;
     virtual void on_tracking_refused(unsigned node, redis::resp_node const& why) = 0;
+    /// Somebody has published this to the channel that was subscribed to. It is gone when the node is asked for anything.
+    virtual void on_message(unsigned node, std::string_view text) = 0;
+    virtual void on_subscription_refused(unsigned node, redis::resp_node const& why) = 0;
 
 protected:
     ~node_listener() = default;
@@ -62,6 +65,9 @@ struct node_terms {
     core::duration response_timeout;
     core::duration check_interval; ///< zero: never
 };
+
+/// What a server tells unasked, to a connection that has asked for that once.
+enum class service : std::uint8_t { off, asked, refused };
 
 /// One server: its connection, the commands on their way to it, and who waits for their replies, in order.
 ///
@@ -113,16 +119,18 @@ public:
     /// A new connection in place of the one that stands, to learn who the server is now.
     void renew();
 
-    /// While somebody waits to hear of changed keys, the connection is read also when no reply is awaited.
+    /// While somebody waits to hear of changed keys or for messages, the connection is read also when no reply is awaited.
     void listen(bool listening);
     /// Asks the server, once in each connection, to tell when keys change that are read from now on. Only when ready.
     void track();
     /// As far as is known by now.
-    [[nodiscard]] bool tracks() const { return tracking_ == tracking::asked; }
-    [[nodiscard]] bool may_track() const
-    {
-        return tracks() || (tracking_ == tracking::off && facts_.protocol >= 3);
-    }
+    [[nodiscard]] bool tracks() const { return tracking_ == service::asked; }
+    [[nodiscard]] bool may_track() const { return may_serve(tracking_); }
+    /// Asks the server, once in each connection, to send what is published to this channel from now on. Only when ready.
+    void subscribe(std::string_view channel);
+    /// As far as is known by now.
+    [[nodiscard]] bool subscribed() const { return subscription_ == service::asked; }
+    [[nodiscard]] bool may_subscribe() const { return may_serve(subscription_); }
 
     /// While something is held or waited for, a lost connection is made again, and a standing one is checked: the server
     /// is asked what time it is.
@@ -187,15 +195,17 @@ private:
         node& owner;
     };
 
-    struct tracking_sink final : drain {
-        explicit tracking_sink(node& n) : owner(n) {}
+    /// Stands for the question for a service.
+    struct service_sink final : drain {
+        using taker = void (node::*)(redis::resp_node const& reply);
+        service_sink(node& n, taker t) : owner(n), take(t) {}
         void on_reply(unsigned, std::uint32_t, redis::resp_node const& reply) override
         {
-            owner.on_tracking(reply);
+            (owner.*take)(reply);
         }
         node& owner;
+        taker take;
     };
-    enum class tracking : std::uint8_t { off, asked, refused };
 
     void on_read(error_code, std::size_t) override;
     void on_writable(error_code) override;
@@ -227,7 +237,12 @@ private:
     void set_timer();
     void check();
     void ask_time();
+    [[nodiscard]] bool may_serve(service s) const { return s != service::refused && facts_.protocol >= 3; }
+    [[nodiscard]] bool begin_service(service&);
     void on_tracking(redis::resp_node const& reply);
+    void on_subscription(redis::resp_node const& reply);
+    [[nodiscard]] bool is_told() const { return tracks() || subscribed(); }
+    [[nodiscard]] bool answers_subscription(std::span<redis::resp_node const> push) const;
     void on_push(std::span<redis::resp_node const> push);
     void on_time(std::span<redis::resp_node const> reply);
     [[nodiscard]] bool checks() const;
@@ -249,7 +264,8 @@ private:
     node_terms terms_;
     clock timer_{*this};
     check_sink check_{*this};
-    tracking_sink tracking_sink_{*this};
+    service_sink tracking_sink_{*this, &node::on_tracking};
+    service_sink subscription_sink_{*this, &node::on_subscription};
     drain drain_;
     std::shared_ptr<connector> connector_;
     std::shared_ptr<stream> stream_;
@@ -266,6 +282,7 @@ private:
     failure failure_;
     redis::server_facts facts_;
     std::string incarnation_;
+    std::string channel_; ///< that was subscribed to last
     std::optional<clock_reading> server_time_;
     core::instant heard_;
     core::instant answered_; ///< or when the wait for a reply began
@@ -275,7 +292,8 @@ private:
     unsigned failures_ = 0;
     unsigned index_;
     node_state state_ = node_state::idle;
-    tracking tracking_ = tracking::off;
+    service tracking_ = service::off;
+    service subscription_ = service::off;
     std::array<bool, redis::most_scripts> known_scripts_{};
     bool dirty_ = false;
     bool reading_ = false;

@@ -45,6 +45,8 @@ void node::drop_connection()
 void node::enter(node_state next)
 {
     state_ = next;
+    if (!connected())
+        tracking_ = subscription_ = service::off;
     listener_.on_node_changed(index_);
 }
 
@@ -55,7 +57,6 @@ void node::connect()
     out_.clear(); // what was meant for another connection
     in_used_ = worked_off_ = 0;
     parser_.reset();
-    tracking_ = tracking::off;
     std::ranges::fill(known_scripts_, false);
     try {
         connector_ = std::make_shared<connector>(loop_.executor(), loop_.machine(), peer_,
@@ -163,11 +164,14 @@ void node::fail_all(failure const& why)
     }
 }
 
-/// What was sent may have been executed, but what the answers say does not count; they are read in their order.
+/// What was sent may have been executed, but what the answers say does not count; they are read in their order. Whether the
+/// server tells something unasked is as true as before, and the answer to a subscription is to be known as such.
 void node::discount_awaited()
 {
     std::size_t const count = awaited_.size(); // sinks may send again
     for (std::size_t i = 0; i != count; ++i) {
+        if (awaited_[i].sink == &tracking_sink_ || awaited_[i].sink == &subscription_sink_)
+            continue;
         awaited const next = std::exchange(awaited_[i], {&drain_, 0});
         next.sink->on_failure(index_, next.tag, {node_result::quarantined});
     }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace redlock::redis {
 
@@ -22,6 +23,28 @@ read_invalidation(std::span<resp_node const> push) noexcept
     if (push[2].type != resp_type::array)
         return invalidation{true, {}};
     return invalidation{false, push.subspan(3)};
+}
+
+/// What somebody has published.
+struct message {
+    std::string_view channel;
+    std::string_view text;
+};
+
+/// Nothing for other pushes.
+[[nodiscard]] constexpr std::optional<message> read_message(std::span<resp_node const> push) noexcept
+{
+    if (push.size() != 4 || push[0].type != resp_type::push || push[1].text != "message")
+        return std::nullopt;
+    if (push[2].type != resp_type::bulk_string || push[3].type != resp_type::bulk_string)
+        return std::nullopt;
+    return message{push[2].text, push[3].text};
+}
+
+/// Does it say that messages of a channel come from now on?
+[[nodiscard]] constexpr bool is_subscription(std::span<resp_node const> push) noexcept
+{
+    return push.size() > 1 && push[0].type == resp_type::push && push[1].text == "subscribe";
 }
 
 } // namespace redlock::redis

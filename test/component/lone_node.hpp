@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::test {
 
@@ -25,13 +27,21 @@ struct counting_sink : net::reply_sink, net::node_listener {
     void on_node_changed(unsigned) override {}
     std::optional<net::failure> disqualification(unsigned) override { return {}; }
     bool is_certain(unsigned) override { return true; }
-    bool was_set_forward(unsigned) override { return false; }
+    bool was_set_forward(unsigned) override { return set_forward; }
     void on_key_changed(unsigned, std::optional<std::string_view>) override {}
     void on_tracking_refused(unsigned, redis::resp_node const&) override {}
+    void on_message(unsigned, std::string_view text) override { messages.emplace_back(text); }
+    void on_subscription_refused(unsigned, redis::resp_node const& why) override
+    {
+        refusals.emplace_back(why.text);
+    }
 
     std::uint32_t replies = 0;
     std::uint32_t failures = 0;
     bool in_order = true;
+    bool set_forward = false; ///< the server's clock, whenever it is read
+    std::vector<std::string> messages;
+    std::vector<std::string> refusals; ///< of subscriptions
 };
 
 /// A node by itself, under nothing that decides anything. Closed by who has it.

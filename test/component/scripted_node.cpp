@@ -142,6 +142,8 @@ public:
         }
         if (name == "INFO")
             return reply(info_reply({{"run_id", std::to_string(acceptor_.local_endpoint().port())}}));
+        if (name == "SUBSCRIBE")
+            return reply(subscription_push(command.at(1)));
         if (script.empty() || of_handshake(name))
             return reply(friendly(name));
         surprises.push_back("expected " + script.front().command + ", heard " + name);

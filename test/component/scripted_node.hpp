@@ -32,6 +32,16 @@ inline std::string bulk(std::string_view text)
 }
 /// INFO's answer, `canned::info` with these changes: {"role", "slave"}.
 std::string info_reply(std::vector<std::pair<std::string, std::string>> const& changes);
+/// SUBSCRIBE's answer, which is a push.
+inline std::string subscription_push(std::string_view channel)
+{
+    return ">3\r\n$9\r\nsubscribe\r\n" + bulk(channel) + ":1\r\n";
+}
+/// What a subscriber is sent.
+inline std::string message_push(std::string_view channel, std::string_view text)
+{
+    return ">3\r\n$7\r\nmessage\r\n" + bulk(channel) + bulk(text);
+}
 /// TIME's answer.
 std::string time_reply(std::chrono::microseconds since_1970);
 /// Held back, with every later reply of that connection, until `deliver_late`.
@@ -63,9 +73,9 @@ inline answer reset()
 /// A server that does what a real one cannot be made to do. It lives in the test's own context, so that test, client
 /// and server move step by step together.
 ///
-/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG, TIME) that
-/// are not the next expected one are answered as a friendly server does; each node has a run id of its own. Votes and scripts are checked against the queue;
-/// with an empty queue every vote is granted and every script succeeds. What came instead of the expected command is
+/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG, TIME) and
+/// SUBSCRIBE that are not the next expected one are answered as a friendly server does; each node has a run id of its own.
+/// Votes and scripts are checked against the queue; with an empty queue every vote is granted and every script succeeds. What came instead of the expected command is
 /// in `surprises()`, and gets no answer.
 class scripted_node {
 public:

@@ -129,6 +129,18 @@ BOOST_AUTO_TEST_CASE(canned_vote_replies_match_real_server)
     BOOST_TEST(resp2.ask({"SET", "k", "m", "NX", "PX", "60000"}) == canned::nil_resp2);
 }
 
+BOOST_AUTO_TEST_CASE(canned_pushes_of_channels_match_real_server)
+{
+    redis_server server;
+    raw_client raw(server.port());
+    raw.ask({"HELLO", "3"});
+    BOOST_TEST(raw.ask({"SUBSCRIBE", "news"}) == subscription_push("news"));
+    BOOST_TEST(probe(server.port()).command({"PUBLISH", "news", "hello"}) == "1");
+    BOOST_TEST(raw.ask({"PING"}) == message_push("news", "hello") + std::string(canned::pong));
+    raw.ask({"ACL", "SETUSER", "default", "-subscribe"});
+    BOOST_TEST(raw.ask({"SUBSCRIBE", "more"}) == canned::noperm_subscribe);
+}
+
 BOOST_AUTO_TEST_CASE(canned_script_replies_match_real_server)
 {
     redis_server server;

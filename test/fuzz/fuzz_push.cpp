@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 
 // What a server says unasked, in between its answers: to one who waits for a lock, gets it and holds it.
@@ -27,6 +29,17 @@ struct interjections {
             read(part);
     }
 
+    /// Each push is one thing at most, and of a message there is nothing beside what was received.
+    static void check(std::span<redis::resp_node const> push)
+    {
+        auto const said = redis::read_message(push);
+        require(!said ||
+                (push.size() == 4 && !redis::read_invalidation(push) && !redis::is_subscription(push)));
+        require(!redis::is_subscription(push) || !redis::read_invalidation(push));
+        if (said)
+            require(said->channel.data() == push[2].text.data() && said->text.data() == push[3].text.data());
+    }
+
     void read(std::string_view part)
     {
         redis::resp_parser parser;
@@ -36,6 +49,7 @@ struct interjections {
                 break;
             if (auto const told = redis::read_invalidation(parser.message()))
                 words += 1 + told->keys.size();
+            check(parser.message());
             part.remove_prefix(parsed.consumed);
         }
         only_pushes = only_pushes && part.empty();

@@ -42,6 +42,8 @@ inline constexpr std::string_view wrongpass =
     "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
 inline constexpr std::string_view noperm =
     "-NOPERM this user has no permissions to run the 'set' command\r\n";
+inline constexpr std::string_view noperm_subscribe =
+    "-NOPERM this user has no permissions to run the 'subscribe' command\r\n";
 inline constexpr std::string_view readonly = "-READONLY You can't write against a read only replica.\r\n";
 inline constexpr std::string_view wrongtype =
     "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";

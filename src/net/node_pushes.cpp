@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-// How a node's server tells that keys have changed.
+// What a node's server tells unasked: that keys have changed, and what is published to a channel.
 namespace redlock::net {
 
 void node::listen(bool listening)
@@ -24,19 +24,39 @@ void node::listen(bool listening)
 
 void node::track()
 {
-    if (tracking_ != tracking::off)
-        return;
-    tracking_ = facts_.protocol < 3 ? tracking::refused : tracking::asked;
-    if (tracking_ == tracking::refused)
+    if (!begin_service(tracking_))
         return;
     redis::append_command(out_, {"CLIENT", "TRACKING", "ON", "NOLOOP"});
     expect(tracking_sink_, 0);
 }
 
-/// Word of keys for somebody who waits no more, or for whom it is read next. What TLS has enciphered may be anything.
+void node::subscribe(std::string_view channel)
+{
+    try {
+        if (subscription_ == service::off)
+            channel_ = channel;
+    } catch (std::bad_alloc const&) { // can be asked another time
+        return;
+    }
+    if (!begin_service(subscription_))
+        return;
+    redis::append_command(out_, {"SUBSCRIBE", channel_});
+    expect(subscription_sink_, 0);
+}
+
+/// Only RESP3 has place between replies for what nobody asked for.
+bool node::begin_service(service& wanted)
+{
+    if (wanted != service::off)
+        return false;
+    wanted = facts_.protocol < 3 ? service::refused : service::asked;
+    return wanted == service::asked;
+}
+
+/// Words for somebody who waits no more, or for whom they are read next. What TLS has enciphered may be anything.
 bool node::only_words_unread()
 {
-    if (!tracks() || stream_->hung_up())
+    if (!is_told() || stream_->hung_up())
         return false;
     try {
         std::size_t const seen = count_unread();
@@ -78,12 +98,30 @@ void node::on_tracking(redis::resp_node const& reply)
 {
     if (!redis::is_error(reply.type))
         return;
-    tracking_ = tracking::refused;
+    tracking_ = service::refused;
     listener_.on_tracking_refused(index_, reply);
+}
+
+/// Granted with a push: what else is said may leave the channel unheard for ever.
+void node::on_subscription(redis::resp_node const& reply)
+{
+    if (reply.type == redis::resp_type::push)
+        return;
+    subscription_ = service::refused;
+    listener_.on_subscription_refused(index_, reply);
+}
+
+/// The one push that answers a command. Whatever channel it names: there is no other command that it can answer, and its
+/// place must not stay taken.
+bool node::answers_subscription(std::span<redis::resp_node const> push) const
+{
+    return answerable_ != 0 && awaited_.front().sink == &subscription_sink_ && redis::is_subscription(push);
 }
 
 void node::on_push(std::span<redis::resp_node const> push)
 {
+    if (auto const said = redis::read_message(push); said && subscribed() && said->channel == channel_)
+        return listener_.on_message(index_, said->text);
     auto const told = redis::read_invalidation(push);
     if (!told)
         return;
