@@ -1,12 +1,31 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace redlock::world {
+
+inline std::string lower(std::string text)
+{
+    std::ranges::transform(text, text.begin(),
+                           [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    return text;
+}
+
+/// Nothing: it is not a whole number, or something follows it.
+inline std::optional<std::int64_t> whole_number(std::string_view text)
+{
+    std::int64_t value = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 
 /// One command from the front of what a client has sent; nothing: it is not whole yet.
 inline std::optional<std::vector<std::string>> take_command(std::string& in)

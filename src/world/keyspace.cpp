@@ -11,6 +11,8 @@ keyspace::value const* keyspace::find(std::string const& key, millis now)
         return nullptr;
     if (!at->second.expires || now <= *at->second.expires)
         return &at->second;
+    if (keeps_expired_)
+        return nullptr;
     values_.erase(at);
     changed_(key);
     return nullptr;
@@ -25,7 +27,22 @@ bool keyspace::shows(std::string const& key, millis now) const
 std::optional<std::string> keyspace::text(std::string const& key, millis now)
 {
     value const* const found = find(key, now);
-    return found && found->is_string ? std::optional(found->text) : std::nullopt;
+    return found && found->is == type::string ? std::optional(found->text) : std::nullopt;
+}
+
+std::optional<std::string> keyspace::text_of(value const* found)
+{
+    if (found && found->is != type::string)
+        throw wrong_type();
+    return found ? std::optional(found->text) : std::nullopt;
+}
+
+sorted_set const& keyspace::members_of(value const* found)
+{
+    static sorted_set const none;
+    if (found && found->is != type::sorted_set)
+        throw wrong_type();
+    return found ? found->members : none;
 }
 
 millis keyspace::time_left(std::string const& key, millis now)
@@ -39,6 +56,18 @@ millis keyspace::time_left(std::string const& key, millis now)
 void keyspace::set(std::string const& key, value v)
 {
     values_.insert_or_assign(key, std::move(v));
+    changed_(key);
+}
+
+void keyspace::set_members(std::string const& key, sorted_set members)
+{
+    if (members.size() == 0) {
+        values_.erase(key);
+    } else {
+        value& v = values_[key];
+        v.is = type::sorted_set;
+        v.members = std::move(members);
+    }
     changed_(key);
 }
 

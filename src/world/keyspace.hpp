@@ -1,5 +1,7 @@
 #pragma once
 
+#include "world/sorted_set.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,14 +14,20 @@ namespace redlock::world {
 /// Milliseconds of a server's wall clock since 1970.
 using millis = std::int64_t;
 
+/// What is asked of the key's value is for another type.
+struct wrong_type {};
+
 /// The keys of one server. As in Redis a key that may expire is gone when the clock is past its expiry, and still there
 /// when it is at it.
 class keyspace {
 public:
+    enum class type : std::uint8_t { string, list, sorted_set };
+
     struct value {
         std::string text{};
         std::optional<millis> expires{};
-        bool is_string = true;
+        type is = type::string;
+        sorted_set members{};
     };
 
     /// \param changed told of each key that is set, changed, deleted or found to have expired
@@ -29,9 +37,15 @@ public:
     [[nodiscard]] value const* find(std::string const& key, millis now);
     /// Its string; nothing where there is none, or no string.
     [[nodiscard]] std::optional<std::string> text(std::string const& key, millis now);
+    /// Nothing where nothing was found. \throws wrong_type
+    [[nodiscard]] static std::optional<std::string> text_of(value const* found);
+    /// None where nothing was found. \throws wrong_type
+    [[nodiscard]] static sorted_set const& members_of(value const* found);
     /// As PTTL says it: -2 no key, -1 no expiry.
     [[nodiscard]] millis time_left(std::string const& key, millis now);
     void set(std::string const& key, value);
+    /// The value keeps its expiry; a set that is empty does not stay.
+    void set_members(std::string const& key, sorted_set);
     bool expire(std::string const& key, millis at, millis now);
     bool erase(std::string const& key, millis now);
     [[nodiscard]] std::map<std::string, value> const& all() const { return values_; }
@@ -39,10 +53,13 @@ public:
     /// Would it be found? Unlike `find` this changes nothing.
     [[nodiscard]] bool shows(std::string const& key, millis now) const;
     void replace(std::map<std::string, value> data) { values_ = std::move(data); }
+    /// As a replica does: what has expired is not found, but it goes only when the master says so.
+    void keep_expired(bool now) { keeps_expired_ = now; }
 
 private:
     std::map<std::string, value> values_;
     std::function<void(std::string const&)> changed_;
+    bool keeps_expired_ = false;
 };
 
 } // namespace redlock::world

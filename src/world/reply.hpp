@@ -7,6 +7,9 @@
 /// A server's answers as bytes.
 namespace redlock::world::reply {
 
+inline constexpr std::string_view wrong_type =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
+
 inline std::string status(std::string_view text)
 {
     return '+' + std::string(text) + "\r\n";

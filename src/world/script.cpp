@@ -1,14 +1,13 @@
 #include "world/script.hpp"
 
 #include "redis/scripts.hpp"
+#include "world/lua_number.hpp"
 #include "world/reply.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -17,30 +16,6 @@ namespace redlock::world {
 namespace {
 
 constexpr double end_of_fences = 8796093022208; // 2^43
-
-/// As Lua's tonumber().
-std::optional<double> to_number(std::string const& text)
-{
-    char* end = nullptr;
-    double const value = std::strtod(text.c_str(), &end);
-    if (end == text.c_str())
-        return {};
-    while (*end == ' ' || (*end >= '\t' && *end <= '\r'))
-        ++end;
-    return end == text.c_str() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-double number_of(std::string const& text)
-{
-    return to_number(text).value_or(0);
-}
-
-std::string whole(double value)
-{
-    std::array<char, 400> text{};
-    int const size = std::snprintf(text.data(), text.size(), "%.0f", value);
-    return {text.data(), static_cast<std::size_t>(size)};
-}
 
 bool is_digits(std::string_view text)
 {
@@ -90,10 +65,23 @@ std::string script_run::run(std::string_view sha1)
             return fenced_extend();
         if (sha1 == known::fenced_adopt.sha1)
             return fenced_adopt();
+        if (sha1 == known::claim.sha1)
+            return claim();
+        if (sha1 == known::line_enter.sha1)
+            return line_enter();
+        if (sha1 == known::line_release.sha1)
+            return line_release();
         return mark();
     } catch (script_error const& e) {
-        return reply::error(e.text + " script: " + std::string(sha1) + ", on @user_script:1.");
+        return stopped(sha1, e.text);
+    } catch (wrong_type const&) {
+        return stopped(sha1, std::string(reply::wrong_type));
     }
+}
+
+std::string script_run::stopped(std::string_view sha1, std::string const& why)
+{
+    return reply::error(why + " script: " + std::string(sha1) + ", on @user_script:1.");
 }
 
 std::string script_run::release()
@@ -113,14 +101,16 @@ std::string script_run::extend()
     return reply::number(1);
 }
 
-bool script_run::strange(std::optional<std::string> const& marker) const
+/// \param expected empty: any will do
+bool script_run::strange(std::optional<std::string> const& marker, std::string const& expected)
 {
-    return !arguments_[4].empty() && marker != arguments_[4];
+    return !expected.empty() && marker != expected;
 }
 
 script_run::sight script_run::look()
 {
-    return {mget(keys_[0]), mget(keys_[1]), mget(keys_[2])};
+    auto seen = mget({keys_[0], keys_[1], keys_[2]});
+    return {std::move(seen[0]), std::move(seen[1]), std::move(seen[2])};
 }
 
 /// Nothing: it is no number that can be counted on from.
@@ -139,27 +129,33 @@ std::string script_run::no_fence() const
     return reply::error("WRONGTYPE the fence is no number that can be counted on from: " + keys_[1]);
 }
 
+/// It was nobody's, or is handed to us.
+bool script_run::take()
+{
+    if (set_new(keys_[0], arguments_[2], &arguments_[0]))
+        return true;
+    if (arguments_[4].empty())
+        return false;
+    auto const owner = mget({keys_[0]})[0];
+    if (owner != arguments_[2] && owner != arguments_[4])
+        return false;
+    set(keys_[0], arguments_[2], &arguments_[0]);
+    return true;
+}
+
 std::string script_run::fenced_vote()
 {
-    where_.before_write("set");
-    bool const granted = where_.keys.find(keys_[0], now()) == nullptr;
-    if (granted)
-        set(keys_[0], arguments_[2], arguments_.data());
-    auto const fence_text = mget(keys_[1]);
-    auto const marker = mget(keys_[2]);
-    if (strange(marker)) {
+    bool const granted = take();
+    auto const seen = mget({keys_[1], keys_[2]});
+    if (strange(seen[1], arguments_[5])) {
         if (granted)
             del(keys_[0]);
         return reply::status("STRANGER");
     }
-    if (auto fence = fence_of(fence_text)) {
-        if (!granted) {
-            millis const left = pttl(keys_[0]);
-            std::string const owner = mget(keys_[0]).value_or("");
-            return reply::status("HELD " + std::to_string(left) + ' ' + whole(*fence) + ' ' +
-                                 owner.substr(0, 8));
-        }
-        double const latest = static_cast<double>(now()) + std::floor(number_of(arguments_[0]) / 2);
+    if (auto fence = fence_of(seen[0])) {
+        if (!granted)
+            return held(whole(*fence));
+        double const latest = static_cast<double>(time()) + std::floor(number_of(arguments_[0]) / 2);
         *fence = std::max(*fence + 1, std::min(number_of(arguments_[3]), latest));
         if (*fence < end_of_fences) {
             set(keys_[1], whole(*fence), &arguments_[1]);
@@ -171,10 +167,17 @@ std::string script_run::fenced_vote()
     return no_fence();
 }
 
+std::string script_run::held(std::string const& fence)
+{
+    millis const left = pttl(keys_[0]);
+    std::string const owner = mget({keys_[0]})[0].value_or("");
+    return reply::status("HELD " + std::to_string(left) + ' ' + fence + ' ' + owner.substr(0, 8));
+}
+
 std::string script_run::fenced_raise()
 {
     sight const seen = look();
-    if (strange(seen.marker))
+    if (strange(seen.marker, arguments_[4]))
         return reply::status("STRANGER");
     auto const fence = fence_of(seen.fence);
     if (!fence)
@@ -188,7 +191,7 @@ std::string script_run::fenced_raise()
 std::string script_run::fenced_extend()
 {
     sight const seen = look();
-    if (strange(seen.marker))
+    if (strange(seen.marker, arguments_[4]))
         return reply::status("STRANGER");
     auto const fence = fence_of(seen.fence);
     if (!fence)
@@ -201,10 +204,10 @@ std::string script_run::fenced_extend()
         (void)get(keys_[0]);
         return reply::number(1);
     }
-    where_.before_write("set");
-    if (!seen.lock && where_.keys.find(keys_[0], now()))
+    if (seen.lock)
+        set(keys_[0], arguments_[2], &arguments_[0]);
+    else if (!set_new(keys_[0], arguments_[2], &arguments_[0]))
         return reply::number(0);
-    set(keys_[0], arguments_[2], arguments_.data());
     set(keys_[1], arguments_[3], &arguments_[1]);
     (void)get(keys_[0]);
     return reply::number(seen.lock && seen.fence ? 1 : 2);
@@ -213,7 +216,7 @@ std::string script_run::fenced_extend()
 std::string script_run::fenced_adopt()
 {
     sight const seen = look();
-    if (strange(seen.marker))
+    if (strange(seen.marker, arguments_[4]))
         return reply::status("STRANGER");
     if (seen.lock != arguments_[2] || (!seen.fence && pttl(keys_[1]) == -2))
         return reply::number(0);
@@ -230,7 +233,7 @@ std::string script_run::fenced_adopt()
 
 std::string script_run::mark()
 {
-    auto const time = static_cast<double>(now());
+    auto const moment = static_cast<double>(time());
     auto marker = get(keys_[0]);
     auto stands = marker ? parts_of(*marker) : std::nullopt;
     auto const seen = parts_of(arguments_[4]);
@@ -238,68 +241,94 @@ std::string script_run::mark()
     marker_parts left = stands.value_or(marker_parts{});
     if (!stands || (seen && seen->lineage != stands->lineage && stands->since < number_of(arguments_[5]))) {
         left.lineage = arguments_[1];
-        left.placed = time;
-        left.since = !stands && !seen && arguments_[3] == "1" ? 0 : time;
+        left.placed = moment;
+        left.since = !stands && !seen && arguments_[3] == "1" ? 0 : moment;
         keep = false;
     } else if (!arguments_[0].empty() && left.life != arguments_[0]) {
         if (arguments_[2].empty()) {
-            left.placed = time;
+            left.placed = moment;
         } else {
-            left.since = std::max(left.since, time - number_of(arguments_[2]));
+            left.since = std::max(left.since, moment - number_of(arguments_[2]));
             left.placed = std::max(left.placed, left.since);
         }
         keep = false;
-    } else if (left.placed > time || left.since > time) { // the clock was set back
-        left.since = std::min(left.since, time);
-        left.placed = std::min(left.placed, time);
+    } else if (left.placed > moment || left.since > moment) { // the clock was set back
+        left.since = std::min(left.since, moment);
+        left.placed = std::min(left.placed, moment);
         keep = false;
     }
     if (!keep) {
         marker = arguments_[0] + '/' + left.lineage + '/' + whole(left.since) + '/' + whole(left.placed);
         set(keys_[0], *marker, nullptr);
     }
-    return reply::bulk(whole(time) + ' ' + *marker);
+    return reply::bulk(whole(moment) + ' ' + *marker);
 }
 
 std::optional<std::string> script_run::get(std::string const& key)
 {
-    where_.read(key);
-    auto const* const found = where_.keys.find(key, now());
-    if (found && !found->is_string)
-        throw script_error{"WRONGTYPE Operation against a key holding the wrong kind of value"};
-    return found ? std::optional(found->text) : std::nullopt;
+    return keyspace::text_of(look_at("get", key));
 }
 
-std::optional<std::string> script_run::mget(std::string const& key)
+std::vector<std::optional<std::string>> script_run::mget(std::vector<std::string> const& keys)
 {
-    where_.read(key);
-    return where_.keys.text(key, now());
+    where_.before("mget");
+    std::vector<std::optional<std::string>> texts;
+    for (std::string const& key : keys)
+        texts.push_back(where_.keys.text(key, now()));
+    for (std::string const& key : keys)
+        where_.read(key);
+    return texts;
 }
 
 millis script_run::pttl(std::string const& key)
 {
-    where_.read(key);
+    (void)look_at("pttl", key);
     return where_.keys.time_left(key, now());
+}
+
+millis script_run::time()
+{
+    where_.before("time");
+    return now();
+}
+
+/// It is told of after it was found: whoever finds that it has expired is told of the next change.
+keyspace::value const* script_run::look_at(std::string_view command, std::string const& key)
+{
+    where_.before(command);
+    auto const* const found = where_.keys.find(key, now());
+    where_.read(key);
+    return found;
 }
 
 void script_run::pexpire(std::string const& key, std::string const& ms)
 {
-    where_.before_write("pexpire");
+    where_.before("pexpire");
     (void)where_.keys.expire(key, now() + static_cast<millis>(number_of(ms)), now());
 }
 
 void script_run::set(std::string const& key, std::string text, std::string const* ms)
 {
-    where_.before_write("set");
-    keyspace::value v{.text = std::move(text), .expires = {}, .is_string = true};
+    where_.before("set");
+    keyspace::value v{.text = std::move(text)};
     if (ms)
         v.expires = now() + static_cast<millis>(number_of(*ms));
     where_.keys.set(key, std::move(v));
 }
 
+/// False: there is something.
+bool script_run::set_new(std::string const& key, std::string text, std::string const* ms)
+{
+    where_.before("set");
+    if (where_.keys.find(key, now()))
+        return false;
+    set(key, std::move(text), ms);
+    return true;
+}
+
 void script_run::del(std::string const& key)
 {
-    where_.before_write("del");
+    where_.before("del");
     (void)where_.keys.erase(key, now());
 }
 

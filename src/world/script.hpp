@@ -1,7 +1,9 @@
 #pragma once
 
 #include "world/keyspace.hpp"
+#include "world/sorted_set.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,8 +21,10 @@ public:
         keyspace& keys;
         std::int64_t now_us;                          ///< since 1970
         std::function<void(std::string const&)> read; ///< told of each key that is read
-        std::function<void(std::string_view)>
-            before_write; ///< throws `script_error` where the server refuses writes
+        /// Told of each command; throws `script_error` where the server refuses it.
+        std::function<void(std::string_view)> before;
+        /// Channel and text; how many have been told. Throws `script_error` where the channel is refused.
+        std::function<std::size_t(std::string const&, std::string const&)> publish;
     };
 
     script_run(surroundings where, std::vector<std::string> keys, std::vector<std::string> arguments)
@@ -38,7 +42,11 @@ private:
     [[nodiscard]] std::string fenced_raise();
     [[nodiscard]] std::string fenced_extend();
     [[nodiscard]] std::string fenced_adopt();
+    [[nodiscard]] std::string claim();
+    [[nodiscard]] std::string line_enter();
+    [[nodiscard]] std::string line_release();
     [[nodiscard]] std::string mark();
+    [[nodiscard]] static std::string stopped(std::string_view sha1, std::string const& why);
 
     struct sight {
         std::optional<std::string> lock;
@@ -46,16 +54,31 @@ private:
         std::optional<std::string> marker;
     };
     [[nodiscard]] sight look();
-    [[nodiscard]] bool strange(std::optional<std::string> const& marker) const;
+    [[nodiscard]] static bool strange(std::optional<std::string> const& marker, std::string const& expected);
     [[nodiscard]] std::optional<double> fence_of(std::optional<std::string> const& text);
     [[nodiscard]] std::string no_fence() const;
+    [[nodiscard]] bool take();
+    [[nodiscard]] std::string held(std::string const& fence);
+
+    [[nodiscard]] std::string stand_in_line(std::string const& me, millis left);
+    void leave_line();
+    [[nodiscard]] std::optional<std::string> first_in_line();
+    [[nodiscard]] bool is_heard(std::string const& place, std::string const& giver);
+    void tell_first(std::optional<std::string> const& place);
+    std::size_t call(std::string_view word, std::string const& place, std::string const& rest);
 
     [[nodiscard]] millis now() const { return where_.now_us / 1000; }
+    [[nodiscard]] keyspace::value const* look_at(std::string_view command, std::string const& key);
     [[nodiscard]] std::optional<std::string> get(std::string const& key);
-    [[nodiscard]] std::optional<std::string> mget(std::string const& key);
+    [[nodiscard]] std::vector<std::optional<std::string>> mget(std::vector<std::string> const& keys);
     [[nodiscard]] millis pttl(std::string const& key);
+    [[nodiscard]] millis time();
+    [[nodiscard]] sorted_set const& members(std::string_view command, std::string const& key);
+    void zadd(std::string const& key, sorted_set::member);
+    void zrem(std::string const& key, std::string const& name);
     void pexpire(std::string const& key, std::string const& ms);
     void set(std::string const& key, std::string text, std::string const* ms);
+    [[nodiscard]] bool set_new(std::string const& key, std::string text, std::string const* ms);
     void del(std::string const& key);
 
     surroundings where_;

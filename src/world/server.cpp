@@ -1,15 +1,11 @@
 #include "world/server.hpp"
 
-#include "redis/scripts.hpp"
 #include "world/command.hpp"
 #include "world/reply.hpp"
-#include "world/script.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,30 +15,6 @@ namespace {
 
 /// The connection of who asks with `execute`.
 constexpr server::connection_id somebody_else = ~0U;
-
-std::string lower(std::string text)
-{
-    std::ranges::transform(text, text.begin(),
-                           [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-    return text;
-}
-
-std::optional<std::string_view> hash_of(std::string_view text)
-{
-    namespace known = redis::scripts;
-    for (auto const& one : {known::release, known::extend, known::fenced_vote, known::fenced_raise,
-                            known::fenced_extend, known::fenced_adopt, known::mark})
-        if (one.text == text)
-            return one.sha1;
-    return {};
-}
-
-millis whole_number(std::string const& text)
-{
-    millis value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
 
 std::string no_permission(std::string const& command)
 {
@@ -65,6 +37,11 @@ void server::connect(connection_id id)
 void server::disconnect(connection_id id)
 {
     connections_.erase(id);
+    forget(id);
+}
+
+void server::forget(connection_id id)
+{
     for (auto& [key, who] : tracked_)
         who.erase(id);
 }
@@ -79,11 +56,14 @@ void server::die()
 void server::receive(connection_id id, std::string_view bytes, std::int64_t now_us)
 {
     now_us_ = now_us;
+    keys_.keep_expired(is.replica);
     connection& c = connections_.at(id);
     c.in.append(bytes);
     while (auto const command = take_command(c.in)) {
         current_ = id;
         c.out += answer(c, *command);
+        c.out += std::exchange(own_messages_, {});
+        c.out += std::exchange(own_invalidations_, {});
         current_ = 0;
     }
     if (!c.out.empty())
@@ -99,6 +79,7 @@ std::string server::take_output(connection_id id)
 std::string server::execute(std::vector<std::string> const& command, std::int64_t now_us)
 {
     now_us_ = now_us;
+    keys_.keep_expired(is.replica);
     connection own{.in = {}, .out = {}, .resp3 = true, .authenticated = true};
     auto const before = std::exchange(current_, somebody_else);
     std::string said = answer(own, command);
@@ -137,73 +118,101 @@ void server::invalidate(connection_id id, std::string const& keys)
 {
     if (!connections_.at(id).resp3) // it has nothing to say it with
         return;
-    connections_.at(id).out += ">2\r\n" + reply::bulk("invalidate") + keys;
-    if (id != current_)
-        spoke_(id);
+    std::string const said = ">2\r\n" + reply::bulk("invalidate") + keys;
+    if (id == current_) {
+        own_invalidations_ += said;
+        return;
+    }
+    connections_.at(id).out += said;
+    spoke_(id);
 }
 
-std::string server::refusal(connection const& c, std::string const& command) const
+server::command_form const* server::form_of(std::string_view name)
 {
-    if (!c.authenticated && command != "hello" && command != "auth")
+    using s = server;
+    static constexpr std::array all{
+        command_form{"auth", 2, &s::auth, while_loading},
+        command_form{"client", 2, &s::client, while_loading},
+        command_form{"config", 2, &s::config, while_loading},
+        command_form{"del", 2, &s::del, writes},
+        command_form{"eval", 3, &s::eval},
+        command_form{"evalsha", 3, &s::evalsha},
+        command_form{"flushall", 1, &s::flushall, writes},
+        command_form{"get", 2, &s::get},
+        command_form{"hello", 1, &s::hello, while_loading},
+        command_form{"info", 1, &s::info, while_loading},
+        command_form{"mget", 2, &s::mget},
+        command_form{"pexpire", 3, &s::pexpire, writes},
+        command_form{"ping", 1, &s::ping, while_listening},
+        command_form{"pttl", 2, &s::pttl},
+        command_form{"publish", 3, &s::publish, while_loading},
+        command_form{"reset", 1, &s::reset, while_loading | while_listening},
+        command_form{"rpush", 3, &s::rpush, writes | takes_memory},
+        command_form{"select", 2, &s::select, while_loading},
+        command_form{"set", 3, &s::set, writes | takes_memory},
+        command_form{"subscribe", 2, &s::subscribe, while_loading | while_listening},
+        command_form{"time", 1, &s::time, while_loading},
+        command_form{"type", 2, &s::type},
+        command_form{"unsubscribe", 1, &s::unsubscribe, while_loading | while_listening},
+        command_form{"zadd", 4, &s::zadd, writes | takes_memory},
+        command_form{"zcard", 2, &s::zcard},
+        command_form{"zrange", 4, &s::zrange},
+        command_form{"zrank", 3, &s::zrank},
+        command_form{"zrem", 3, &s::zrem, writes},
+    };
+    auto const at = std::ranges::find(all, name, &command_form::name);
+    return at == all.end() ? nullptr : &*at;
+}
+
+/// In the order in which a real one looks.
+std::string server::refusal(connection const& c, command_form const& command) const
+{
+    std::string const name(command.name);
+    bool const introduces = name == "hello" || name == "auth" || name == "reset";
+    if (!c.authenticated && !introduces)
         return reply::error("NOAUTH Authentication required.");
-    if (is.forbidden.contains(command))
-        return no_permission(command == "config" ? "config|get" : command);
-    bool const about_itself = command == "hello" || command == "auth" || command == "client" ||
-                              command == "info" || command == "config" || command == "time" ||
-                              command == "select";
-    if (is.loading && !about_itself)
+    if (is.forbidden.contains(name))
+        return no_permission(name == "config" ? "config|get" : name);
+    if (is.forbidden_channels && (name == "subscribe" || name == "publish"))
+        return reply::error(
+            "NOPERM this user has no permissions to access one of the channels used as arguments");
+    if (std::string const no = write_refusal(command); !no.empty())
+        return reply::error(no);
+    if (!c.resp3 && !c.channels.empty() && (command.flags & while_listening) == 0)
+        return reply::error(
+            "ERR Can't execute '" + name +
+            "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this "
+            "context");
+    if (is.loading && (command.flags & while_loading) == 0)
         return reply::error("LOADING Redis is loading the dataset in memory");
-    bool const writes = command == "set" || command == "del" || command == "rpush" || command == "flushall";
-    std::string const no = writes ? write_refusal(command) : std::string();
-    return no.empty() ? no : reply::error(no);
+    return {};
+}
+
+std::string server::write_refusal(command_form const& command) const
+{
+    if (is.replica)
+        return (command.flags & writes) != 0 ? "READONLY You can't write against a read only replica." : "";
+    if (is.out_of_memory && (command.flags & takes_memory) != 0)
+        return "OOM command not allowed when used memory > 'maxmemory'.";
+    return {};
 }
 
 std::string server::answer(connection& c, words const& command)
 {
     if (command.empty())
         return {};
-    std::string const name = lower(command[0]);
-    if (std::string no = refusal(c, name); !no.empty())
+    auto const* const form = form_of(lower(command[0]));
+    if (!form)
+        return reply::error("ERR unknown command '" + command[0] + "', with args beginning with: ");
+    if (command.size() < form->length)
+        return reply::error("ERR wrong number of arguments for '" + std::string(form->name) + "' command");
+    if (std::string no = refusal(c, *form); !no.empty())
         return no;
-    if (name == "set")
-        return set(c, command);
-    if (name == "eval" || name == "evalsha")
-        return eval(command, name == "evalsha");
-    if (name == "get")
-        return get(c, command.at(1));
-    if (name == "pttl") {
-        remember(current_, command.at(1));
-        return reply::number(keys_.time_left(command.at(1), now_us_ / 1000));
+    try {
+        return (this->*form->answer)(c, command);
+    } catch (wrong_type const&) {
+        return reply::error(reply::wrong_type);
     }
-    if (name == "hello")
-        return hello(c, command);
-    if (name == "auth")
-        return auth(c, command);
-    if (name == "client")
-        return client(c, command);
-    if (name == "select")
-        return reply::status("OK");
-    if (name == "ping")
-        return reply::status("PONG");
-    if (name == "info")
-        return reply::bulk(info());
-    if (name == "config")
-        return config(c);
-    if (name == "time")
-        return "*2\r\n" + reply::bulk(std::to_string(now_us_ / 1'000'000)) +
-               reply::bulk(std::to_string(now_us_ % 1'000'000));
-    if (name == "del")
-        return reply::number(keys_.erase(command.at(1), now_us_ / 1000) ? 1 : 0);
-    if (name == "rpush") {
-        keys_.set(command.at(1), {.text = {}, .expires = {}, .is_string = false});
-        return reply::number(1);
-    }
-    if (name == "flushall") {
-        keys_.clear();
-        flushed();
-        return reply::status("OK");
-    }
-    return reply::error("ERR unknown command '" + command[0] + "', with args beginning with: ");
 }
 
 std::string server::hello(connection& c, words const& command)
@@ -248,7 +257,29 @@ std::string server::client(connection& c, words const& command)
     return reply::status("OK");
 }
 
-std::string server::info() const
+std::string server::reset(connection& c, words const&)
+{
+    forget(current_);
+    c.resp3 = c.tracking = c.no_loop = false;
+    c.channels.clear();
+    c.authenticated = is.password.empty();
+    return reply::status("RESET");
+}
+
+std::string server::select(connection&, words const&)
+{
+    return reply::status("OK");
+}
+
+std::string server::ping(connection& c, words const& command)
+{
+    std::string const text = command.size() > 1 ? command[1] : std::string();
+    if (!c.resp3 && !c.channels.empty())
+        return "*2\r\n" + reply::bulk("pong") + reply::bulk(text);
+    return command.size() > 1 ? reply::bulk(text) : reply::status("PONG");
+}
+
+std::string server::info(connection&, words const&)
 {
     // Of two clocks in whole seconds: it may be one too much.
     auto const uptime = now_us_ / 1'000'000 - is.started_us / 1'000'000;
@@ -262,10 +293,10 @@ std::string server::info() const
     text += "\r\n# Replication\r\nrole:" + std::string(is.replica ? "slave" : "master") +
             "\r\nconnected_slaves:" + std::to_string(is.replicas) + "\r\nmaster_replid:" + is.replid +
             "\r\nmaster_replid2:" + is.replid2 + "\r\nsecond_repl_offset:" + (promoted ? "1" : "-1");
-    return text + "\r\n# Cluster\r\ncluster_enabled:" + (is.cluster ? "1" : "0") + "\r\n";
+    return reply::bulk(text + "\r\n# Cluster\r\ncluster_enabled:" + (is.cluster ? "1" : "0") + "\r\n");
 }
 
-std::string server::config(connection const& c) const
+std::string server::config(connection& c, words const&)
 {
     std::string const pairs = append_pair("appendonly", is.append_only ? "yes" : "no") +
                               append_pair("appendfsync", is.append_fsync) +
@@ -273,72 +304,10 @@ std::string server::config(connection const& c) const
     return (c.resp3 ? "%3\r\n" : "*6\r\n") + pairs;
 }
 
-std::string server::write_refusal(std::string_view command) const
+std::string server::time(connection&, words const&)
 {
-    if (is.replica)
-        return "READONLY You can't write against a read only replica.";
-    if (is.out_of_memory && (command == "set" || command == "rpush"))
-        return "OOM command not allowed when used memory > 'maxmemory'.";
-    return {};
-}
-
-std::string server::set(connection const& c, words const& command)
-{
-    keyspace::value v{.text = command.at(2), .expires = {}, .is_string = true};
-    millis const now = now_us_ / 1000;
-    bool only_new = false;
-    for (std::size_t i = 3; i < command.size(); ++i) {
-        std::string const option = lower(command[i]);
-        only_new |= option == "nx";
-        if (option == "px") {
-            millis const time = whole_number(command.at(++i));
-            if (time <= 0 || time > std::numeric_limits<millis>::max() - now)
-                return reply::error("ERR invalid expire time in 'set' command");
-            v.expires = now + time;
-        }
-    }
-    if (only_new && keys_.find(command[1], now))
-        return nil(c);
-    keys_.set(command[1], std::move(v));
-    return reply::status("OK");
-}
-
-std::string server::get(connection const& c, std::string const& key)
-{
-    remember(current_, key);
-    auto const* const found = keys_.find(key, now_us_ / 1000);
-    if (found && !found->is_string)
-        return reply::error("WRONGTYPE Operation against a key holding the wrong kind of value");
-    return found ? reply::bulk(found->text) : nil(c);
-}
-
-std::string server::eval(words const& command, bool by_hash)
-{
-    std::string const hash =
-        by_hash ? lower(command.at(1)) : std::string(hash_of(command.at(1)).value_or(""));
-    if (by_hash && !scripts_.contains(hash))
-        return reply::error("NOSCRIPT No matching script. Please use EVAL.");
-    if (hash.empty())
-        return reply::error("ERR this server knows the library's scripts only");
-    scripts_.insert(hash);
-    auto const keys = static_cast<std::ptrdiff_t>(whole_number(command.at(2)));
-    auto const first = command.begin() + 3;
-    script_run run({.keys = keys_,
-                    .now_us = now_us_,
-                    .read =
-                        [this, first, keys](std::string const& key) {
-                            if (!is.shows_declared_keys)
-                                return remember(current_, key);
-                            for (auto declared = first; declared != first + keys; ++declared)
-                                remember(current_, *declared);
-                        },
-                    .before_write =
-                        [this](std::string_view name) {
-                            if (auto no = write_refusal(name); !no.empty())
-                                throw script_error{std::move(no)};
-                        }},
-                   {first, first + keys}, {first + keys, command.end()});
-    return run.run(hash);
+    return "*2\r\n" + reply::bulk(std::to_string(now_us_ / 1'000'000)) +
+           reply::bulk(std::to_string(now_us_ % 1'000'000));
 }
 
 void server::remember(connection_id id, std::string const& key)

@@ -2,6 +2,7 @@
 
 #include "world/keyspace.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,12 +34,15 @@ public:
         bool resp3 = true;
         /// Redis 7.0: a script that reads anything is told of all keys that it declares; later ones: of what it reads.
         bool shows_declared_keys = true;
+        /// Redis 7.0: whoever publishes to itself hears it before the answer; since 7.2: after it.
+        bool own_messages_first = true;
         bool append_only = false;
         std::string append_fsync = "everysec";
         std::uint64_t maxmemory = 0;
         std::string maxmemory_policy = "noeviction";
         std::string password{};            ///< of the default user; empty: none
         std::set<std::string> forbidden{}; ///< commands, in lower case, that the user may not run
+        bool forbidden_channels = false;   ///< the user may use none
     };
 
     /// \param spoke called with each connection that has more to say
@@ -70,24 +74,66 @@ private:
         bool authenticated = false;
         bool tracking = false;
         bool no_loop = false;
+        std::set<std::string> channels{}; ///< that it has subscribed to
     };
     using words = std::vector<std::string>;
+
+    /// What it knows of a command.
+    struct command_form {
+        std::string_view name;
+        std::size_t length; ///< in words, at least, its name included
+        std::string (server::*answer)(connection&, words const&);
+        unsigned flags = 0;
+    };
+    static constexpr unsigned writes = 1;
+    static constexpr unsigned takes_memory = 2;
+    static constexpr unsigned while_loading = 4;   ///< answered then, too
+    static constexpr unsigned while_listening = 8; ///< by RESP2: answered then, too
+    [[nodiscard]] static command_form const* form_of(std::string_view name);
 
     void changed(std::string const& key);
     void flushed();
     void invalidate(connection_id, std::string const& keys);
+    void forget(connection_id);
+    [[nodiscard]] std::size_t tell(std::string const& channel, std::string const& text);
     [[nodiscard]] std::string answer(connection&, words const&);
-    [[nodiscard]] std::string refusal(connection const&, std::string const& command) const;
+    [[nodiscard]] std::string refusal(connection const&, command_form const&) const;
+    [[nodiscard]] std::string write_refusal(command_form const&) const;
+    void allow_in_script(command_form const&, bool written) const;
+
     [[nodiscard]] std::string hello(connection&, words const&);
     [[nodiscard]] std::string auth(connection&, words const&);
     [[nodiscard]] std::string client(connection&, words const&);
-    [[nodiscard]] std::string info() const;
-    [[nodiscard]] std::string config(connection const&) const;
-    [[nodiscard]] std::string set(connection const&, words const&);
-    [[nodiscard]] std::string get(connection const&, std::string const& key);
-    [[nodiscard]] std::string eval(words const&, bool by_hash);
+    [[nodiscard]] std::string reset(connection&, words const&);
+    [[nodiscard]] std::string select(connection&, words const&);
+    [[nodiscard]] std::string ping(connection&, words const&);
+    [[nodiscard]] std::string info(connection&, words const&);
+    [[nodiscard]] std::string config(connection&, words const&);
+    [[nodiscard]] std::string time(connection&, words const&);
+    [[nodiscard]] std::string set(connection&, words const&);
+    [[nodiscard]] std::string get(connection&, words const&);
+    [[nodiscard]] std::string mget(connection&, words const&);
+    [[nodiscard]] std::string pttl(connection&, words const&);
+    [[nodiscard]] std::string pexpire(connection&, words const&);
+    [[nodiscard]] std::string type(connection&, words const&);
+    [[nodiscard]] std::string del(connection&, words const&);
+    [[nodiscard]] std::string rpush(connection&, words const&);
+    [[nodiscard]] std::string flushall(connection&, words const&);
+    [[nodiscard]] std::string zadd(connection&, words const&);
+    [[nodiscard]] std::string zrem(connection&, words const&);
+    [[nodiscard]] std::string zrange(connection&, words const&);
+    [[nodiscard]] std::string zrank(connection&, words const&);
+    [[nodiscard]] std::string zcard(connection&, words const&);
+    [[nodiscard]] std::string subscribe(connection&, words const&);
+    [[nodiscard]] std::string unsubscribe(connection&, words const&);
+    [[nodiscard]] std::string publish(connection&, words const&);
+    [[nodiscard]] std::string eval(connection&, words const&);
+    [[nodiscard]] std::string evalsha(connection&, words const&);
+
+    [[nodiscard]] std::string run_script(std::string const& hash, words const&);
+    [[nodiscard]] keyspace::value const* look_at(std::string const& key);
     void remember(connection_id, std::string const& key);
-    [[nodiscard]] std::string write_refusal(std::string_view command) const;
+    [[nodiscard]] millis now() const { return now_us_ / 1000; }
     [[nodiscard]] static std::string nil(connection const& c) { return c.resp3 ? "_\r\n" : "$-1\r\n"; }
 
     std::function<void(connection_id)> spoke_;
@@ -96,6 +142,8 @@ private:
     std::map<std::string, std::set<connection_id>> tracked_;
     std::set<std::string> scripts_; ///< hashes of those that have been run
     connection_id current_ = 0;     ///< whose command is being executed
+    std::string own_messages_;      ///< that it is told after its answer
+    std::string own_invalidations_; ///< likewise
     std::int64_t now_us_ = 0;
 };
 

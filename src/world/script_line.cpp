@@ -1,0 +1,153 @@
+// The scripts of the line: the twins of src/kind/scripts/claim.lua, line_enter.lua and line_release.lua.
+#include "redis/command.hpp"
+#include "world/lua_number.hpp"
+#include "world/reply.hpp"
+#include "world/script.hpp"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace redlock::world {
+
+namespace {
+
+/// Of a place in line: whose it is.
+std::string nonce_of(std::string const& place)
+{
+    return place.substr(0, redis::nonce_length);
+}
+
+/// On which its owner is called.
+std::string channel_of(std::string const& place)
+{
+    return place.size() > redis::nonce_length ? place.substr(redis::nonce_length) : std::string();
+}
+
+} // namespace
+
+std::string script_run::claim()
+{
+    auto const owner = mget({keys_[0]})[0];
+    if (owner && (owner == arguments_[0] || owner == arguments_[2])) {
+        set(keys_[0], arguments_[0], &arguments_[1]);
+        return reply::number(1);
+    }
+    if (set_new(keys_[0], arguments_[0], &arguments_[1]))
+        return reply::number(1);
+    return reply::status("HELD " + std::to_string(pttl(keys_[0])) + " 0 " + owner.value_or("").substr(0, 8));
+}
+
+std::string script_run::line_enter()
+{
+    std::string const me = arguments_[0] + arguments_[1];
+    if (mget({keys_[0]})[0] == arguments_[0])
+        return reply::number(1);
+    millis left = pttl(keys_[0]);
+    while (left == -2) {
+        auto const first = first_in_line();
+        bool const ours = !first || first == me;
+        bool const given = ours || is_heard(*first, "");
+        if (first)
+            zrem(keys_[1], *first);
+        if (!given)
+            continue;
+        set(keys_[0], ours ? arguments_[0] : nonce_of(*first), &arguments_[2]);
+        tell_first(first_in_line());
+        if (ours)
+            return reply::number(1);
+        left = static_cast<millis>(number_of(arguments_[2]));
+    }
+    return stand_in_line(me, left);
+}
+
+std::string script_run::stand_in_line(std::string const& me, millis left)
+{
+    auto before = members("zrank", keys_[1]).rank(me);
+    if (!before) {
+        before = members("zcard", keys_[1]).size();
+        if (static_cast<double>(*before) >= number_of(arguments_[4]))
+            return reply::status("FULL");
+        auto const last = members("zrange", keys_[1]).range(-1, -1);
+        zadd(keys_[1], {std::nearbyint((last.empty() ? 0 : last[0].score) + 1), me});
+    }
+    pexpire(keys_[1], arguments_[3]);
+    std::string const owner = mget({keys_[0]})[0].value_or("");
+    return reply::status("LINE " + std::to_string(left) + ' ' + std::to_string(*before) + ' ' +
+                         owner.substr(0, 8));
+}
+
+std::string script_run::line_release()
+{
+    bool const ours = mget({keys_[0]})[0] == arguments_[0];
+    if (!arguments_[1].empty()) {
+        std::string const me = arguments_[0] + arguments_[1];
+        bool const was_first = first_in_line() == me;
+        zrem(keys_[1], me);
+        if (was_first && !ours)
+            tell_first(first_in_line());
+    }
+    if (!ours)
+        return reply::number(0);
+    auto first = first_in_line();
+    while (first) {
+        bool const heard = is_heard(*first, arguments_[0]);
+        zrem(keys_[1], *first);
+        auto second = first_in_line();
+        if (heard) {
+            set(keys_[0], nonce_of(*first), &arguments_[2]);
+            tell_first(second);
+            return reply::number(2);
+        }
+        first = std::move(second);
+    }
+    del(keys_[0]);
+    return reply::number(1);
+}
+
+std::optional<std::string> script_run::first_in_line()
+{
+    auto const first = members("zrange", keys_[1]).range(0, 0);
+    return first.empty() ? std::nullopt : std::optional(first[0].name);
+}
+
+/// The lock is given to who stands there.
+bool script_run::is_heard(std::string const& place, std::string const& giver)
+{
+    return call("take", place, ' ' + giver) != 0;
+}
+
+void script_run::tell_first(std::optional<std::string> const& place)
+{
+    if (place)
+        call("first", *place, "");
+}
+
+std::size_t script_run::call(std::string_view word, std::string const& place, std::string const& rest)
+{
+    where_.before("publish");
+    return where_.publish(channel_of(place), std::string(word) + ' ' + nonce_of(place) + rest);
+}
+
+sorted_set const& script_run::members(std::string_view command, std::string const& key)
+{
+    return keyspace::members_of(look_at(command, key));
+}
+
+void script_run::zadd(std::string const& key, sorted_set::member one)
+{
+    where_.before("zadd");
+    auto members = keyspace::members_of(where_.keys.find(key, now()));
+    if (members.add(std::move(one)) != sorted_set::outcome::unchanged)
+        where_.keys.set_members(key, std::move(members));
+}
+
+void script_run::zrem(std::string const& key, std::string const& name)
+{
+    where_.before("zrem");
+    auto members = keyspace::members_of(where_.keys.find(key, now()));
+    if (members.remove(name))
+        where_.keys.set_members(key, std::move(members));
+}
+
+} // namespace redlock::world

@@ -1,0 +1,210 @@
+// A server's commands about keys.
+#include "world/command.hpp"
+#include "world/lua_number.hpp"
+#include "world/reply.hpp"
+#include "world/server.hpp"
+#include "world/sorted_set.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+namespace redlock::world {
+
+namespace {
+
+std::string score_text(double score)
+{
+    std::array<char, 40> text{};
+    int const size = std::snprintf(text.data(), text.size(), "%.17g", score);
+    return {text.data(), static_cast<std::size_t>(size)};
+}
+
+/// Pairs in RESP3.
+std::string with_score(sorted_set::member const& one, bool resp3)
+{
+    std::string const score = score_text(one.score);
+    return resp3 ? "*2\r\n" + reply::bulk(one.name) + ',' + score + "\r\n"
+                 : reply::bulk(one.name) + reply::bulk(score);
+}
+
+} // namespace
+
+/// It is remembered after it was found: whoever finds that it has expired is told of the next change.
+keyspace::value const* server::look_at(std::string const& key)
+{
+    auto const* const found = keys_.find(key, now());
+    remember(current_, key);
+    return found;
+}
+
+std::string server::set(connection& c, words const& command)
+{
+    keyspace::value v{.text = command[2]};
+    bool only_new = false;
+    for (std::size_t i = 3; i < command.size(); ++i) {
+        std::string const option = lower(command[i]);
+        only_new |= option == "nx";
+        if (option == "px") {
+            millis const time = whole_number(command.at(++i)).value_or(0);
+            if (time <= 0 || time > std::numeric_limits<millis>::max() - now())
+                return reply::error("ERR invalid expire time in 'set' command");
+            v.expires = now() + time;
+        }
+    }
+    if (only_new && keys_.find(command[1], now()))
+        return nil(c);
+    keys_.set(command[1], std::move(v));
+    return reply::status("OK");
+}
+
+std::string server::get(connection& c, words const& command)
+{
+    auto const text = keyspace::text_of(look_at(command[1]));
+    return text ? reply::bulk(*text) : nil(c);
+}
+
+std::string server::mget(connection& c, words const& command)
+{
+    std::string said = '*' + std::to_string(command.size() - 1) + "\r\n";
+    for (std::size_t i = 1; i != command.size(); ++i) {
+        auto const text = keys_.text(command[i], now());
+        said += text ? reply::bulk(*text) : nil(c);
+    }
+    for (std::size_t i = 1; i != command.size(); ++i)
+        remember(current_, command[i]);
+    return said;
+}
+
+std::string server::pttl(connection&, words const& command)
+{
+    (void)look_at(command[1]);
+    return reply::number(keys_.time_left(command[1], now()));
+}
+
+std::string server::pexpire(connection&, words const& command)
+{
+    auto const time = whole_number(command[2]);
+    if (!time)
+        return reply::error("ERR value is not an integer or out of range");
+    if (*time <= 0)
+        return reply::number(keys_.erase(command[1], now()) ? 1 : 0);
+    return reply::number(keys_.expire(command[1], now() + *time, now()) ? 1 : 0);
+}
+
+std::string server::type(connection&, words const& command)
+{
+    auto const* const found = look_at(command[1]);
+    if (!found)
+        return reply::status("none");
+    switch (found->is) {
+    case keyspace::type::string: return reply::status("string");
+    case keyspace::type::list: return reply::status("list");
+    default: return reply::status("zset");
+    }
+}
+
+std::string server::del(connection&, words const& command)
+{
+    std::int64_t gone = 0;
+    for (std::size_t i = 1; i != command.size(); ++i)
+        gone += keys_.erase(command[i], now()) ? 1 : 0;
+    return reply::number(gone);
+}
+
+/// A list that nobody looks into.
+std::string server::rpush(connection&, words const& command)
+{
+    auto const* const found = keys_.find(command[1], now());
+    if (found && found->is != keyspace::type::list)
+        throw wrong_type();
+    keyspace::value v{.text = found ? found->text : std::string(),
+                      .expires = found ? found->expires : std::nullopt,
+                      .is = keyspace::type::list};
+    v.text.append(command.size() - 2, '.');
+    auto const length = v.text.size();
+    keys_.set(command[1], std::move(v));
+    return reply::number(static_cast<std::int64_t>(length));
+}
+
+std::string server::flushall(connection&, words const&)
+{
+    keys_.clear();
+    flushed();
+    return reply::status("OK");
+}
+
+std::string server::zadd(connection&, words const& command)
+{
+    std::size_t const first = lower(command[2]) == "nx" ? 3 : 2;
+    if ((command.size() - first) % 2 != 0 || command.size() == first)
+        return reply::error("ERR syntax error");
+    std::vector<sorted_set::member> given;
+    for (std::size_t i = first; i != command.size(); i += 2) {
+        auto const score = to_number(command[i]);
+        if (!score || std::isnan(*score))
+            return reply::error("ERR value is not a valid float");
+        given.push_back({*score, command[i + 1]});
+    }
+    auto members = keyspace::members_of(keys_.find(command[1], now()));
+    std::int64_t added = 0;
+    bool changed = false;
+    for (auto& one : given) {
+        if (first == 3 && members.rank(one.name))
+            continue;
+        auto const how = members.add(std::move(one));
+        added += how == sorted_set::outcome::added ? 1 : 0;
+        changed |= how != sorted_set::outcome::unchanged;
+    }
+    if (changed)
+        keys_.set_members(command[1], std::move(members));
+    return reply::number(added);
+}
+
+std::string server::zrem(connection&, words const& command)
+{
+    auto members = keyspace::members_of(keys_.find(command[1], now()));
+    auto const before = members.size();
+    for (std::size_t i = 2; i != command.size(); ++i)
+        members.remove(command[i]);
+    auto const gone = before - members.size();
+    if (gone != 0)
+        keys_.set_members(command[1], std::move(members));
+    return reply::number(static_cast<std::int64_t>(gone));
+}
+
+/// What it cannot read stops it before it looks.
+std::string server::zrange(connection& c, words const& command)
+{
+    auto const refuse = [&](std::string_view why) {
+        remember(current_, command[1]);
+        return reply::error(why);
+    };
+    bool const scores = command.size() == 5 && lower(command[4]) == "withscores";
+    if (command.size() > 4 && !scores)
+        return refuse("ERR syntax error");
+    auto const first = whole_number(command[2]);
+    auto const last = whole_number(command[3]);
+    if (!first || !last)
+        return refuse("ERR value is not an integer or out of range");
+    auto const some = keyspace::members_of(look_at(command[1])).range(*first, *last);
+    std::string said = '*' + std::to_string(some.size() * (scores && !c.resp3 ? 2 : 1)) + "\r\n";
+    for (auto const& one : some)
+        said += scores ? with_score(one, c.resp3) : reply::bulk(one.name);
+    return said;
+}
+
+std::string server::zrank(connection& c, words const& command)
+{
+    auto const rank = keyspace::members_of(look_at(command[1])).rank(command[2]);
+    return rank ? reply::number(static_cast<std::int64_t>(*rank)) : nil(c);
+}
+
+std::string server::zcard(connection&, words const& command)
+{
+    return reply::number(static_cast<std::int64_t>(keyspace::members_of(look_at(command[1])).size()));
+}
+
+} // namespace redlock::world

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::world {
+
+/// Members in the order of their scores; where scores are the same, of their bytes.
+class sorted_set {
+public:
+    struct member {
+        double score = 0;
+        std::string name{};
+        auto operator<=>(member const&) const = default;
+    };
+    enum class outcome { added, moved, unchanged };
+
+    [[nodiscard]] std::size_t size() const { return members_.size(); }
+
+    /// From zero.
+    [[nodiscard]] std::optional<std::size_t> rank(std::string_view name) const
+    {
+        auto const at = std::ranges::find(members_, name, &member::name);
+        return at == members_.end() ? std::nullopt
+                                    : std::optional(static_cast<std::size_t>(at - members_.begin()));
+    }
+
+    outcome add(member one)
+    {
+        auto const before = rank(one.name);
+        if (before && members_[*before].score == one.score)
+            return outcome::unchanged;
+        if (before)
+            remove(one.name);
+        members_.insert(std::ranges::upper_bound(members_, one), std::move(one));
+        return before ? outcome::moved : outcome::added;
+    }
+
+    bool remove(std::string_view name)
+    {
+        return std::erase_if(members_, [name](member const& one) { return one.name == name; }) != 0;
+    }
+
+    /// From one rank to another, both included; below zero they count from the end.
+    [[nodiscard]] std::vector<member> range(std::ptrdiff_t first, std::ptrdiff_t last) const
+    {
+        auto const count = static_cast<std::ptrdiff_t>(members_.size());
+        first = std::max<std::ptrdiff_t>(first < 0 ? first + count : first, 0);
+        last = std::min(last < 0 ? last + count : last, count - 1);
+        return first > last ? std::vector<member>()
+                            : std::vector(members_.begin() + first, members_.begin() + last + 1);
+    }
+
+private:
+    std::vector<member> members_;
+};
+
+} // namespace redlock::world

@@ -1,0 +1,94 @@
+#pragma once
+
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
+#include "world/server.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+/// A real server and the simulated one. Whatever is said goes to both, and what they say is compared byte for byte.
+class pair_of_servers {
+public:
+    /// How a connection begins.
+    struct manner {
+        int protocol = 3;
+        bool tracks = false;
+        bool no_loop = false;
+    };
+    using words = std::vector<std::string>;
+
+    pair_of_servers();
+
+    /// Numbered from 1.
+    unsigned connect(manner);
+    /// Both have seen that it was closed.
+    void reconnect(unsigned id);
+    unsigned connections() const { return static_cast<unsigned>(peers_.size()); }
+
+    static std::string in_bytes(words const& command);
+    /// Those that did not ask may have been told something, too.
+    void compare(unsigned id, std::string const& to_both) { compare(id, to_both, to_both); }
+    void ask(unsigned id, words const& command) { compare(id, in_bytes(command)); }
+    void compare(unsigned id, std::string const& to_real, std::string const& to_fake);
+    /// What they hold, without a look that others notice.
+    void compare_keys(words const& names);
+
+    /// By who has nothing to do with those who are compared.
+    void as_somebody_else(words const& command);
+    /// There is no memory left.
+    void fill(bool now);
+    /// It follows another server, which cannot be reached.
+    void demote(bool now);
+    void append(bool now);
+    void evict();
+    void protect(std::string const& password);
+    /// Nobody may run it any more.
+    void forbid(std::string const& command);
+    /// Nobody may use any channel; who does is thrown out.
+    void forbid_channels(bool now);
+    /// Whoever may do everything again, with memory, and as no replica.
+    void mend();
+    void forget_scripts();
+    void advance_clock(std::chrono::milliseconds by);
+    std::int64_t now_us() const;
+
+    redis_server& real() { return real_; }
+    world::server& fake() { return fake_; }
+    /// What each has told of its marker.
+    std::string const& real_marker() const { return real_marker_; }
+    std::string const& fake_marker() const { return fake_marker_; }
+
+private:
+    struct peer {
+        boost::asio::ip::tcp::socket socket;
+        manner how;
+    };
+
+    void open(unsigned id);
+    std::string real_answer(unsigned id, std::string const& to_real);
+    std::string fake_answer(unsigned id, std::string const& to_fake);
+    void compare_answers(unsigned id, std::string const& to_real, std::string const& to_fake);
+
+    redis_server real_;
+    probe probe_{real_.port()};
+    boost::asio::io_context context_;
+    std::map<unsigned, peer> peers_;
+    world::server fake_{[](world::server::connection_id) {}};
+    std::chrono::milliseconds ahead_{};
+    std::string real_marker_;
+    std::string fake_marker_;
+    std::string earlier_; ///< what was said before
+};
+
+} // namespace redlock::test

@@ -1,0 +1,270 @@
+#include "component/random_talk.hpp"
+
+#include "redis/command.hpp"
+#include "redis/marker.hpp"
+#include "redis/scripts.hpp"
+
+#include <chrono>
+#include <cstdlib>
+
+namespace redlock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// No sum of the clock's leaps comes near any of these, nor near a sum of them: both servers find the same to have expired.
+constexpr std::chrono::milliseconds lock_time = 60min;
+constexpr std::chrono::milliseconds fence_time = 600min;
+constexpr std::chrono::milliseconds line_time = 180min;
+constexpr std::chrono::milliseconds keeping_time = 20min;
+constexpr std::chrono::milliseconds short_leap = 37min;
+constexpr std::chrono::milliseconds long_leap = 97min;
+
+std::string text(std::chrono::milliseconds time)
+{
+    return std::to_string(time.count());
+}
+
+} // namespace
+
+random_talk::random_talk(std::uint64_t seed)
+    : dice_(seed), plain_(kind::plain.make_commands("", {lock_time, lock_time})),
+      fenced_(kind::fenced.make_commands("", {lock_time, fence_time}))
+{
+    both_.connect({.tracks = true, .no_loop = true});
+    both_.connect({.tracks = true, .no_loop = true});
+    both_.connect({.tracks = true});
+    both_.connect({.protocol = 2});
+    both_.connect({.protocol = 2});
+    both_.connect({}); // looks on
+}
+
+void random_talk::step()
+{
+    if (troubled_ && dice_.one_in(12)) {
+        both_.mend();
+        troubled_ = false;
+    }
+    auto const id = static_cast<unsigned>(1 + dice_.below(dice_.one_in(3) ? 5 : 3));
+    switch (dice_.below(14)) {
+    case 0:
+    case 1: ask_about_lock(id); break;
+    case 2:
+    case 3:
+    case 4: ask_fenced(id); break;
+    case 5:
+    case 6:
+    case 7:
+    case 8: ask_line(id); break;
+    case 9: ask_for_what_is_given(id); break;
+    case 10: ask_about_channels(id); break;
+    case 11: ask_about_keys(id); break;
+    case 12: make_trouble(); break;
+    default: write();
+    }
+    if (dice_.one_in(6))
+        both_.compare_keys({"lock", "lock:line", "lock:redlock-fence", "redlock-marker"});
+}
+
+void random_talk::ask_about_lock(unsigned id)
+{
+    std::string command;
+    auto const form = dice_.one_in(2) ? redis::script_form::hash : redis::script_form::text;
+    std::string const whose = owner();
+    auto const plain = [&](kind::request what) {
+        plain_->append(command, what, {{"", "lock"}, whose, 0}, form);
+    };
+    using kind::request;
+    switch (dice_.below(9)) {
+    case 0:
+    case 1: plain(request::vote); break;
+    case 2: plain(request::extend); break;
+    case 3:
+    case 4: plain(request::release); break;
+    case 5: plain(request::time_left); break;
+    case 6: plain(request::owner); break;
+    case 7: fenced_->append(command, request::number, {{"", "lock"}, whose, 1}, form); break;
+    default: command = mark(); break;
+    }
+    both_.compare(id, command);
+}
+
+void random_talk::ask_fenced(unsigned id)
+{
+    std::string command;
+    auto const form = dice_.one_in(2) ? redis::script_form::hash : redis::script_form::text;
+    std::string const whose = owner();
+    std::uint64_t const what = std::strtoull(number().c_str(), nullptr, 10);
+    auto const fenced = [&](kind::request r) {
+        fenced_->append(command, r, {{"", "lock"}, whose, what}, form);
+    };
+    using kind::request;
+    switch (dice_.below(5)) {
+    case 0: fenced(request::write_back); break;
+    case 1:
+    case 2: fenced(request::extend); break;
+    case 3: fenced(request::adopt); break;
+    default: fenced(request::vote); break;
+    }
+    compare_marked(id, command);
+}
+
+void random_talk::compare_marked(unsigned id, std::string const& command)
+{
+    bool const named = dice_.one_in(2);
+    std::string to_real = command;
+    std::string to_fake = command;
+    kind::append_marker(to_real, named ? both_.real_marker() : "");
+    kind::append_marker(to_fake, named ? both_.fake_marker() : "");
+    both_.compare(id, to_real, to_fake);
+}
+
+void random_talk::ask_line(unsigned id)
+{
+    std::string const channel = draw(channels_);
+    if (dice_.one_in(2))
+        return both_.compare(id, call(redis::scripts::line_enter, {"lock", "lock:line"},
+                                      {owner(), channel, text(keeping_time), text(line_time),
+                                       std::to_string(dice_.below(6))}));
+    both_.compare(id, call(redis::scripts::line_release, {"lock", "lock:line"},
+                           {owner(), dice_.one_in(3) ? "" : channel, text(keeping_time)}));
+}
+
+void random_talk::ask_for_what_is_given(unsigned id)
+{
+    if (dice_.one_in(2))
+        return both_.compare(id, call(redis::scripts::claim, {"lock"}, {owner(), text(lock_time), owner()}));
+    bool const named = dice_.one_in(2);
+    words arguments{text(lock_time), text(fence_time), owner(), number(), dice_.one_in(4) ? "" : owner()};
+    auto const form = dice_;
+    arguments.push_back(named ? both_.real_marker() : "");
+    words const keys{"lock", "lock:redlock-fence", "redlock-marker"};
+    std::string const to_real = call(redis::scripts::fenced_vote, keys, arguments);
+    dice_ = form; // the other way to name the script would be another command
+    arguments.back() = named ? both_.fake_marker() : "";
+    both_.compare(id, to_real, call(redis::scripts::fenced_vote, keys, arguments));
+}
+
+void random_talk::ask_about_channels(unsigned id)
+{
+    switch (dice_.below(4)) {
+    case 0: return both_.ask(id, {"SUBSCRIBE", draw(channels_), draw(channels_)});
+    case 1: return both_.ask(id, {"SUBSCRIBE", draw(channels_)});
+    case 2: return both_.ask(id, {"UNSUBSCRIBE", draw(channels_), draw(channels_)});
+    default: both_.ask(id, {"PUBLISH", draw(channels_), "hello"});
+    }
+}
+
+void random_talk::ask_about_keys(unsigned id)
+{
+    std::string const key = draw({"lock", "lock:line", "lock:line", "lock:line"});
+    std::vector<words> const questions{
+        {"GET", key},
+        {"MGET", key, "lock", "nothing"},
+        {"TYPE", key},
+        {"PTTL", key},
+        {"PEXPIRE", key, draw({"0", "1200000"})},
+        {"DEL", key, draw({"lock", "nothing"})},
+        {"SET", key, owner(), "PX", "1200000"},
+        {"SET", key, owner(), "NX"},
+        {"ZADD", key, draw({"1", "2.5", "17", "-3", "nonsense", "1e17", "inf"}), place()},
+        {"ZADD", key, "NX", draw({"1", "4"}), place(), "5", place()},
+        {"ZADD", key, "NX", "4"},
+        {"ZREM", key, place(), place()},
+        {"ZRANGE", key, draw({"0", "1", "-2", "nonsense"}), draw({"0", "-1", "7"}),
+         draw({"WITHSCORES", "BYWHAT"})},
+        {"ZRANGE", key, "0", "-1"},
+        {"ZRANK", key, place()},
+        {"ZCARD", key},
+        {"RPUSH", key, "any", "any"},
+        {"NONSENSE"}};
+    both_.ask(id, questions[dice_.below(questions.size())]);
+}
+
+void random_talk::make_trouble()
+{
+    troubled_ = true;
+    switch (dice_.below(9)) {
+    case 0: return both_.fill(true);
+    case 1: return both_.demote(true);
+    case 2: return both_.forbid_channels(true);
+    case 3: return both_.forget_scripts();
+    case 4: return both_.reconnect(static_cast<unsigned>(1 + dice_.below(both_.connections())));
+    case 5: return both_.advance_clock(short_leap);
+    case 6: return both_.advance_clock(long_leap);
+    default:
+        both_.forbid(draw({"publish", "subscribe", "set", "zadd", "zrem", "zrange", "zcard", "zrank",
+                           "pexpire", "pttl", "mget", "get", "del", "time"}));
+    }
+}
+
+void random_talk::write()
+{
+    std::vector<words> const deeds{{"DEL", "lock"},
+                                   {"DEL", "lock"},
+                                   {"DEL", "lock:redlock-fence"},
+                                   {"DEL", "redlock-marker"},
+                                   {"DEL", "lock:line"},
+                                   {"FLUSHALL"},
+                                   {"SET", "lock:redlock-fence", "some text"},
+                                   {"SET", "lock:redlock-fence", "17"},
+                                   {"SET", "redlock-marker", "no marker"},
+                                   {"SET", "lock", "somebody", "PX", "7200001"},
+                                   {"SET", "lock:line", "no line"},
+                                   {"ZADD", "lock", "1", "no owner"},
+                                   {"RPUSH", "lock", "no owner"},
+                                   {"RPUSH", "lock:line", "no line"},
+                                   {"RPUSH", "lock:redlock-fence", "no fence"},
+                                   {"ZADD", "lock:line", "1", place(), "1", place()},
+                                   {"ZADD", "lock:line", "2.5", "short"},
+                                   {"ZADD", "lock:line", draw({"-1", "9007199254740993"}), place()},
+                                   {"PUBLISH", "c1", "from outside"}};
+    both_.as_somebody_else(deeds[dice_.below(deeds.size())]);
+    both_.compare(1, std::string());
+}
+
+std::string random_talk::owner()
+{
+    return std::string(redis::nonce_length, static_cast<char>('a' + dice_.below(3)));
+}
+
+std::string random_talk::number()
+{
+    if (dice_.one_in(3))
+        return std::to_string(1 + dice_.below(8));
+    return std::to_string(static_cast<std::uint64_t>(both_.now_us() / 1000) + dice_.below(3) * 100'000);
+}
+
+std::string random_talk::call(redis::script const& which, words const& keys, words const& arguments)
+{
+    bool const by_hash = dice_.one_in(2);
+    words command{by_hash ? "EVALSHA" : "EVAL", std::string(by_hash ? which.sha1 : which.text),
+                  std::to_string(keys.size())};
+    command.insert(command.end(), keys.begin(), keys.end());
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return pair_of_servers::in_bytes(command);
+}
+
+std::string random_talk::mark()
+{
+    redis::marker seen;
+    if (dice_.one_in(2)) {
+        seen.text = dice_.one_in(2) ? "run:one/0a1b2c3d/0/5" : "run:one/ffffffff/0/5";
+        seen.now =
+            std::chrono::milliseconds{both_.now_us() / 1000} + (dice_.one_in(2) ? lock_time : -lock_time);
+    }
+    redis::mark_call call{.key_prefix = "",
+                          .incarnation = dice_.one_in(2) ? "run:one" : "run:two",
+                          .lineage = "0a1b2c3d",
+                          .certain_for = {},
+                          .absence_is_excused = dice_.one_in(2),
+                          .seen = seen};
+    if (dice_.one_in(2))
+        call.certain_for = std::chrono::milliseconds{100'000};
+    std::string command;
+    redis::append_mark(command, call);
+    return command;
+}
+
+} // namespace redlock::test

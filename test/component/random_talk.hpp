@@ -1,0 +1,51 @@
+#pragma once
+
+#include "component/pair_of_servers.hpp"
+#include "kind/kind.hpp"
+#include "kit/dice.hpp"
+#include "redis/script.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace redlock::test {
+
+/// What clients of all kinds may say to a server, and what may befall it. Few owners, channels and keys, so that they
+/// meet.
+class random_talk {
+public:
+    explicit random_talk(std::uint64_t seed);
+
+    void step();
+
+private:
+    using words = pair_of_servers::words;
+
+    void ask_about_lock(unsigned id);
+    void ask_fenced(unsigned id);
+    void ask_line(unsigned id);
+    void ask_for_what_is_given(unsigned id);
+    void ask_about_channels(unsigned id);
+    void ask_about_keys(unsigned id);
+    void make_trouble();
+    void write();
+
+    std::string draw(words const& from) { return from[dice_.below(from.size())]; }
+    std::string owner();
+    std::string place() { return owner() + draw(channels_); }
+    std::string number();
+    std::string call(redis::script const& which, words const& keys, words const& arguments);
+    std::string mark();
+    /// Each has its own, for their clocks differ a little.
+    void compare_marked(unsigned id, std::string const& command);
+
+    dice dice_;
+    pair_of_servers both_;
+    bool troubled_ = false;
+    std::unique_ptr<kind::commands const> plain_;
+    std::unique_ptr<kind::commands const> fenced_;
+    words const channels_{"c1", "c2", "c3"};
+};
+
+} // namespace redlock::test
