@@ -1,9 +1,12 @@
 #include "kind/basics.hpp"
 
+#include "kind/fenced.hpp"
+#include "kind/line.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/resp.hpp"
 #include "redis/scripts.hpp"
+#include "redis/text_number.hpp"
 #include <redlock/server_error.hpp>
 
 #include <algorithm>
@@ -15,6 +18,34 @@ namespace redlock::kind {
 namespace {
 
 constexpr redis::script_call release_call{redis::scripts::release, 1, 2};
+constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 5};
+constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 7};
+
+constexpr std::array<std::string_view, 3> kept{fence_suffix, line_suffix, redis::marker_name};
+
+/// The keys of the lock and its line, the nonce, the channel, and how long the lock is kept for whom it is handed to.
+void append_to_line(std::string& out, redis::script_call const& call, redis::script_form form,
+                    claim const& whose)
+{
+    auto const& [prefix, name] = whose.key;
+    std::size_t const length = prefix.size() + name.size();
+    constexpr std::string_view dollar = "$";
+    if (form == redis::script_form::text)
+        call.append_text(out);
+    redis::append_all(out, form == redis::script_form::hash ? call.by_hash() : std::string_view(), dollar,
+                      redis::digits(length), redis::crlf, prefix, name, redis::crlf, dollar,
+                      redis::digits(length + line_suffix.size()), redis::crlf, prefix, name, line_suffix,
+                      redis::crlf, nonce_header, checked(whose.nonce), redis::crlf);
+    redis::append_argument(out, whose.place.channel);
+    out += milliseconds(whose.place.window);
+}
+
+void append_enter(std::string& out, redis::script_form form, claim const& whose)
+{
+    append_to_line(out, line_enter_call, form, whose);
+    out += milliseconds(line_life);
+    redis::append_argument(out, std::string_view(redis::digits(longest_line)));
+}
 
 void append_question(std::string& out, std::string_view head, redis::lock_key const& key)
 {
@@ -72,19 +103,66 @@ void append_common(std::string& out, request what, claim const& whose, redis::sc
 {
     switch (what) {
     case request::release: return append_keyed(out, release_call, form, whose, {});
+    case request::line_release: return append_to_line(out, line_release_call, form, whose);
+    case request::line_enter: return append_enter(out, form, whose);
     case request::owner: return append_question(out, "*2\r\n$3\r\nGET\r\n$", whose.key);
     case request::time_left: return append_question(out, "*2\r\n$4\r\nPTTL\r\n$", whose.key);
     default: assert(false);
     }
 }
 
+answer read_common(request what, redis::resp_node const& reply)
+{
+    using meaning = answer::meaning;
+    auto said = read_script(reply);
+    if (what == request::line_enter)
+        if (auto const standing = read_refusal("LINE", reply))
+            return {meaning::denied, standing->number};
+    if (what == request::claim && read_refusal("HELD", reply))
+        return {meaning::denied};
+    if (what == request::line_release && said.what == meaning::repaired)
+        said.what = meaning::handed_on;
+    return said;
+}
+
+std::optional<refusal> read_refusal(std::string_view word, redis::resp_node const& reply)
+{
+    std::string_view text = reply.text;
+    bool whole = reply.type == redis::resp_type::simple_string;
+    auto const next = [&] {
+        auto const space = text.find(' ');
+        whole = whole && space != text.npos;
+        auto const part = text.substr(0, space);
+        text.remove_prefix(whole ? space + 1 : text.size());
+        return part;
+    };
+    std::int64_t left = 0;
+    refusal found;
+    if (next() != word || !redis::read_number(next(), left) || !redis::read_number(next(), found.number) ||
+        !whole || found.number >= fence_end)
+        return std::nullopt;
+    found.seen.owner = owner_id(text);
+    found.seen.no_lock = text.empty();
+    found.seen.immortal = left == -1;
+    if (left >= 0)
+        found.seen.left = std::chrono::milliseconds{left};
+    return found;
+}
+
 sighting read_common_sighting(request what, redis::resp_node const& reply)
 {
     switch (what) {
+    case request::claim: return read_refusal("HELD", reply).value_or(refusal{}).seen;
+    case request::line_enter: return read_refusal("LINE", reply).value_or(refusal{}).seen;
     case request::owner: return read_owner(reply);
     case request::time_left: return read_time_left(reply);
     default: return {};
     }
+}
+
+std::span<std::string_view const> kept_names()
+{
+    return kept;
 }
 
 std::uint64_t owner_id(std::string_view nonce)

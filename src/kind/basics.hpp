@@ -8,6 +8,7 @@
 #include <cassert>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,15 +45,24 @@ inline void append_keyed(std::string& out, redis::script_call const& call, redis
 /// As an argument.
 [[nodiscard]] std::string milliseconds(std::chrono::milliseconds);
 
-/// A release that compares the nonce, GET and PTTL of the key. With client tracking, each of the two makes the server
-/// tell when the key changes.
+/// A release that compares the nonce, what is said to the line, GET and PTTL of the key. With client tracking, all that
+/// reads the key makes the server tell when it changes.
 void append_common(std::string& out, request, claim const&, redis::script_form);
 
 /// The answer to a script that says 1, 2 or something else.
 [[nodiscard]] answer read_script(redis::resp_node const&);
+/// The answer to what all kinds have in common.
+[[nodiscard]] answer read_common(request, redis::resp_node const&);
 
-/// What the two questions tell.
+/// What a refusal of a script, the line and the two questions tell.
 [[nodiscard]] sighting read_common_sighting(request, redis::resp_node const&);
+
+/// "<word> <milliseconds left> <number> <start of the owner's nonce>": somebody has it.
+struct refusal {
+    std::uint64_t number = 0;
+    sighting seen{};
+};
+[[nodiscard]] std::optional<refusal> read_refusal(std::string_view word, redis::resp_node const&);
 
 /// Enough to tell owners apart, too little to act in their name.
 [[nodiscard]] std::uint64_t owner_id(std::string_view nonce);

@@ -34,7 +34,8 @@ public:
     void append(std::string& out, request what, claim const& whose, redis::script_form form) const override
     {
         switch (what) {
-        case request::vote: return append_call(out, vote, whose, form);
+        case request::vote:
+        case request::claim: return append_call(out, vote, whose, form);
         case request::write_back: return append_call(out, raise, whose, form);
         case request::extend: return append_call(out, extension, whose, form);
         case request::adopt: return append_call(out, adoption, whose, form);
@@ -61,16 +62,16 @@ public:
     static answer read(request what, redis::resp_node const& reply)
     {
         switch (what) {
-        case request::vote: return read_vote(reply);
+        case request::vote:
+        case request::claim: return read_vote(reply);
         case request::number: return read_number(reply);
-        default: return read_script(reply);
+        default: return read_common(what, reply);
         }
     }
 
     static sighting read_sighting(request what, redis::resp_node const& reply)
     {
-        return what == request::vote ? read_held(reply.text).value_or(refusal{}).seen
-                                     : read_common_sighting(what, reply);
+        return read_common_sighting(what == request::vote ? request::claim : what, reply);
     }
 
     static constexpr std::array questions{request::owner, request::time_left, request::number};
@@ -78,7 +79,7 @@ public:
 private:
     static constexpr unsigned key_count = 3;
     static constexpr unsigned word_count = key_count + 5;
-    static constexpr redis::script_call vote{redis::scripts::fenced_vote, key_count, word_count};
+    static constexpr redis::script_call vote{redis::scripts::fenced_vote, key_count, word_count + 1};
     static constexpr redis::script_call raise{redis::scripts::fenced_raise, key_count, word_count};
     static constexpr redis::script_call extension{redis::scripts::fenced_extend, key_count, word_count};
     static constexpr redis::script_call adoption{redis::scripts::fenced_adopt, key_count, word_count};
@@ -98,6 +99,8 @@ private:
                           redis::digits(length + fence_suffix.size()), redis::crlf, prefix, name,
                           fence_suffix, redis::crlf, constant_, checked(whose.nonce), redis::crlf, dollar,
                           redis::digits(shown.size()), redis::crlf, shown, redis::crlf);
+        if (&call == &vote)
+            redis::append_argument(out, whose.giver);
     }
 
     /// Below zero it is far beyond the end.
@@ -106,38 +109,9 @@ private:
         auto const counted = static_cast<std::uint64_t>(reply.number);
         if (reply.type == redis::resp_type::number)
             return counted != 0 && counted < fence_end ? answer{answer::meaning::granted, counted} : answer{};
-        if (reply.type == redis::resp_type::simple_string)
-            if (auto const held = read_held(reply.text))
-                return {answer::meaning::denied, held->number};
+        if (auto const held = read_refusal("HELD", reply))
+            return {answer::meaning::denied, held->number};
         return read_script(reply);
-    }
-
-    struct refusal {
-        std::uint64_t number = 0;
-        sighting seen{};
-    };
-
-    /// "HELD <milliseconds left> <fence> <start of the owner's nonce>"
-    static std::optional<refusal> read_held(std::string_view text)
-    {
-        constexpr std::string_view head = "HELD ";
-        if (!text.starts_with(head))
-            return std::nullopt;
-        text.remove_prefix(head.size());
-        auto const space = text.find(' ');
-        auto const second = text.find(' ', space + 1);
-        std::int64_t left = 0;
-        refusal held;
-        if (space == text.npos || second == text.npos || !redis::read_number(text.substr(0, space), left) ||
-            !redis::read_number(text.substr(space + 1, second - space - 1), held.number) ||
-            held.number >= fence_end)
-            return std::nullopt;
-        std::string_view const owner = text.substr(second + 1);
-        held.seen.owner = owner_id(owner);
-        held.seen.no_lock = owner.empty();
-        if (left >= 0)
-            held.seen.left = std::chrono::milliseconds{left};
-        return held;
     }
 
     static answer read_number(redis::resp_node const& reply)
@@ -152,15 +126,14 @@ private:
     std::string constant_; // from the marker's key to the header of the nonce
 };
 
-constexpr std::array<std::string_view, 2> kept{fence_suffix, redis::marker_name};
-
 } // namespace
 
 constinit lock_kind const fenced{
     .agreement = core::agreement::one_number,
     .marked = true,
-    .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_raise, &redis::scripts::fenced_extend,
-                &redis::scripts::fenced_adopt, &redis::scripts::release},
+    .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
+                &redis::scripts::fenced_extend, &redis::scripts::fenced_adopt, &redis::scripts::release,
+                &redis::scripts::line_release, &redis::scripts::line_enter},
     .inspection = fenced_commands::questions,
     .make_commands = fenced_commands::make,
     .append = fenced_commands::append_constant,
@@ -171,11 +144,6 @@ constinit lock_kind const fenced{
 void append_marker(std::string& out, std::string_view marker)
 {
     redis::append_argument(out, marker);
-}
-
-std::span<std::string_view const> kept_names()
-{
-    return kept;
 }
 
 } // namespace redlock::kind

@@ -20,21 +20,32 @@ namespace redlock::kind {
 /// What a node is asked about a claim. Those that a node may refuse for its data come first.
 enum class request : std::uint8_t {
     vote,       ///< take the lock
+    claim,      ///< take it from who has handed it over
     write_back, ///< have the number that the others agree on
     extend,
     adopt, ///< the first extension of a lease that another client was granted
     release,
+    line_release, ///< hand it to the first in line, and leave the line
+    line_enter,
     owner,     ///< whose key is there
     time_left, ///< and for how long still
     number,    ///< the highest so far
 };
-inline constexpr std::size_t request_count = 8;
+inline constexpr std::size_t request_count = 11;
+
+/// Where who waits is called.
+struct line_place {
+    std::string_view channel;
+    std::chrono::milliseconds window; ///< so long the lock is kept for whom it is handed to
+};
 
 /// What a client asks the nodes to grant, what a lease extends and gives back, and what is owed to a node that was away.
 struct claim {
     redis::lock_key key;
     std::string_view nonce;
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
+    std::string_view giver{}; ///< for a claim: the nonce that was given up for it, or its own
+    line_place place{};       ///< for what is said to the line
 };
 
 /// What a node told of another's key.
@@ -52,13 +63,15 @@ struct answer {
     enum class meaning : std::uint8_t {
         granted,        ///< or done
         repaired,       ///< the key was gone, and is set again
+        handed_on,      ///< to the first in line
         denied,         ///< the key is another's, or is gone
         unknown_script, ///< nothing was executed
         other_data,     ///< than the connection began with
         error,          ///< or none of the answers that there are
     };
     meaning what = meaning::error;
-    std::uint64_t number = 0; ///< the node's own, with a vote's answer
+    std::uint64_t number =
+        0; ///< the node's own, with a vote's answer; how many stand before us, with a line's
 };
 
 /// Of the keys of a lock.
@@ -92,10 +105,10 @@ struct lock_kind {
 
     /// \param key_prefix of all keys of the client
     std::unique_ptr<commands const> (*make_commands)(std::string_view key_prefix, lifetimes const&);
-    /// A release, or a question: what does not depend on lifetimes.
+    /// A release, a question or a word to the line: what does not depend on lifetimes.
     void (*append)(std::string& out, request, claim const&, redis::script_form);
     answer (*read)(request, redis::resp_node const&);
-    /// What a vote that was denied, or a question, tells of the key.
+    /// What a vote that was denied, a line that was entered, or a question, tells of the key.
     sighting (*read_sighting)(request, redis::resp_node const&);
 
     [[nodiscard]] constexpr redis::script const* script(request what) const

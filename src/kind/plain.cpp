@@ -27,6 +27,7 @@ public:
     {
         switch (what) {
         case request::vote: return append_keyed(out, "*6\r\n$3\r\nSET\r\n", whose, vote_options_);
+        case request::claim: return append_claim(out, whose, form);
         case request::extend:
         case request::adopt: return append_keyed(out, extension, form, whose, time_);
         default: return append_common(out, what, whose, form);
@@ -40,13 +41,20 @@ public:
 
     static answer read(request what, redis::resp_node const& reply)
     {
-        return what == request::vote ? read_vote(reply) : read_script(reply);
+        return what == request::vote ? read_vote(reply) : read_common(what, reply);
     }
 
     static constexpr std::array questions{request::owner, request::time_left};
 
 private:
     static constexpr redis::script_call extension{redis::scripts::extend, 1, 3};
+    static constexpr redis::script_call claiming{redis::scripts::claim, 1, 4};
+
+    void append_claim(std::string& out, claim const& whose, redis::script_form form) const
+    {
+        append_keyed(out, claiming, form, whose, time_);
+        redis::append_argument(out, whose.giver);
+    }
 
     /// Only a nil says that another holds the key (docs/protocol.md, rule A4).
     static answer read_vote(redis::resp_node const& reply)
@@ -65,7 +73,8 @@ private:
 constinit lock_kind const plain{
     .agreement = core::agreement::majority,
     .marked = false,
-    .scripts = {nullptr, nullptr, &redis::scripts::extend, &redis::scripts::extend, &redis::scripts::release},
+    .scripts = {nullptr, &redis::scripts::claim, nullptr, &redis::scripts::extend, &redis::scripts::extend,
+                &redis::scripts::release, &redis::scripts::line_release, &redis::scripts::line_enter},
     .inspection = plain_commands::questions,
     .make_commands = plain_commands::make,
     .append = append_common,

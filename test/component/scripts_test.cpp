@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <vector>
 
 namespace redlock::test {
 
@@ -22,8 +23,13 @@ BOOST_AUTO_TEST_CASE(every_script_reports_fence_that_is_no_number)
             bool const votes = script.sha1 == redis::scripts::fenced_vote.sha1;
             node.command({"SET", "seat:fence", value});
             votes ? node.command({"DEL", "lock"}) : node.command({"SET", "lock", owner});
-            BOOST_TEST(node.command({"EVAL", std::string(script.text), "3", "lock", "seat:fence", "marker",
-                                     "3600000", "3600000", owner, "7", ""}) ==
+            std::vector<std::string> call{"EVAL",       std::string(script.text),
+                                          "3",          "lock",
+                                          "seat:fence", "marker",
+                                          "3600000",    "3600000",
+                                          owner,        "7"};
+            call.resize(call.size() + (votes ? 2 : 1)); // no giver, no marker
+            BOOST_TEST(node.command(call) ==
                        "-WRONGTYPE the fence is no number that can be counted on from: seat:fence");
             BOOST_TEST((node.get("seat:fence") == value));
             BOOST_TEST(node.exists("lock") == !votes);
@@ -54,6 +60,68 @@ BOOST_AUTO_TEST_CASE(adoption_script_changes_only_expiries)
     node.command({"DEL", "fence"});
     BOOST_TEST(adopt("7") == "0");
     BOOST_TEST(!node.exists("fence"));
+}
+
+/// Rule L5.
+BOOST_AUTO_TEST_CASE(claim_takes_lock_only_from_its_giver)
+{
+    redis_server const server;
+    probe node(server.port());
+    std::string const heir(32, 'a');
+    std::string const giver(32, 'b');
+    auto const claim = [&] {
+        return node.command(
+            {"EVAL", std::string(redis::scripts::claim.text), "1", "lock", heir, "3600000", giver});
+    };
+    node.command({"SET", "lock", std::string(32, 'c'), "PX", "1000"});
+    BOOST_TEST(claim().starts_with("HELD "));
+    node.command({"SET", "lock", giver, "PX", "1000"});
+    BOOST_TEST(claim() == "1");
+    BOOST_TEST((node.get("lock") == heir));
+    BOOST_TEST(node.pttl("lock") > 1000);
+    node.command({"PEXPIRE", "lock", "1000"}); // handed to it, for a moment
+    BOOST_TEST(claim() == "1");
+    BOOST_TEST(node.pttl("lock") > 1000);
+    node.command({"DEL", "lock"});
+    BOOST_TEST(claim() == "1");
+    node.command({"DEL", "lock"});
+    node.command({"LPUSH", "lock", "theirs"});
+    BOOST_TEST(claim() == "HELD -1 0 ");
+}
+
+BOOST_AUTO_TEST_CASE(fenced_vote_is_granted_once)
+{
+    redis_server const server;
+    probe node(server.port());
+    std::string const owner(32, 'a');
+    auto const vote = [&](std::string const& giver) {
+        return node.command({"EVAL", std::string(redis::scripts::fenced_vote.text), "3", "lock", "fence",
+                             "marker", "3600000", "7200000", owner, "7", giver, ""});
+    };
+    BOOST_TEST(vote("") == "7");
+    BOOST_TEST(vote("").starts_with("HELD "));
+    BOOST_TEST(vote(owner) == "8");
+    node.command({"SET", "lock", std::string(32, 'b'), "PX", "1000"});
+    BOOST_TEST(vote(owner).starts_with("HELD "));
+    BOOST_TEST(vote(std::string(32, 'b')) == "9");
+    BOOST_TEST((node.get("lock") == owner));
+}
+
+/// Rules L3 and L4.
+BOOST_AUTO_TEST_CASE(lock_passes_over_those_who_are_gone)
+{
+    redis_server const server;
+    probe node(server.port());
+    std::string const holder(32, 'a');
+    node.command({"SET", "lock", holder, "PX", "3600000"});
+    for (std::string const one : {"b", "c"})
+        BOOST_TEST(node.command({"EVAL", std::string(redis::scripts::line_enter.text), "2", "lock", "line",
+                                 std::string(32, one[0]), "to:" + one, "50", "60000", "4096"})
+                       .starts_with("LINE "));
+    BOOST_TEST(node.command({"EVAL", std::string(redis::scripts::line_release.text), "2", "lock", "line",
+                             holder, "", "50"}) == "1");
+    BOOST_TEST(!node.exists("lock"));
+    BOOST_TEST(!node.exists("line"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

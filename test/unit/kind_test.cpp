@@ -1,4 +1,6 @@
+#include "kind/basics.hpp"
 #include "kind/kind.hpp"
+#include "kind/line.hpp"
 #include "redis/resp_parser.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -114,7 +116,7 @@ BOOST_AUTO_TEST_CASE(fenced_vote_names_lock_fence_and_marker_keys)
     auto const said = arguments(out);
     BOOST_TEST((words{said.begin() + 2, said.end()} == words{"3", "app:seat", "app:seat:redlock-fence",
                                                              "app:redlock-marker", "11000", "86400000", nonce,
-                                                             "1700", "7/8"}));
+                                                             "1700", "", "7/8"}));
 }
 
 BOOST_AUTO_TEST_CASE(malformed_reply_to_vote_is_an_error)
@@ -134,6 +136,89 @@ BOOST_AUTO_TEST_CASE(malformed_reply_to_vote_is_an_error)
                               status("HELD 5 7"), status("HELD 5 8796093022208 abc"), status("HELD x 7 abc")})
         BOOST_TEST((fenced.read(request::vote, reply).what == meaning::error));
     BOOST_TEST((fenced.read(request::vote, status("STRANGER")).what == meaning::other_data));
+}
+
+BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
+{
+    std::string const giver(32, 'g');
+    std::string out;
+    plain.make_commands("", {10s, 10s})
+        ->append(out, request::claim, {seat, nonce, 0, giver}, script_form::hash);
+    auto const plainly = arguments(out);
+    BOOST_TEST((words{plainly.begin() + 2, plainly.end()} == words{"1", "seat:42", nonce, "10000", giver}));
+
+    out.clear();
+    fenced.make_commands("", {10s, 90s})
+        ->append(out, request::claim, {seat, nonce, 7, giver}, script_form::hash);
+    append_marker(out, "marker");
+    auto const with_fence = arguments(out);
+    BOOST_TEST((words{with_fence.begin() + 6, with_fence.end()} ==
+                words{"10000", "90000", nonce, "7", giver, "marker"}));
+}
+
+BOOST_AUTO_TEST_CASE(line_is_told_who_comes_and_where_it_is_called)
+{
+    claim const whose{{"seat:", "42"}, nonce, 0, {}, {"redlock-to:1", 50ms}};
+    std::string out;
+    plain.append(out, request::line_enter, whose, script_form::hash);
+    auto const enters = arguments(out);
+    BOOST_TEST((words{enters.begin() + 2, enters.end()} ==
+                words{"2", "seat:42", "seat:42:redlock-line", nonce, "redlock-to:1", "50", "60000", "4096"}));
+    out.clear();
+    fenced.append(out, request::line_release, whose, script_form::text);
+    auto const leaves = arguments(out);
+    BOOST_TEST(leaves[1].find("zrem") != std::string::npos);
+    BOOST_TEST((words{leaves.begin() + 2, leaves.end()} ==
+                words{"2", "seat:42", "seat:42:redlock-line", nonce, "redlock-to:1", "50"}));
+}
+
+BOOST_AUTO_TEST_CASE(answers_of_the_line_tell_of_place_and_holder)
+{
+    using meaning = answer::meaning;
+    resp_node const standing{.type = resp_type::simple_string, .text = "LINE 700 3 01234567"};
+    for (auto const* const type : {&plain, &fenced}) {
+        auto const said = type->read(request::line_enter, standing);
+        BOOST_TEST((said.what == meaning::denied));
+        BOOST_TEST(said.number == 3U);
+        auto const seen = type->read_sighting(request::line_enter, standing);
+        BOOST_TEST((seen.left == 700ms));
+        BOOST_TEST(seen.owner == owner_id("01234567"));
+        resp_node const full{.type = resp_type::simple_string, .text = "FULL"};
+        BOOST_TEST((type->read(request::line_enter, full).what == meaning::error));
+        resp_node const held{.type = resp_type::simple_string, .text = "HELD 700 0 01234567"};
+        BOOST_TEST((type->read(request::claim, held).what == meaning::denied));
+        BOOST_TEST((type->read_sighting(request::claim, held).left == 700ms));
+        resp_node const two{.type = resp_type::number, .number = 2};
+        BOOST_TEST((type->read(request::line_release, two).what == meaning::handed_on));
+        resp_node const never{.type = resp_type::simple_string, .text = "LINE -1 0 01234567"};
+        BOOST_TEST(type->read_sighting(request::line_enter, never).immortal);
+        BOOST_TEST(!type->read_sighting(request::line_enter, never).left);
+    }
+    for (auto const text :
+         {"LINE", "LINE ", "LINE 700", "LINE 700 x 01234567", "LINE x 1 a", "LINED 1 1 a"}) {
+        resp_node const odd{.type = resp_type::simple_string, .text = text};
+        BOOST_TEST((plain.read(request::line_enter, odd).what == meaning::error), text);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(calls_name_whom_they_are_for)
+{
+    std::string const giver(32, 'g');
+    std::string const word = "take " + nonce + ' ' + giver;
+    auto const handed = read_call(word);
+    BOOST_TEST_REQUIRE(handed.has_value());
+    BOOST_TEST(handed->take);
+    BOOST_TEST(handed->nonce == nonce);
+    BOOST_TEST(handed->giver == giver);
+    BOOST_TEST(read_call("take " + nonce + ' ').value().giver == "");
+    std::string const next = "first " + nonce;
+    auto const moved = read_call(next);
+    BOOST_TEST_REQUIRE(moved.has_value());
+    BOOST_TEST(!moved->take);
+    for (std::string const& odd :
+         words{"", "take", "take ", "first", "take " + giver.substr(1), "last " + nonce,
+               "take " + nonce + " x", "first " + nonce + ' ' + giver, " take " + nonce})
+        BOOST_TEST(!read_call(odd), odd);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

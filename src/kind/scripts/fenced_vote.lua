@@ -1,11 +1,21 @@
--- A vote with a fence (docs/protocol.md, rule F1). KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the
--- lock, milliseconds of the fence, nonce, proposal, the marker as it was on connecting (empty: not looked at).
--- A number: granted, with that fence. "HELD <milliseconds left> <fence> <owner>": refused, with the
--- start of the owner's nonce, or nothing where the key is no string. "STRANGER": another node than expected. An error: the fence is no number of ours.
--- SET comes first because most votes are granted: then it is all that the lock itself costs.
+-- A vote with a fence (docs/protocol.md, rules F1 and L5). KEYS: the lock, its fence, the node's marker. ARGV:
+-- milliseconds of the lock, milliseconds of the fence, nonce, proposal, for the one whom the lock is handed to the
+-- nonce of who gave it up, or ours where nobody did (empty: it is not handed to us), the marker as it was on connecting
+-- (empty: not looked at). A number: granted, with that fence. "HELD <milliseconds left> <fence> <owner>": refused, with
+-- the start of the owner's nonce, or nothing where the key is no string. "STRANGER": another node than expected. An
+-- error: the fence is no number of ours. SET comes first because most votes are granted: then it is all that the lock
+-- itself costs.
 local granted = redis.call('set', KEYS[1], ARGV[3], 'nx', 'px', ARGV[1])
+if not granted and ARGV[5] ~= '' then
+    local owner = redis.call('mget', KEYS[1])[1]
+    granted = owner and (owner == ARGV[3] or owner == ARGV[5])
+    if granted then
+        redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[1])
+    end
+end
 local seen = redis.call('mget', KEYS[2], KEYS[3])
-if ARGV[5] ~= '' and seen[2] ~= ARGV[5] then
+-- What is deleted below may have stood before us: it was handed to us, and we give it up.
+if ARGV[6] ~= '' and seen[2] ~= ARGV[6] then
     if granted then
         redis.call('del', KEYS[1])
     end
@@ -21,8 +31,8 @@ if fence and fence >= 0 and fence < 8796093022208 then
         local owner = redis.call('mget', KEYS[1])[1] or ''
         return redis.status_reply(string.format('HELD %d %.0f ', left, fence) .. owner:sub(1, 8))
     end
-    -- No proposal leads the node's clock by more than half of the lock's time: what one client with a wrong clock counts
-    -- up must be behind the others' clocks again before a node that lost its data votes (rule F3).
+    -- No proposal leads the node's clock by more than half of the lock's time: what one client with a wrong clock
+    -- counts up must be behind the others' clocks again before a node that lost its data votes (rule F3).
     local now = redis.call('time')
     local latest = now[1] * 1000 + math.floor(now[2] / 1000) + math.floor(ARGV[1] / 2)
     fence = math.max(fence + 1, math.min(tonumber(ARGV[4]), latest))
