@@ -24,6 +24,8 @@ public:
     [[nodiscard]] bool busy() const { return held_ || asking_; }
     [[nodiscard]] bool held() const { return held_; }
     [[nodiscard]] bool asking() const { return asking_; }
+    /// Were others met the last time?
+    [[nodiscard]] bool has_rivals() const { return batch_.has_rivals(); }
 
     /// The nodes are asked from now on.
     /// \param turn how long a lock is left alone so that others hear that it is free

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "core/instant.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace redlock::core {
+
+/// How one who stands in line for a lock passes the time until he is called (docs/protocol.md, rules L1, L8 and L9).
+class line_place {
+public:
+    /// Who stands there says so again, or is forgotten.
+    static constexpr duration refresh = std::chrono::seconds{20};
+    /// Keys that were set together are gone together; and who is behind lets those before him ask first.
+    static constexpr duration step = std::chrono::milliseconds{2};
+
+    /// The node is asked to let us in, or whether we still stand there.
+    /// \param patience the answer is waited for
+    void asked(instant now, duration patience)
+    {
+        awaited_ = true;
+        due_ = now + patience;
+    }
+    /// We do.
+    /// \param before how many stand before us
+    /// \param left until the lock's key goes
+    /// \param longest that our own key would live
+    void placed(std::uint64_t before, duration left, duration longest, instant now)
+    {
+        awaited_ = false;
+        before_ = before;
+        auto const mine = static_cast<duration::rep>(std::min<std::uint64_t>(before, most_steps) + 1);
+        due_ = now + std::min(left + mine * step, refresh);
+        if (left <= longest)
+            doubt_at_.reset();
+        else if (!doubt_at_)
+            doubt_at_ = now + longest;
+        if (doubt_at_ && before == 0 && sooner(*doubt_at_, due_, now))
+            due_ = *doubt_at_;
+        if (std::exchange(changed_, false)) // the answer may be older
+            due_ = now;
+    }
+    /// The one before us was handed the lock: it is kept for him that long.
+    void became_first(instant now, duration window)
+    {
+        before_ = 0;
+        if (!awaited_ && sooner(now + window, due_, now))
+            due_ = now + window;
+    }
+    /// The key is not what it was: who is first asks at once, as soon as what else has come is dealt with. Each of those
+    /// before us may be silent, and is given its time.
+    void key_changed(instant now, duration window)
+    {
+        doubt_at_.reset();
+        changed_ = awaited_;
+        instant const then = now + static_cast<duration::rep>(std::min(before_, most_steps)) * window;
+        if (!awaited_ && sooner(then, due_, now))
+            due_ = then;
+    }
+
+    /// The key has stood for as long as ours would live, and goes on for longer: its owner may be gone, and the other nodes
+    /// free. Who is first finds out.
+    [[nodiscard]] bool doubtful(instant now) const
+    {
+        return before_ == 0 && !awaited_ && doubt_at_ && reached(*doubt_at_, now);
+    }
+
+    [[nodiscard]] std::uint64_t before() const { return before_; }
+    /// When to ask again, or what was asked has had its time.
+    [[nodiscard]] instant due() const { return due_; }
+    [[nodiscard]] bool silent() const { return awaited_; }
+
+private:
+    static constexpr std::uint64_t most_steps = 10'000;
+
+    std::uint64_t before_ = 0;
+    instant due_{};
+    std::optional<instant> doubt_at_{};
+    bool awaited_ = false;
+    bool changed_ = false; ///< the key, since that was asked
+};
+
+} // namespace redlock::core

@@ -1,0 +1,163 @@
+#include "core/line_place.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+using namespace redlock::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr instant t{100s, 100s};
+
+line_place placed(std::uint64_t before, duration left)
+{
+    line_place place;
+    place.asked(t, 50ms);
+    place.placed(before, left, 48h, t);
+    return place;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(line_places)
+
+BOOST_AUTO_TEST_CASE(answer_is_waited_for_as_long_as_patience)
+{
+    line_place place;
+    place.asked(t, 50ms);
+    BOOST_TEST(place.silent());
+    BOOST_TEST((place.due() == t + 50ms));
+}
+
+BOOST_AUTO_TEST_CASE(first_asks_when_key_is_gone)
+{
+    auto const place = placed(0, 700ms);
+    BOOST_TEST(!place.silent());
+    BOOST_TEST((place.due() == t + 702ms));
+}
+
+BOOST_AUTO_TEST_CASE(others_let_those_before_them_ask_first)
+{
+    BOOST_TEST((placed(1, 700ms).due() == t + 704ms));
+    BOOST_TEST((placed(9, 700ms).due() == t + 720ms));
+}
+
+BOOST_AUTO_TEST_CASE(place_is_refreshed_before_line_is_forgotten)
+{
+    BOOST_TEST((placed(0, 24h).due() == t + 20s));
+    BOOST_TEST((placed(std::uint64_t{1} << 42U, 1ms).due() == t + 20s));
+}
+
+BOOST_AUTO_TEST_CASE(who_becomes_first_asks_when_heir_should_have_claimed)
+{
+    auto place = placed(3, 10s);
+    place.became_first(t + 1s, 50ms);
+    BOOST_TEST(place.before() == 0U);
+    BOOST_TEST((place.due() == t + 1050ms));
+}
+
+BOOST_AUTO_TEST_CASE(who_becomes_first_never_asks_later_than_before)
+{
+    auto place = placed(0, 10ms);
+    place.became_first(t, 50ms);
+    BOOST_TEST((place.due() == t + 12ms));
+}
+
+BOOST_AUTO_TEST_CASE(who_becomes_first_still_waits_for_answer)
+{
+    line_place place;
+    place.asked(t, 50ms);
+    place.became_first(t, 10ms);
+    BOOST_TEST(place.silent());
+    BOOST_TEST((place.due() == t + 50ms));
+}
+
+BOOST_AUTO_TEST_CASE(first_asks_when_key_changes)
+{
+    auto first = placed(0, 10s);
+    first.key_changed(t + 1s, 50ms);
+    BOOST_TEST((first.due() == t + 1s));
+}
+
+BOOST_AUTO_TEST_CASE(others_give_those_before_them_time_when_key_changes)
+{
+    auto third = placed(2, 10s);
+    third.key_changed(t + 1s, 50ms);
+    BOOST_TEST((third.due() == t + 1100ms));
+    third.key_changed(t + 1050ms, 50ms); // the one after the heir has it: the third waits no longer for that
+    BOOST_TEST((third.due() == t + 1100ms));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_asks_later_because_key_changes)
+{
+    auto third = placed(2, 10ms);
+    third.key_changed(t, 50ms);
+    BOOST_TEST((third.due() == t + 16ms));
+}
+
+/// Its owner may be gone, and the other nodes free.
+BOOST_AUTO_TEST_CASE(key_that_outlives_ours_is_doubted_after_lifetime_of_ours)
+{
+    line_place place;
+    place.asked(t, 50ms);
+    place.placed(0, 10min, 11s, t);
+    BOOST_TEST((place.due() == t + 11s));
+    BOOST_TEST(!place.doubtful(t + 10s));
+    BOOST_TEST(place.doubtful(t + 11s));
+    place.placed(0, 9min, 11s, t + 5s); // asked again meanwhile: it still stands
+    BOOST_TEST(place.doubtful(t + 11s));
+    place.key_changed(t + 6s, 50ms);
+    BOOST_TEST(!place.doubtful(t + 11s));
+}
+
+BOOST_AUTO_TEST_CASE(only_first_in_line_doubts)
+{
+    line_place place;
+    place.placed(1, 10min, 11s, t);
+    BOOST_TEST((place.due() == t + 20s));
+    BOOST_TEST(!place.doubtful(t + 11s));
+}
+
+BOOST_AUTO_TEST_CASE(key_that_goes_in_time_is_not_doubted)
+{
+    line_place place;
+    place.placed(0, 10min, 11s, t);
+    place.placed(0, 11s, 11s, t + 1s);
+    BOOST_TEST(!place.doubtful(t + 12s));
+}
+
+BOOST_AUTO_TEST_CASE(change_does_not_end_wait_for_answer)
+{
+    line_place place;
+    place.asked(t, 50ms);
+    place.key_changed(t, 50ms);
+    BOOST_TEST((place.due() == t + 50ms));
+}
+
+/// It was asked before the change.
+BOOST_AUTO_TEST_CASE(answer_that_a_change_has_overtaken_is_asked_for_again)
+{
+    line_place place;
+    place.asked(t, 50ms);
+    place.key_changed(t, 50ms);
+    place.placed(0, 10s, 48h, t + 1ms);
+    BOOST_TEST((place.due() == t + 1ms));
+    place.asked(t + 1ms, 50ms);
+    place.placed(0, 10s, 48h, t + 2ms);
+    BOOST_TEST((place.due() == t + 10s + 4ms));
+}
+
+BOOST_AUTO_TEST_CASE(answer_to_second_question_tells_of_new_place)
+{
+    auto place = placed(5, 1s);
+    place.asked(t + 1s, 50ms);
+    BOOST_TEST(place.silent());
+    place.placed(2, 500ms, 48h, t + 2s);
+    BOOST_TEST(!place.silent());
+    BOOST_TEST(place.before() == 2U);
+    BOOST_TEST((place.due() == t + 2506ms));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
