@@ -30,11 +30,13 @@ struct node_event {
 };
 
 /// An operation waits in its client's queue: others of this client hold the lock or came first. Reported once, when it
-/// begins to wait, and not again when operations before it leave.
+/// begins to wait, and not again when operations before it leave. Or it stands in line with those of other clients
+/// (docs/protocol.md, rule L1): reported when it enters the line, and when it is the first there.
 struct wait_event {
     std::string_view resource; ///< the lock's name
-    std::size_t before;        ///< operations before it in the queue, at most
-    bool held_here;            ///< by a lease of this client
+    std::size_t before;   ///< operations before it in the queue, or clients before it in the line, at most
+    bool held_here;       ///< by a lease of this client
+    bool in_line = false; ///< with other clients; otherwise in this client's queue
 };
 
 /// A node answered a vote or an extension, failed to, or was not asked because it may not vote.
@@ -160,7 +162,7 @@ public:
 
     /// A connection's state changed, or a node may not vote yet for a lock that asks it.
     virtual void on_node(node_event const&) noexcept {}
-    /// An operation has begun to wait in its client's queue.
+    /// An operation has begun to wait in its client's queue, or in line, or is the first in line.
     virtual void on_wait(wait_event const&) noexcept {}
     /// A node answered (possibly late), failed, or was skipped.
     virtual void on_vote(vote_event const&) noexcept {}

@@ -236,10 +236,10 @@ std::string acquire_op::story(std::vector<node_outcome> const& table) const
     return text;
 }
 
-void acquire_op::tell_waiting(std::size_t position)
+void acquire_op::tell_waiting(std::size_t before, bool in_line)
 {
     if (observer* const watcher = runtime_.its.watcher())
-        watcher->on_wait({lock_->name(), position, queue().held_here()});
+        watcher->on_wait({lock_->name(), before, queue().held_here(), in_line});
 }
 
 void acquire_op::tell_end() const

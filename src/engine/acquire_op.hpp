@@ -44,7 +44,7 @@ public:
     void deliver(boost::intrusive_ptr<held_lease>) override;
     void receive(boost::intrusive_ptr<held_lease>) override;
     void fail(boost::system::error_code) override;
-    void tell_waiting(std::size_t position) override;
+    void tell_waiting(std::size_t before, bool in_line) override;
 
 private:
     enum class phase : std::uint8_t { idle, waiting, received, failed };

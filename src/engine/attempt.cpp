@@ -44,6 +44,26 @@ boost::system::error_code attempt::provide() noexcept
 
 void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn)
 {
+    giver_.reset();
+    begin(lock);
+    auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;
+    in_turn_ = first.has_value();
+    if (first)
+        ask_in_turn(*first);
+    else
+        ask_all();
+}
+
+void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& handed)
+{
+    nonce_ = handed.heir;
+    giver_ = handed.giver;
+    begin(lock);
+    ask_all();
+}
+
+void attempt::begin(std::shared_ptr<lock_state> const& lock)
+{
     lock_ = lock;
     plan_ = lock_->plan.get();
     open_round();
@@ -54,12 +74,6 @@ void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn)
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
     for (node_report& row : rows_)
         row.clear();
-    auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;
-    in_turn_ = first.has_value();
-    if (first)
-        ask_in_turn(*first);
-    else
-        ask_all();
 }
 
 void attempt::time_out()

@@ -27,10 +27,17 @@
 #include <boost/system/error_code.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace redlock::detail {
+
+/// What was handed over, to be claimed from the nodes.
+struct inheritance {
+    nonce heir;
+    nonce giver; ///< the heir's, where the lock was free
+};
 
 /// Who is told what an attempt comes to. Called while replies are worked off: no user code may run from here.
 class attempt_listener {
@@ -61,6 +68,8 @@ public:
     [[nodiscard]] boost::system::error_code provide() noexcept;
     /// \param in_turn ask first where all meet (rule W3)
     void start(std::shared_ptr<lock_state> const&, bool in_turn);
+    /// The votes of the one whom the lock is handed to (rule L5).
+    void claim(std::shared_ptr<lock_state> const&, inheritance const&);
     /// Time is up: who has not answered now does not count.
     void time_out();
     /// Everywhere but where the vote was certainly not executed: a reply may have been lost, not the vote (rule A6).
@@ -77,6 +86,7 @@ public:
 
     /// Are others asked only when the first has granted?
     [[nodiscard]] bool asks_in_turn() const { return in_turn_; }
+    [[nodiscard]] bool claims() const { return giver_.has_value(); }
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
     [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
     [[nodiscard]] core::node_set refused() const { return refused_; }
@@ -99,11 +109,15 @@ private:
     void on_drained();
     void expire() override;
 
+    void begin(std::shared_ptr<lock_state> const&);
+    [[nodiscard]] kind::request vote_request() const
+    {
+        return claims() ? kind::request::claim : kind::request::vote;
+    }
     void ask_in_turn(unsigned node);
     void ask_next_in_turn();
     void ask_all();
     [[nodiscard]] step ask_the_rest();
-    [[nodiscard]] core::duration patience() const;
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
     [[nodiscard]] step count(node_answer const&);
@@ -137,6 +151,7 @@ private:
     core::node_set asked_;
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     nonce nonce_;
+    std::optional<nonce> giver_; ///< of a claim
     core::fence proposal_ = 0;
 
     attempt_listener& listener_;

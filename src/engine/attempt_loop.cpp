@@ -10,7 +10,7 @@
 namespace redlock::detail {
 
 attempt_loop::attempt_loop(runtime& on, pool<attempt_loop>& home)
-    : runtime_(on), home_(home), attempt_(on, waiting_, *this), waiting_(on.nodes.size())
+    : runtime_(on), home_(home), attempt_(on, waiting_, *this), place_(on, *this), waiting_(on.nodes.size())
 {}
 
 void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode how)
@@ -22,8 +22,19 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     outage_.end();
     attempt_.forget_refusals();
     waiting_.start();
-    in_turn_ = offered_turn_ = how != core::start_mode::at_once;
-    offered_turn_ ? offer_turn(how) : connect_or_vote();
+    barred_ = false;
+    begin(how);
+}
+
+/// Others are let go first, and where nobody wants to, the line says so at once (rule L12).
+void attempt_loop::begin(core::start_mode how)
+{
+    bool const others_first = how != core::start_mode::at_once;
+    in_turn_ = offered_turn_ = others_first || key_->local().has_rivals();
+    if (offered_turn_ && stand_in_line())
+        return;
+    in_turn_ = offered_turn_ = others_first;
+    others_first ? offer_turn(how) : connect_or_vote();
 }
 
 /// An attempt goes on for whoever comes next, if that one's keys live as long. Otherwise the next one begins a little
@@ -34,6 +45,10 @@ void attempt_loop::serve(candidate& successor)
     bool const open = phase_ == phase::voting || phase_ == phase::won;
     whom_ = &successor;
     note_terms();
+    if (phase_ == phase::in_line && whom_->asks_once()) {
+        leave_line();
+        return connect_or_vote();
+    }
     if (!open || same)
         return;
     take_back();
@@ -73,12 +88,14 @@ void attempt_loop::discard()
 {
     whom_ = nullptr;
     attempt_.discard();
+    place_.discard();
 }
 
 void attempt_loop::expire()
 {
     switch (phase_) {
     case phase::connecting: return vote();
+    case phase::in_line: return place_.on_time();
     case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
     default: return;
     }
@@ -126,7 +143,9 @@ void attempt_loop::vote()
     whom_->attempt_began();
     waiting_.attempt_began();
     open_round(); // what was asked before is not believed any more
-    attempt_.start(whom_->lock(), std::exchange(in_turn_, false));
+    bool const in_turn = std::exchange(in_turn_, false);
+    place_.called() ? attempt_.claim(whom_->lock(), place_.inherit())
+                    : attempt_.start(whom_->lock(), in_turn);
 }
 
 /// The next one is asked for, if there is one.
@@ -198,7 +217,9 @@ void attempt_loop::on_lost(errc cause)
         return wait_for_nodes(cause);
     offered_turn_ = false; // or somebody took it
     key_->local().refused();
-    wait_for_others();
+    barred_ = barred_ || attempt_.claims();
+    if (std::exchange(barred_, false) || !stand_in_line())
+        wait_for_others();
 }
 
 /// Whom this attempt was the last for, is told; what is left is the first who may go on.
@@ -247,6 +268,7 @@ void attempt_loop::finish()
     runtime_.loop().cancel(*this);
     if (std::exchange(listening_, false))
         nodes().stop_listening();
+    leave_line();
     enter(phase::draining);
     whom_ = nullptr;
     attempt_.finish();
@@ -255,10 +277,11 @@ void attempt_loop::finish()
 
 void attempt_loop::retire_if_drained()
 {
-    if (phase_ != phase::draining || !drained() || !attempt_.drained())
+    if (phase_ != phase::draining || !drained() || !attempt_.drained() || !place_.drained())
         return;
     phase_ = phase::retired;
     attempt_.discard();
+    place_.discard();
     home_.recycle(*this);
 }
 

@@ -13,6 +13,7 @@
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
 #include "engine/node_report.hpp"
+#include "engine/place_in_line.hpp"
 #include "engine/pool.hpp"
 #include "engine/replies.hpp"
 #include "engine/round.hpp"
@@ -27,6 +28,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace redlock::detail {
@@ -36,6 +38,7 @@ namespace redlock::detail {
 /// in core; its members are what is left: one state, of which each pause and attempt needs nearly all.
 class attempt_loop final : private round<attempt_loop>,
                            private attempt_listener,
+                           private place_listener,
                            private core::timer,
                            private net::task,
                            private limited {
@@ -69,7 +72,7 @@ public:
     void discard();
 
 private:
-    enum class phase : std::uint8_t { retired, connecting, held_up, voting, waiting, won, draining };
+    enum class phase : std::uint8_t { retired, connecting, held_up, voting, waiting, in_line, won, draining };
     friend class round<attempt_loop>;
 
     /// \name Peeks
@@ -120,6 +123,20 @@ private:
     }
     ///@}
 
+    /// \name The line
+    ///@{
+    [[nodiscard]] bool stand_in_line();
+    void leave_line();
+    void on_placed(unsigned node, kind::sighting const&) override;
+    void on_moved() override;
+    void on_called() override;
+    void tell_place();
+    void on_doubt() override;
+    void on_no_line() override;
+    void on_place_drained() override { retire_if_drained(); }
+    ///@}
+
+    void begin(core::start_mode);
     void expire() override;
     void run() override;
     void note_terms();
@@ -132,6 +149,7 @@ private:
     runtime& runtime_;
     pool<attempt_loop>& home_;
     attempt attempt_;
+    place_in_line place_;
     key_state* key_ = nullptr;
     kind::lock_kind const* type_ = nullptr; ///< of the last one it asked for; so is the next
     std::chrono::milliseconds key_ttl_{};
@@ -140,7 +158,10 @@ private:
     bool in_turn_ = false; ///< the next attempt asks first where all meet
     bool offered_turn_ = false;
     bool listening_ = false;
-    errc cause_{}; ///< of the wait; contended: for the others
+    bool barred_ =
+        false; ///< from the line, for one refusal: others took what was handed to us, or do not let us in
+    std::optional<std::uint64_t> told_{}; ///< how many stand before it in line
+    errc cause_{};                        ///< of the wait; contended: for the others
 
     core::waiting waiting_;
     core::outage outage_;

@@ -20,6 +20,8 @@ void attempt_loop::nodes_changed()
             waiting_.deaf(core::node_set(i));
     if (phase_ == phase::connecting)
         return connect_or_vote();
+    if (phase_ == phase::in_line)
+        return place_.nodes_changed();
     if (phase_ != phase::waiting)
         return;
     if (cause_ == errc::no_quorum)
@@ -173,6 +175,8 @@ void attempt_loop::on_refused(unsigned node, node_report const& row)
 void attempt_loop::invalidated(unsigned node)
 {
     bool const ends_a_row = waiting_.changed(node);
+    if (phase_ == phase::in_line)
+        return place_.key_changed(node);
     if (!waits_for_others())
         return;
     if (waiting_.yields()) { // it was free
@@ -190,6 +194,8 @@ void attempt_loop::changed_here(core::node_set where)
     waiting_.changed_here(where, waits_for_others());
     if (waits_for_others())
         plan();
+    if (phase_ == phase::in_line)
+        place_.changed_here(where);
 }
 
 /// The turn ends with its time. Where rivals are known it ends with whoever takes it, too, of whom the node where all meet

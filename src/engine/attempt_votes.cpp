@@ -28,18 +28,12 @@ template class round<attempt>;
 void attempt::ask_in_turn(unsigned node)
 {
     asked_last_ = node;
-    auto const then = ask(node, make_draft(kind::request::vote, nullptr));
+    auto const then = ask(node, make_draft(vote_request(), nullptr));
     if (then == step::pending && asked_.contains(node))
-        return runtime_.loop().schedule_after(*this, patience());
+        return runtime_.loop().schedule_after(*this, runtime_.patience(plan_->node_timeout));
     if (then != step::pending)
         return follow(then);
     ask_next_in_turn();
-}
-
-core::duration attempt::patience() const
-{
-    return std::min(std::max<core::duration>(2 * runtime_.round_trip(), std::chrono::milliseconds{2}),
-                    plan_->node_timeout);
 }
 
 /// The first is silent, or cannot be asked.
@@ -64,23 +58,24 @@ attempt::step attempt::ask_the_rest()
 {
     auto verdict = step::pending;
     runtime::draft_buffer const buffer(runtime_);
-    draft const vote = make_draft(kind::request::vote, buffer.text);
+    draft const asked = make_draft(vote_request(), buffer.text);
     core::node_set at_once = nodes().admitted(*lock_);
     at_once.erase(asked_);
     at_once.erase(votes_.answered());
-    asked_.insert(send_at_once(vote, at_once));
+    asked_.insert(send_at_once(asked, at_once));
     if (asked_ == nodes().all())
         return verdict;
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (!asked_.contains(i) && !votes_.has_answered(i))
-            verdict = std::max(verdict, ask(i, vote));
+            verdict = std::max(verdict, ask(i, asked));
     return verdict;
 }
 
 void attempt::append(std::string& out, kind::request what, redis::script_form form) const
 {
-    auto const number = what == kind::request::vote ? proposal_ : votes_.token();
-    plan_->commands->append(out, what, {lock_->key(), nonce_.text(), number}, form);
+    auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
+    auto const giver = giver_ ? giver_->text() : std::string_view();
+    plan_->commands->append(out, what, {lock_->key(), nonce_.text(), number, giver}, form);
 }
 
 attempt::step attempt::ask(unsigned node, draft const& vote)
@@ -113,7 +108,7 @@ void attempt::on_answer(node_answer const& got)
 {
     if (got.late)
         return;
-    if (got.what == kind::request::vote)
+    if (got.what != kind::request::write_back)
         return open_ ? on_vote(got) : on_late_vote(got);
     auto const then = votes_.wrote_back(got.node, vote_of(got.said.what));
     open_ ? follow(then) : tell_lease(got.node);
@@ -169,7 +164,7 @@ attempt::step attempt::count(node_answer const& got)
 void attempt::note_refusal(unsigned node, node_report const& row)
 {
     refused_.insert(node);
-    if (type().script(kind::request::vote) && nodes().at(node).tracks())
+    if (type().script(vote_request()) && nodes().at(node).tracks())
         waiting_.listens(node);
     listener_.on_refused(node, row);
 }
@@ -189,7 +184,7 @@ attempt::step attempt::fail_vote(unsigned node, net::failure const& why)
 {
     if (why.unsent) {
         asked_.erase(node); // nothing to take back
-        return ask(node, make_draft(kind::request::vote, nullptr));
+        return ask(node, make_draft(vote_request(), nullptr));
     }
     if (rows_[node].result == node_result::pending)
         report_failure(why, rows_[node]);

@@ -15,7 +15,6 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <new>
 #include <utility>
@@ -81,13 +80,11 @@ std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, l
 
 lease basic_lock::adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const
 {
-    std::array<char, redis::nonce_length> text{};
-    if (nonce.size() != text.size())
-        misconfigured("a nonce has " + std::to_string(text.size()) + " characters, not " +
+    if (nonce.size() != redis::nonce_length)
+        misconfigured("a nonce has " + std::to_string(redis::nonce_length) + " characters, not " +
                           std::to_string(nonce.size()),
                       name());
-    std::ranges::copy(nonce, text.begin());
-    return lease_access::make(detail::adopt_lease(state_, detail::nonce(text), fencing_token));
+    return lease_access::make(detail::adopt_lease(state_, detail::nonce(nonce), fencing_token));
 }
 
 basic_lock::executor_type basic_lock::get_executor() const noexcept

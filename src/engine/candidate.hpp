@@ -54,8 +54,8 @@ public:
     virtual void receive(boost::intrusive_ptr<held_lease>) = 0;
     /// No longer in the queue, and without the lock: told in a task.
     virtual void fail(boost::system::error_code) = 0;
-    /// It waits behind so many others.
-    virtual void tell_waiting(std::size_t position) = 0;
+    /// It waits behind so many others: of its client, or in line.
+    virtual void tell_waiting(std::size_t before, bool in_line) = 0;
 
 protected:
     ~candidate() = default;

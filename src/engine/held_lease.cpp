@@ -90,7 +90,7 @@ void held_lease::schedule()
 void held_lease::expire()
 {
     if (releasing_)
-        return finish_release();
+        return line_ == no_line ? finish_release() : release_the_rest();
     if (!machine_.extending() && extension_awaited()) // of an adopted lease
         return start_extension();
     core::instant const now = on().loop().now();

@@ -82,6 +82,7 @@ public:
 private:
     friend class round<held_lease>;
     using event = lease_event::kind;
+    static constexpr std::uint8_t no_line = 255;
 
     /// \name Its round
     ///@{
@@ -89,7 +90,8 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return lock().plan->kind; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        lock().plan->commands->append(out, what, {lock().key(), owner().text(), number()}, form);
+        kind::line_place const nowhere{{}, on().claim_window(lock().plan->node_timeout)};
+        lock().plan->commands->append(out, what, {lock().key(), owner().text(), number(), {}, nowhere}, form);
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
     void on_repeated(unsigned node, kind::request);
@@ -119,6 +121,10 @@ private:
     void give_up(errc reason, event = event::released);
     [[nodiscard]] errc why_over() const;
     void start_release();
+    [[nodiscard]] bool release_in_line();
+    void release_on(core::node_set);
+    void release_the_rest();
+    void on_line_release(node_answer const&);
     void fail_release(unsigned node);
     void leave_key();
     void start_watching();
@@ -154,8 +160,11 @@ private:
 
     // What is small stands first, in what is left of the status.
     core::release_tally release_;
-    std::uint8_t failed_ = 0; ///< rounds in a row, as far as it can count
-    bool releasing_ = false;
+    std::uint8_t failed_ = 0;     ///< rounds in a row, as far as it can count
+    std::uint8_t line_ = no_line; ///< the node that is told of the release before the others
+    bool may_be_claimed_ : 1 =
+        false; ///< by whom the line has handed it to: nodes that say so have not lost it
+    bool releasing_ : 1 = false;
     bool stalled_ = false;
     bool taken_back_ = false;
     bool watching_ = false;

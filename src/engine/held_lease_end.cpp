@@ -156,15 +156,50 @@ void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
+    if (lock().wanted->local().has_rivals() && release_in_line())
+        return;
     on().loop().schedule_after(*this, lock().plan->node_timeout);
+    release_on(nodes().all());
+}
+
+/// There first, so that nobody takes on the others what is handed on (rule L7). False: there is no line.
+bool held_lease::release_in_line()
+{
+    if (!lock().plan->options.line || on().life.closing())
+        return false;
+    auto const node = on().lines.node_of(lock(), {});
+    if (!node)
+        return false;
+    line_ = static_cast<std::uint8_t>(*node);
+    may_be_claimed_ = true;
+    on().loop().schedule_after(*this, on().patience(lock().plan->node_timeout / 2));
+    send(*node, kind::request::line_release);
+    return true;
+}
+
+/// Once the line has answered, or has had its time.
+void held_lease::release_the_rest()
+{
+    unsigned const line = std::exchange(line_, no_line);
+    if (line == no_line || !releasing_)
+        return;
+    core::node_set rest = nodes().all();
+    rest.erase(core::node_set(line));
+    core::duration const whole = lock().plan->node_timeout;
+    on().loop().schedule_after(*this, whole - on().patience(whole / 2));
+    release_on(rest);
+}
+
+void held_lease::release_on(core::node_set where)
+{
     runtime::draft_buffer const buffer(on());
     draft const release = make_draft(kind::request::release, buffer.text);
-    core::node_set const sent = send_at_once(release, nodes().all());
-    if (sent == nodes().all())
+    core::node_set const sent = send_at_once(release, where);
+    if (sent == where)
         return;
     for (unsigned i = 0; i != nodes().size(); ++i) {
         net::node& to = nodes().at(i);
-        if (sent.contains(i))
+        if (sent.contains(i) || !where.contains(i))
             continue;
         if (to.make_reachable()) {
             send(to, release);

@@ -1,6 +1,8 @@
 #include "core/tally.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/replies.hpp"
+#include "redis/error_class.hpp"
+#include <redlock/server_error.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -102,7 +104,7 @@ void held_lease::extend_on(unsigned node)
 /// is over, though nobody has told it yet (rule H7).
 bool held_lease::repeats(unsigned, kind::request what, bool late) const
 {
-    if (what == kind::request::release)
+    if (what == kind::request::release || what == kind::request::line_release)
         return true;
     return !late && !machine_.over() && !machine_.lost_at(on().loop().read_clock());
 }
@@ -110,7 +112,7 @@ bool held_lease::repeats(unsigned, kind::request what, bool late) const
 /// Who waits has asked in between, and found the key.
 void held_lease::on_repeated(unsigned node, kind::request what)
 {
-    if (what == kind::request::release)
+    if (what == kind::request::release || what == kind::request::line_release)
         lock().wanted->changed_here(core::node_set(node));
 }
 
@@ -119,13 +121,30 @@ void held_lease::on_answer(node_answer const& got)
     switch (got.what) {
     case kind::request::owner: return on_watch(got);
     case kind::request::release: return on_release(got);
+    case kind::request::line_release: return on_line_release(got);
     default: return on_extension(got);
     }
 }
 
+/// A node that lets nobody stand in line is told as the others are.
+void held_lease::on_line_release(node_answer const& got)
+{
+    if (got.said.what == meaning::granted || got.said.what == meaning::denied)
+        may_be_claimed_ = false;
+    if (got.said.what != meaning::error) {
+        on_release(got);
+    } else {
+        nodes().note(got.node, "line", got.reply);
+        if (redis::classify(got.reply.text) == server_error::noperm)
+            on().lines.refuse(got.node);
+        release_on(core::node_set(got.node));
+    }
+    release_the_rest();
+}
+
 void held_lease::on_release(node_answer const& got)
 {
-    bool const ours = got.said.what == meaning::granted;
+    bool const ours = got.said.what == meaning::granted || got.said.what == meaning::handed_on;
     bool const answered = ours || got.said.what == meaning::denied;
     if (got.said.what == meaning::error)
         nodes().note(got.node, "release", got.reply);
@@ -135,7 +154,7 @@ void held_lease::on_release(node_answer const& got)
         keep(got.node, std::move(row));
     }
     if (answered)
-        release_.answered(ours);
+        release_.answered(ours || (may_be_claimed_ && got.what == kind::request::release));
     else
         release_.missed();
     settle_release(got.node);
@@ -161,13 +180,15 @@ void held_lease::on_silence(unsigned node, kind::request what, bool late, net::f
 {
     switch (what) {
     case kind::request::owner: return;
-    case kind::request::release: return on_release_silence(node, why);
+    case kind::request::release:
+    case kind::request::line_release: return on_release_silence(node, why);
     default: return on_extension_silence(node, late, why);
     }
 }
 
 void held_lease::on_release_silence(unsigned node, net::failure const& why)
 {
+    release_the_rest();
     if (send_release_again(node, why))
         return;
     keep_failure(node, why);

@@ -29,7 +29,7 @@ void key_queue::enqueue(candidate& one)
     one.ticket = ++tickets_;
     waiting_.store(waiting() + 1, std::memory_order_relaxed);
     if (local().busy())
-        one.tell_waiting(position(one));
+        one.tell_waiting(position(one), false);
     else
         ask(core::batch_policy::next::coming);
 }

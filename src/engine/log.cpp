@@ -42,6 +42,11 @@ public:
     {
         guarded([&] {
             write(log_level::info, waits_, [&](log_line& line) {
+                if (e.in_line) {
+                    line.quoted(e.resource)
+                        << " is held by others; this operation is " << detail::place_in_words(e.before);
+                    return;
+                }
                 line.quoted(e.resource)
                     << (e.held_here ? " is held by this client" : " is wanted by this client") << "; ";
                 if (e.held_here && e.before == 0)

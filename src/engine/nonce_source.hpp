@@ -15,6 +15,8 @@ class nonce {
 public:
     nonce() = default;
     explicit nonce(std::array<char, redis::nonce_length> const& text) : text_(text) {}
+    /// \param text of that length
+    explicit nonce(std::string_view text) { text.copy(text_.data(), text_.size()); }
     [[nodiscard]] std::string_view text() const { return {text_.data(), text_.size()}; }
 
 private:

@@ -116,8 +116,9 @@ protected:
 private:
     // A tag: the number of the round, the request, the form.
     static constexpr unsigned request_shift = 1;
-    static constexpr unsigned number_shift = 4;
-    static_assert(kind::request_count <= 1U << (number_shift - request_shift));
+    static constexpr unsigned number_shift = 5;
+    static constexpr unsigned most_requests = 1U << (number_shift - request_shift);
+    static_assert(kind::request_count <= most_requests);
 
     [[nodiscard]] std::uint32_t tag(kind::request what, redis::script_form form) const
     {
@@ -126,7 +127,7 @@ private:
     }
     [[nodiscard]] static kind::request request_in(std::uint32_t tag)
     {
-        return static_cast<kind::request>(tag >> request_shift & (kind::request_count - 1));
+        return static_cast<kind::request>(tag >> request_shift & (most_requests - 1));
     }
     [[nodiscard]] bool is_late(std::uint32_t tag) const
     {

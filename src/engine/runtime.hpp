@@ -6,6 +6,7 @@
 #include "engine/configuration.hpp"
 #include "engine/environment.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/lines.hpp"
 #include "engine/node_group.hpp"
 #include "engine/pending_releases.hpp"
 #include "engine/undo.hpp"
@@ -30,7 +31,7 @@ public:
     runtime(net::any_io_executor executor, client_settings settings, std::shared_ptr<net::machine> on,
             group_listener& listener, net::task& closer, std::size_t lease_size)
         : its(std::move(executor), std::move(settings), std::move(on)), nodes(its, listener), pending(nodes),
-          life(its.loop(), nodes, pending, closer), clean(its, nodes, pending, life),
+          life(its.loop(), nodes, pending, closer), clean(its, nodes, pending, life), lines(its, nodes),
           lease_blocks(lease_size), limit(its.loop())
     {
         for (std::string& each : drafts_)
@@ -67,11 +68,25 @@ public:
         return std::max<core::duration>(3 * round_trip_, std::chrono::milliseconds{2});
     }
 
+    /// How long a node is waited for by who asks it first.
+    [[nodiscard]] core::duration patience(core::duration node_timeout) const
+    {
+        return std::min(std::max<core::duration>(2 * round_trip_, std::chrono::milliseconds{2}),
+                        node_timeout);
+    }
+    /// How long a lock is kept for whom it is handed to (rule L8).
+    [[nodiscard]] std::chrono::milliseconds claim_window(core::duration node_timeout) const
+    {
+        auto const window = std::max<core::duration>(8 * round_trip_, std::chrono::milliseconds{50});
+        return std::chrono::ceil<std::chrono::milliseconds>(std::min(window, node_timeout));
+    }
+
     environment its;
     node_group nodes;
     pending_releases pending;
     lifecycle life;
     cleanup clean;
+    detail::lines lines;
     block_cache lease_blocks; ///< any thread
     attempt_limit limit;
 

@@ -22,7 +22,7 @@ void undo::start(pending_release owed, core::node_set where)
         if (!where.contains(i))
             continue;
         if (nodes().at(i).make_reachable())
-            send(i, kind::request::release);
+            send(i, word());
         else
             leave(i);
     }
@@ -30,8 +30,11 @@ void undo::start(pending_release owed, core::node_set where)
         on_drained();
 }
 
+/// A place goes with its connection, and a key that was handed to it is kept for a moment only.
 void undo::leave(unsigned node)
 {
+    if (word() == kind::request::line_release)
+        return;
     ++left_;
     owner_.keep(node, owed_);
 }
@@ -39,8 +42,11 @@ void undo::leave(unsigned node)
 void undo::on_answer(node_answer const& got)
 {
     using meaning = kind::answer::meaning;
-    if (got.said.what == meaning::granted || got.said.what == meaning::denied)
+    if (got.said.what == meaning::granted || got.said.what == meaning::denied ||
+        got.said.what == meaning::handed_on)
         return;
+    if (got.what == kind::request::line_release && nodes().at(got.node).make_reachable())
+        return send(got.node, kind::request::release); // what the line refuses is only given back
     ++left_;
     nodes().note(got.node, "release", got.reply);
 }

@@ -35,7 +35,9 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return *owed_.what.type; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        type().append(out, what, owed_.what.said(), form);
+        auto said = owed_.what.said();
+        said.place = {owed_.place.channel, owed_.place.window};
+        type().append(out, what, said, form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return true; }
     void on_repeated(unsigned node, kind::request) { owed_.what.key->changed_here(core::node_set(node)); }
@@ -43,6 +45,10 @@ private:
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
     void on_drained();
     void leave(unsigned node);
+    [[nodiscard]] kind::request word() const
+    {
+        return owed_.place.channel.empty() ? kind::request::release : kind::request::line_release;
+    }
 
     cleanup& owner_;
     pending_release owed_;

@@ -1,0 +1,75 @@
+#include "core/local_queue.hpp"
+#include "engine/attempt_loop.hpp"
+#include <redlock/lock_options.hpp>
+
+// In line with those of other clients who wait for the lock.
+namespace redlock::detail {
+
+bool attempt_loop::stand_in_line()
+{
+    if (whom_->asks_once() || !lock().plan->options.line || !place_.enter(whom_->lock()))
+        return false;
+    enter(phase::in_line);
+    told_.reset();
+    cause_ = errc::contended;
+    if (!std::exchange(listening_, true))
+        nodes().listen();
+    on_moved();
+    return true;
+}
+
+/// And gives back what may have been handed over meanwhile.
+void attempt_loop::leave_line()
+{
+    place_.leave();
+}
+
+void attempt_loop::on_placed(unsigned node, kind::sighting const& seen)
+{
+    offered_turn_ = false; // somebody took it
+    key_->local().refused();
+    key_->note_holder(node, nodes().size(), seen);
+    tell_place();
+    on_moved();
+}
+
+/// When it is known, and when it is the first.
+void attempt_loop::tell_place()
+{
+    bool const news = !told_ || (place_.before() == 0 && *told_ != 0);
+    if (!news)
+        return;
+    told_ = place_.before();
+    whom_->tell_waiting(place_.before(), true);
+}
+
+void attempt_loop::on_moved()
+{
+    if (phase_ != phase::in_line)
+        return;
+    if (told_)
+        tell_place();
+    runtime_.loop().schedule_finely(*this, place_.due());
+}
+
+void attempt_loop::on_called()
+{
+    if (phase_ == phase::in_line)
+        connect_or_vote();
+}
+
+void attempt_loop::on_doubt()
+{
+    connect_or_vote();
+}
+
+/// Those who do not stand in line vote; whom that refuses waits by turns.
+void attempt_loop::on_no_line()
+{
+    if (phase_ != phase::in_line)
+        return;
+    barred_ = true;
+    connect_or_vote();
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,62 @@
+#include "engine/lines.hpp"
+
+#include "core/rendezvous.hpp"
+#include "net/node.hpp"
+#include <redlock/node_outcome.hpp>
+
+#include <algorithm>
+
+namespace redlock::detail {
+
+lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(nodes), channels_(nodes.size())
+{
+    nodes_.set_message_listener(this);
+}
+
+std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
+{
+    auto const& [prefix, name] = lock.key();
+    unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
+    for (unsigned i = 0; i != nodes_.size(); ++i) {
+        unsigned const node = (first + i) % nodes_.size();
+        if (without.contains(node) || refused_.contains(node) || !nodes_.at(node).may_subscribe() ||
+            !nodes_.at(node).may_track() || nodes_.is_quarantined(node, lock))
+            continue;
+        if (nodes_.at(node).make_usable_now())
+            return node;
+    }
+    return std::nullopt;
+}
+
+std::string const& lines::channel(unsigned node)
+{
+    std::string& mine = channels_[node];
+    if (mine.empty()) {
+        auto const random = environment_.fresh_nonce();
+        mine.append(environment_.settings().key_prefix).append(kind::channel_name).append(random.text());
+    }
+    nodes_.at(node).subscribe(mine);
+    return mine;
+}
+
+void lines::nodes_changed()
+{
+    for (unsigned i = 0; i != nodes_.size(); ++i)
+        if (nodes_.at(i).state() != node_state::ready) {
+            channels_[i].clear();
+            refused_.erase(core::node_set(i));
+        }
+}
+
+/// Who is called but waits no more has told the node so: that word is on its way (rule L10).
+void lines::on_message(unsigned, std::string_view text)
+{
+    auto const said = kind::read_call(text);
+    if (!said)
+        return;
+    auto const one = std::ranges::find(waiting_, said->nonce, &line_waiter::name);
+    if (one != waiting_.end())
+        one->on_call(*said);
+}
+
+} // namespace redlock::detail

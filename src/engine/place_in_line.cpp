@@ -1,0 +1,178 @@
+#include "engine/place_in_line.hpp"
+
+#include "redis/error_class.hpp"
+#include "redis/resp.hpp"
+#include <redlock/server_error.hpp>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::detail {
+
+template class round<place_in_line>;
+
+place_in_line::place_in_line(runtime& on, place_listener& listener) : runtime_(on), listener_(listener) {}
+
+bool place_in_line::enter(std::shared_ptr<lock_state> const& lock)
+{
+    leave();
+    lock_ = lock;
+    type_ = &lock->plan->kind;
+    silent_ = {};
+    return enter_somewhere();
+}
+
+/// What leaving needs is had before: a place that nobody can leave would cost who gives the lock to it its time.
+bool place_in_line::enter_somewhere()
+{
+    auto const node = runtime_.lines.node_of(*lock_, silent_);
+    if (!node)
+        return false;
+    try {
+        if (!undo_)
+            undo_ = &runtime_.clean.prepare();
+        inherited_.heir = runtime_.its.fresh_nonce();
+        channel_ = runtime_.lines.channel(*node);
+    } catch (std::bad_alloc const&) {
+        return false;
+    } catch (std::runtime_error const&) { // no randomness
+        return false;
+    }
+    node_ = *node;
+    standing_ = true;
+    called_ = false;
+    waiting_ = {};
+    inherited_.giver = inherited_.heir;
+    runtime_.lines.enter(*this);
+    open_round();
+    nodes().at(node_).track();
+    ask();
+    return true;
+}
+
+void place_in_line::ask()
+{
+    waiting_.asked(runtime_.loop().now(), window());
+    send(node_, kind::request::line_enter);
+}
+
+void place_in_line::leave()
+{
+    if (!std::exchange(standing_, false))
+        return;
+    place.unlink();
+    open_round();
+    runtime_.clean.start(*std::exchange(undo_, nullptr),
+                         {{lock_->wanted, type_, inherited_.heir},
+                          runtime_.loop().now() + window(),
+                          {std::move(channel_), window()}},
+                         core::node_set(node_));
+}
+
+inheritance place_in_line::inherit()
+{
+    standing_ = false;
+    place.unlink();
+    open_round();
+    return inherited_;
+}
+
+void place_in_line::on_time()
+{
+    if (waiting_.silent())
+        return move_on();
+    if (waiting_.doubtful(runtime_.loop().now())) {
+        leave();
+        return listener_.on_doubt();
+    }
+    if (!nodes().at(node_).make_usable_now() || lost())
+        return move_on();
+    ask();
+    listener_.on_moved();
+}
+
+void place_in_line::nodes_changed()
+{
+    if (standing_ && !called_ && lost())
+        move_on();
+}
+
+/// The node is silent, or the connection is gone: contenders meet at the next one (rule L11).
+void place_in_line::move_on()
+{
+    if (!lost())
+        silent_.insert(node_);
+    leave();
+    enter_somewhere() ? listener_.on_moved() : listener_.on_no_line();
+}
+
+void place_in_line::key_changed(unsigned node)
+{
+    if (node != node_)
+        return;
+    waiting_.key_changed(runtime_.loop().now(), window());
+    listener_.on_moved();
+}
+
+void place_in_line::changed_here(core::node_set where)
+{
+    if (where.contains(node_))
+        key_changed(node_);
+}
+
+void place_in_line::on_call(kind::call const& said)
+{
+    if (!said.take) {
+        waiting_.became_first(runtime_.loop().now(), window());
+        return listener_.on_moved();
+    }
+    if (!said.giver.empty())
+        inherited_.giver = nonce(said.giver);
+    answer_call();
+}
+
+void place_in_line::answer_call()
+{
+    called_ = true;
+    listener_.on_called();
+}
+
+void place_in_line::on_answer(node_answer const& got)
+{
+    using meaning = kind::answer::meaning;
+    if (got.late || !standing_ || called_)
+        return;
+    if (got.said.what == meaning::granted)
+        return answer_call();
+    auto const seen = type_->read_sighting(got.what, got.reply);
+    if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
+        return refused(got);
+    waiting_.placed(got.said.number, *seen.left, lock_->plan->key_ttl, runtime_.loop().now());
+    listener_.on_placed(got.node, seen);
+}
+
+void place_in_line::refused(node_answer const& got)
+{
+    if (redis::is_error(got.reply.type)) {
+        nodes().note(got.node, "line", got.reply);
+        if (redis::classify(got.reply.text) == server_error::noperm)
+            runtime_.lines.refuse(got.node);
+    }
+    leave();
+    listener_.on_no_line();
+}
+
+void place_in_line::on_silence(unsigned, kind::request, bool late, net::failure const&)
+{
+    if (!late && standing_ && !called_)
+        move_on();
+}
+
+void place_in_line::on_drained()
+{
+    listener_.on_place_drained();
+}
+
+} // namespace redlock::detail
