@@ -22,7 +22,9 @@ std::vector<std::string> few_rights(std::vector<std::string> more = {})
         // what no lock goes without
         "+set", "+get", "+del", "+pexpire", "+eval", "+evalsha",
         // restarts, durable servers, steps of clocks; and, of waiters, to be woken
-        "+info", "+config|get", "+time", "+client|tracking", "+pttl"};
+        "+info", "+config|get", "+time", "+client|tracking", "+pttl",
+        // of those who wait for one lock, to be served in their order
+        "+subscribe", "+publish", "+zadd", "+zrange", "+zrem", "+zrank", "+zcard", "&redlock-to:*"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
 }

@@ -6,6 +6,7 @@
 #include "engine/warnings.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
+#include "kind/line.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/info.hpp"
@@ -195,6 +196,27 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
         commands->append(all.bytes, what, {{key_prefix, lock}, nonce}, redis::script_form::text);
     all.count += 2;
     return all;
+}
+
+void ask_for_line(questions& all, std::string const& key_prefix, std::string const& lock,
+                  interview const& node, std::string_view holder, std::string_view waiting)
+{
+    std::string const channel = key_prefix + std::string(kind::channel_name) + std::string(waiting);
+    std::string const probe = probe_of(lock);
+    auto const say = [&](kind::request what, std::string_view nonce) {
+        kind::claim const place{{key_prefix, probe}, nonce, 0, {}, {channel, probe_ttl}};
+        kind::plain.append(all.bytes, what, place, redis::script_form::text);
+        ++all.count;
+    };
+    say(kind::request::line_enter, holder);
+    say(kind::request::line_enter, waiting);
+    say(kind::request::line_release, waiting);
+    say(kind::request::line_release, holder);
+    all.ask({"PUBLISH", channel, ""});
+    if (node.facts.protocol >= 3)
+        all.ask({"SUBSCRIBE", channel});
+    else
+        all.ask({"PUBLISH", channel, ""});
 }
 
 std::vector<finding> examine(std::vector<interview> const& nodes, examination const& terms)

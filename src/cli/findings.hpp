@@ -45,7 +45,13 @@ enum class question : std::uint8_t {
     fence,
     holder,
     lock_left,
-    mark ///< only to leave the marker
+    take_by_line, ///< so that the next one has to wait
+    enter_line,
+    leave_line,
+    release_to_line,
+    publish,
+    subscribe, ///< of a node that speaks RESP3; the others publish once more
+    mark       ///< only to leave the marker
 };
 
 [[nodiscard]] inline answer const& said(interview const& node, question q)
@@ -62,6 +68,10 @@ enum class question : std::uint8_t {
 /// \param lock its name; empty where none is given
 [[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& lock,
                                          std::string_view nonce);
+
+/// Whether those who wait may stand in line. Last but for the marker: a connection that has subscribed is told more.
+void ask_for_line(questions&, std::string const& key_prefix, std::string const& lock, interview const&,
+                  std::string_view holder, std::string_view waiting);
 
 /// The key that is locked to try the rights: beside the lock's, so that a user who may use only some keys may use it.
 [[nodiscard]] std::string probe_of(std::string const& lock);

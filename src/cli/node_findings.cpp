@@ -67,6 +67,7 @@ private:
     void speed();
     void security();
     void rights();
+    void line();
     void must_be_allowed(question, std::string const& right);
     void should_be_allowed(question, std::string const& right, std::string const& without);
 
@@ -316,6 +317,20 @@ void node_examination::should_be_allowed(question q, std::string const& right, s
         add(severity::warning, "rights", right + " is not permitted: " + without, "permit +" + right);
 }
 
+/// Without these nobody is called: those who wait ask by turns (rule L15).
+void node_examination::line()
+{
+    std::string missing;
+    for (auto const q : {question::take_by_line, question::enter_line, question::leave_line,
+                         question::release_to_line, question::publish, question::subscribe})
+        if (said(q).refused() && redis::classify(said(q).text) == server_error::noperm && missing.empty())
+            missing = said(q).text;
+    if (!missing.empty() && !is_about_keys(said(question::vote)))
+        add(severity::warning, "no-line",
+            "those who wait cannot stand in line, and ask by turns: " + redis::quote(missing),
+            "docs/server-checklist.md, \"Rights\"");
+}
+
 /// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
 void node_examination::rights()
 {
@@ -326,6 +341,7 @@ void node_examination::rights()
     should_be_allowed(question::pttl, "pttl",
                       "waiters do not know when a lock expires, and fenced locks do not work");
     should_be_allowed(question::mget, "mget", "fenced locks do not work");
+    line();
     if (terms_.lock.empty() && is_about_keys(said(question::vote)))
         add(severity::warning, "unchecked",
             "the rights to a lock's keys were not tried: the key '" + terms_.client.key_prefix +

@@ -6,6 +6,7 @@
 #include "net/stream.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
+#include "redis/push.hpp"
 #include "redis/resp.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/text_number.hpp"
@@ -170,7 +171,8 @@ private:
                 input.append(chunk, told.transferred());
                 continue;
             }
-            if (redis::value(parser.message()).type != redis::resp_type::push) {
+            if (redis::value(parser.message()).type != redis::resp_type::push ||
+                redis::is_subscription(parser.message())) {
                 result_.answers.push_back(to_answer(parser.message()));
                 --missing;
             }

@@ -2,6 +2,7 @@
 
 #include "cli/exit_status.hpp"
 #include "core/tally.hpp"
+#include "engine/in_words.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -10,7 +11,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,9 +41,25 @@ session::any_lock session::make_lock(client& owner, options const& o)
 }
 
 session::session(options const& o, output const& out)
-    : options_(o), out_(out), client_(context_.get_executor(), o.client),
+    : options_(o), out_(out), client_(context_.get_executor(), watched(o.client)),
       lock_(as_usage([&] { return make_lock(client_, o); }))
 {}
+
+struct session::place_in_line : observer {
+    void on_wait(wait_event const& e) noexcept override
+    {
+        if (e.in_line)
+            before = e.before;
+    }
+    std::optional<std::size_t> before;
+};
+
+config session::watched(config settings)
+{
+    place_ = std::make_shared<place_in_line>();
+    settings.observer = settings.observer ? observers({settings.observer, place_}) : place_;
+    return settings;
+}
 
 void session::run_until(bool const& done)
 {
@@ -152,7 +171,7 @@ std::string session::obstacle() const
     if (ready >= majority) {
         auto const rows = last_attempt();
         if (std::ranges::count(rows, node_result::held_by_other, &node_outcome::result) != 0)
-            return "held by others";
+            return place_->before ? detail::place_in_words(*place_->before) : "held by others";
         return rows.empty() ? "" : short_summary(rows);
     }
     std::vector<std::chrono::milliseconds> quarantines;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -64,7 +65,11 @@ public:
 private:
     using any_lock = std::variant<mutex, fenced_mutex>;
 
+    struct place_in_line;
+
     [[nodiscard]] static any_lock make_lock(client&, options const&);
+    /// By who tells where the operation stands in line.
+    [[nodiscard]] config watched(config);
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
     void explain_waiting();
     [[nodiscard]] std::string obstacle() const;
@@ -76,6 +81,7 @@ private:
     output const& out_;
     boost::asio::io_context context_{1};
     signals signals_{context_};
+    std::shared_ptr<place_in_line> place_;
     client client_;
     any_lock lock_;
     boost::asio::steady_timer silence_{context_};

@@ -285,16 +285,34 @@ BOOST_AUTO_TEST_CASE(doctor_reports_two_urls_of_one_server_as_error)
     BOOST_TEST(contains(text.out, "2 nodes survive no failure: both are needed"), text.out);
 }
 
+/// Each of them alone makes those who wait ask by turns.
+BOOST_AUTO_TEST_CASE(doctor_reports_what_is_missing_to_stand_in_line)
+{
+    std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels +@all ";
+    for (std::string const missing : {"-subscribe &redlock-to:*", "-publish &redlock-to:*",
+                                      "-zadd &redlock-to:*", "-zrange &redlock-to:*", "-zrem &redlock-to:*",
+                                      "-zrank &redlock-to:*", "-zcard &redlock-to:*", ""}) {
+        redis_server server({.acl = {"user default off", usual + missing}});
+        doctor_report const report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), {"seat"});
+        BOOST_TEST(report.found("no-line") == "warning", missing);
+    }
+    redis_server server({.acl = {"user default off", usual + "&redlock-to:*"}});
+    doctor_report const report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), {"seat"});
+    BOOST_TEST(report.found("no-line") == "");
+}
+
 BOOST_AUTO_TEST_CASE(doctor_reports_each_missing_right)
 {
     redis_server server(
-        {.acl = {"user default off",
-                 "user few on >pw ~seat* resetchannels -@all +set +get +del +pexpire +eval +evalsha",
-                 "user fewer on >pw ~seat* resetchannels -@all +set +get +eval",
-                 "user none on >pw ~seat* resetchannels -@all +get",
-                 "user enough on >pw ~seat* ~redlock-marker resetchannels -@all +set +get "
-                 "+del +pexpire +eval +evalsha +info +config|get +time +pttl +mget +select "
-                 "+client|tracking +client|setname"}}); // docs/server-checklist.md, "Rights"
+        {.acl = {
+             "user default off",
+             "user few on >pw ~seat* resetchannels -@all +set +get +del +pexpire +eval +evalsha",
+             "user fewer on >pw ~seat* resetchannels -@all +set +get +eval",
+             "user none on >pw ~seat* resetchannels -@all +get",
+             "user enough on >pw ~seat* ~redlock-marker resetchannels -@all +set +get "
+             "+del +pexpire +eval +evalsha +info +config|get +time +pttl +mget +select "
+             "+client|tracking +client|setname "
+             "+subscribe +publish +zadd +zrange +zrem +zrank +zcard &redlock-to:*"}}); // docs/server-checklist.md, "Rights"
     std::string const place = "@127.0.0.1:" + std::to_string(server.port());
     doctor_report const few("redis://few:pw" + place, {"seat"});
     BOOST_TEST(few.status == 1);
@@ -302,9 +320,11 @@ BOOST_AUTO_TEST_CASE(doctor_reports_each_missing_right)
     BOOST_TEST(few.found("no-time") == "warning");
     BOOST_TEST(few.found("no-config") == "info");
     BOOST_TEST(few.found("rights") == "warning");
+    BOOST_TEST(few.found("no-line") == "warning");
     BOOST_TEST(doctor_report("redis://fewer:pw" + place, {"seat"}).found("rights") == "error");
     doctor_report const enough("redis://enough:pw" + place, {"seat"});
-    for (std::string const id : {"rights", "unchecked", "no-info", "no-time", "no-config", "no-vote"})
+    for (std::string const id :
+         {"rights", "no-line", "unchecked", "no-info", "no-time", "no-config", "no-vote"})
         BOOST_TEST(enough.found(id) == "", id);
     BOOST_TEST(doctor_report("redis://enough:pw" + place, {"other"}).found("rights") == "error");
     BOOST_TEST(doctor_report("redis://enough:no" + place).found("refused") == "error");
