@@ -14,28 +14,6 @@ constexpr char usage[] = "options: --only T1,T2,T3,T4,T5,T11,T12   --nodes 1,3,5
                          "--contestants \"raw,raw again\"\n"
                          "         --seconds 0.5   --rounds 5   --json FILE   --quick (1 round of 0.2 s)\n";
 
-std::vector<std::string> split(std::string const& text)
-{
-    std::vector<std::string> out;
-    std::istringstream in{text};
-    for (std::string part; std::getline(in, part, ',');)
-        if (!part.empty())
-            out.push_back(part);
-    return out;
-}
-
-std::vector<unsigned> numbers(std::string const& text)
-{
-    std::vector<unsigned> out;
-    for (auto const& part : split(text)) {
-        auto const value = std::stoul(part);
-        if (value == 0 || value > 100'000)
-            throw std::invalid_argument{part};
-        out.push_back(static_cast<unsigned>(value));
-    }
-    return out;
-}
-
 bool contains(std::vector<std::string> const& list, std::string_view name)
 {
     return list.empty() || std::ranges::find(list, name) != list.end();
@@ -62,6 +40,28 @@ void apply(options& out, std::string const& name, std::string const& value)
 }
 
 } // namespace
+
+std::vector<std::string> split(std::string const& text)
+{
+    std::vector<std::string> out;
+    std::istringstream in{text};
+    for (std::string part; std::getline(in, part, ',');)
+        if (!part.empty())
+            out.push_back(part);
+    return out;
+}
+
+std::vector<unsigned> numbers(std::string const& text, unsigned least)
+{
+    std::vector<unsigned> out;
+    for (auto const& part : split(text)) {
+        auto const value = std::stoul(part);
+        if (value < least || value > 100'000)
+            throw std::invalid_argument{part};
+        out.push_back(static_cast<unsigned>(value));
+    }
+    return out;
+}
 
 bool options::table(std::string_view name) const
 {

@@ -31,6 +31,11 @@ struct options {
 /// Nothing, with a word on stderr, when the arguments are not understood or help is asked for.
 [[nodiscard]] std::optional<options> parse_options(std::vector<std::string> const& arguments);
 
+/// At commas.
+[[nodiscard]] std::vector<std::string> split(std::string const& text);
+/// A list of numbers from `least` on; throws where it is none.
+[[nodiscard]] std::vector<unsigned> numbers(std::string const& text, unsigned least = 1);
+
 /// What the main() of a program does that has no tables to choose from: `measure` tells whether all went well. \return the exit status
 int run_with_few_options(int argc, char const* const* argv,
                          std::function<bool(bool quick, std::FILE* json)> const& measure);

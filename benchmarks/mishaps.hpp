@@ -1,0 +1,23 @@
+#pragma once
+
+#include "contest.hpp"
+
+namespace redlock::bench {
+
+/// How long the first in line may take to claim what it was handed, with rounds of some milliseconds or less (rule L8).
+constexpr double claim_window_us = 50'000;
+
+struct mishap {
+    unsigned process = 0;
+    std::size_t before_sample = 0; ///< the first lease that was granted afterwards
+    bool held = false;             ///< it was no waiter
+};
+
+/// Waits for the contest's window, and kills or pauses what the contest asks for meanwhile.
+[[nodiscard]] std::vector<mishap> pass_window(contest const& what, board& seen,
+                                              std::vector<std::unique_ptr<child>> const& all);
+
+/// Of all that were paused.
+void resume(std::vector<std::unique_ptr<child>> const& all, std::vector<mishap> const& mishaps);
+
+} // namespace redlock::bench
