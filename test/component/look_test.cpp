@@ -16,7 +16,7 @@ namespace {
 /// One who waits, and who is woken before a node has said whose the key is there.
 struct peek_fixture : scripted_cluster {
     outcome_ptr result = std::make_shared<outcome>();
-    mutex wanted = lock("resource", without_polling(unrenewed));
+    mutex wanted = lock("resource", without_polling(by_turns(unrenewed)));
     std::size_t const first = where_all_meet();
     scripted_node& meeting_point = *nodes[first];
     scripted_node& left = *nodes[(first + 1) % 3];
@@ -65,7 +65,7 @@ struct held_clock_peek_fixture : held_clock_base, peek_fixture {
         config quick = defaults();
         quick.reconnect.min_delay = 1ms;
         connect_with(quick);
-        wanted = lock("resource", without_polling(unrenewed));
+        wanted = lock("resource", without_polling(by_turns(unrenewed)));
     }
 };
 

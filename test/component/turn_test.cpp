@@ -15,7 +15,7 @@ namespace {
 
 /// No turn ends, and none has passed, but where the test says so.
 struct one_node_fixture : held_clock_base, separate_node {
-    mutex lock{locks, "resource", long_lived};
+    mutex lock{locks, "resource", by_turns(long_lived)};
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
 
@@ -56,8 +56,8 @@ struct one_node_fixture : held_clock_base, separate_node {
 
 struct several_waiters_fixture : one_node_fixture {
     mutex longer{locks, "resource",
-                 lock_options{.ttl = 20min, .node_timeout = 20s}}; ///< nothing is handed over to it
-    mutex control{locks, "control", long_lived};
+                 by_turns({.ttl = 20min, .node_timeout = 20s})}; ///< nothing is handed over to it
+    mutex control{locks, "control", by_turns(long_lived)};
     outcome_ptr third = std::make_shared<outcome>();
 
     /// In one segment: the client reads of all of them in one turn.
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_is_refused_by_client_that_took_the_turn)
 /// What the last attempt met says nothing of the turn that follows.
 BOOST_FIXTURE_TEST_CASE(waiter_denied_by_one_node_still_offers_the_turn, three_nodes_fixture)
 {
-    auto one_in_a_row = unrenewed;
+    auto one_in_a_row = by_turns(unrenewed);
     one_in_a_row.handover.batch = 1;
     auto wanted = lock("resource", one_in_a_row);
     nodes[2]->expect("SET", reply(canned::nil));

@@ -18,7 +18,7 @@ struct unread_answer_fixture : separate_node {
         refuse();
         outcome result;
         asio::cancellation_signal enough;
-        mutex(locks, "resource", long_lived)
+        mutex(locks, "resource", by_turns(long_lived))
             .acquire(
                 asio::bind_cancellation_slot(enough.slot(), [&](error_code ec, lease) { result.ec = ec; }));
         run_both([&] { return node.done(); });
@@ -37,7 +37,7 @@ struct unread_answer_fixture : separate_node {
     error_code try_another()
     {
         auto const result = std::make_shared<outcome>();
-        mutex(locks, "another", long_lived).try_acquire(keeps_outcome{result});
+        mutex(locks, "another", by_turns(long_lived)).try_acquire(keeps_outcome{result});
         run_both([&] { return result->done(); });
         return result->ec;
     }
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(half_unread_invalidation_does_not_end_connection)
 {
     server_says(invalidation.substr(0, 17));
     auto const result = std::make_shared<outcome>();
-    mutex(locks, "another", long_lived).try_acquire(keeps_outcome{result});
+    mutex(locks, "another", by_turns(long_lived)).try_acquire(keeps_outcome{result});
     run_both([&] { return node.count("SET") == 2; });
     BOOST_TEST(node.accepted() == 1U);
 }
@@ -126,14 +126,14 @@ BOOST_FIXTURE_TEST_CASE(processed_answer_before_unread_invalidation_does_not_end
     client watched(context.get_executor(), settings);
     refuse();
     auto const result = std::make_shared<outcome>();
-    mutex(watched, "resource", long_lived).acquire(keeps_outcome{result});
+    mutex(watched, "resource", by_turns(long_lived)).acquire(keeps_outcome{result});
     run_both([&] { return node.done(); });
     node.expect("SET", reply(std::string(canned::ok) + std::string(invalidation)));
     watching->then = [&] {
         node.say(invalidation);
         outside.poll();
     };
-    mutex(watched, "another", long_lived).try_acquire(keeps_outcome{std::make_shared<outcome>()});
+    mutex(watched, "another", by_turns(long_lived)).try_acquire(keeps_outcome{std::make_shared<outcome>()});
     run_both([&] { return result->done(); });
     BOOST_TEST(result->ec == error_code());
     BOOST_TEST(node.accepted() == 1U);
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(unsolicited_reply_behind_invalidation_is_no_grant)
 {
     refuse();
     auto const result = std::make_shared<outcome>();
-    mutex(locks, "resource", long_lived).acquire(keeps_outcome{result});
+    mutex(locks, "resource", by_turns(long_lived)).acquire(keeps_outcome{result});
     run_both([&] { return node.done(); });
     server_says(std::string(invalidation) + std::string(canned::ok));
     run_both([&] { return result->done(); });
@@ -158,9 +158,9 @@ BOOST_FIXTURE_TEST_CASE(half_unsolicited_reply_is_no_grant, separate_node)
     node.expect("SET", reply(std::string(canned::ok) + "+O")).expect("SET", reply("K\r\n_\r\n"));
     auto const first = std::make_shared<outcome>();
     auto const second = std::make_shared<outcome>();
-    mutex(locks, "one", long_lived).try_acquire(keeps_outcome{first});
+    mutex(locks, "one", by_turns(long_lived)).try_acquire(keeps_outcome{first});
     run_both([&] { return first->done(); });
-    mutex(locks, "other", long_lived).try_acquire(keeps_outcome{second});
+    mutex(locks, "other", by_turns(long_lived)).try_acquire(keeps_outcome{second});
     run_both([&] { return second->done(); });
     BOOST_TEST(first->ec == error_code());
     BOOST_TEST(second->ec);

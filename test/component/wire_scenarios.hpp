@@ -29,7 +29,7 @@ using boost::system::error_code;
 using namespace std::chrono_literals;
 
 /// It says nothing by itself: for longer than a scenario lasts.
-inline constexpr lock_options quiet{.ttl = 10min, .node_timeout = 20s};
+inline constexpr lock_options quiet{.ttl = 10min, .node_timeout = 20s, .line = false};
 /// Its rendezvous node is the first one.
 inline constexpr std::string_view name = "seat:47";
 inline constexpr std::size_t node_count = 3;

@@ -16,6 +16,19 @@ inline constexpr lock_options long_lived{.ttl = std::chrono::minutes{10}};
 /// Its holder sends nothing by itself, also after an invalidation.
 inline constexpr lock_options unrenewed{.ttl = std::chrono::minutes{10}, .renew = false};
 
+/// Who waits with these does not stand in line, of which scripted nodes know nothing.
+constexpr lock_options by_turns(lock_options options)
+{
+    options.line = false;
+    return options;
+}
+/// Who waits with these does.
+constexpr lock_options in_line(lock_options options)
+{
+    options.line = true;
+    return options;
+}
+
 /// A waiter with these is woken by an invalidation, or not at all.
 inline lock_options without_polling(lock_options options = long_lived)
 {

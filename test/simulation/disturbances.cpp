@@ -211,8 +211,16 @@ void schedule::disturb_clock(unsigned number, test::dice& dice)
 
 void schedule::forbid(unsigned number, test::dice& dice)
 {
-    static std::array<std::set<std::string>, 7> const rights{
-        {{"set"}, {"eval", "evalsha"}, {"client|tracking"}, {"info"}, {"time"}, {"config"}, {"get", "pttl"}}};
+    static std::array<std::set<std::string>, 10> const rights{{{"set"},
+                                                               {"eval", "evalsha"},
+                                                               {"client|tracking"},
+                                                               {"info"},
+                                                               {"time"},
+                                                               {"config"},
+                                                               {"get", "pttl"},
+                                                               {"subscribe"},
+                                                               {"publish"},
+                                                               {"zadd"}}};
     world::server::traits& is = net_->at(number).redis.is;
     auto const length = dice.between(1, 3000) * 1ms;
     if (!is.out_of_memory && dice.one_in(3)) {

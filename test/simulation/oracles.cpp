@@ -26,6 +26,8 @@ constexpr unsigned attempts_at_once = 30;
 constexpr duration between_attempts = 20ms;
 /// `handover.period`, on a clock that is as slow as C2 allows.
 constexpr duration longest_row = 253ms + promptness;
+/// For votes to be refused, and a place in line to be had.
+constexpr duration time_to_enter = 100ms;
 
 } // namespace
 
@@ -57,18 +59,32 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
             flaw(whose.name + " was served before " + other->name + ", who had come earlier");
 }
 
-/// W5: others get their turn, but for a try that may barge in.
+/// W5: others get their turn, but for a try that may barge in. Who stands in line sees those who do so, too.
 void schedule::check_row(actor const& whose)
 {
-    if (whose.barges) {
+    auto const wanted_since = others_want(whose);
+    if (whose.barges || !wanted_since) {
         whose.about.leases = {};
         return;
     }
-    duration const length = whose.about.leases.granted(whose.home.host, time_.now());
+    duration const row = whose.about.leases.granted(whose.home.host, time_.now());
+    duration const length = std::min(row, time_.now() - *wanted_since - time_to_enter);
     bool const began_quietly = time_.now() - length > faults_are_over;
     if (began_quietly && length > longest_row)
         flaw(whose.home.name() + " has kept " + whose.about.name + " to itself for " +
              std::to_string(length / 1ms) + " ms");
+}
+
+/// Since when one of another program has waited whom this one must not keep waiting.
+std::optional<duration> schedule::others_want(actor const& whose) const
+{
+    std::optional<duration> since;
+    for (auto const& p : programs_)
+        for (auto const& a : p->actors)
+            if (p.get() != &whose.home && &a->about == &whose.about && a->ticket &&
+                (a->options.line || !whose.options.line))
+                since = std::min(a->came, since.value_or(a->came));
+    return since;
 }
 
 /// A8: nobody asks without pause while nothing changes.

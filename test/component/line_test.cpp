@@ -1,0 +1,625 @@
+// In line with other clients: servers and processes are simulated, and so is their time.
+#include "kind/line.hpp"
+#include "world/network.hpp"
+#include "world/process.hpp"
+#include "world/timeline.hpp"
+#include <redlock/client.hpp>
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+#include <redlock/fenced_mutex.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/mutex.hpp>
+#include <redlock/observer.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using boost::system::error_code;
+using core::duration;
+
+namespace {
+
+constexpr duration one_way = 500us;
+constexpr duration round_trip = 2 * one_way;
+/// How long a lock is kept for whom it is handed to: 50 ms, as a round trip is short.
+constexpr duration claim_window = 50ms;
+/// Timers tick in milliseconds.
+constexpr duration a_tick = 2ms;
+
+struct places : observer {
+    void on_wait(wait_event const& e) noexcept override
+    {
+        if (e.in_line)
+            before.push_back(e.before);
+    }
+    std::vector<std::size_t> before;
+};
+
+/// A process with one client, which holds the lock or waits for it.
+struct contender {
+    contender(world::network& net, unsigned host, config settings, lock_options const& options)
+        : process(net, host, host + 1)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.between(host, n).latency = one_way;
+        settings.observer = told;
+        locks.emplace(process.make_client(std::move(settings)));
+        lock.emplace(*locks, "seat", options);
+        fenced.emplace(*locks, "seat", options);
+    }
+
+    template <class Lock>
+    void acquire(Lock& wanted)
+    {
+        ended.reset();
+        wanted.acquire(asio::bind_cancellation_slot(stop.slot(), [this](error_code ec, lease got) {
+            ended = ec;
+            held = std::move(got);
+        }));
+    }
+    void acquire() { acquire(*lock); }
+    void release() { held = {}; }
+    [[nodiscard]] bool holds() const { return held.valid(); }
+
+    std::shared_ptr<places> told = std::make_shared<places>();
+    world::process process;
+    std::optional<client> locks;
+    std::optional<mutex> lock;
+    std::optional<fenced_mutex> fenced;
+    asio::cancellation_signal stop;
+    std::optional<error_code> ended;
+    lease held;
+};
+
+struct line_fixture {
+    line_fixture()
+    {
+        settings.admission.assume_fresh = true;
+        for (std::size_t n = 0; n != net.size(); ++n) {
+            settings.nodes.push_back(net.url(n));
+            net.at(n).overhear = [this](auto, std::string_view bytes) { count(bytes); };
+        }
+    }
+
+    contender& add() { return add(options); }
+    contender& add(lock_options const& its)
+    {
+        all.push_back(std::make_unique<contender>(net, static_cast<unsigned>(all.size()), settings, its));
+        return *all.back();
+    }
+    void pass(duration length)
+    {
+        auto const end = time.now() + length;
+        do
+            for (auto const& one : all)
+                while (one && one->process.run())
+                    ;
+        while (time.step(end));
+    }
+    /// How long it takes until then, to a tenth of a millisecond.
+    template <class Condition>
+    duration until(Condition met, duration longest = 60s)
+    {
+        auto const began = time.now();
+        while (!met() && time.now() - began < longest)
+            pass(100us);
+        BOOST_TEST(met());
+        return time.now() - began;
+    }
+    duration until_granted(contender& one)
+    {
+        return until([&] { return one.holds(); });
+    }
+    /// One after the other, each behind those before it; the first has the lock.
+    void line_up(std::size_t size)
+    {
+        for (std::size_t i = 0; i != size; ++i) {
+            add().acquire();
+            pass(100ms);
+        }
+        BOOST_TEST_REQUIRE(all.front()->holds());
+    }
+    void kill(std::size_t which)
+    {
+        net.bury(static_cast<unsigned>(which));
+        dead.push_back(std::move(all[which]));
+        pass(10ms);
+    }
+
+    /// In whatever order.
+    void serve_all(duration longest_wait)
+    {
+        for (std::size_t served = 0; served != all.size(); ++served) {
+            auto const holder = [&] {
+                return std::ranges::find_if(all, [](auto const& one) { return one->holds(); });
+            };
+            (void)until([&] { return holder() != all.end(); }, longest_wait);
+            BOOST_TEST_REQUIRE((holder() != all.end()));
+            (*holder())->release();
+        }
+    }
+
+    [[nodiscard]] std::optional<world::keyspace::value> on(std::size_t n, std::string const& key)
+    {
+        auto const& keys = net.at(n).redis.keys().all();
+        auto const found = keys.find(key);
+        return found == keys.end() ? std::nullopt : std::optional(found->second);
+    }
+    /// The node where they stand.
+    [[nodiscard]] std::size_t where()
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (on(n, "seat:redlock-line"))
+                return n;
+        BOOST_FAIL("nobody stands in line");
+        return 0;
+    }
+    /// As other libraries do, or as an operator does.
+    void say(std::size_t n, std::vector<std::string> const& words)
+    {
+        (void)net.at(n).redis.execute(words, net.at(n).wall_us(time.now()));
+    }
+
+    void count(std::string_view bytes)
+    {
+        for (auto at = bytes.find('*'); at != bytes.npos; at = bytes.find("\r\n*", at + 1))
+            ++commands;
+        if (bytes.find("redlock-line") != bytes.npos || bytes.find("SUBSCRIBE") != bytes.npos)
+            ++line_words;
+    }
+
+    world::timeline time;
+    world::network net{time, 3, 1};
+    config settings{};
+    lock_options options{.line = true};
+    std::size_t commands = 0;
+    std::optional<std::size_t> stalled{};
+    std::size_t line_words = 0;
+    std::vector<std::unique_ptr<contender>> all;
+    std::vector<std::unique_ptr<contender>> dead;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(lines, line_fixture)
+
+BOOST_AUTO_TEST_CASE(those_who_wait_are_served_as_they_came)
+{
+    line_up(5);
+    for (std::size_t i = 0; i + 1 != all.size(); ++i) {
+        all[i]->release();
+        (void)until_granted(*all[i + 1]);
+        for (std::size_t later = i + 2; later != all.size(); ++later)
+            BOOST_TEST(!all[later]->holds());
+    }
+}
+
+/// From the second hand-over on the one who releases knows of others.
+BOOST_AUTO_TEST_CASE(lock_passes_in_two_round_trips)
+{
+    line_up(6);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    for (std::size_t i = 1; i + 1 != all.size(); ++i) {
+        pass(20ms);
+        all[i]->release();
+        BOOST_TEST((until_granted(*all[i + 1]) <= 2 * round_trip + 200us));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(commands_of_a_lease_do_not_depend_on_how_many_wait)
+{
+    line_up(20);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    std::size_t const before = commands;
+    constexpr unsigned leases = 17;
+    for (std::size_t i = 1; i != leases + 1; ++i) {
+        pass(5ms);
+        all[i]->release();
+        (void)until_granted(*all[i + 1]);
+        all[i]->acquire();
+    }
+    std::size_t const each = 2 * net.size() + 2;
+    BOOST_TEST(commands - before <= leases * each + each); // and what was on its way then
+}
+
+BOOST_AUTO_TEST_CASE(alone_nobody_speaks_of_lines)
+{
+    contender& alone = add();
+    unsigned const batch = options.handover.batch; // then it asks whether others stand in line
+    for (unsigned i = 0; i != batch; ++i) {
+        alone.acquire();
+        (void)until_granted(alone);
+        alone.release();
+    }
+    pass(1s);
+    BOOST_TEST(line_words == 0U);
+}
+
+/// What is over soon leaves no trace: who knows of others asks the line first, once.
+BOOST_AUTO_TEST_CASE(who_is_alone_again_speaks_of_lines_no_more)
+{
+    line_up(2);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    for (int i = 0; i != 3; ++i) {
+        all[1]->release();
+        pass(10ms);
+        all[1]->acquire();
+        (void)until_granted(*all[1]);
+    }
+    line_words = 0;
+    for (int i = 0; i != 10; ++i) {
+        all[1]->release();
+        pass(10ms);
+        all[1]->acquire();
+        BOOST_TEST((until_granted(*all[1]) <= round_trip + 200us));
+    }
+    BOOST_TEST(line_words == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(killed_waiter_costs_nothing)
+{
+    line_up(4);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    kill(2);
+    all[1]->release();
+    BOOST_TEST((until_granted(*all[3]) <= 2 * round_trip + 200us));
+}
+
+BOOST_AUTO_TEST_CASE(paused_waiter_costs_its_time_once)
+{
+    line_up(5);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    all[2]->process.pause_until(time.now() + 1h);
+    all[1]->release();
+    BOOST_TEST((until_granted(*all[3]) <= claim_window + 3 * round_trip + a_tick));
+    all[3]->release();
+    BOOST_TEST((until_granted(*all[4]) <= 2 * round_trip + 200us));
+}
+
+/// He was handed the lock, and came too late to take it.
+BOOST_AUTO_TEST_CASE(who_was_paused_stands_in_line_again)
+{
+    line_up(4);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    all[2]->process.pause_until(time.now() + 1s);
+    all[1]->release();
+    (void)until_granted(*all[3]);
+    pass(2s);
+    BOOST_TEST(all[3]->holds());
+    BOOST_TEST(!all[2]->holds());
+    all[3]->release();
+    BOOST_TEST((until_granted(*all[2]) <= 1s));
+}
+
+BOOST_AUTO_TEST_CASE(waiter_that_leaves_is_left_out)
+{
+    line_up(4);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    all[2]->stop.emit(asio::cancellation_type::terminal);
+    pass(10ms);
+    BOOST_TEST((*all[2]->ended == asio::error::operation_aborted));
+    all[1]->release();
+    BOOST_TEST((until_granted(*all[3]) <= 2 * round_trip + 200us));
+}
+
+/// The lock is on its way to him: he passes it on.
+BOOST_AUTO_TEST_CASE(waiter_that_leaves_when_it_is_called_passes_lock_on)
+{
+    line_up(4);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    all[1]->release();
+    pass(one_way + 200us); // handed over, and not heard of yet
+    all[2]->stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST((until_granted(*all[3]) <= 4 * round_trip));
+}
+
+BOOST_AUTO_TEST_CASE(holder_that_is_killed_is_waited_out)
+{
+    line_up(3);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    kill(1);
+    duration const longest = options.ttl + options.ttl / 10;
+    BOOST_TEST((until_granted(*all[2]) <= longest + 20ms));
+}
+
+BOOST_AUTO_TEST_CASE(lock_that_is_released_by_other_library_goes_to_first_in_line)
+{
+    std::string const foreign(32, 'f');
+    for (std::size_t n = 0; n != net.size(); ++n)
+        say(n, {"SET", "seat", foreign, "PX", "600000"});
+    for (int i = 0; i != 3; ++i) {
+        add().acquire();
+        pass(100ms);
+    }
+    for (std::size_t n = 0; n != net.size(); ++n)
+        say(n, {"DEL", "seat"});
+    BOOST_TEST((until_granted(*all[0]) <= 3 * round_trip + a_tick));
+    BOOST_TEST(!all[1]->holds());
+}
+
+/// Somebody who knows no line was quicker on the other nodes.
+BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_waits_and_is_served)
+{
+    line_up(3);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    std::size_t const first = where();
+    std::string const foreign(32, 'f');
+    all[1]->release();
+    pass(one_way + 200us);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        if (n != first)
+            say(n, {"SET", "seat", foreign, "PX", "700"});
+    pass(600ms);
+    BOOST_TEST(!all[2]->holds());
+    BOOST_TEST((until_granted(*all[2]) <= 400ms));
+}
+
+/// What was overtaken once would be so again.
+BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_asks_without_hurry)
+{
+    line_up(3);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    std::size_t const first = where();
+    std::string const foreign(32, 'f');
+    all[1]->release();
+    pass(one_way + 200us);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        if (n != first)
+            say(n, {"SET", "seat", foreign, "PX", "10000"});
+    pass(100ms);
+    std::size_t const before = commands;
+    pass(5s);
+    BOOST_TEST(!all[2]->holds());
+    BOOST_TEST(commands - before <= 60U);
+}
+
+/// Who comes just when the lock passes from one to the next finds no node free.
+BOOST_AUTO_TEST_CASE(newcomer_does_not_come_between)
+{
+    line_up(3);
+    contender& newcomer = add();
+    newcomer.lock->try_acquire([&](error_code ec, lease) { newcomer.ended = ec; }); // connects
+    pass(100ms);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(2, n).latency = 5ms; // the heir claims late
+    all[1]->release();
+    pass(one_way + 100us);
+    newcomer.ended.reset();
+    newcomer.lock->try_acquire([&](error_code ec, lease) { newcomer.ended = ec; });
+    pass(round_trip + 200us);
+    BOOST_TEST_REQUIRE(newcomer.ended.has_value());
+    BOOST_TEST((*newcomer.ended == errc::contended));
+    BOOST_TEST((until_granted(*all[2]) <= 50ms));
+}
+
+BOOST_AUTO_TEST_CASE(next_node_keeps_line_when_first_is_silent)
+{
+    line_up(1);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).overhear = [this, n](auto, std::string_view bytes) {
+            if (bytes.find("redlock-line") != bytes.npos && !stalled) {
+                stalled = n;
+                net.at(n).stalled_until = time.now() + 1s;
+            }
+        };
+    add().acquire();
+    pass(100ms);
+    BOOST_TEST_REQUIRE(stalled.has_value());
+    bool elsewhere = false;
+    for (std::size_t n = 0; n != net.size(); ++n)
+        elsewhere = elsewhere || (n != *stalled && on(n, "seat:redlock-line"));
+    BOOST_TEST(elsewhere);
+    pass(2s);
+    BOOST_TEST(!on(*stalled, "seat:redlock-line")); // the place there was given up
+}
+
+BOOST_AUTO_TEST_CASE(next_node_keeps_line_when_first_is_gone)
+{
+    line_up(4);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    net.kill(where());
+    pass(100ms);
+    all[1]->release();
+    (void)until([&] { return all[2]->holds() || all[3]->holds(); }, 1s);
+    contender& next = all[2]->holds() ? *all[2] : *all[3];
+    contender& last = all[2]->holds() ? *all[3] : *all[2];
+    next.release();
+    BOOST_TEST((until_granted(last) <= 1s));
+}
+
+BOOST_AUTO_TEST_CASE(waiter_whose_connection_is_reset_enters_again)
+{
+    line_up(3);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    net.reset_connections(where());
+    pass(500ms);
+    all[1]->release();
+    BOOST_TEST((until_granted(*all[2]) <= 100ms));
+}
+
+/// What is missing on one node is there on the next; what is missing on all of them makes those who wait ask by turns.
+BOOST_AUTO_TEST_CASE(without_rights_those_who_wait_ask_by_turns)
+{
+    for (std::string const right : {"subscribe", "publish", "zadd", "zrange"})
+        for (bool const everywhere : {false, true}) {
+            BOOST_TEST_CONTEXT(right << (everywhere ? " everywhere" : " on one node"))
+            {
+                all.clear();
+                for (std::size_t n = 0; n != net.size(); ++n)
+                    net.at(n).redis.is.forbidden =
+                        everywhere || n == 0 ? std::set{right} : std::set<std::string>{};
+                line_up(3);
+                serve_all(1s);
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE(servers_without_resp3_make_those_who_wait_ask_by_turns)
+{
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).redis.is.resp3 = false;
+    line_up(2);
+    all[0]->release();
+    BOOST_TEST((until_granted(*all[1]) <= 1s));
+    BOOST_TEST(line_words == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(who_wants_no_line_asks_by_turns)
+{
+    options.line = false;
+    line_up(2);
+    all[0]->release();
+    BOOST_TEST((until_granted(*all[1]) <= 1s));
+    BOOST_TEST(line_words == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(line_that_is_full_lets_nobody_in)
+{
+    line_up(2);
+    std::size_t const first = where();
+    for (unsigned i = 0; i != kind::longest_line; ++i)
+        say(first,
+            {"ZADD", "seat:redlock-line", std::to_string(i + 10), std::string(32, 'a') + std::to_string(i)});
+    add().acquire();
+    pass(100ms);
+    BOOST_TEST(all[2]->told->before.empty());
+    serve_all(1s);
+}
+
+BOOST_AUTO_TEST_CASE(foreign_data_under_name_of_line_makes_those_who_wait_ask_by_turns)
+{
+    line_up(2);
+    say(where(), {"SET", "seat:redlock-line", "theirs"});
+    add().acquire();
+    pass(100ms);
+    BOOST_TEST(all[2]->told->before.empty());
+    serve_all(1s);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        if (auto const line = on(n, "seat:redlock-line"); line && line->is == world::keyspace::type::string)
+            BOOST_TEST(line->text == "theirs");
+}
+
+BOOST_AUTO_TEST_CASE(key_without_expiry_is_waited_for_without_line)
+{
+    for (std::size_t n = 0; n != net.size(); ++n)
+        say(n, {"SET", "seat", "theirs"});
+    add().acquire();
+    pass(1s);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(!on(n, "seat:redlock-line"));
+    for (std::size_t n = 0; n != net.size(); ++n)
+        say(n, {"DEL", "seat"});
+    BOOST_TEST((until_granted(*all[0]) <= 1s));
+}
+
+BOOST_AUTO_TEST_CASE(try_acquire_never_stands_in_line)
+{
+    line_up(1);
+    contender& impatient = add();
+    impatient.lock->try_acquire([&](error_code ec, lease) { impatient.ended = ec; });
+    pass(100ms);
+    BOOST_TEST((*impatient.ended == errc::contended));
+    BOOST_TEST(line_words == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(place_is_told_when_it_is_had_and_when_it_is_the_first)
+{
+    line_up(4);
+    BOOST_TEST((all[1]->told->before == std::vector<std::size_t>{0}));
+    BOOST_TEST((all[2]->told->before == std::vector<std::size_t>{1}));
+    BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{2}));
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    pass(10ms);
+    BOOST_TEST((all[2]->told->before == std::vector<std::size_t>{1, 0}));
+    BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{2}));
+}
+
+BOOST_AUTO_TEST_CASE(tokens_rise_along_the_line)
+{
+    for (int i = 0; i != 4; ++i) {
+        contender& one = add();
+        one.acquire(*one.fenced);
+        pass(100ms);
+    }
+    std::uint64_t last = 0;
+    for (auto const& one : all) {
+        (void)until_granted(*one);
+        BOOST_TEST(one->held.fencing_token() > last);
+        last = one->held.fencing_token();
+        one->release();
+    }
+}
+
+/// Of one client there is one place, for the first of those who wait.
+BOOST_AUTO_TEST_CASE(client_has_one_place_for_all_of_its_operations)
+{
+    line_up(1);
+    contender& other = add();
+    std::vector<lease> got;
+    for (int i = 0; i != 3; ++i)
+        other.lock->acquire([&](error_code, lease one) { got.push_back(std::move(one)); });
+    pass(100ms);
+    say(where(), {"PERSIST", "seat:redlock-line"});
+    BOOST_TEST((other.told->before == std::vector<std::size_t>{0}));
+    all[0]->release();
+    for (std::size_t served = 1; served != 4; ++served) {
+        (void)until([&] { return got.size() == served; }, 1s);
+        got.back() = {};
+    }
+}
+
+/// Rule K7.
+BOOST_AUTO_TEST_CASE(lock_must_not_be_named_as_a_line)
+{
+    contender& one = add();
+    BOOST_CHECK_EXCEPTION(mutex(*one.locks, "seat:redlock-line"), lock_error,
+                          [](lock_error const& e) { return e.code() == errc::misconfigured; });
+}
+
+/// Nothing is left of a line that nobody enters.
+BOOST_AUTO_TEST_CASE(line_expires)
+{
+    line_up(2);
+    std::size_t const first = where();
+    BOOST_TEST_REQUIRE(on(first, "seat:redlock-line")->expires.has_value());
+    kill(1);
+    pass(61s);
+    say(first, {"GET", "other"});
+    std::int64_t const now = net.at(first).wall_us(time.now()) / 1000;
+    BOOST_TEST(!net.at(first).redis.keys().shows("seat:redlock-line", now));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
