@@ -2,6 +2,8 @@
 #include "engine/attempt_loop.hpp"
 #include <redlock/lock_options.hpp>
 
+#include <utility>
+
 // In line with those of other clients who wait for the lock.
 namespace redlock::detail {
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 // What an attempt asks of the nodes, and what it makes of their answers.
 namespace redlock::detail {

@@ -4,7 +4,6 @@
 #include "redis/resp.hpp"
 #include <redlock/server_error.hpp>
 
-#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <utility>

@@ -4,7 +4,6 @@
 #include "core/line_place.hpp"
 #include "core/tally.hpp"
 #include "engine/attempt.hpp"
-#include "engine/key_state.hpp"
 #include "engine/lines.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"

@@ -10,8 +10,10 @@
 #include <redlock/server_error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
+#include <span>
 
 namespace redlock::kind {
 

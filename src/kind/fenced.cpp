@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace redlock::kind {

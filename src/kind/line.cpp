@@ -2,6 +2,8 @@
 
 #include "redis/command.hpp"
 
+#include <algorithm>
+
 namespace redlock::kind {
 
 namespace {
