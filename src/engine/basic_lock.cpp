@@ -14,7 +14,6 @@
 
 #include <boost/system/errc.hpp>
 
-#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
