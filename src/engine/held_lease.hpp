@@ -4,6 +4,7 @@
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
 #include "core/release_tally.hpp"
+#include "core/tally.hpp"
 #include "engine/claim.hpp"
 #include "engine/lease_history.hpp"
 #include "engine/lease_status.hpp"
