@@ -188,7 +188,6 @@ struct line_fixture {
     config settings{};
     lock_options options{.line = true};
     std::size_t commands = 0;
-    std::optional<std::size_t> stalled{};
     std::size_t line_words = 0;
     std::vector<std::unique_ptr<contender>> all;
     std::vector<std::unique_ptr<contender>> dead;
@@ -418,27 +417,6 @@ BOOST_AUTO_TEST_CASE(newcomer_does_not_come_between)
     BOOST_TEST_REQUIRE(newcomer.ended.has_value());
     BOOST_TEST((*newcomer.ended == errc::contended));
     BOOST_TEST((until_granted(*all[2]) <= 50ms));
-}
-
-BOOST_AUTO_TEST_CASE(next_node_keeps_line_when_first_is_silent)
-{
-    line_up(1);
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.at(n).overhear = [this, n](auto, std::string_view bytes) {
-            if (bytes.find("redlock-line") != bytes.npos && !stalled) {
-                stalled = n;
-                net.at(n).stalled_until = time.now() + 1s;
-            }
-        };
-    add().acquire();
-    pass(100ms);
-    BOOST_TEST_REQUIRE(stalled.has_value());
-    bool elsewhere = false;
-    for (std::size_t n = 0; n != net.size(); ++n)
-        elsewhere = elsewhere || (n != *stalled && on(n, "seat:redlock-line"));
-    BOOST_TEST(elsewhere);
-    pass(2s);
-    BOOST_TEST(!on(*stalled, "seat:redlock-line")); // the place there was given up
 }
 
 BOOST_AUTO_TEST_CASE(next_node_keeps_line_when_first_is_gone)
