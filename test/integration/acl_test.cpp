@@ -22,11 +22,28 @@ constexpr char const* needed[] = {"+set",     "+get",  "+del",        "+pexpire"
 constexpr char const* needed_when_fenced[] = {"+set",  "+get",  "+del",     "+pexpire", "+mget",      "+pttl",
                                               "+time", "+eval", "+evalsha", "+info",    "+config|get"};
 
-constexpr char const* full[] = {
-    "+set",         "+get",     "+del",  "+pexpire", "+eval",   "+evalsha",         "+info",
-    "+config|get",  "+time",    "+pttl", "+mget",    "+select", "+client|tracking", "+client|setname",
-    "+subscribe",   "+publish", "+zadd", "+zrange",  "+zrem",   "+zrank",           "+zcard",
-    "&redlock-to:*"};
+constexpr char const* full[] = {"+set",
+                                "+get",
+                                "+del",
+                                "+pexpire",
+                                "+eval",
+                                "+evalsha",
+                                "+info",
+                                "+config|get",
+                                "+time",
+                                "+pttl",
+                                "+mget",
+                                "+select",
+                                "+client|tracking",
+                                "+client|setname",
+                                "+subscribe",
+                                "+publish",
+                                "+zadd",
+                                "+zrange",
+                                "+zrem",
+                                "+zrank",
+                                "+zcard",
+                                "&lock:redlock-to:*"};
 
 template <class Rights>
 std::string without(Rights const& rights, std::string const& missing)
@@ -182,7 +199,7 @@ BOOST_AUTO_TEST_CASE(documented_acl_line_causes_no_complaint)
 BOOST_AUTO_TEST_CASE(missing_right_to_stand_in_line_is_tolerated_and_shown)
 {
     for (std::string const right :
-         {"+subscribe", "+publish", "+zadd", "+zrange", "+zrem", "+zrank", "+zcard", "&redlock-to:*"}) {
+         {"+subscribe", "+publish", "+zadd", "+zrange", "+zrem", "+zrank", "+zcard", "&lock:redlock-to:*"}) {
         guarded_server const lacking(full_rights_without(right));
         std::string const seen = complaints(lacking.settings(), true);
         if (right != "+zrem" && right != "+publish") // needed only for others who wait
