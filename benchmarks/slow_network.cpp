@@ -87,7 +87,7 @@ private:
             if (event.data.ptr == &listeners_[i])
                 return open(i);
         if (event.data.ptr == &timer_)
-            return; // run() delivers in any case
+            return rest(); // run() delivers in any case
         auto& from = *static_cast<socket_end*>(event.data.ptr);
         if (from.of->over)
             return;
@@ -95,6 +95,14 @@ private:
             send(from, {});
         if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
             receive(from);
+    }
+
+    /// An expired timer that nobody reads would be told of again and again.
+    void rest()
+    {
+        std::uint64_t times = 0;
+        (void)!::read(timer_.get(), &times, sizeof times);
+        set_to_ = {};
     }
 
     void open(std::size_t which)
