@@ -91,8 +91,10 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return lock().plan->kind; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        kind::line_place const nowhere{{}, on().claim_window(lock().plan->node_timeout)};
-        lock().plan->commands->append(out, what, {lock().key(), owner().text(), number(), {}, nowhere}, form);
+        kind::claim said{lock().key(), owner().text(), number()};
+        if (what == kind::request::line_release)
+            said.place.window = on().claim_window(lock().plan->node_timeout);
+        lock().plan->commands->append(out, what, said, form);
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
     void on_repeated(unsigned node, kind::request);

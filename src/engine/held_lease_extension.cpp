@@ -1,8 +1,6 @@
 #include "core/tally.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/replies.hpp"
-#include "redis/error_class.hpp"
-#include <redlock/server_error.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -14,6 +12,11 @@ namespace redlock::detail {
 namespace {
 
 using meaning = kind::answer::meaning;
+
+bool gives_back(kind::request what)
+{
+    return what == kind::request::release || what == kind::request::line_release;
+}
 
 core::extension_answer counted(meaning said)
 {
@@ -104,7 +107,7 @@ void held_lease::extend_on(unsigned node)
 /// is over, though nobody has told it yet (rule H7).
 bool held_lease::repeats(unsigned, kind::request what, bool late) const
 {
-    if (what == kind::request::release || what == kind::request::line_release)
+    if (gives_back(what))
         return true;
     return !late && !machine_.over() && !machine_.lost_at(on().loop().read_clock());
 }
@@ -112,7 +115,7 @@ bool held_lease::repeats(unsigned, kind::request what, bool late) const
 /// Who waits has asked in between, and found the key.
 void held_lease::on_repeated(unsigned node, kind::request what)
 {
-    if (what == kind::request::release || what == kind::request::line_release)
+    if (gives_back(what))
         lock().wanted->changed_here(core::node_set(node));
 }
 
@@ -134,9 +137,7 @@ void held_lease::on_line_release(node_answer const& got)
     if (got.said.what != meaning::error) {
         on_release(got);
     } else {
-        nodes().note(got.node, "line", got.reply);
-        if (redis::classify(got.reply.text) == server_error::noperm)
-            on().lines.refuse(got.node);
+        on().lines.refused(got.node, got.reply);
         release_on(core::node_set(got.node));
     }
     release_the_rest();

@@ -2,7 +2,9 @@
 
 #include "core/rendezvous.hpp"
 #include "net/node.hpp"
+#include "redis/error_class.hpp"
 #include <redlock/node_outcome.hpp>
+#include <redlock/server_error.hpp>
 
 #include <algorithm>
 
@@ -37,6 +39,13 @@ std::string const& lines::channel(unsigned node)
     }
     nodes_.at(node).subscribe(mine);
     return mine;
+}
+
+void lines::refused(unsigned node, redis::resp_node const& why)
+{
+    nodes_.note(node, "line", why);
+    if (redis::classify(why.text) == server_error::noperm)
+        refused_.insert(node);
 }
 
 void lines::nodes_changed()

@@ -5,6 +5,7 @@
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
 #include "kind/line.hpp"
+#include "redis/resp.hpp"
 
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/list_hook.hpp>
@@ -46,15 +47,15 @@ public:
         return channels_[node] == channel && !refused_.contains(node);
     }
     void enter(line_waiter& one) { waiting_.push_back(one); }
-    /// For lack of a right: until the node is connected again.
-    void refuse(unsigned node) { refused_.insert(node); }
+    /// What it was told the node has refused: where a right is missing, until it is connected again.
+    void refused(unsigned node, redis::resp_node const& why);
 
     /// A node became usable, or certainly unusable.
     void nodes_changed();
 
 private:
     void on_message(unsigned node, std::string_view text) override;
-    void on_subscription_refused(unsigned node) override { refuse(node); }
+    void on_subscription_refused(unsigned node) override { refused_.insert(node); }
 
     environment& environment_;
     node_group& nodes_;

@@ -1,8 +1,6 @@
 #include "engine/place_in_line.hpp"
 
-#include "redis/error_class.hpp"
 #include "redis/resp.hpp"
-#include <redlock/server_error.hpp>
 
 #include <new>
 #include <stdexcept>
@@ -154,11 +152,8 @@ void place_in_line::on_answer(node_answer const& got)
 
 void place_in_line::refused(node_answer const& got)
 {
-    if (redis::is_error(got.reply.type)) {
-        nodes().note(got.node, "line", got.reply);
-        if (redis::classify(got.reply.text) == server_error::noperm)
-            runtime_.lines.refuse(got.node);
-    }
+    if (redis::is_error(got.reply.type))
+        runtime_.lines.refused(got.node, got.reply);
     leave();
     listener_.on_no_line();
 }
