@@ -29,15 +29,8 @@ constexpr std::array<std::string_view, 3> kept{fence_suffix, line_suffix, redis:
 void append_to_line(std::string& out, redis::script_call const& call, redis::script_form form,
                     claim const& whose)
 {
-    auto const& [prefix, name] = whose.key;
-    std::size_t const length = prefix.size() + name.size();
-    constexpr std::string_view dollar = "$";
-    if (form == redis::script_form::text)
-        call.append_text(out);
-    redis::append_all(out, form == redis::script_form::hash ? call.by_hash() : std::string_view(), dollar,
-                      redis::digits(length), redis::crlf, prefix, name, redis::crlf, dollar,
-                      redis::digits(length + line_suffix.size()), redis::crlf, prefix, name, line_suffix,
-                      redis::crlf, nonce_header, checked(whose.nonce), redis::crlf);
+    append_with_key_beside(out, call, form, whose.key, line_suffix, nonce_header, checked(whose.nonce),
+                           redis::crlf);
     redis::append_argument(out, whose.place.channel);
     out += milliseconds(whose.place.window);
 }

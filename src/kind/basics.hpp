@@ -7,6 +7,7 @@
 
 #include <cassert>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,22 @@ inline void append_keyed(std::string& out, redis::script_call const& call, redis
     if (form == redis::script_form::text)
         call.append_text(out);
     append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), what, rest);
+}
+
+/// The call, the lock's key, the key that stands beside it, and the rest.
+template <class... Rest>
+void append_with_key_beside(std::string& out, redis::script_call const& call, redis::script_form form,
+                            redis::lock_key const& key, std::string_view suffix, Rest const&... rest)
+{
+    constexpr std::string_view dollar = "$";
+    auto const& [prefix, name] = key;
+    std::size_t const length = prefix.size() + name.size();
+    if (form == redis::script_form::text)
+        call.append_text(out);
+    redis::append_all(out, form == redis::script_form::hash ? call.by_hash() : std::string_view(), dollar,
+                      redis::digits(length), redis::crlf, prefix, name, redis::crlf, dollar,
+                      redis::digits(length + suffix.size()), redis::crlf, prefix, name, suffix, redis::crlf,
+                      rest...);
 }
 
 /// As an argument.

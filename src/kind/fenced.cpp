@@ -86,18 +86,11 @@ private:
     void append_call(std::string& out, redis::script_call const& call, claim const& whose,
                      redis::script_form form) const
     {
-        constexpr std::string_view dollar = "$";
-        auto const& [prefix, name] = whose.key;
-        std::size_t const length = prefix.size() + name.size();
         redis::digits const number(whose.number);
         std::string_view const shown(number);
-        if (form == redis::script_form::text)
-            call.append_text(out);
-        redis::append_all(out, form == redis::script_form::hash ? call.by_hash() : std::string_view(), dollar,
-                          redis::digits(length), redis::crlf, prefix, name, redis::crlf, dollar,
-                          redis::digits(length + fence_suffix.size()), redis::crlf, prefix, name,
-                          fence_suffix, redis::crlf, constant_, checked(whose.nonce), redis::crlf, dollar,
-                          redis::digits(shown.size()), redis::crlf, shown, redis::crlf);
+        append_with_key_beside(out, call, form, whose.key, fence_suffix, constant_, checked(whose.nonce),
+                               redis::crlf, std::string_view("$"), redis::digits(shown.size()), redis::crlf,
+                               shown, redis::crlf);
         if (&call == &vote)
             redis::append_argument(out, whose.giver);
     }
