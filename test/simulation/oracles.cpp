@@ -26,8 +26,6 @@ constexpr unsigned attempts_at_once = 30;
 constexpr duration between_attempts = 20ms;
 /// `handover.period`, on a clock that is as slow as C2 allows.
 constexpr duration longest_row = 253ms + promptness;
-/// For votes to be refused, and a place in line to be had.
-constexpr duration time_to_enter = 100ms;
 
 } // namespace
 
@@ -59,34 +57,19 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
             flaw(whose.name + " was served before " + other->name + ", who had come earlier");
 }
 
-/// W5: others get their turn, but for a try that may barge in. Who stands in line sees those who do so, too.
+/// W5: others get their turn, but for a try that may barge in. Who stands in line offers none (L12): he knows of those who
+/// stand in the same line, and programs that call servers by different names stand in different ones.
 void schedule::check_row(actor const& whose)
 {
-    auto const wanted_since = others_want(whose);
-    if (whose.barges || !wanted_since) {
+    if (whose.barges || whose.options.line) {
         whose.about.leases = {};
         return;
     }
-    duration const row = whose.about.leases.granted(whose.home.host, time_.now());
-    duration const length = std::min(row, time_.now() - *wanted_since - time_to_enter);
+    duration const length = whose.about.leases.granted(whose.home.host, time_.now());
     bool const began_quietly = time_.now() - length > faults_are_over;
-    // Who was overtaken waits by turns once before it stands in line (L13).
-    duration const longest = whose.options.line ? 2 * longest_row : longest_row;
-    if (began_quietly && length > longest)
+    if (began_quietly && length > longest_row)
         flaw(whose.home.name() + " has kept " + whose.about.name + " to itself for " +
              std::to_string(length / 1ms) + " ms");
-}
-
-/// Since when one of another program has waited whom this one must not keep waiting.
-std::optional<duration> schedule::others_want(actor const& whose) const
-{
-    std::optional<duration> since;
-    for (auto const& p : programs_)
-        for (auto const& a : p->actors)
-            if (p.get() != &whose.home && &a->about == &whose.about && a->ticket &&
-                (a->options.line || !whose.options.line))
-                since = std::min(a->came, since.value_or(a->came));
-    return since;
 }
 
 /// A8: nobody asks without pause while nothing changes.
