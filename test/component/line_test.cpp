@@ -141,6 +141,24 @@ struct line_fixture {
         pass(10ms);
     }
 
+    /// The second has the lock from the first, and knows of the others.
+    void line_up_and_pass(std::size_t size)
+    {
+        line_up(size);
+        all[0]->release();
+        (void)until_granted(*all[1]);
+    }
+    /// On its way to the third the lock is taken, on all nodes but one, by somebody who knows no line.
+    void overtake_heir(std::string const& milliseconds)
+    {
+        line_up_and_pass(3);
+        std::size_t const first = where();
+        all[1]->release();
+        pass(one_way + 200us);
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (n != first)
+                say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
+    }
     /// In whatever order.
     void serve_all(duration longest_wait)
     {
@@ -211,9 +229,7 @@ BOOST_AUTO_TEST_CASE(those_who_wait_are_served_as_they_came)
 /// From the second hand-over on the one who releases knows of others.
 BOOST_AUTO_TEST_CASE(lock_passes_in_two_round_trips)
 {
-    line_up(6);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(6);
     for (std::size_t i = 1; i + 1 != all.size(); ++i) {
         pass(20ms);
         all[i]->release();
@@ -223,9 +239,7 @@ BOOST_AUTO_TEST_CASE(lock_passes_in_two_round_trips)
 
 BOOST_AUTO_TEST_CASE(commands_of_a_lease_do_not_depend_on_how_many_wait)
 {
-    line_up(20);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(20);
     std::size_t const before = commands;
     constexpr unsigned leases = 17;
     for (std::size_t i = 1; i != leases + 1; ++i) {
@@ -254,9 +268,7 @@ BOOST_AUTO_TEST_CASE(alone_nobody_speaks_of_lines)
 /// What is over soon leaves no trace: who knows of others asks the line first, once.
 BOOST_AUTO_TEST_CASE(who_is_alone_again_speaks_of_lines_no_more)
 {
-    line_up(2);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(2);
     for (int i = 0; i != 3; ++i) {
         all[1]->release();
         pass(10ms);
@@ -275,9 +287,7 @@ BOOST_AUTO_TEST_CASE(who_is_alone_again_speaks_of_lines_no_more)
 
 BOOST_AUTO_TEST_CASE(killed_waiter_costs_nothing)
 {
-    line_up(4);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(4);
     kill(2);
     all[1]->release();
     BOOST_TEST((until_granted(*all[3]) <= 2 * round_trip + 200us));
@@ -285,9 +295,7 @@ BOOST_AUTO_TEST_CASE(killed_waiter_costs_nothing)
 
 BOOST_AUTO_TEST_CASE(paused_waiter_costs_its_time_once)
 {
-    line_up(5);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(5);
     all[2]->process.pause_until(time.now() + 1h);
     all[1]->release();
     BOOST_TEST((until_granted(*all[3]) <= claim_window + 3 * round_trip + a_tick));
@@ -298,9 +306,7 @@ BOOST_AUTO_TEST_CASE(paused_waiter_costs_its_time_once)
 /// He was handed the lock, and came too late to take it.
 BOOST_AUTO_TEST_CASE(who_was_paused_stands_in_line_again)
 {
-    line_up(4);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(4);
     all[2]->process.pause_until(time.now() + 1s);
     all[1]->release();
     (void)until_granted(*all[3]);
@@ -313,9 +319,7 @@ BOOST_AUTO_TEST_CASE(who_was_paused_stands_in_line_again)
 
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_is_left_out)
 {
-    line_up(4);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(4);
     all[2]->stop.emit(asio::cancellation_type::terminal);
     pass(10ms);
     BOOST_TEST((*all[2]->ended == asio::error::operation_aborted));
@@ -326,9 +330,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_is_left_out)
 /// The lock is on its way to him: he passes it on.
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_when_it_is_called_passes_lock_on)
 {
-    line_up(4);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(4);
     all[1]->release();
     pass(one_way + 200us); // handed over, and not heard of yet
     all[2]->stop.emit(asio::cancellation_type::terminal);
@@ -337,9 +339,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_when_it_is_called_passes_lock_on)
 
 BOOST_AUTO_TEST_CASE(holder_that_is_killed_is_waited_out)
 {
-    line_up(3);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(3);
     kill(1);
     duration const longest = options.ttl + options.ttl / 10;
     BOOST_TEST((until_granted(*all[2]) <= longest + 20ms));
@@ -363,16 +363,7 @@ BOOST_AUTO_TEST_CASE(lock_that_is_released_by_other_library_goes_to_first_in_lin
 /// Somebody who knows no line was quicker on the other nodes.
 BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_waits_and_is_served)
 {
-    line_up(3);
-    all[0]->release();
-    (void)until_granted(*all[1]);
-    std::size_t const first = where();
-    std::string const foreign(32, 'f');
-    all[1]->release();
-    pass(one_way + 200us);
-    for (std::size_t n = 0; n != net.size(); ++n)
-        if (n != first)
-            say(n, {"SET", "seat", foreign, "PX", "700"});
+    overtake_heir("700");
     pass(600ms);
     BOOST_TEST(!all[2]->holds());
     BOOST_TEST((until_granted(*all[2]) <= 400ms));
@@ -381,16 +372,7 @@ BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_waits_and_is_served)
 /// What was overtaken once would be so again.
 BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_asks_without_hurry)
 {
-    line_up(3);
-    all[0]->release();
-    (void)until_granted(*all[1]);
-    std::size_t const first = where();
-    std::string const foreign(32, 'f');
-    all[1]->release();
-    pass(one_way + 200us);
-    for (std::size_t n = 0; n != net.size(); ++n)
-        if (n != first)
-            say(n, {"SET", "seat", foreign, "PX", "10000"});
+    overtake_heir("10000");
     pass(100ms);
     std::size_t const before = commands;
     pass(5s);
@@ -421,9 +403,7 @@ BOOST_AUTO_TEST_CASE(newcomer_does_not_come_between)
 
 BOOST_AUTO_TEST_CASE(next_node_keeps_line_when_first_is_gone)
 {
-    line_up(4);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(4);
     net.kill(where());
     pass(100ms);
     all[1]->release();
@@ -436,9 +416,7 @@ BOOST_AUTO_TEST_CASE(next_node_keeps_line_when_first_is_gone)
 
 BOOST_AUTO_TEST_CASE(waiter_whose_connection_is_reset_enters_again)
 {
-    line_up(3);
-    all[0]->release();
-    (void)until_granted(*all[1]);
+    line_up_and_pass(3);
     net.reset_connections(where());
     pass(500ms);
     all[1]->release();
