@@ -38,13 +38,13 @@ std::string vote_command(std::string_view key, std::string_view nonce)
     return "*6\r\n" + bulk("SET") + bulk(key) + bulk(nonce) + bulk("NX") + bulk("PX") + bulk("10000");
 }
 
-/// As the library sends it, without a marker.
+/// As the library sends it, without a giver and without a marker.
 std::string fenced_vote_command(std::string_view key, std::string_view nonce)
 {
     std::string const proposal(proposal_length, '1');
-    return "*11\r\n" + bulk("EVALSHA") + bulk(redis::scripts::fenced_vote.sha1) + bulk("3") + bulk(key) +
+    return "*12\r\n" + bulk("EVALSHA") + bulk(redis::scripts::fenced_vote.sha1) + bulk("3") + bulk(key) +
            bulk(std::string{key} + std::string{fence_suffix}) + bulk("redlock-marker") + bulk("11000") +
-           bulk("86400000") + bulk(nonce) + bulk(proposal) + bulk("");
+           bulk("86400000") + bulk(nonce) + bulk(proposal) + bulk("") + bulk("");
 }
 
 std::string release_command(std::string_view key, std::string_view nonce, std::string_view sha)
@@ -60,7 +60,7 @@ constexpr std::size_t release_size =
 
 constexpr std::size_t fenced_vote_size = 5 + 13 + (5 + sha_length + 2) + 7 + (5 + resource_name_length + 2) +
                                          (5 + resource_name_length + fence_suffix.size() + 2) + 21 + 11 + 14 +
-                                         (5 + nonce_length + 2) + (5 + proposal_length + 2) + 6;
+                                         (5 + nonce_length + 2) + (5 + proposal_length + 2) + 6 + 6;
 
 enum class vote_kind : std::uint8_t { plain, fenced };
 
