@@ -11,7 +11,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>

@@ -132,14 +132,14 @@ std::string script_run::no_fence() const
 /// It was nobody's, or is handed to us.
 bool script_run::take()
 {
-    if (set_new(keys_[0], arguments_[2], &arguments_[0]))
+    if (set_new(keys_[0], arguments_[2], arguments_.data()))
         return true;
     if (arguments_[4].empty())
         return false;
     auto const owner = mget({keys_[0]})[0];
     if (owner != arguments_[2] && owner != arguments_[4])
         return false;
-    set(keys_[0], arguments_[2], &arguments_[0]);
+    set(keys_[0], arguments_[2], arguments_.data());
     return true;
 }
 
@@ -205,8 +205,8 @@ std::string script_run::fenced_extend()
         return reply::number(1);
     }
     if (seen.lock)
-        set(keys_[0], arguments_[2], &arguments_[0]);
-    else if (!set_new(keys_[0], arguments_[2], &arguments_[0]))
+        set(keys_[0], arguments_[2], arguments_.data());
+    else if (!set_new(keys_[0], arguments_[2], arguments_.data()))
         return reply::number(0);
     set(keys_[1], arguments_[3], &arguments_[1]);
     (void)get(keys_[0]);
@@ -273,6 +273,7 @@ std::vector<std::optional<std::string>> script_run::mget(std::vector<std::string
 {
     where_.before("mget");
     std::vector<std::optional<std::string>> texts;
+    texts.reserve(keys.size());
     for (std::string const& key : keys)
         texts.push_back(where_.keys.text(key, now()));
     for (std::string const& key : keys)
