@@ -134,6 +134,7 @@ void engine::end_everything()
     life.release_began(); // one that fails at once must not close before the others have been sent
     life.abort_operations(errc::shut_down);
     life.abort_leases(errc::shut_down);
+    life.hurry_releases();
     life.release_done();
 }
 

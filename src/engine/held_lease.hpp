@@ -64,6 +64,7 @@ public:
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
     void on_usable(unsigned node) override;
+    void hurry() override { release_the_rest(); }
     [[nodiscard]] lock_state const* wanted_lock() const override { return &lock(); }
 
     void extend(wait_op&);
@@ -127,6 +128,7 @@ private:
     [[nodiscard]] bool release_in_line();
     void release_on(core::node_set);
     void release_the_rest();
+    void release_late(core::node_set);
     void on_line_release(node_answer const&);
     void fail_release(unsigned node);
     void leave_key();

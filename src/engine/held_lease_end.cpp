@@ -172,6 +172,7 @@ bool held_lease::release_in_line()
         return false;
     line_ = static_cast<std::uint8_t>(*node);
     may_be_claimed_ = true;
+    on().life.put_off_release(*this);
     on().loop().schedule_after(*this, on().patience(lock().plan->node_timeout / 2));
     send(*node, kind::request::line_release);
     return true;
@@ -181,13 +182,23 @@ bool held_lease::release_in_line()
 void held_lease::release_the_rest()
 {
     unsigned const line = std::exchange(line_, no_line);
-    if (line == no_line || !releasing_)
+    if (line == no_line)
+        return;
+    link.unlink();
+    if (!releasing_)
         return;
     core::node_set rest = nodes().all();
     rest.erase(core::node_set(line));
     core::duration const whole = lock().plan->node_timeout;
     on().loop().schedule_after(*this, whole - on().patience(whole / 2));
-    release_on(rest);
+    release_late(rest);
+}
+
+/// Behind what whoever comes next has asked there already, and found the key: of our own change nobody tells (rule W2).
+void held_lease::release_late(core::node_set where)
+{
+    release_on(where);
+    lock().wanted->changed_here(where);
 }
 
 void held_lease::release_on(core::node_set where)

@@ -138,7 +138,7 @@ void held_lease::on_line_release(node_answer const& got)
         on_release(got);
     } else {
         on().lines.refused(got.node, got.reply);
-        release_on(core::node_set(got.node));
+        release_late(core::node_set(got.node));
     }
     release_the_rest();
 }

@@ -27,6 +27,8 @@ public:
     [[nodiscard]] virtual lock_state const* wanted_lock() const = 0;
     /// A node can be asked, on a connection that may be new.
     virtual void on_usable(unsigned) {}
+    /// What was put off is to be said now.
+    virtual void hurry() {}
 
 protected:
     ~activity() = default;
@@ -70,6 +72,16 @@ public:
     /// A release began or ended; a client's end waits for the last.
     void release_began() { ++releasing_; }
     void release_ended(bool confirmed);
+    /// It waits for one node's answer before it tells the others; nobody else keeps that lease any more.
+    void put_off_release(activity& one) { put_off_.push_back(one); }
+    void hurry_releases()
+    {
+        while (!put_off_.empty()) {
+            activity& one = put_off_.front();
+            put_off_.pop_front();
+            one.hurry();
+        }
+    }
     /// The same, of what was begun only to put off the end.
     void release_done() { --releasing_; }
     /// The same of votes that are taken back.
@@ -118,6 +130,7 @@ private:
     net::task& closer_;
     list operations_;
     list leases_;
+    list put_off_;
     unsigned under_way_ = 0;
     unsigned releasing_ = 0;
     unsigned undoing_ = 0;

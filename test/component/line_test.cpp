@@ -555,6 +555,29 @@ BOOST_AUTO_TEST_CASE(client_has_one_place_for_all_of_its_operations)
     }
 }
 
+/// The other nodes are told of a release when the line has answered: behind the votes of who comes next without a line.
+BOOST_AUTO_TEST_CASE(own_release_behind_votes_of_next_operation_is_heard_of)
+{
+    line_up_and_pass(2);
+    mutex other(*all[1]->locks, "seat", {.ttl = 20s}); // nothing is handed over to it
+    lease next;
+    other.acquire([&](error_code, lease got) { next = std::move(got); });
+    pass(10ms);
+    all[1]->release();
+    BOOST_TEST((until([&] { return next.valid(); }, 5s) <= 100ms));
+}
+
+BOOST_AUTO_TEST_CASE(client_that_ends_amid_release_leaves_no_key)
+{
+    line_up_and_pass(2);
+    all[1]->release();
+    pass(100us);
+    all[1]->locks.reset();
+    pass(1s);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(!on(n, "seat"));
+}
+
 /// Rule K7.
 BOOST_AUTO_TEST_CASE(lock_must_not_be_named_as_a_line)
 {
