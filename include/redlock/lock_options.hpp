@@ -87,8 +87,8 @@ struct lock_options {
     /// Stand in line with those of other clients who wait for this lock: first come, first served (docs/protocol.md,
     /// rules L1 to L15). Without it, or where a server does not let this client stand in line, those who wait hear that
     /// the lock is free and ask for it by turns; who does not stand in line may overtake those who do, and be overtaken.
-    /// Off by default: set it for all clients of a lock, and give them the rights (docs/server-checklist.md, "Rights").
-    bool line = false;
+    /// Its users need rights of their own (docs/server-checklist.md, "Rights").
+    bool line = true;
     /// `try_acquire` asks the nodes even while other operations of this client hold the lock or wait for it.
     /// `last_attempt()` then shows the answers to this attempt to the other operations, too.
     bool barging = false;

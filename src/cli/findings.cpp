@@ -202,10 +202,11 @@ void ask_for_line(questions& all, std::string const& key_prefix, std::string con
                   interview const& node, std::string_view holder, std::string_view waiting)
 {
     std::string const channel = key_prefix + std::string(kind::channel_name) + std::string(waiting);
+    std::string const place = kind::place(probe_ttl, channel);
     std::string const probe = probe_of(lock);
     auto const say = [&](kind::request what, std::string_view nonce) {
-        kind::claim const place{{key_prefix, probe}, nonce, 0, {}, {channel, probe_ttl}};
-        kind::plain.append(all.bytes, what, place, redis::script_form::text);
+        kind::claim const said{{key_prefix, probe}, nonce, 0, {}, {place, 0ms}};
+        kind::plain.append(all.bytes, what, said, redis::script_form::text);
         ++all.count;
     };
     say(kind::request::line_enter, holder);

@@ -50,9 +50,10 @@ public:
         lasted_ += elapsed(noted_, now);
         noted_ = now;
     }
+    [[nodiscard]] bool paused(instant now, duration turn) const { return elapsed(noted_, now) >= turn; }
     void look(instant now, duration turn)
     {
-        if (count_ != 0 && elapsed(noted_, now) >= turn)
+        if (paused(now, turn))
             count_ = 0;
     }
 

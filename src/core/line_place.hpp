@@ -10,7 +10,7 @@
 
 namespace redlock::core {
 
-/// How one who stands in line for a lock passes the time until he is called (docs/protocol.md, rules L1, L8 and L9).
+/// How one who stands in line for a lock passes the time until he is called (docs/protocol.md, rules L1, L8, L9 and L13).
 class line_place {
 public:
     /// Who stands there says so again, or is forgotten.
@@ -18,12 +18,15 @@ public:
     /// Keys that were set together are gone together; and who is behind lets those before him ask first.
     static constexpr duration step = std::chrono::milliseconds{2};
 
+    line_place() = default;
+    /// \param window for which the lock is kept for whoever is called, and an answer is waited for
+    explicit line_place(duration window) : window_(window) {}
+
     /// The node is asked to let us in, or whether we still stand there.
-    /// \param patience the answer is waited for
-    void asked(instant now, duration patience)
+    void asked(instant now)
     {
         awaited_ = true;
-        due_ = now + patience;
+        due_ = now + window_;
     }
     /// We do.
     /// \param before how many stand before us
@@ -42,9 +45,19 @@ public:
         if (doubt_at_ && before == 0 && sooner(*doubt_at_, due_, now))
             due_ = *doubt_at_;
         if (std::exchange(changed_, false)) // the answer may be older
-            due_ = now;
+            is_left_free(now) ? left_free(free_until_) : key_changed(now);
     }
-    /// The one before us was handed the lock: it is kept for him that long.
+    /// Who does not stand in line may have the lock until then.
+    void left_free(instant until)
+    {
+        doubt_at_.reset();
+        free_until_ = until;
+        changed_ = awaited_;
+        if (!awaited_)
+            due_ = until;
+    }
+    /// The one before us was handed the lock.
+    /// \param window for which it is kept for him
     void became_first(instant now, duration window)
     {
         before_ = 0;
@@ -53,12 +66,14 @@ public:
     }
     /// The key is not what it was: who is first asks at once, as soon as what else has come is dealt with. Each of those
     /// before us may be silent, and is given its time.
-    void key_changed(instant now, duration window)
+    void key_changed(instant now)
     {
         doubt_at_.reset();
         changed_ = awaited_;
-        instant const then = now + static_cast<duration::rep>(std::min(before_, most_steps)) * window;
-        if (!awaited_ && sooner(then, due_, now))
+        if (awaited_ || is_left_free(now))
+            return;
+        instant const then = now + static_cast<duration::rep>(std::min(before_, most_steps)) * window_;
+        if (sooner(then, due_, now))
             due_ = then;
     }
 
@@ -69,6 +84,9 @@ public:
         return before_ == 0 && !awaited_ && doubt_at_ && reached(*doubt_at_, now);
     }
 
+    /// He does so again as much later.
+    void doubted(duration longest, instant now) { doubt_at_ = now + longest; }
+
     [[nodiscard]] std::uint64_t before() const { return before_; }
     /// When to ask again, or what was asked has had its time.
     [[nodiscard]] instant due() const { return due_; }
@@ -77,8 +95,12 @@ public:
 private:
     static constexpr std::uint64_t most_steps = 10'000;
 
+    [[nodiscard]] bool is_left_free(instant now) const { return !reached(free_until_, now); }
+
+    duration window_{};
     std::uint64_t before_ = 0;
     instant due_{};
+    instant free_until_{};
     std::optional<instant> doubt_at_{};
     bool awaited_ = false;
     bool changed_ = false; ///< the key, since that was asked

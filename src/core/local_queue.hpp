@@ -3,6 +3,7 @@
 #include "core/batch_policy.hpp"
 #include "core/fairness.hpp"
 #include "core/instant.hpp"
+#include "core/passage.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -32,6 +33,8 @@ public:
     start_mode ask(batch_policy::terms const& first, batch_policy::next who, instant now, duration turn)
     {
         asking_ = true;
+        if (batch_.paused(now, turn))
+            passing_.interrupted();
         batch_.look(now, turn);
         if (batch_.may_go_on(first, who, now))
             return start_mode::at_once;
@@ -58,6 +61,7 @@ public:
     {
         held_ = true;
         batch_.granted(now);
+        passing_.granted(now);
     }
     /// May the lease that ends go to the first of those who wait, as far as others are concerned?
     [[nodiscard]] bool may_hand_over(batch_policy::terms const& first, instant now) const
@@ -71,7 +75,11 @@ public:
     }
 
     /// Others have it.
-    void refused() { batch_.somebody_came(); }
+    void refused()
+    {
+        batch_.somebody_came();
+        passing_.interrupted();
+    }
     /// This owner was found where all meet.
     /// \param owner the first part of its nonce
     void met(std::uint64_t owner)
@@ -80,11 +88,13 @@ public:
         if (std::exchange(last_met_, name) != name)
             fairness_.another_had_it();
     }
+    [[nodiscard]] passage& passing() { return passing_; }
     /// How long to let others go first when the lock is free.
     [[nodiscard]] duration yield_delay(duration most) const { return fairness_.yield_delay(most); }
 
 private:
     batch_policy batch_;
+    passage passing_;
     std::uint32_t last_met_ = 0;
     fairness fairness_;
     bool held_ = false;

@@ -37,6 +37,8 @@ namespace redlock::detail {
 struct inheritance {
     nonce heir;
     nonce giver; ///< the heir's, where the lock was free
+    /// For how long it has passed from one to the next; nothing: it was free.
+    std::optional<core::duration> passed{};
 };
 
 /// Who is told what an attempt comes to. Called while replies are worked off: no user code may run from here.

@@ -26,12 +26,16 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     begin(how);
 }
 
-/// Others are let go first, and where nobody wants to, the line says so at once (rule L12).
+/// Others are let go first. Where nobody wants to, the line says so at once (rule L12), but for a turn that is offered to
+/// those who do not stand there (rule L13).
 void attempt_loop::begin(core::start_mode how)
 {
-    bool const others_first = how != core::start_mode::at_once;
+    core::instant const now = runtime_.loop().now();
+    core::passage const& passing = key_->local().passing();
+    bool const left_free = passing.is_left_free(now);
+    bool const others_first = how != core::start_mode::at_once || left_free;
     in_turn_ = offered_turn_ = others_first || key_->local().has_rivals();
-    if (offered_turn_ && stand_in_line())
+    if (offered_turn_ && stand_in_line(left_free ? passing.free_until() : now))
         return;
     in_turn_ = offered_turn_ = others_first;
     others_first ? offer_turn(how) : connect_or_vote();
@@ -45,7 +49,7 @@ void attempt_loop::serve(candidate& successor)
     bool const open = phase_ == phase::voting || phase_ == phase::won;
     whom_ = &successor;
     note_terms();
-    if (phase_ == phase::in_line && whom_->asks_once()) {
+    if (phase_ == phase::in_line && !wants_line()) {
         leave_line();
         return connect_or_vote();
     }
@@ -118,7 +122,7 @@ void attempt_loop::connect_or_vote()
         return vote();
     bool const enough = nodes().has_majority(lock());
     // One refusal would decide against a client that has just begun, and whose other nodes are a moment late.
-    bool const early = marked && nodes().has_newcomers();
+    bool const early = marked && !place_.called() && nodes().has_newcomers();
     if (enough && !early)
         return vote();
     core::instant const now = runtime_.loop().now();
@@ -144,8 +148,7 @@ void attempt_loop::vote()
     waiting_.attempt_began();
     open_round(); // what was asked before is not believed any more
     bool const in_turn = std::exchange(in_turn_, false);
-    place_.called() ? attempt_.claim(whom_->lock(), place_.inherit())
-                    : attempt_.start(whom_->lock(), in_turn);
+    place_.called() ? claim() : attempt_.start(whom_->lock(), in_turn);
 }
 
 /// The next one is asked for, if there is one.
@@ -202,6 +205,8 @@ void attempt_loop::on_lost(errc cause)
     else
         outage_.end();
     drop_those_who_end(cause, census);
+    if (cause == errc::contended)
+        runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     if (whom_ && cause == errc::contended)
         note_failures();
     if (whom_ && cause == errc::no_quorum &&
@@ -218,7 +223,7 @@ void attempt_loop::on_lost(errc cause)
     offered_turn_ = false; // or somebody took it
     key_->local().refused();
     barred_ = barred_ || attempt_.claims();
-    if (std::exchange(barred_, false) || !stand_in_line())
+    if (std::exchange(barred_, false) || !stand_in_line(now))
         wait_for_others();
 }
 

@@ -125,13 +125,17 @@ private:
 
     /// \name The line
     ///@{
-    [[nodiscard]] bool stand_in_line();
+    [[nodiscard]] bool wants_line() const;
+    /// \param then the lock is left to others until then
+    [[nodiscard]] bool stand_in_line(core::instant then);
+    void claim();
     void leave_line();
     void on_placed(unsigned node, kind::sighting const&) override;
     void on_moved() override;
     void on_called() override;
     void tell_place();
-    void on_doubt() override;
+    void on_doubt(unsigned node) override;
+    void found_free(unsigned node);
     void on_no_line() override;
     void on_place_drained() override { retire_if_drained(); }
     ///@}
@@ -160,6 +164,7 @@ private:
     bool listening_ = false;
     bool barred_ =
         false; ///< from the line, for one refusal: others took what was handed to us, or do not let us in
+    core::node_set free_{}; ///< nodes without a key while the one where it stands in line has one
     std::optional<std::uint64_t> told_{}; ///< how many stand before it in line
     errc cause_{};                        ///< of the wait; contended: for the others
 

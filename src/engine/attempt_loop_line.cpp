@@ -7,9 +7,16 @@
 // In line with those of other clients who wait for the lock.
 namespace redlock::detail {
 
-bool attempt_loop::stand_in_line()
+/// Who is refused for good by the first refusal does not wait for others.
+bool attempt_loop::wants_line() const
 {
-    if (whom_->asks_once() || !lock().plan->options.line || !place_.enter(whom_->lock()))
+    lock_options const& options = lock().plan->options;
+    return options.line && !whom_->asks_once() && options.retry.max_attempts != 1;
+}
+
+bool attempt_loop::stand_in_line(core::instant then)
+{
+    if (!wants_line() || !place_.enter(whom_->lock(), then))
         return false;
     enter(phase::in_line);
     told_.reset();
@@ -18,6 +25,14 @@ bool attempt_loop::stand_in_line()
         nodes().listen();
     on_moved();
     return true;
+}
+
+void attempt_loop::claim()
+{
+    auto const handed = place_.inherit();
+    if (handed.passed)
+        key_->local().passing().inherited(*handed.passed + runtime_.round_trip(), runtime_.loop().now());
+    attempt_.claim(whom_->lock(), handed);
 }
 
 /// And gives back what may have been handed over meanwhile.
@@ -60,8 +75,21 @@ void attempt_loop::on_called()
         connect_or_vote();
 }
 
-void attempt_loop::on_doubt()
+void attempt_loop::on_doubt(unsigned node)
 {
+    free_ = {};
+    for (unsigned i = 0; i != nodes().size() && phase_ == phase::in_line; ++i)
+        if (i != node)
+            peek(i, false);
+}
+
+/// There is a majority of them: those who wait for the one node's key would wait for nothing.
+void attempt_loop::found_free(unsigned node)
+{
+    free_.insert(node);
+    if (free_.size() < core::majority(nodes().size()))
+        return;
+    leave_line();
     connect_or_vote();
 }
 

@@ -138,10 +138,13 @@ void attempt_loop::peek(unsigned node, bool at_owner)
 
 void attempt_loop::on_answer(node_answer const& got)
 {
-    if (got.late || phase_ != phase::waiting)
+    bool const in_line = phase_ == phase::in_line;
+    if (got.late || (phase_ != phase::waiting && !in_line))
         return;
     waiting_.answered(got.node);
     auto const found = type().read_sighting(got.what, got.reply);
+    if (in_line)
+        return found.gone ? found_free(got.node) : void();
     believe(got.node, found);
     key_->note_holder(got.node, nodes().size(), found);
     if (waiting_.yields() && waiting_.known().taken(got.node))

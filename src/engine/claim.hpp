@@ -7,7 +7,6 @@
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -23,17 +22,11 @@ struct claim {
     [[nodiscard]] kind::claim said() const { return {key->key(), owner.text(), number}; }
 };
 
-/// A place in line that is given up with it; without a channel: none.
-struct owed_place {
-    std::string channel{};
-    std::chrono::milliseconds window{};
-};
-
 /// A claim that a node may still hold.
 struct pending_release {
     claim what;
     core::instant expires; ///< the key cannot live longer
-    owed_place place{};
+    std::string place{};   ///< in line, that is given up with it; empty: none
 };
 
 } // namespace redlock::detail

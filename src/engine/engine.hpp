@@ -125,11 +125,7 @@ public:
 
 private:
     void on_connected(unsigned node) override { runtime_.clean.retry(node); }
-    void on_nodes_changed() override
-    {
-        runtime_.lines.nodes_changed();
-        keys_.nodes_changed();
-    }
+    void on_nodes_changed() override { keys_.nodes_changed(); }
     void on_usable(unsigned node) override { runtime_.life.tell_usable(node); }
     void on_invalidation(unsigned node, std::optional<std::string_view> key) override
     {

@@ -28,8 +28,10 @@
 #include <boost/system/error_code.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -94,7 +96,7 @@ private:
     {
         kind::claim said{lock().key(), owner().text(), number()};
         if (what == kind::request::line_release)
-            said.place.window = on().claim_window(lock().plan->node_timeout);
+            said.line.passed = passed();
         lock().plan->commands->append(out, what, said, form);
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
@@ -125,7 +127,10 @@ private:
     void give_up(errc reason, event = event::released);
     [[nodiscard]] errc why_over() const;
     void start_release();
+    void offer_turn();
+    [[nodiscard]] std::optional<std::chrono::microseconds> passed() const;
     [[nodiscard]] bool release_in_line();
+    [[nodiscard]] core::node_set all_but(unsigned node) const;
     void release_on(core::node_set);
     void release_the_rest();
     void release_late(core::node_set);

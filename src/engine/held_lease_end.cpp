@@ -156,25 +156,52 @@ void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
-    if (lock().wanted->local().has_rivals() && release_in_line())
+    bool const lines = lock().plan->options.line && !on().life.closing();
+    if (lines)
+        offer_turn();
+    if (lines && lock().wanted->local().has_rivals() && release_in_line())
         return;
     on().loop().schedule_after(*this, lock().plan->node_timeout);
     release_on(nodes().all());
 }
 
+/// Who does not stand in line would never find the lock free otherwise (rule L13).
+void held_lease::offer_turn()
+{
+    core::instant const now = on().loop().now();
+    auto const turn = on().turn();
+    core::passage& passing = lock().wanted->local().passing();
+    if (passing.owes_turn(lock().plan->batch_policy.period, turn, now))
+        passing.left_free(now + turn);
+}
+
+/// Nothing: the lock is left free.
+std::optional<std::chrono::microseconds> held_lease::passed() const
+{
+    core::instant const now = on().loop().now();
+    core::passage const& passing = lock().wanted->local().passing();
+    if (passing.is_left_free(now))
+        return std::nullopt;
+    return std::chrono::floor<std::chrono::microseconds>(passing.lasted(now));
+}
+
 /// There first, so that nobody takes on the others what is handed on (rule L7). False: there is no line.
 bool held_lease::release_in_line()
 {
-    if (!lock().plan->options.line || on().life.closing())
-        return false;
     auto const node = on().lines.node_of(lock(), {});
     if (!node)
         return false;
-    line_ = static_cast<std::uint8_t>(*node);
-    may_be_claimed_ = true;
-    on().life.put_off_release(*this);
-    on().loop().schedule_after(*this, on().patience(lock().plan->node_timeout / 2));
+    core::duration const whole = lock().plan->node_timeout;
+    bool const hands_on = passed().has_value();
+    on().loop().schedule_after(*this, hands_on ? on().patience(whole / 2) : whole);
+    if (hands_on) {
+        line_ = static_cast<std::uint8_t>(*node);
+        may_be_claimed_ = true;
+        on().life.put_off_release(*this);
+    }
     send(*node, kind::request::line_release);
+    if (!hands_on)
+        release_on(all_but(*node));
     return true;
 }
 
@@ -187,11 +214,16 @@ void held_lease::release_the_rest()
     link.unlink();
     if (!releasing_)
         return;
-    core::node_set rest = nodes().all();
-    rest.erase(core::node_set(line));
     core::duration const whole = lock().plan->node_timeout;
     on().loop().schedule_after(*this, whole - on().patience(whole / 2));
-    release_late(rest);
+    release_late(all_but(line));
+}
+
+core::node_set held_lease::all_but(unsigned node) const
+{
+    core::node_set others = nodes().all();
+    others.erase(core::node_set(node));
+    return others;
 }
 
 /// Behind what whoever comes next has asked there already, and found the key: of our own change nobody tells (rule W2).

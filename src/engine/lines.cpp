@@ -6,11 +6,9 @@
 #include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
-#include <algorithm>
-
 namespace redlock::detail {
 
-lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(nodes), channels_(nodes.size())
+lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(nodes), links_(nodes.size())
 {
     nodes_.set_message_listener(this);
 }
@@ -21,7 +19,7 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set wi
     unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
     for (unsigned i = 0; i != nodes_.size(); ++i) {
         unsigned const node = (first + i) % nodes_.size();
-        if (without.contains(node) || refused_.contains(node) || !nodes_.at(node).may_subscribe() ||
+        if (without.contains(node) || of(node).refused || !nodes_.at(node).may_subscribe() ||
             !nodes_.at(node).may_track() || nodes_.is_quarantined(node, lock))
             continue;
         if (nodes_.at(node).make_usable_now())
@@ -32,7 +30,7 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set wi
 
 std::string const& lines::channel(unsigned node)
 {
-    std::string& mine = channels_[node];
+    std::string& mine = of(node).channel;
     if (mine.empty()) {
         auto const random = environment_.fresh_nonce();
         mine.append(environment_.settings().key_prefix).append(kind::channel_name).append(random.text());
@@ -45,16 +43,22 @@ void lines::refused(unsigned node, redis::resp_node const& why)
 {
     nodes_.note(node, "line", why);
     if (redis::classify(why.text) == server_error::noperm)
-        refused_.insert(node);
+        of(node).refused = true;
 }
 
-void lines::nodes_changed()
+bool lines::stands(unsigned node, std::uint32_t connection)
 {
-    for (unsigned i = 0; i != nodes_.size(); ++i)
-        if (nodes_.at(i).state() != node_state::ready) {
-            channels_[i].clear();
-            refused_.erase(core::node_set(i));
-        }
+    link const& now = of(node);
+    return now.connection == connection && !now.refused;
+}
+
+/// What was known of another connection is forgotten.
+lines::link& lines::of(unsigned node)
+{
+    link& known = links_[node];
+    if (std::uint32_t const now = nodes_.at(node).connection(); known.connection != now)
+        known = {.connection = now};
+    return known;
 }
 
 /// Who is called but waits no more has told the node so: that word is on its way (rule L10).
@@ -63,7 +67,7 @@ void lines::on_message(unsigned, std::string_view text)
     auto const said = kind::read_call(text);
     if (!said)
         return;
-    auto const one = std::ranges::find(waiting_, said->nonce, &line_waiter::name);
+    auto const one = waiting_.find(said->nonce);
     if (one != waiting_.end())
         one->on_call(*said);
 }

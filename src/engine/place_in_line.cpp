@@ -12,9 +12,10 @@ template class round<place_in_line>;
 
 place_in_line::place_in_line(runtime& on, place_listener& listener) : runtime_(on), listener_(listener) {}
 
-bool place_in_line::enter(std::shared_ptr<lock_state> const& lock)
+bool place_in_line::enter(std::shared_ptr<lock_state> const& lock, core::instant then)
 {
     leave();
+    then_ = then;
     lock_ = lock;
     type_ = &lock->plan->kind;
     silent_ = {};
@@ -31,27 +32,30 @@ bool place_in_line::enter_somewhere()
         if (!undo_)
             undo_ = &runtime_.clean.prepare();
         inherited_.heir = runtime_.its.fresh_nonce();
-        channel_ = runtime_.lines.channel(*node);
+        window_ = runtime_.claim_window(lock_->plan->node_timeout);
+        place_ = kind::place(window_, runtime_.lines.channel(*node));
     } catch (std::bad_alloc const&) {
         return false;
     } catch (std::runtime_error const&) { // no randomness
         return false;
     }
     node_ = *node;
+    connection_ = nodes().at(node_).connection();
     standing_ = true;
     called_ = false;
-    waiting_ = {};
+    waiting_ = core::line_place(window_);
     inherited_.giver = inherited_.heir;
+    inherited_.passed.reset();
     runtime_.lines.enter(*this);
     open_round();
     nodes().at(node_).track();
-    ask();
+    core::reached(then_, runtime_.loop().now()) ? ask() : waiting_.left_free(then_);
     return true;
 }
 
 void place_in_line::ask()
 {
-    waiting_.asked(runtime_.loop().now(), window());
+    waiting_.asked(runtime_.loop().now());
     send(node_, kind::request::line_enter);
 }
 
@@ -61,11 +65,10 @@ void place_in_line::leave()
         return;
     place.unlink();
     open_round();
-    runtime_.clean.start(*std::exchange(undo_, nullptr),
-                         {{lock_->wanted, type_, inherited_.heir},
-                          runtime_.loop().now() + window(),
-                          {std::move(channel_), window()}},
-                         core::node_set(node_));
+    runtime_.clean.start(
+        *std::exchange(undo_, nullptr),
+        {{lock_->wanted, type_, inherited_.heir}, runtime_.loop().now() + window_, std::move(place_)},
+        core::node_set(node_));
 }
 
 inheritance place_in_line::inherit()
@@ -78,16 +81,16 @@ inheritance place_in_line::inherit()
 
 void place_in_line::on_time()
 {
-    if (waiting_.silent())
+    core::instant const now = runtime_.loop().now();
+    if (waiting_.silent() || !nodes().at(node_).make_usable_now() || lost())
         return move_on();
-    if (waiting_.doubtful(runtime_.loop().now())) {
-        leave();
-        return listener_.on_doubt();
-    }
-    if (!nodes().at(node_).make_usable_now() || lost())
-        return move_on();
+    bool const doubts = waiting_.doubtful(now);
+    if (doubts)
+        waiting_.doubted(lock_->plan->key_ttl, now);
     ask();
     listener_.on_moved();
+    if (doubts)
+        listener_.on_doubt(node_);
 }
 
 void place_in_line::nodes_changed()
@@ -109,7 +112,7 @@ void place_in_line::key_changed(unsigned node)
 {
     if (node != node_)
         return;
-    waiting_.key_changed(runtime_.loop().now(), window());
+    waiting_.key_changed(runtime_.loop().now());
     listener_.on_moved();
 }
 
@@ -121,12 +124,18 @@ void place_in_line::changed_here(core::node_set where)
 
 void place_in_line::on_call(kind::call const& said)
 {
-    if (!said.take) {
-        waiting_.became_first(runtime_.loop().now(), window());
+    using word = kind::call::word;
+    core::instant const now = runtime_.loop().now();
+    if (said.what == word::first)
+        waiting_.became_first(now, said.time);
+    if (said.what == word::free)
+        waiting_.left_free(now + runtime_.turn());
+    if (said.what != word::take)
         return listener_.on_moved();
-    }
-    if (!said.giver.empty())
+    if (!said.giver.empty()) {
         inherited_.giver = nonce(said.giver);
+        inherited_.passed = said.time;
+    }
     answer_call();
 }
 

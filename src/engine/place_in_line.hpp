@@ -34,8 +34,8 @@ public:
     virtual void on_moved() = 0;
     /// The lock is ours to claim.
     virtual void on_called() = 0;
-    /// The key outlives ours: the other nodes may be free all the same. The place is given up.
-    virtual void on_doubt() = 0;
+    /// The key on this node outlives ours: the others may be free all the same.
+    virtual void on_doubt(unsigned node) = 0;
     /// There is no line for us, or not any more.
     virtual void on_no_line() = 0;
     /// All that was sent is answered.
@@ -52,7 +52,8 @@ public:
     place_in_line(runtime&, place_listener&);
 
     /// Enters a line, with a nonce of its own (rule K6). False: there is none to enter.
-    [[nodiscard]] bool enter(std::shared_ptr<lock_state> const&);
+    /// \param then the lock is left to others until then
+    [[nodiscard]] bool enter(std::shared_ptr<lock_state> const&, core::instant then);
     /// Gives up the place, and what may have been handed to it.
     void leave();
     /// What it was called for; there is no place to leave any more.
@@ -80,7 +81,7 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return *type_; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        type_->append(out, what, {lock_->key(), inherited_.heir.text(), 0, {}, {channel_, window()}}, form);
+        type_->append(out, what, {lock_->key(), inherited_.heir.text(), 0, {}, {.place = place_}}, form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return !late; }
     void on_answer(node_answer const&);
@@ -93,12 +94,8 @@ private:
     void ask();
     void answer_call();
     void move_on();
-    [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, channel_); }
+    [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_); }
     void refused(node_answer const&);
-    [[nodiscard]] std::chrono::milliseconds window() const
-    {
-        return runtime_.claim_window(lock_->plan->node_timeout);
-    }
 
     runtime& runtime_;
     place_listener& listener_;
@@ -106,9 +103,12 @@ private:
     kind::lock_kind const* type_ = nullptr;
     undo* undo_ = nullptr; ///< for the place
     inheritance inherited_;
-    std::string channel_;
+    std::string place_;                  ///< as it stands there, behind the nonce
+    std::chrono::milliseconds window_{}; ///< for which the lock is kept for it
     core::line_place waiting_;
-    core::node_set silent_; ///< nodes that let this one wait for an answer
+    core::instant then_;           ///< until when the lock is left to others
+    core::node_set silent_;        ///< nodes that let this one wait for an answer
+    std::uint32_t connection_ = 0; ///< the place ends with it
     unsigned node_ = 0;
     bool standing_ = false;
     bool called_ = false;

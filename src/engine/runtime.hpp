@@ -10,6 +10,7 @@
 #include "engine/node_group.hpp"
 #include "engine/pending_releases.hpp"
 #include "engine/undo.hpp"
+#include "kind/line.hpp"
 #include "net/executor.hpp"
 #include "net/loop.hpp"
 #include "net/machine.hpp"
@@ -59,9 +60,13 @@ public:
         std::size_t& depth_;
     };
 
-    /// Smoothed time from asking to being granted: the unit of back-off.
+    /// Smoothed time from asking to being granted or refused: the unit of back-off.
     [[nodiscard]] core::duration round_trip() const { return round_trip_; }
-    void measured(core::duration sample) { round_trip_ += (sample - round_trip_) / 8; }
+    void measured(core::duration sample)
+    {
+        bool const first = round_trip_ == core::duration::zero();
+        round_trip_ = first ? sample : round_trip_ + (sample - round_trip_) / 8;
+    }
     /// How long a lock is left alone so that others hear that it is free, and ask for it.
     [[nodiscard]] core::duration turn() const
     {
@@ -78,7 +83,8 @@ public:
     [[nodiscard]] std::chrono::milliseconds claim_window(core::duration node_timeout) const
     {
         auto const window = std::max<core::duration>(8 * round_trip_, std::chrono::milliseconds{50});
-        return std::chrono::ceil<std::chrono::milliseconds>(std::min(window, node_timeout));
+        return std::min(std::chrono::ceil<std::chrono::milliseconds>(std::min(window, node_timeout)),
+                        kind::longest_window);
     }
 
     environment its;

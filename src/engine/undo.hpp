@@ -13,6 +13,7 @@
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 
+#include <chrono>
 #include <string>
 
 namespace redlock::detail {
@@ -36,7 +37,7 @@ private:
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
         auto said = owed_.what.said();
-        said.place = {owed_.place.channel, owed_.place.window};
+        said.line = {owed_.place, std::chrono::microseconds::zero()};
         type().append(out, what, said, form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return true; }
@@ -47,7 +48,7 @@ private:
     void leave(unsigned node);
     [[nodiscard]] kind::request word() const
     {
-        return owed_.place.channel.empty() ? kind::request::release : kind::request::line_release;
+        return owed_.place.empty() ? kind::request::release : kind::request::line_release;
     }
 
     cleanup& owner_;

@@ -21,18 +21,24 @@ namespace {
 
 constexpr redis::script_call release_call{redis::scripts::release, 1, 2};
 constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 5};
-constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 7};
+constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 6};
 
 constexpr std::array<std::string_view, 3> kept{fence_suffix, line_suffix, redis::marker_name};
 
-/// The keys of the lock and its line, the nonce, the channel, and how long the lock is kept for whom it is handed to.
+/// The keys of the lock and its line, the nonce and the place.
 void append_to_line(std::string& out, redis::script_call const& call, redis::script_form form,
                     claim const& whose)
 {
     append_with_key_beside(out, call, form, whose.key, line_suffix, nonce_header, checked(whose.nonce),
                            redis::crlf);
-    redis::append_argument(out, whose.place.channel);
-    out += milliseconds(whose.place.window);
+    redis::append_argument(out, whose.line.place);
+}
+
+void append_line_release(std::string& out, redis::script_form form, claim const& whose)
+{
+    append_to_line(out, line_release_call, form, whose);
+    auto const passed = whose.line.passed;
+    redis::append_argument(out, passed ? std::to_string(passed->count()) : std::string());
 }
 
 void append_enter(std::string& out, redis::script_form form, claim const& whose)
@@ -98,7 +104,7 @@ void append_common(std::string& out, request what, claim const& whose, redis::sc
 {
     switch (what) {
     case request::release: return append_keyed(out, release_call, form, whose, {});
-    case request::line_release: return append_to_line(out, line_release_call, form, whose);
+    case request::line_release: return append_line_release(out, form, whose);
     case request::line_enter: return append_enter(out, form, whose);
     case request::owner: return append_question(out, "*2\r\n$3\r\nGET\r\n$", whose.key);
     case request::time_left: return append_question(out, "*2\r\n$4\r\nPTTL\r\n$", whose.key);

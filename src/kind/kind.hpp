@@ -33,10 +33,11 @@ enum class request : std::uint8_t {
 };
 inline constexpr std::size_t request_count = 11;
 
-/// Where who waits is called.
-struct line_place {
-    std::string_view channel;
-    std::chrono::milliseconds window; ///< so long the lock is kept for whom it is handed to
+/// What is said to the line beside a claim.
+struct line_words {
+    std::string_view place{}; ///< behind the nonce; empty: it does not stand there
+    /// For so long the lock has passed from one to the next, as its release says. Nothing: it is left free for a moment.
+    std::optional<std::chrono::microseconds> passed{};
 };
 
 /// What a client asks the nodes to grant, what a lease extends and gives back, and what is owed to a node that was away.
@@ -45,7 +46,7 @@ struct claim {
     std::string_view nonce;
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
     std::string_view giver{}; ///< for a claim: the nonce that was given up for it, or its own
-    line_place place{};       ///< for what is said to the line
+    line_words line{};
 };
 
 /// What a node told of another's key.

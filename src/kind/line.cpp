@@ -1,12 +1,20 @@
 #include "kind/line.hpp"
 
 #include "redis/command.hpp"
+#include "redis/text_number.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
 
 namespace redlock::kind {
 
 namespace {
+
+constexpr std::size_t window_digits = 7;
+/// Two days: whoever says more is not believed.
+constexpr std::chrono::hours longest_time{48};
 
 /// The part up to the next space, which goes.
 std::string_view take_word(std::string_view& text)
@@ -16,7 +24,25 @@ std::string_view take_word(std::string_view& text)
     return word;
 }
 
+template <class Unit>
+std::optional<std::chrono::microseconds> take_time(std::string_view& text)
+{
+    constexpr Unit longest = longest_time;
+    std::uint64_t time = 0;
+    if (!redis::read_number(take_word(text), time) || time > static_cast<std::uint64_t>(longest.count()))
+        return std::nullopt;
+    return Unit{time};
+}
+
 } // namespace
+
+std::string place(std::chrono::milliseconds window, std::string_view channel)
+{
+    assert(window <= longest_window);
+    std::string const number = std::to_string(window.count());
+    std::string text(window_digits - number.size(), '0');
+    return text.append(number).append(channel);
+}
 
 std::optional<call> read_call(std::string_view text)
 {
@@ -25,9 +51,21 @@ std::optional<call> read_call(std::string_view text)
     said.nonce = take_word(text);
     if (said.nonce.size() != redis::nonce_length)
         return std::nullopt;
+    if (word == "free" && text.empty()) {
+        said.what = call::word::free;
+        return said;
+    }
+    bool const taken = word == "take";
+    auto const time =
+        taken ? take_time<std::chrono::microseconds>(text) : take_time<std::chrono::milliseconds>(text);
+    bool const whole =
+        taken ? text.empty() || text.size() == redis::nonce_length : word == "first" && text.empty();
+    if (!time || !whole)
+        return std::nullopt;
+    said.what = taken ? call::word::take : call::word::first;
     said.giver = text;
-    said.take = word == "take" && (text.empty() || text.size() == redis::nonce_length);
-    return said.take || (word == "first" && text.empty()) ? std::optional(said) : std::nullopt;
+    said.time = *time;
+    return said;
 }
 
 } // namespace redlock::kind

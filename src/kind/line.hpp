@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 // The line of those who wait for a lock (docs/protocol.md, rules L1 to L15).
@@ -15,14 +17,27 @@ inline constexpr std::string_view channel_name = "redlock-to:";
 inline constexpr std::chrono::milliseconds line_life{60'000};
 inline constexpr unsigned longest_line = 4096;
 
+/// What stands in a line behind a nonce.
+/// \param window so long the lock is kept for whom it is handed to; has seven digits
+[[nodiscard]] std::string place(std::chrono::milliseconds window, std::string_view channel);
+inline constexpr std::chrono::milliseconds longest_window{9'999'999};
+
 /// What is said on a channel.
 struct call {
+    enum class word : std::uint8_t {
+        take,  ///< the lock is handed to him
+        first, ///< he is the first in line now
+        free,  ///< he is the first in line, and lets those have the lock who do not stand there
+    };
+    word what{};
     std::string_view nonce{}; ///< whom it is for
-    bool take = false;        ///< the lock is handed to him; otherwise: he is the first in line now
     std::string_view giver{}; ///< take: the nonce that was given up for it; empty: the lock was free
+    std::chrono::microseconds
+        time{}; ///< take: for so long the lock has passed from one to the next; first: it is kept
+                ///< for whom it was handed to
 };
 
-/// "take <nonce> <giver>", "first <nonce>". Nothing: something else.
+/// "take <nonce> <microseconds> <giver>", "first <nonce> <milliseconds>", "free <nonce> ". Nothing: something else.
 [[nodiscard]] std::optional<call> read_call(std::string_view text);
 
 } // namespace redlock::kind

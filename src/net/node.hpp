@@ -146,6 +146,8 @@ public:
 
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] node_state state() const { return state_; }
+    /// The number of the connection that stands; the next one has another.
+    [[nodiscard]] std::uint32_t connection() const { return connections_; }
     [[nodiscard]] failure const& last_failure() const { return failure_; }
 
     /// What the server told when the standing connection began, or the last one that stood.
@@ -290,6 +292,7 @@ private:
     core::instant retry_at_;
     std::optional<core::instant> due_; ///< what the timer is set for
     unsigned failures_ = 0;
+    std::uint32_t connections_ = 0;
     unsigned index_;
     node_state state_ = node_state::idle;
     service tracking_ = service::off;

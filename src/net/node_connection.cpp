@@ -45,8 +45,10 @@ void node::drop_connection()
 void node::enter(node_state next)
 {
     state_ = next;
-    if (!connected())
+    if (!connected()) {
         tracking_ = subscription_ = service::off;
+        ++connections_;
+    }
     listener_.on_node_changed(index_);
 }
 

@@ -61,10 +61,9 @@ private:
     [[nodiscard]] std::string held(std::string const& fence);
 
     [[nodiscard]] std::string stand_in_line(std::string const& me, millis left);
-    void leave_line();
     [[nodiscard]] std::optional<std::string> first_in_line();
-    [[nodiscard]] bool is_heard(std::string const& place, std::string const& giver);
-    void tell_first(std::optional<std::string> const& place);
+    [[nodiscard]] millis keep_for(std::string const& heir);
+    void tell_first(std::string const& window);
     std::size_t call(std::string_view word, std::string const& place, std::string const& rest);
 
     [[nodiscard]] millis now() const { return where_.now_us / 1000; }

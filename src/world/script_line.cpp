@@ -18,10 +18,23 @@ std::string nonce_of(std::string const& place)
     return place.substr(0, redis::nonce_length);
 }
 
+constexpr std::size_t window_digits = 7;
+
+std::string part_of(std::string const& place, std::size_t from, std::size_t length = std::string::npos)
+{
+    return place.size() > from ? place.substr(from, length) : std::string();
+}
+
+/// The milliseconds that the lock is kept for it.
+std::string window_of(std::string const& place)
+{
+    return part_of(place, redis::nonce_length, window_digits);
+}
+
 /// On which its owner is called.
 std::string channel_of(std::string const& place)
 {
-    return place.size() > redis::nonce_length ? place.substr(redis::nonce_length) : std::string();
+    return part_of(place, redis::nonce_length + window_digits);
 }
 
 } // namespace
@@ -46,17 +59,15 @@ std::string script_run::line_enter()
     millis left = pttl(keys_[0]);
     while (left == -2) {
         auto const first = first_in_line();
-        bool const ours = !first || first == me;
-        bool const given = ours || is_heard(*first, "");
+        std::string const heir = first.value_or(me);
+        bool const given = heir == me || call("take", heir, "0 ") != 0;
         if (first)
-            zrem(keys_[1], *first);
+            zrem(keys_[1], heir);
         if (!given)
             continue;
-        set(keys_[0], ours ? arguments_[0] : nonce_of(*first), &arguments_[2]);
-        tell_first(first_in_line());
-        if (ours)
+        left = keep_for(heir);
+        if (heir == me)
             return reply::number(1);
-        left = static_cast<millis>(number_of(arguments_[2]));
     }
     return stand_in_line(me, left);
 }
@@ -66,12 +77,12 @@ std::string script_run::stand_in_line(std::string const& me, millis left)
     auto before = members("zrank", keys_[1]).rank(me);
     if (!before) {
         before = members("zcard", keys_[1]).size();
-        if (static_cast<double>(*before) >= number_of(arguments_[4]))
+        if (static_cast<double>(*before) >= number_of(arguments_[3]))
             return reply::status("FULL");
         auto const last = members("zrange", keys_[1]).range(-1, -1);
         zadd(keys_[1], {std::nearbyint((last.empty() ? 0 : last[0].score) + 1), me});
     }
-    pexpire(keys_[1], arguments_[3]);
+    pexpire(keys_[1], arguments_[2]);
     std::string const owner = mget({keys_[0]})[0].value_or("");
     return reply::status("LINE " + std::to_string(left) + ' ' + std::to_string(*before) + ' ' +
                          owner.substr(0, 8));
@@ -85,24 +96,24 @@ std::string script_run::line_release()
         bool const was_first = first_in_line() == me;
         zrem(keys_[1], me);
         if (was_first && !ours)
-            tell_first(first_in_line());
+            tell_first(window_of(me));
     }
     if (!ours)
         return reply::number(0);
+    bool const hands_on = !arguments_[2].empty();
+    std::string const rest = hands_on ? arguments_[2] + ' ' + arguments_[0] : "";
     auto first = first_in_line();
-    while (first) {
-        bool const heard = is_heard(*first, arguments_[0]);
+    while (first && call(hands_on ? "take" : "free", *first, rest) == 0) {
         zrem(keys_[1], *first);
-        auto second = first_in_line();
-        if (heard) {
-            set(keys_[0], nonce_of(*first), &arguments_[2]);
-            tell_first(second);
-            return reply::number(2);
-        }
-        first = std::move(second);
+        first = first_in_line();
     }
-    del(keys_[0]);
-    return reply::number(1);
+    if (!first || !hands_on) {
+        del(keys_[0]);
+        return reply::number(1);
+    }
+    zrem(keys_[1], *first);
+    (void)keep_for(*first);
+    return reply::number(2);
 }
 
 std::optional<std::string> script_run::first_in_line()
@@ -111,22 +122,26 @@ std::optional<std::string> script_run::first_in_line()
     return first.empty() ? std::nullopt : std::optional(first[0].name);
 }
 
-/// The lock is given to who stands there.
-bool script_run::is_heard(std::string const& place, std::string const& giver)
+/// The lock is given to who stood there.
+millis script_run::keep_for(std::string const& heir)
 {
-    return call("take", place, ' ' + giver) != 0;
+    double const window = number_of(window_of(heir));
+    std::string const milliseconds = whole(window);
+    set(keys_[0], nonce_of(heir), &milliseconds);
+    tell_first(window_of(heir));
+    return static_cast<millis>(window);
 }
 
-void script_run::tell_first(std::optional<std::string> const& place)
+void script_run::tell_first(std::string const& window)
 {
-    if (place)
-        call("first", *place, "");
+    if (auto const place = first_in_line())
+        call("first", *place, window);
 }
 
 std::size_t script_run::call(std::string_view word, std::string const& place, std::string const& rest)
 {
     where_.before("publish");
-    return where_.publish(channel_of(place), std::string(word) + ' ' + nonce_of(place) + rest);
+    return where_.publish(channel_of(place), std::string(word) + ' ' + nonce_of(place) + ' ' + rest);
 }
 
 sorted_set const& script_run::members(std::string_view command, std::string const& key)

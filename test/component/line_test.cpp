@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -158,6 +159,20 @@ struct line_fixture {
         for (std::size_t n = 0; n != net.size(); ++n)
             if (n != first)
                 say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
+    }
+    /// Those who stand in line pass the lock on as soon as they have it, and stand there again.
+    duration until_let_in(contender& outside, duration longest)
+    {
+        return until(
+            [&] {
+                for (auto const& one : all)
+                    if (one.get() != &outside && one->holds()) {
+                        one->release();
+                        one->acquire();
+                    }
+                return outside.holds();
+            },
+            longest);
     }
     /// In whatever order.
     void serve_all(duration longest_wait)
@@ -498,6 +513,32 @@ BOOST_AUTO_TEST_CASE(key_without_expiry_is_waited_for_without_line)
     BOOST_TEST((until_granted(*all[0]) <= 1s));
 }
 
+/// Rule L9: its key lives for longer than those of who waits would, but the other nodes have it, too.
+BOOST_AUTO_TEST_CASE(who_doubts_keeps_its_place_while_others_are_held)
+{
+    line_up(1);
+    lock_options brief = options;
+    brief.ttl = 500ms;
+    add(brief).acquire();
+    pass(100ms);
+    add().acquire();
+    pass(5s);
+    all[0]->release();
+    (void)until([&] { return all[1]->holds() || all[2]->holds(); }, 1s);
+    BOOST_TEST(all[1]->holds());
+}
+
+BOOST_AUTO_TEST_CASE(key_that_only_one_node_has_is_passed_by)
+{
+    line_up(2);
+    std::size_t const first = where();
+    all.clear();
+    pass(1s);
+    say(first, {"SET", "seat", std::string(32, 'f'), "PX", "600000"});
+    add().acquire();
+    BOOST_TEST((until_granted(*all[0]) <= 2 * (options.ttl + options.ttl / 10)));
+}
+
 BOOST_AUTO_TEST_CASE(try_acquire_never_stands_in_line)
 {
     line_up(1);
@@ -506,6 +547,133 @@ BOOST_AUTO_TEST_CASE(try_acquire_never_stands_in_line)
     pass(100ms);
     BOOST_TEST((*impatient.ended == errc::contended));
     BOOST_TEST(line_words == 0U);
+}
+
+/// The one vote that it has would be the claim of somebody who waited.
+BOOST_AUTO_TEST_CASE(operation_of_one_attempt_never_stands_in_line)
+{
+    line_up_and_pass(2);
+    lock_options hasty = options;
+    hasty.retry.max_attempts = 1;
+    mutex once(*all[0]->locks, "seat", hasty); // of a client that knows of others
+    std::optional<error_code> ended;
+    once.acquire([&](error_code ec, lease) { ended = ec; });
+    pass(100ms);
+    BOOST_TEST_REQUIRE(ended.has_value());
+    BOOST_TEST((*ended == errc::contended));
+}
+
+BOOST_AUTO_TEST_CASE(successor_that_wants_no_line_leaves_it)
+{
+    line_up(1);
+    contender& other = add();
+    other.acquire();
+    lock_options without = options;
+    without.line = false;
+    mutex by_turns(*other.locks, "seat", without);
+    lease got;
+    by_turns.acquire([&](error_code, lease one) { got = std::move(one); });
+    pass(100ms);
+    (void)where();
+    other.stop.emit(asio::cancellation_type::terminal);
+    pass(10ms);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(!on(n, "seat:redlock-line"));
+    all[0]->release();
+    (void)until([&] { return got.valid(); }, 1s);
+}
+
+/// Rule L13: whoever has the lock, it is left free for a moment in time.
+BOOST_AUTO_TEST_CASE(who_stands_in_no_line_is_let_in)
+{
+    for (std::size_t const standing : {2U, 4U}) {
+        all.clear();
+        line_up_and_pass(standing);
+        lock_options without = options;
+        without.line = false;
+        contender& outside = add(without);
+        outside.acquire();
+        BOOST_TEST((until_let_in(outside, 10s) <= 600ms), standing << " stand in line");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(many_operations_of_one_client_let_in_who_stands_in_no_line)
+{
+    contender& crowd = add();
+    lock_options without = options;
+    without.line = false;
+    contender& outside = add(without);
+    std::deque<lease> held;
+    auto const join = [&] {
+        crowd.lock->acquire([&](error_code, lease one) { held.push_back(std::move(one)); });
+    };
+    for (int i = 0; i != 20; ++i)
+        join();
+    pass(20ms);
+    outside.acquire();
+    auto const took = until(
+        [&] {
+            while (!held.empty()) {
+                held.pop_front();
+                join();
+            }
+            return outside.holds();
+        },
+        10s);
+    BOOST_TEST((took <= 600ms));
+}
+
+/// Nobody came, and those in line go on in their order.
+BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_goes_to_first_in_line)
+{
+    line_up_and_pass(3);
+    all[0]->acquire();
+    pass(10ms);
+    duration longest{};
+    for (std::size_t i = 1; i != 301; ++i) {
+        contender& holder = *all[i % 3];
+        BOOST_TEST_REQUIRE(holder.holds());
+        holder.release();
+        holder.acquire();
+        longest = std::max(longest, until_granted(*all[(i + 1) % 3]));
+    }
+    duration const turn = 3 * round_trip;
+    BOOST_TEST((longest > turn)); // there was one
+    BOOST_TEST((longest <= turn + 3 * round_trip));
+}
+
+/// Rule L8: for as long as he needs, not the one who hands it to him.
+BOOST_AUTO_TEST_CASE(lock_is_kept_for_who_is_far_away)
+{
+    line_up(2);
+    contender& far = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(2, n).latency = 70ms;
+    far.acquire();
+    pass(1s);
+    add().acquire();
+    pass(100ms);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    all[1]->release();
+    BOOST_TEST((until_granted(far) <= 220ms));
+    far.release();
+    BOOST_TEST((until_granted(*all[3]) <= 100ms));
+}
+
+/// A heir has waited: it does not wait for a node that has never answered.
+BOOST_AUTO_TEST_CASE(heir_of_fenced_lock_claims_at_once)
+{
+    contender& holder = add();
+    holder.acquire(*holder.fenced);
+    (void)until_granted(holder);
+    settings.nodes.back() = "redis://127.78.0.1"; // nobody ever answers there
+    contender& heir = add();
+    heir.acquire(*heir.fenced);
+    pass(3s);
+    BOOST_TEST((heir.told->before == std::vector<std::size_t>{0}));
+    holder.release();
+    BOOST_TEST((until_granted(heir) <= 20ms));
 }
 
 BOOST_AUTO_TEST_CASE(place_is_told_when_it_is_had_and_when_it_is_the_first)

@@ -1,5 +1,6 @@
 #include "component/random_talk.hpp"
 
+#include "kind/line.hpp"
 #include "redis/command.hpp"
 #include "redis/marker.hpp"
 #include "redis/scripts.hpp"
@@ -122,13 +123,17 @@ void random_talk::compare_marked(unsigned id, std::string const& command)
 
 void random_talk::ask_line(unsigned id)
 {
-    std::string const channel = draw(channels_);
+    std::string const mine = place();
     if (dice_.one_in(2))
         return both_.compare(id, call(redis::scripts::line_enter, {"lock", "lock:line"},
-                                      {owner(), channel, text(keeping_time), text(line_time),
-                                       std::to_string(dice_.below(6))}));
+                                      {owner(), mine, text(line_time), std::to_string(dice_.below(6))}));
     both_.compare(id, call(redis::scripts::line_release, {"lock", "lock:line"},
-                           {owner(), dice_.one_in(3) ? "" : channel, text(keeping_time)}));
+                           {owner(), dice_.one_in(3) ? "" : mine, dice_.one_in(4) ? "" : "17"}));
+}
+
+std::string random_talk::place()
+{
+    return kind::place(keeping_time, draw(channels_));
 }
 
 void random_talk::ask_for_what_is_given(unsigned id)
@@ -168,14 +173,14 @@ void random_talk::ask_about_keys(unsigned id)
         {"DEL", key, draw({"lock", "nothing"})},
         {"SET", key, owner(), "PX", "1200000"},
         {"SET", key, owner(), "NX"},
-        {"ZADD", key, draw({"1", "2.5", "17", "-3", "nonsense", "1e17", "inf"}), place()},
-        {"ZADD", key, "NX", draw({"1", "4"}), place(), "5", place()},
+        {"ZADD", key, draw({"1", "2.5", "17", "-3", "nonsense", "1e17", "inf"}), owner() + place()},
+        {"ZADD", key, "NX", draw({"1", "4"}), owner() + place(), "5", owner() + place()},
         {"ZADD", key, "NX", "4"},
-        {"ZREM", key, place(), place()},
+        {"ZREM", key, owner() + place(), owner() + place()},
         {"ZRANGE", key, draw({"0", "1", "-2", "nonsense"}), draw({"0", "-1", "7"}),
          draw({"WITHSCORES", "BYWHAT"})},
         {"ZRANGE", key, "0", "-1"},
-        {"ZRANK", key, place()},
+        {"ZRANK", key, owner() + place()},
         {"ZCARD", key},
         {"RPUSH", key, "any", "any"},
         {"NONSENSE"}};
@@ -216,9 +221,9 @@ void random_talk::write()
                                    {"RPUSH", "lock", "no owner"},
                                    {"RPUSH", "lock:line", "no line"},
                                    {"RPUSH", "lock:redlock-fence", "no fence"},
-                                   {"ZADD", "lock:line", "1", place(), "1", place()},
+                                   {"ZADD", "lock:line", "1", owner() + place(), "1", owner() + place()},
                                    {"ZADD", "lock:line", "2.5", "short"},
-                                   {"ZADD", "lock:line", draw({"-1", "9007199254740993"}), place()},
+                                   {"ZADD", "lock:line", draw({"-1", "9007199254740993"}), owner() + place()},
                                    {"PUBLISH", "c1", "from outside"}};
     both_.as_somebody_else(deeds[dice_.below(deeds.size())]);
     both_.compare(1, std::string());

@@ -33,7 +33,8 @@ private:
 
     std::string draw(words const& from) { return from[dice_.below(from.size())]; }
     std::string owner();
-    std::string place() { return owner() + draw(channels_); }
+    /// Behind its nonce.
+    std::string place();
     std::string number();
     std::string call(redis::script const& which, words const& keys, words const& arguments);
     std::string mark();
@@ -45,7 +46,7 @@ private:
     bool troubled_ = false;
     std::unique_ptr<kind::commands const> plain_;
     std::unique_ptr<kind::commands const> fenced_;
-    words const channels_{"c1", "c2", "c3"};
+    words const channels_{"c1", "c2", "a longer one"};
 };
 
 } // namespace redlock::test

@@ -116,10 +116,10 @@ BOOST_AUTO_TEST_CASE(lock_passes_over_those_who_are_gone)
     node.command({"SET", "lock", holder, "PX", "3600000"});
     for (std::string const one : {"b", "c"})
         BOOST_TEST(node.command({"EVAL", std::string(redis::scripts::line_enter.text), "2", "lock", "line",
-                                 std::string(32, one[0]), "to:" + one, "50", "60000", "4096"})
+                                 std::string(32, one[0]), "0000050to:" + one, "60000", "4096"})
                        .starts_with("LINE "));
     BOOST_TEST(node.command({"EVAL", std::string(redis::scripts::line_release.text), "2", "lock", "line",
-                             holder, "", "50"}) == "1");
+                             holder, "", "0"}) == "1");
     BOOST_TEST(!node.exists("lock"));
     BOOST_TEST(!node.exists("line"));
 }

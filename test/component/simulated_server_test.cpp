@@ -5,6 +5,8 @@
 #include "redis/handshake.hpp"
 #include "redis/info.hpp"
 #include "redis/resp_parser.hpp"
+#include "redis/script.hpp"
+#include "redis/scripts.hpp"
 #include "world/server.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -237,6 +239,40 @@ BOOST_AUTO_TEST_CASE(simulated_server_leaves_channels_like_real_server)
         both.ask(id, {"PUBLISH", "one", "is anybody here?"});
         both.ask(id, {"GET", "lock"});
     }
+}
+
+BOOST_AUTO_TEST_CASE(who_finds_expired_key_is_told_of_its_next_change)
+{
+    using words = pair_of_servers::words;
+    namespace scripts = redis::scripts;
+    std::string const owner(32, 'a');
+    auto const script = [](redis::script const& which, words const& rest) {
+        words all{"EVAL", std::string(which.text)};
+        all.insert(all.end(), rest.begin(), rest.end());
+        return all;
+    };
+    pair_of_servers both;
+    both.connect({.tracks = true, .no_loop = true});
+    both.connect({.tracks = true});
+    for (words const& question : {words{"GET", "lock"},
+                                  {"PTTL", "lock"},
+                                  {"TYPE", "lock"},
+                                  {"MGET", "lock", "other"},
+                                  {"ZCARD", "lock"},
+                                  {"DEL", "lock"},
+                                  script(scripts::release, {"1", "lock", owner}),
+                                  script(scripts::extend, {"1", "lock", owner, "60000"}),
+                                  script(scripts::claim, {"1", "lock", owner, "60000", owner}),
+                                  script(scripts::line_release, {"2", "other", "lock", owner, "", "0"})})
+        for (unsigned const id : {1U, 2U}) {
+            both.as_somebody_else({"SET", "lock", owner, "PX", "3600000"});
+            both.ask(1, {"GET", "lock"});
+            both.ask(2, {"GET", "lock"});
+            both.advance_clock(std::chrono::hours{2});
+            both.ask(id, question);
+            both.as_somebody_else({"SET", "lock", "somebody"});
+            both.ask(id, {"PTTL", "other"});
+        }
 }
 
 /// As Valkey 9.1 says it, and Redis since 7.2.

@@ -158,18 +158,29 @@ BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
 
 BOOST_AUTO_TEST_CASE(line_is_told_who_comes_and_where_it_is_called)
 {
-    claim const whose{{"seat:", "42"}, nonce, 0, {}, {"redlock-to:1", 50ms}};
+    claim const whose{{"seat:", "42"}, nonce, 0, {}, {"0000050redlock-to:1", 70us}};
     std::string out;
     plain.append(out, request::line_enter, whose, script_form::hash);
     auto const enters = arguments(out);
-    BOOST_TEST((words{enters.begin() + 2, enters.end()} ==
-                words{"2", "seat:42", "seat:42:redlock-line", nonce, "redlock-to:1", "50", "60000", "4096"}));
+    BOOST_TEST(
+        (words{enters.begin() + 2, enters.end()} ==
+         words{"2", "seat:42", "seat:42:redlock-line", nonce, "0000050redlock-to:1", "60000", "4096"}));
     out.clear();
     fenced.append(out, request::line_release, whose, script_form::text);
     auto const leaves = arguments(out);
     BOOST_TEST(leaves[1].find("zrem") != std::string::npos);
     BOOST_TEST((words{leaves.begin() + 2, leaves.end()} ==
-                words{"2", "seat:42", "seat:42:redlock-line", nonce, "redlock-to:1", "50"}));
+                words{"2", "seat:42", "seat:42:redlock-line", nonce, "0000050redlock-to:1", "70"}));
+    out.clear();
+    fenced.append(out, request::line_release, {{"seat:", "42"}, nonce}, script_form::hash);
+    auto const leaves_it_free = arguments(out);
+    BOOST_TEST((words{leaves_it_free.end() - 2, leaves_it_free.end()} == words{"", ""}));
+}
+
+BOOST_AUTO_TEST_CASE(place_has_its_window_before_its_channel)
+{
+    BOOST_TEST(place(50ms, "to:1") == "0000050to:1");
+    BOOST_TEST(place(longest_window, "") == "9999999");
 }
 
 BOOST_AUTO_TEST_CASE(answers_of_the_line_tell_of_place_and_holder)
@@ -204,20 +215,25 @@ BOOST_AUTO_TEST_CASE(answers_of_the_line_tell_of_place_and_holder)
 BOOST_AUTO_TEST_CASE(calls_name_whom_they_are_for)
 {
     std::string const giver(32, 'g');
-    std::string const word = "take " + nonce + ' ' + giver;
+    std::string const word = "take " + nonce + " 250 " + giver;
     auto const handed = read_call(word);
     BOOST_TEST_REQUIRE(handed.has_value());
-    BOOST_TEST(handed->take);
+    BOOST_TEST((handed->what == call::word::take));
     BOOST_TEST(handed->nonce == nonce);
     BOOST_TEST(handed->giver == giver);
-    BOOST_TEST(read_call("take " + nonce + ' ').value().giver == "");
-    std::string const next = "first " + nonce;
+    BOOST_TEST((handed->time == 250us));
+    BOOST_TEST(read_call("take " + nonce + " 0 ").value().giver == "");
+    std::string const next = "first " + nonce + " 50";
     auto const moved = read_call(next);
     BOOST_TEST_REQUIRE(moved.has_value());
-    BOOST_TEST(!moved->take);
+    BOOST_TEST((moved->what == call::word::first));
+    BOOST_TEST((moved->time == 50ms));
+    BOOST_TEST((read_call("free " + nonce + ' ').value().what == call::word::free));
     for (std::string const& odd :
-         words{"", "take", "take ", "first", "take " + giver.substr(1), "last " + nonce,
-               "take " + nonce + " x", "first " + nonce + ' ' + giver, " take " + nonce})
+         words{"", "take", "take ", "first", "take " + giver.substr(1), "last " + nonce + " 0",
+               "take " + nonce + " 0 x", "take " + nonce + " x ", "take " + nonce + " -1 ",
+               "take " + nonce + " 172800000001 ", "first " + nonce, "first " + nonce + " 172800001",
+               "first " + nonce + " 0 " + giver, "free " + nonce + " 0", " take " + nonce + " 0 "})
         BOOST_TEST(!read_call(odd), odd);
 }
 

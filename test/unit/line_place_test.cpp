@@ -13,8 +13,8 @@ constexpr instant t{100s, 100s};
 
 line_place placed(std::uint64_t before, duration left)
 {
-    line_place place;
-    place.asked(t, 50ms);
+    line_place place(50ms);
+    place.asked(t);
     place.placed(before, left, 48h, t);
     return place;
 }
@@ -25,8 +25,8 @@ BOOST_AUTO_TEST_SUITE(line_places)
 
 BOOST_AUTO_TEST_CASE(answer_is_waited_for_as_long_as_patience)
 {
-    line_place place;
-    place.asked(t, 50ms);
+    line_place place(50ms);
+    place.asked(t);
     BOOST_TEST(place.silent());
     BOOST_TEST((place.due() == t + 50ms));
 }
@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_never_asks_later_than_before)
 
 BOOST_AUTO_TEST_CASE(who_becomes_first_still_waits_for_answer)
 {
-    line_place place;
-    place.asked(t, 50ms);
+    line_place place(50ms);
+    place.asked(t);
     place.became_first(t, 10ms);
     BOOST_TEST(place.silent());
     BOOST_TEST((place.due() == t + 50ms));
@@ -77,44 +77,56 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_still_waits_for_answer)
 BOOST_AUTO_TEST_CASE(first_asks_when_key_changes)
 {
     auto first = placed(0, 10s);
-    first.key_changed(t + 1s, 50ms);
+    first.key_changed(t + 1s);
     BOOST_TEST((first.due() == t + 1s));
 }
 
 BOOST_AUTO_TEST_CASE(others_give_those_before_them_time_when_key_changes)
 {
     auto third = placed(2, 10s);
-    third.key_changed(t + 1s, 50ms);
+    third.key_changed(t + 1s);
     BOOST_TEST((third.due() == t + 1100ms));
-    third.key_changed(t + 1050ms, 50ms); // the one after the heir has it: the third waits no longer for that
+    third.key_changed(t + 1050ms); // the one after the heir has it: the third waits no longer for that
     BOOST_TEST((third.due() == t + 1100ms));
 }
 
 BOOST_AUTO_TEST_CASE(nobody_asks_later_because_key_changes)
 {
     auto third = placed(2, 10ms);
-    third.key_changed(t, 50ms);
+    third.key_changed(t);
     BOOST_TEST((third.due() == t + 16ms));
 }
 
 /// Its owner may be gone, and the other nodes free.
 BOOST_AUTO_TEST_CASE(key_that_outlives_ours_is_doubted_after_lifetime_of_ours)
 {
-    line_place place;
-    place.asked(t, 50ms);
+    line_place place(50ms);
+    place.asked(t);
     place.placed(0, 10min, 11s, t);
     BOOST_TEST((place.due() == t + 11s));
     BOOST_TEST(!place.doubtful(t + 10s));
     BOOST_TEST(place.doubtful(t + 11s));
     place.placed(0, 9min, 11s, t + 5s); // asked again meanwhile: it still stands
     BOOST_TEST(place.doubtful(t + 11s));
-    place.key_changed(t + 6s, 50ms);
+    place.key_changed(t + 6s);
     BOOST_TEST(!place.doubtful(t + 11s));
+}
+
+BOOST_AUTO_TEST_CASE(who_doubted_in_vain_doubts_again_as_late)
+{
+    line_place place(50ms);
+    place.placed(0, 10min, 11s, t);
+    place.doubted(11s, t + 11s);
+    place.asked(t + 11s);
+    place.placed(0, 10min, 11s, t + 11s);
+    BOOST_TEST(!place.doubtful(t + 21s));
+    BOOST_TEST(place.doubtful(t + 22s));
+    BOOST_TEST((place.due() == t + 22s));
 }
 
 BOOST_AUTO_TEST_CASE(only_first_in_line_doubts)
 {
-    line_place place;
+    line_place place(50ms);
     place.placed(1, 10min, 11s, t);
     BOOST_TEST((place.due() == t + 20s));
     BOOST_TEST(!place.doubtful(t + 11s));
@@ -122,7 +134,7 @@ BOOST_AUTO_TEST_CASE(only_first_in_line_doubts)
 
 BOOST_AUTO_TEST_CASE(key_that_goes_in_time_is_not_doubted)
 {
-    line_place place;
+    line_place place(50ms);
     place.placed(0, 10min, 11s, t);
     place.placed(0, 11s, 11s, t + 1s);
     BOOST_TEST(!place.doubtful(t + 12s));
@@ -130,34 +142,66 @@ BOOST_AUTO_TEST_CASE(key_that_goes_in_time_is_not_doubted)
 
 BOOST_AUTO_TEST_CASE(change_does_not_end_wait_for_answer)
 {
-    line_place place;
-    place.asked(t, 50ms);
-    place.key_changed(t, 50ms);
+    line_place place(50ms);
+    place.asked(t);
+    place.key_changed(t);
     BOOST_TEST((place.due() == t + 50ms));
 }
 
 /// It was asked before the change.
 BOOST_AUTO_TEST_CASE(answer_that_a_change_has_overtaken_is_asked_for_again)
 {
-    line_place place;
-    place.asked(t, 50ms);
-    place.key_changed(t, 50ms);
+    line_place place(50ms);
+    place.asked(t);
+    place.key_changed(t);
     place.placed(0, 10s, 48h, t + 1ms);
     BOOST_TEST((place.due() == t + 1ms));
-    place.asked(t + 1ms, 50ms);
+    place.asked(t + 1ms);
     place.placed(0, 10s, 48h, t + 2ms);
     BOOST_TEST((place.due() == t + 10s + 4ms));
+}
+
+/// What it was asked of is told by the next push: only who is first asks for that.
+BOOST_AUTO_TEST_CASE(who_is_not_first_asks_no_sooner_for_a_change_that_overtakes_his_answer)
+{
+    line_place place(50ms);
+    place.asked(t);
+    place.key_changed(t);
+    place.placed(2, 10s, 48h, t + 1ms);
+    BOOST_TEST((place.due() == t + 101ms));
 }
 
 BOOST_AUTO_TEST_CASE(answer_to_second_question_tells_of_new_place)
 {
     auto place = placed(5, 1s);
-    place.asked(t + 1s, 50ms);
+    place.asked(t + 1s);
     BOOST_TEST(place.silent());
     place.placed(2, 500ms, 48h, t + 2s);
     BOOST_TEST(!place.silent());
     BOOST_TEST(place.before() == 2U);
     BOOST_TEST((place.due() == t + 2506ms));
+}
+
+/// Rule L13.
+BOOST_AUTO_TEST_CASE(lock_that_is_left_free_is_asked_for_later)
+{
+    auto first = placed(0, 10s);
+    first.left_free(t + 4ms);
+    BOOST_TEST((first.due() == t + 4ms));
+    first.key_changed(t + 1ms); // that it is free, or that somebody has it
+    BOOST_TEST((first.due() == t + 4ms));
+    first.key_changed(t + 5ms);
+    BOOST_TEST((first.due() == t + 4ms));
+}
+
+BOOST_AUTO_TEST_CASE(lock_that_is_left_free_amid_question_is_asked_for_again_later)
+{
+    line_place place(50ms);
+    place.asked(t);
+    place.left_free(t + 4ms);
+    BOOST_TEST((place.due() == t + 50ms));
+    place.placed(0, 10s, 48h, t + 1ms); // an answer from before
+    BOOST_TEST((place.due() == t + 4ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

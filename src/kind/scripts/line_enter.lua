@@ -1,32 +1,33 @@
--- Stands in line where all meet (docs/protocol.md, rules L1 and L3). KEYS: the lock, its line. ARGV: nonce, channel,
--- milliseconds that the lock is kept for whom it is handed to, milliseconds of the line, how many may stand in it.
--- A place is a nonce and the channel on which its owner is called. Whose channel nobody hears has gone.
+-- Stands in line where all meet (docs/protocol.md, rules L1 and L3). KEYS: the lock, its line. ARGV: nonce, place,
+-- milliseconds of the line, how many may stand in it.
+-- A place is what a member of the line has behind its nonce: seven digits, the milliseconds that the lock is kept for it,
+-- and the channel on which its owner is called. Whose channel nobody hears has gone.
 -- 1: ours to claim. "LINE <milliseconds left> <how many before us> <owner>". "FULL": not let in.
 -- Called before it is changed: what is refused, for lack of a right or of memory, has then changed nothing.
 local me = ARGV[1] .. ARGV[2]
 if redis.call('mget', KEYS[1])[1] == ARGV[1] then
     return 1
 end
-local function call(word, place, rest)
-    return redis.call('publish', place:sub(33), word .. ' ' .. place:sub(1, 32) .. rest)
+local function call(word, whom, rest)
+    return redis.call('publish', whom:sub(40), word .. ' ' .. whom:sub(1, 32) .. ' ' .. rest)
 end
 local left = redis.call('pttl', KEYS[1])
 while left == -2 do
     local first = redis.call('zrange', KEYS[2], 0, 0)[1]
-    local ours = not first or first == me
-    if ours or call('take', first, ' ') > 0 then
+    local heir = first or me
+    if heir == me or call('take', heir, '0 ') > 0 then
         if first then
             redis.call('zrem', KEYS[2], first)
         end
-        redis.call('set', KEYS[1], ours and ARGV[1] or first:sub(1, 32), 'px', ARGV[3])
+        left = tonumber(heir:sub(33, 39))
+        redis.call('set', KEYS[1], heir:sub(1, 32), 'px', left)
         local second = redis.call('zrange', KEYS[2], 0, 0)[1]
         if second then
-            call('first', second, '')
+            call('first', second, heir:sub(33, 39))
         end
-        if ours then
+        if heir == me then
             return 1
         end
-        left = tonumber(ARGV[3])
     else
         redis.call('zrem', KEYS[2], first)
     end
@@ -34,12 +35,12 @@ end
 local before = redis.call('zrank', KEYS[2], me)
 if not before then
     before = redis.call('zcard', KEYS[2])
-    if before >= tonumber(ARGV[5]) then
+    if before >= tonumber(ARGV[4]) then
         return redis.status_reply('FULL')
     end
     local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')[2] or '0'
     redis.call('zadd', KEYS[2], string.format('%.0f', last + 1), me)
 end
-redis.call('pexpire', KEYS[2], ARGV[4])
+redis.call('pexpire', KEYS[2], ARGV[3])
 local owner = redis.call('mget', KEYS[1])[1] or ''
 return redis.status_reply(string.format('LINE %d %d ', left, before) .. owner:sub(1, 8))

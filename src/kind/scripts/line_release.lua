@@ -1,12 +1,13 @@
--- Gives the lock to the first in line instead of deleting it, and leaves the line (docs/protocol.md, rules L4 and L10).
--- KEYS: the lock, its line. ARGV: nonce, channel (empty: we do not stand in line), milliseconds that the lock is kept
--- for whom it is handed to. 0: not ours, 1: deleted, 2: handed on.
+-- Gives the lock to the first in line instead of deleting it, and leaves the line (docs/protocol.md, rules L4, L10 and
+-- L13). KEYS: the lock, its line. ARGV: nonce, place (empty: we do not stand in line), for how many microseconds the lock
+-- has passed from one to the next, which the heir is told (empty: it is left free, and the first in line is told so).
+-- 0: not ours, 1: deleted, 2: handed on.
 -- Called before it is changed: what is refused, for lack of a right or of memory, has then changed nothing.
 local function first_in_line()
     return redis.call('zrange', KEYS[2], 0, 0)[1]
 end
-local function call(word, place, rest)
-    return redis.call('publish', place:sub(33), word .. ' ' .. place:sub(1, 32) .. rest)
+local function call(word, whom, rest)
+    return redis.call('publish', whom:sub(40), word .. ' ' .. whom:sub(1, 32) .. ' ' .. rest)
 end
 local ours = redis.call('mget', KEYS[1])[1] == ARGV[1]
 if ARGV[2] ~= '' then
@@ -16,7 +17,7 @@ if ARGV[2] ~= '' then
     if first == me and not ours then
         local next_one = first_in_line()
         if next_one then
-            call('first', next_one, '')
+            call('first', next_one, me:sub(33, 39))
         end
     end
 end
@@ -24,18 +25,20 @@ if not ours then
     return 0
 end
 local first = first_in_line()
-while first do
-    local heard = call('take', first, ' ' .. ARGV[1])
+local hands_on = ARGV[3] ~= ''
+local rest = ARGV[3] .. ' ' .. ARGV[1]
+while first and call(hands_on and 'take' or 'free', first, hands_on and rest or '') == 0 do
     redis.call('zrem', KEYS[2], first)
-    local second = first_in_line()
-    if heard > 0 then
-        redis.call('set', KEYS[1], first:sub(1, 32), 'px', ARGV[3])
-        if second then
-            call('first', second, '')
-        end
-        return 2
-    end
-    first = second
+    first = first_in_line()
 end
-redis.call('del', KEYS[1])
-return 1
+if not first or not hands_on then
+    redis.call('del', KEYS[1])
+    return 1
+end
+redis.call('zrem', KEYS[2], first)
+redis.call('set', KEYS[1], first:sub(1, 32), 'px', tonumber(first:sub(33, 39)))
+local second = first_in_line()
+if second then
+    call('first', second, first:sub(33, 39))
+end
+return 2

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/instant.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace redlock::core {
+
+/// For how long a lock has passed from one to the next, within clients and along a line, with no moment in which somebody
+/// who does not stand there could have had it; and when there is one (docs/protocol.md, rule L13).
+class passage {
+public:
+    /// A moment of a turn's length is owed after that many turns: it costs those in line less than a hundredth.
+    static constexpr int turns = 128;
+
+    /// A lease has begun.
+    void granted(instant now)
+    {
+        if (now_ != phase::passing)
+            begin(phase::passing, now);
+    }
+    /// Somebody passes it on, and says for how long it has passed.
+    void inherited(duration passed, instant now) { begin(phase::passing, now - passed); }
+    /// Others could have had it, or had it.
+    void interrupted()
+    {
+        if (now_ == phase::passing)
+            now_ = phase::unknown;
+    }
+    /// It is left free until then.
+    void left_free(instant until) { begin(phase::free, until); }
+
+    [[nodiscard]] duration lasted(instant now) const
+    {
+        return now_ == phase::passing ? elapsed(at_, now) : duration::zero();
+    }
+    /// \param least it may last
+    [[nodiscard]] bool owes_turn(duration least, duration turn, instant now) const
+    {
+        return lasted(now) >= std::max(least, turns * turn);
+    }
+    [[nodiscard]] bool is_left_free(instant now) const { return now_ == phase::free && !reached(at_, now); }
+    [[nodiscard]] instant free_until() const { return at_; }
+
+private:
+    enum class phase : std::uint8_t { unknown, passing, free };
+
+    void begin(phase what, instant at)
+    {
+        now_ = what;
+        at_ = at;
+    }
+
+    instant at_; ///< since when, or until when
+    phase now_ = phase::unknown;
+};
+
+} // namespace redlock::core

@@ -1,0 +1,72 @@
+#include "core/passage.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+using namespace redlock::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr instant t{100s, 100s};
+constexpr duration turn = 2ms;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(passages)
+
+BOOST_AUTO_TEST_CASE(lock_passes_from_first_lease_on)
+{
+    passage passing;
+    BOOST_TEST((passing.lasted(t) == 0ms));
+    passing.granted(t);
+    passing.granted(t + 30ms);
+    BOOST_TEST((passing.lasted(t + 40ms) == 40ms));
+}
+
+BOOST_AUTO_TEST_CASE(heir_goes_on_counting)
+{
+    passage passing;
+    passing.inherited(200ms, t);
+    passing.granted(t + 1ms);
+    BOOST_TEST((passing.lasted(t + 50ms) == 250ms));
+}
+
+BOOST_AUTO_TEST_CASE(whoever_had_it_meanwhile_ends_passage)
+{
+    passage passing;
+    passing.granted(t);
+    passing.interrupted();
+    BOOST_TEST((passing.lasted(t + 1s) == 0ms));
+    passing.granted(t + 1s);
+    BOOST_TEST((passing.lasted(t + 2s) == 1s));
+}
+
+BOOST_AUTO_TEST_CASE(turn_is_owed_when_it_costs_less_than_a_hundredth)
+{
+    passage passing;
+    passing.granted(t);
+    BOOST_TEST(!passing.owes_turn(250ms, turn, t + 255ms));
+    BOOST_TEST(passing.owes_turn(250ms, turn, t + 256ms));
+    BOOST_TEST(!passing.owes_turn(1s, turn, t + 999ms));
+    BOOST_TEST(passing.owes_turn(1s, turn, t + 1s));
+}
+
+BOOST_AUTO_TEST_CASE(lock_is_left_free_for_its_time_and_counts_anew)
+{
+    passage passing;
+    passing.granted(t);
+    BOOST_TEST(!passing.is_left_free(t));
+    passing.left_free(t + turn);
+    BOOST_TEST(passing.is_left_free(t + 1ms));
+    BOOST_TEST(!passing.is_left_free(t + turn));
+    BOOST_TEST((passing.free_until() == t + turn));
+    passing.interrupted(); // somebody came: nobody asks sooner for that
+    BOOST_TEST(passing.is_left_free(t + 1ms));
+    BOOST_TEST(!passing.owes_turn(1ms, 1us, t + 10s));
+    passing.granted(t + 10s);
+    BOOST_TEST((passing.lasted(t + 11s) == 1s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
