@@ -177,7 +177,7 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
 {
     std::string const probe = probe_of(lock);
     auto const commands = kind::plain.make_commands(key_prefix, {probe_ttl, {}});
-    kind::claim const key{{key_prefix, probe}, nonce};
+    kind::subject const key{{key_prefix, probe}, nonce};
     std::string const marker = redis::name_beside(key_prefix, redis::marker_name);
     std::string const fence = redis::name_beside(key_prefix + probe, kind::fence_suffix);
     questions all;
@@ -205,7 +205,7 @@ void ask_for_line(questions& all, std::string const& key_prefix, std::string con
     std::string const place = kind::place(probe_ttl, channel);
     std::string const probe = probe_of(lock);
     auto const say = [&](kind::request what, std::string_view nonce) {
-        kind::claim const said{{key_prefix, probe}, nonce, 0, {}, {place, 0ms}};
+        kind::subject const said{{key_prefix, probe}, nonce, 0, {}, {place, 0ms}};
         kind::plain.append(all.bytes, what, said, redis::script_form::text);
         ++all.count;
     };

@@ -90,13 +90,13 @@ void attempt::expire()
 {
     if (in_turn_ && !core::reached(votes_.sent() + plan_->node_timeout, runtime_.loop().now()))
         return ask_next_in_turn();
-    if (stands_in_line())
+    if (waits_behind_others())
         runtime_.limit.too_many(votes_.sent());
     time_out();
 }
 
 /// Those who have not answered us, but others: there are too many before us.
-bool attempt::stands_in_line() const
+bool attempt::waits_behind_others() const
 {
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (votes_.awaits(i) && !core::reached(nodes().at(i).heard(), votes_.sent()))

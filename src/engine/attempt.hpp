@@ -133,7 +133,7 @@ private:
     void decide_won();
     void close();
     void tell_lease(unsigned node);
-    [[nodiscard]] bool stands_in_line() const;
+    [[nodiscard]] bool waits_behind_others() const;
     void tell_vote(unsigned node, node_report const& row)
     {
         if (observer* const watcher = runtime_.its.watcher())

@@ -19,7 +19,7 @@ void attempt_limit::leave()
         loop_.enqueue(static_cast<net::task&>(*this));
 }
 
-/// Once for all that stood in that line.
+/// Once for all that were asked before it had an effect.
 void attempt_limit::too_many(core::instant sent)
 {
     if (core::reached(sent, halved_))

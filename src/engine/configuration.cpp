@@ -273,7 +273,7 @@ void check_lock(std::string const& name, lock_options const& options, kind::lock
 {
     for (std::string_view const kept : kind::kept_names())
         require(!name.ends_with(kept),
-                "a name that ends in '" + std::string(kept) + "' is kept for fenced locks");
+                "a name that ends in '" + std::string(kept) + "' is kept for what stands beside locks");
     require(!name.empty(), "the lock's name is empty");
     require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
                                          " bytes, more than " + std::to_string(max_name));

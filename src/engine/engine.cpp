@@ -13,7 +13,7 @@ engine::engine(net::any_io_executor executor, client_settings settings, std::sha
 
 engine::~engine()
 {
-    runtime_.clean.drop_claims();
+    runtime_.clean.drop_keys();
 }
 
 std::shared_ptr<lock_state> engine::make_lock(std::string name, lock_options const& options,

@@ -5,7 +5,6 @@
 #include "core/lease_machine.hpp"
 #include "core/release_tally.hpp"
 #include "core/tally.hpp"
-#include "engine/claim.hpp"
 #include "engine/lease_history.hpp"
 #include "engine/lease_status.hpp"
 #include "engine/lifecycle.hpp"
@@ -13,6 +12,7 @@
 #include "engine/node_group.hpp"
 #include "engine/node_report.hpp"
 #include "engine/nonce_source.hpp"
+#include "engine/owned_key.hpp"
 #include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
@@ -94,7 +94,7 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return lock().plan->kind; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        kind::claim said{lock().key(), owner().text(), number()};
+        kind::subject said{lock().key(), owner().text(), number()};
         if (what == kind::request::line_release)
             said.line.passed = passed();
         lock().plan->commands->append(out, what, said, form);

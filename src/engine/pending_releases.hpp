@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/instant.hpp"
-#include "engine/claim.hpp"
 #include "engine/node_group.hpp"
+#include "engine/owned_key.hpp"
 
 #include <cstddef>
 #include <deque>

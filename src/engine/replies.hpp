@@ -8,7 +8,7 @@
 
 namespace redlock::detail {
 
-/// What a node answered to one command of a claim.
+/// What a node answered to one command.
 struct node_answer {
     unsigned node;
     kind::request what;

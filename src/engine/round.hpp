@@ -15,7 +15,7 @@
 
 namespace redlock::detail {
 
-/// Sends commands of one claim to nodes, and gives each answer back as a value: votes, write-backs, extensions, releases,
+/// Sends commands about one lock to nodes, and gives each answer back as a value: votes, write-backs, extensions, releases,
 /// peeks and inspections. A command is sent once; but a script that the node does not know, and so has not executed, is
 /// sent again as text.
 ///

@@ -75,10 +75,10 @@ void cleanup::ended(undo& one, bool confirmed)
     life_.undo_ended(confirmed);
 }
 
-void cleanup::drop_claims() noexcept
+void cleanup::drop_keys() noexcept
 {
     pending_.clear();
-    undos_.for_each([](undo& each) { each.drop_claim(); });
+    undos_.for_each([](undo& each) { each.drop_key(); });
 }
 
 void cleanup::keep(unsigned node, pending_release owed)

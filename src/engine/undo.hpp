@@ -1,10 +1,10 @@
 #pragma once
 
 #include "core/tally.hpp"
-#include "engine/claim.hpp"
 #include "engine/environment.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/node_group.hpp"
+#include "engine/owned_key.hpp"
 #include "engine/pending_releases.hpp"
 #include "engine/pool.hpp"
 #include "engine/replies.hpp"
@@ -27,7 +27,7 @@ public:
     undo(cleanup& owner, pool<undo>&) : owner_(owner) {}
 
     void start(pending_release, core::node_set where);
-    void drop_claim() noexcept { owed_ = {}; }
+    void drop_key() noexcept { owed_ = {}; }
 
 private:
     friend class round<undo>;
@@ -77,7 +77,7 @@ public:
     /// Nothing is kept or told any more.
     void discard() { discarded_ = true; }
     /// Lets go of all keys: they belong to an index that is about to go.
-    void drop_claims() noexcept;
+    void drop_keys() noexcept;
 
 private:
     environment& environment_;

@@ -27,21 +27,21 @@ constexpr std::array<std::string_view, 3> kept{fence_suffix, line_suffix, redis:
 
 /// The keys of the lock and its line, the nonce and the place.
 void append_to_line(std::string& out, redis::script_call const& call, redis::script_form form,
-                    claim const& whose)
+                    subject const& whose)
 {
     append_with_key_beside(out, call, form, whose.key, line_suffix, nonce_header, checked(whose.nonce),
                            redis::crlf);
     redis::append_argument(out, whose.line.place);
 }
 
-void append_line_release(std::string& out, redis::script_form form, claim const& whose)
+void append_line_release(std::string& out, redis::script_form form, subject const& whose)
 {
     append_to_line(out, line_release_call, form, whose);
     auto const passed = whose.line.passed;
     redis::append_argument(out, passed ? std::to_string(passed->count()) : std::string());
 }
 
-void append_enter(std::string& out, redis::script_form form, claim const& whose)
+void append_enter(std::string& out, redis::script_form form, subject const& whose)
 {
     append_to_line(out, line_enter_call, form, whose);
     out += milliseconds(line_life);
@@ -100,7 +100,7 @@ std::string milliseconds(std::chrono::milliseconds time)
     return text;
 }
 
-void append_common(std::string& out, request what, claim const& whose, redis::script_form form)
+void append_common(std::string& out, request what, subject const& whose, redis::script_form form)
 {
     switch (what) {
     case request::release: return append_keyed(out, release_call, form, whose, {});

@@ -27,7 +27,7 @@ inline std::string_view checked(std::string_view nonce)
 }
 
 /// What stands before the key, the key, the nonce, and the rest.
-inline void append_keyed(std::string& out, std::string_view head, claim const& what, std::string_view rest)
+inline void append_keyed(std::string& out, std::string_view head, subject const& what, std::string_view rest)
 {
     auto const& [prefix, name] = what.key;
     redis::append_all(out, head, std::string_view("$"), redis::digits(prefix.size() + name.size()),
@@ -36,7 +36,7 @@ inline void append_keyed(std::string& out, std::string_view head, claim const& w
 }
 
 inline void append_keyed(std::string& out, redis::script_call const& call, redis::script_form form,
-                         claim const& what, std::string_view rest)
+                         subject const& what, std::string_view rest)
 {
     if (form == redis::script_form::text)
         call.append_text(out);
@@ -64,7 +64,7 @@ void append_with_key_beside(std::string& out, redis::script_call const& call, re
 
 /// A release that compares the nonce, what is said to the line, GET and PTTL of the key. With client tracking, all that
 /// reads the key makes the server tell when it changes.
-void append_common(std::string& out, request, claim const&, redis::script_form);
+void append_common(std::string& out, request, subject const&, redis::script_form);
 
 /// The answer to a script that says 1, 2 or something else.
 [[nodiscard]] answer read_script(redis::resp_node const&);

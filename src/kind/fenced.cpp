@@ -29,7 +29,7 @@ public:
         redis::append_all(constant_, milliseconds(times.key), milliseconds(times.number), nonce_header);
     }
 
-    void append(std::string& out, request what, claim const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
     {
         switch (what) {
         case request::vote:
@@ -47,7 +47,7 @@ public:
     }
 
     /// What has no lifetimes in it.
-    static void append_constant(std::string& out, request what, claim const& whose, redis::script_form form)
+    static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
     {
         if (what != request::number)
             return append_common(out, what, whose, form);
@@ -82,7 +82,7 @@ private:
     static constexpr redis::script_call extension{redis::scripts::fenced_extend, key_count, word_count};
     static constexpr redis::script_call adoption{redis::scripts::fenced_adopt, key_count, word_count};
 
-    void append_call(std::string& out, redis::script_call const& call, claim const& whose,
+    void append_call(std::string& out, redis::script_call const& call, subject const& whose,
                      redis::script_form form) const
     {
         redis::digits const number(whose.number);

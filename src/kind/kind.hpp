@@ -17,7 +17,7 @@
 
 namespace redlock::kind {
 
-/// What a node is asked about a claim. Those that a node may refuse for its data come first.
+/// What a node is asked. Those that a node may refuse for its data come first.
 enum class request : std::uint8_t {
     vote,       ///< take the lock
     claim,      ///< take it from who has handed it over
@@ -33,15 +33,16 @@ enum class request : std::uint8_t {
 };
 inline constexpr std::size_t request_count = 11;
 
-/// What is said to the line beside a claim.
+/// What is said to the line beside that.
 struct line_words {
     std::string_view place{}; ///< behind the nonce; empty: it does not stand there
     /// For so long the lock has passed from one to the next, as its release says. Nothing: it is left free for a moment.
     std::optional<std::chrono::microseconds> passed{};
 };
 
-/// What a client asks the nodes to grant, what a lease extends and gives back, and what is owed to a node that was away.
-struct claim {
+/// What a request is about: what a client asks the nodes to grant, what a lease extends and gives back, and what is owed
+/// to a node that was away.
+struct subject {
     redis::lock_key key;
     std::string_view nonce;
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
@@ -90,7 +91,7 @@ public:
     virtual ~commands() = default;
 
     /// \param form of what is a script
-    virtual void append(std::string& out, request, claim const&, redis::script_form) const = 0;
+    virtual void append(std::string& out, request, subject const&, redis::script_form) const = 0;
 };
 
 /// What a kind of lock supplies: how it is written, how answers read, and what must agree. Constant.
@@ -107,7 +108,7 @@ struct lock_kind {
     /// \param key_prefix of all keys of the client
     std::unique_ptr<commands const> (*make_commands)(std::string_view key_prefix, lifetimes const&);
     /// A release, a question or a word to the line: what does not depend on lifetimes.
-    void (*append)(std::string& out, request, claim const&, redis::script_form);
+    void (*append)(std::string& out, request, subject const&, redis::script_form);
     answer (*read)(request, redis::resp_node const&);
     /// What a vote that was denied, a line that was entered, or a question, tells of the key.
     sighting (*read_sighting)(request, redis::resp_node const&);

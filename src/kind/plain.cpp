@@ -23,7 +23,7 @@ public:
         : vote_options_("$2\r\nNX\r\n$2\r\nPX\r\n" + milliseconds(key)), time_(milliseconds(key))
     {}
 
-    void append(std::string& out, request what, claim const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
     {
         switch (what) {
         case request::vote: return append_keyed(out, "*6\r\n$3\r\nSET\r\n", whose, vote_options_);
@@ -50,7 +50,7 @@ private:
     static constexpr redis::script_call extension{redis::scripts::extend, 1, 3};
     static constexpr redis::script_call claiming{redis::scripts::claim, 1, 4};
 
-    void append_claim(std::string& out, claim const& whose, redis::script_form form) const
+    void append_claim(std::string& out, subject const& whose, redis::script_form form) const
     {
         append_keyed(out, claiming, form, whose, time_);
         redis::append_argument(out, whose.giver);

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"-t", "10s", "rum", "seat"}, 64, "those of a verb stand behind it");
     refused({"acquire", "-t", "1ms", "seat"}, 64, "ttl");
     refused({"run", "-t", "25h", "seat", "true"}, 64, "ttl");
-    refused({"run", "seat:redlock-fence", "true"}, 64, "kept for fenced locks");
+    refused({"run", "seat:redlock-fence", "true"}, 64, "kept for what stands beside locks");
     refused({"release", "seat", "--token", "short"}, 64, "32 characters");
     for (std::string const option :
          {"--nodes-file", "--user", "--cacert", "--cacertdir", "--cert", "--key", "--sni", "--token"})

@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
 
 BOOST_AUTO_TEST_CASE(line_is_told_who_comes_and_where_it_is_called)
 {
-    claim const whose{{"seat:", "42"}, nonce, 0, {}, {"0000050redlock-to:1", 70us}};
+    subject const whose{{"seat:", "42"}, nonce, 0, {}, {"0000050redlock-to:1", 70us}};
     std::string out;
     plain.append(out, request::line_enter, whose, script_form::hash);
     auto const enters = arguments(out);

@@ -13,18 +13,18 @@
 namespace redlock::detail {
 
 /// What this client asked its nodes for: enough to give it back, however long after its lock is gone.
-struct claim {
+struct owned_key {
     boost::intrusive_ptr<key_state> key;
     kind::lock_kind const* type = nullptr;
     nonce owner;
     std::uint64_t number = 0;
 
-    [[nodiscard]] kind::claim said() const { return {key->key(), owner.text(), number}; }
+    [[nodiscard]] kind::subject said() const { return {key->key(), owner.text(), number}; }
 };
 
-/// A claim that a node may still hold.
+/// What a node may still hold.
 struct pending_release {
-    claim what;
+    owned_key what;
     core::instant expires; ///< the key cannot live longer
     std::string place{};   ///< in line, that is given up with it; empty: none
 };
