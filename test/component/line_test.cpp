@@ -48,7 +48,9 @@ struct places : observer {
         if (e.in_line)
             before.push_back(e.before);
     }
+    void on_release(release_event const& e) noexcept override { released = e.result; }
     std::vector<std::size_t> before;
+    std::optional<error_code> released; ///< how its last release ended
 };
 
 /// A process with one client, which holds the lock or waits for it.
@@ -88,7 +90,7 @@ struct contender {
 };
 
 struct line_fixture {
-    line_fixture()
+    explicit line_fixture(unsigned nodes = 3) : net(time, nodes, 1)
     {
         settings.admission.assume_fresh = true;
         for (std::size_t n = 0; n != net.size(); ++n) {
@@ -207,6 +209,13 @@ struct line_fixture {
     {
         (void)net.at(n).redis.execute(words, net.at(n).wall_us(time.now()));
     }
+    /// From now on what the client says to the other nodes comes late there.
+    void delay_all_but(std::size_t one, unsigned host, duration latency)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (n != one)
+                net.between(host, n).latency = latency;
+    }
 
     void count(std::string_view bytes)
     {
@@ -217,7 +226,7 @@ struct line_fixture {
     }
 
     world::timeline time;
-    world::network net{time, 3, 1};
+    world::network net;
     config settings{};
     lock_options options{.line = true};
     std::size_t commands = 0;
@@ -768,6 +777,53 @@ BOOST_AUTO_TEST_CASE(line_expires)
     say(first, {"GET", "other"});
     std::int64_t const now = net.at(first).wall_us(time.now()) / 1000;
     BOOST_TEST(!net.at(first).redis.keys().shows("seat:redlock-line", now));
+}
+
+/// The giver then finds the heir's keys on the other nodes, as if its own had been lost (rules L5 and L7).
+BOOST_AUTO_TEST_CASE(release_that_comes_behind_claims_of_heir_succeeds)
+{
+    for (unsigned const nodes : {2U, 3U, 4U})
+        BOOST_TEST_CONTEXT(nodes << " nodes")
+        {
+            line_fixture its(nodes);
+            its.line_up_and_pass(3);
+            its.delay_all_but(its.where(), 1, 10ms);
+            its.all[1]->release();
+            BOOST_TEST((its.until_granted(*its.all[2]) <= 2 * round_trip));
+            its.pass(50ms);
+            BOOST_TEST((its.all[1]->told->released == error_code()));
+            BOOST_TEST(its.all[2]->holds());
+        }
+}
+
+/// Whether it handed the lock on is not known then: what the other nodes answer counts (rule R2).
+BOOST_AUTO_TEST_CASE(line_node_that_does_not_answer_release_loses_no_lease)
+{
+    struct fault {
+        char const* name;
+        void (*begin)(line_fixture&, std::size_t node);
+    };
+    constexpr unsigned giver = 1;
+    for (auto const& [name, begin] :
+         {fault{"silent", [](auto& its, auto node) { its.net.at(node).stalled_until = 1h; }},
+          fault{"answer lost",
+                [](auto& its, auto node) { its.net.between(giver, node).cut_back_until = 1h; }},
+          fault{"unreachable", [](auto& its, auto node) { its.net.at(node).reachable = false; }},
+          fault{"down", [](auto& its, auto node) { its.net.kill(node); }}})
+        for (bool const majority : {true, false})
+            BOOST_TEST_CONTEXT(name << (majority ? "" : ", and another node silent"))
+            {
+                line_fixture its;
+                its.line_up_and_pass(3);
+                std::size_t const first = its.where();
+                begin(its, first);
+                if (!majority)
+                    its.net.at((first + 1) % its.net.size()).stalled_until = 1h;
+                its.all[giver]->release();
+                its.pass(1s);
+                BOOST_TEST((its.all[giver]->told->released ==
+                            (majority ? error_code() : make_error_code(errc::no_quorum))));
+            }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
