@@ -216,6 +216,11 @@ struct line_fixture {
             if (n != one)
                 net.between(host, n).latency = latency;
     }
+    void check_that_no_key_is_left()
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            BOOST_TEST(!on(n, "seat"));
+    }
 
     void count(std::string_view bytes)
     {
@@ -754,8 +759,7 @@ BOOST_AUTO_TEST_CASE(client_that_ends_amid_release_leaves_no_key)
     pass(100us);
     all[1]->locks.reset();
     pass(1s);
-    for (std::size_t n = 0; n != net.size(); ++n)
-        BOOST_TEST(!on(n, "seat"));
+    check_that_no_key_is_left();
 }
 
 /// Rule K7.
@@ -824,6 +828,36 @@ BOOST_AUTO_TEST_CASE(line_node_that_does_not_answer_release_loses_no_lease)
                 BOOST_TEST((its.all[giver]->told->released ==
                             (majority ? error_code() : make_error_code(errc::no_quorum))));
             }
+}
+
+/// Two of its connections are being made when it is called, and then the third breaks, with a question unanswered. What
+/// was handed to it is claimed all the same (rule L5): the giver's own word comes too late on the other nodes.
+BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_served)
+{
+    settings.reconnect.connect_timeout = 5s;
+    line_up(3);
+    std::size_t const first = where();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        if (n != first) {
+            net.between(2, n).cut_there_until = time.now() + 3s;
+            net.reset_connections(n, 2);
+        }
+    pass(3s - 160ms); // meanwhile it has noticed
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    pass(100ms); // it is the first, and has asked
+    delay_all_but(first, 1, 200ms);
+    net.between(2, first).latency = 5ms;
+    say(first, {"PEXPIRE", "seat", "10000"}); // it hears of that, and asks
+    pass(3ms);
+    all[1]->release();
+    pass(6ms); // it is called; the question is on its way
+    BOOST_TEST_REQUIRE(!on(first, "seat:redlock-line"));
+    net.reset_connections(first, 2);
+    BOOST_TEST((until_granted(*all[2]) <= 100ms));
+    all[2]->release();
+    pass(1s);
+    check_that_no_key_is_left();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
