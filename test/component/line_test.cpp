@@ -216,6 +216,13 @@ struct line_fixture {
             if (n != one)
                 net.between(host, n).latency = latency;
     }
+    /// It is full of places whose owners are gone.
+    void crowd(std::size_t n)
+    {
+        for (unsigned i = 0; i != kind::longest_line; ++i)
+            say(n, {"ZADD", "seat:redlock-line", std::to_string(i + 10),
+                    std::string(32, 'a') + std::to_string(i)});
+    }
     void check_that_no_key_is_left()
     {
         for (std::size_t n = 0; n != net.size(); ++n)
@@ -492,9 +499,7 @@ BOOST_AUTO_TEST_CASE(line_that_is_full_lets_nobody_in)
 {
     line_up(2);
     std::size_t const first = where();
-    for (unsigned i = 0; i != kind::longest_line; ++i)
-        say(first,
-            {"ZADD", "seat:redlock-line", std::to_string(i + 10), std::string(32, 'a') + std::to_string(i)});
+    crowd(first);
     add().acquire();
     pass(100ms);
     BOOST_TEST(all[2]->told->before.empty());
@@ -858,6 +863,22 @@ BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_
     all[2]->release();
     pass(1s);
     check_that_no_key_is_left();
+}
+
+/// Until the next refusal it waits by turns (rule L12).
+BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
+{
+    line_up_and_pass(3);
+    std::size_t const first = where();
+    crowd(first);
+    add().acquire();
+    pass(100ms);
+    BOOST_TEST(all[3]->told->before.empty());
+    say(first, {"ZREM", "seat:redlock-line", std::string(32, 'a') + '0'});
+    all[1]->release();
+    (void)until_granted(*all[2]); // leaves one place
+    pass(100ms);
+    BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{kind::longest_line - 1}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
