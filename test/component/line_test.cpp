@@ -209,6 +209,19 @@ struct line_fixture {
     {
         (void)net.at(n).redis.execute(words, net.at(n).wall_us(time.now()));
     }
+    /// Somebody who knows no line has the lock.
+    void occupy(std::string const& milliseconds)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
+    }
+    /// He gives it back, on all nodes but this one.
+    void vacate_all_but(std::size_t one)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (n != one)
+                say(n, {"DEL", "seat"});
+    }
     /// From now on what the client says to the other nodes comes late there.
     void delay_all_but(std::size_t one, unsigned host, duration latency)
     {
@@ -383,9 +396,7 @@ BOOST_AUTO_TEST_CASE(holder_that_is_killed_is_waited_out)
 
 BOOST_AUTO_TEST_CASE(lock_that_is_released_by_other_library_goes_to_first_in_line)
 {
-    std::string const foreign(32, 'f');
-    for (std::size_t n = 0; n != net.size(); ++n)
-        say(n, {"SET", "seat", foreign, "PX", "600000"});
+    occupy("600000");
     for (int i = 0; i != 3; ++i) {
         add().acquire();
         pass(100ms);
@@ -879,6 +890,27 @@ BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
     (void)until_granted(*all[2]); // leaves one place
     pass(100ms);
     BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{kind::longest_line - 1}));
+}
+
+/// Its own undo takes the key away behind the question, whose answer tells of that key; and of own changes no node tells
+/// (rules L9 and W2).
+BOOST_AUTO_TEST_CASE(own_change_amid_question_makes_place_ask_again)
+{
+    options.barging = true;
+    occupy("8000");
+    contender& one = add();
+    one.acquire();
+    pass(100ms);
+    std::size_t const first = where();
+    say(first, {"DEL", "seat"});
+    pass(300us); // then it hears of it, and asks
+    error_code refused;
+    one.lock->try_acquire([&](error_code ec, lease) { refused = ec; }); // granted there alone
+    pass(700us);
+    BOOST_TEST(on(first, "seat")->text.front() != 'f');
+    vacate_all_but(first);
+    BOOST_TEST((until_granted(one) <= 5 * round_trip));
+    BOOST_TEST((refused == errc::contended));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
