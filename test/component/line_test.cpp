@@ -913,6 +913,34 @@ BOOST_AUTO_TEST_CASE(own_change_amid_question_makes_place_ask_again)
     BOOST_TEST((refused == errc::contended));
 }
 
+/// Every other client cannot reach the node where the rest stands (rule L11).
+BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
+{
+    line_up(2);
+    std::size_t const first = where();
+    for (unsigned host = 2; host != 6; ++host) {
+        if (host % 2 == 0)
+            net.between(host, first).cut_there_until = 1h;
+        add().acquire();
+        pass(100ms);
+    }
+    for (std::size_t n = 0; n != 2; ++n)
+        BOOST_TEST(on((first + n) % net.size(), "seat:redlock-line").has_value());
+    for (unsigned host = 0; host != all.size(); ++host)
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.between(host, n).jitter = 2ms;
+    auto const holds = [](auto const& one) { return one->holds(); };
+    for (std::size_t left = 20 * all.size(); left != 0; --left) {
+        (void)until([&] { return std::ranges::any_of(all, holds); }, 1s);
+        pass(5 * round_trip);
+        BOOST_TEST_REQUIRE(std::ranges::count_if(all, holds) == 1);
+        (*std::ranges::find_if(all, holds))->release();
+        if (left % all.size() == 1) // all have been served
+            for (auto const& one : all)
+                one->acquire();
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
