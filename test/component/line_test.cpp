@@ -941,6 +941,43 @@ BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
     }
 }
 
+/// Rule L6: the node where the line is grants a vote of an attempt that loses, in time or late. Who is first in line hears
+/// of an undo as of any change, and is not called.
+BOOST_AUTO_TEST_CASE(votes_that_are_taken_back_are_not_handed_on)
+{
+    for (duration const latency : {one_way, 10 * one_way})
+        BOOST_TEST_CONTEXT("vote after " << latency / 1us << " us")
+        {
+            bool called = false;
+            line_fixture its;
+            its.occupy("8000");
+            its.add().acquire();
+            its.pass(100ms);
+            std::size_t const first = its.where();
+            contender& loser = its.add();
+            auto const try_once = [&] {
+                loser.lock->try_acquire([&](error_code ec, lease) { loser.ended = ec; });
+            };
+            try_once(); // connects
+            its.pass(100ms);
+            its.net.at(first).garble = [&](auto, std::string said) {
+                called = called || said.find("take ") != said.npos;
+                return said;
+            };
+            its.net.between(1, first).latency = latency;
+            try_once();
+            its.pass(latency - 300us);
+            its.say(first, {"DEL", "seat"});
+            its.pass(500us);
+            BOOST_TEST_REQUIRE(its.on(first, "seat").has_value()); // of the loser
+            its.pass(500us);
+            its.vacate_all_but(first);
+            BOOST_TEST((its.until_granted(*its.all[0]) <= 5 * round_trip));
+            BOOST_TEST((loser.ended == errc::contended));
+            BOOST_TEST(!called);
+        }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
