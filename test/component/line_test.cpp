@@ -978,6 +978,27 @@ BOOST_AUTO_TEST_CASE(votes_that_are_taken_back_are_not_handed_on)
         }
 }
 
+/// Votes it had answered. For the claim window it is waited for (rule L11).
+BOOST_AUTO_TEST_CASE(node_that_is_silent_to_those_who_enter_keeps_no_line)
+{
+    line_up(2);
+    std::size_t const first = where();
+    std::set<world::server::connection_id> unheard;
+    net.at(first).garble = [&](auto id, std::string said) {
+        if (said.find("LINE ") != said.npos)
+            unheard.insert(id);
+        return unheard.contains(id) ? std::string() : said;
+    };
+    contender& late = add();
+    late.lock->try_acquire([&](error_code ec, lease) { late.ended = ec; }); // connects
+    pass(100ms);
+    late.acquire();
+    auto const placed = [&] { return !late.told->before.empty(); };
+    BOOST_TEST((until(placed, 1s) <= claim_window + 4 * round_trip + a_tick));
+    BOOST_TEST(on((first + 1) % net.size(), "seat:redlock-line").has_value());
+    serve_all(1s);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
