@@ -999,6 +999,21 @@ BOOST_AUTO_TEST_CASE(node_that_is_silent_to_those_who_enter_keeps_no_line)
     serve_all(1s);
 }
 
+/// Nobody would tell them of a release that passes by the line (rule L9).
+BOOST_AUTO_TEST_CASE(without_tracking_those_who_wait_ask_by_turns)
+{
+    for (bool const everywhere : {false, true})
+        BOOST_TEST_CONTEXT((everywhere ? "everywhere" : "on one node"))
+        {
+            line_fixture its;
+            for (std::size_t n = 0; n != its.net.size(); ++n)
+                if (everywhere || n == 0)
+                    its.net.at(n).redis.is.forbidden = {"client|tracking"};
+            its.line_up(3);
+            its.serve_all(1s);
+        }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
