@@ -18,6 +18,7 @@ void attempt_loop::nodes_changed()
     for (unsigned i = 0; i != nodes().size(); ++i) // what a connection's server was to tell ends with it
         if (nodes().at(i).state() != node_state::ready)
             waiting_.deaf(core::node_set(i));
+    waiting_.nodes_changed();
     if (phase_ == phase::connecting)
         return connect_or_vote();
     if (phase_ == phase::in_line)
@@ -27,7 +28,6 @@ void attempt_loop::nodes_changed()
     if (cause_ == errc::no_quorum)
         return nodes().has_majority(lock()) ? vote() : void();
     learn();
-    waiting_.nodes_changed();
     plan();
 }
 

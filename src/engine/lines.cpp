@@ -49,7 +49,7 @@ void lines::refused(unsigned node, redis::resp_node const& why)
 bool lines::stands(unsigned node, std::uint32_t connection)
 {
     link const& now = of(node);
-    return now.connection == connection && !now.refused;
+    return now.connection == connection && !now.refused && nodes_.at(node).may_track();
 }
 
 /// What was known of another connection is forgotten.

@@ -42,7 +42,7 @@ public:
     /// What the connection that stands is called on: it subscribes first. Only when the node is ready.
     /// \throws std::bad_alloc, std::runtime_error no randomness
     [[nodiscard]] std::string const& channel(unsigned node);
-    /// Does it still stand, and is it called?
+    /// Does it still stand, and is it called, and told of changes?
     [[nodiscard]] bool stands(unsigned node, std::uint32_t connection);
     void enter(line_waiter& one) { waiting_.insert(one); }
     /// What it was told the node has refused: where a right is missing, until it is connected again.
