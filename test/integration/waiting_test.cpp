@@ -83,6 +83,22 @@ struct waiting_fixture : cluster {
         });
     }
 
+    /// The same of a key that expires, and of who stands in line for it.
+    void expect_line_to_wake_by(std::vector<std::string> const& command)
+    {
+        run([&]() -> asio::awaitable<void> {
+            everywhere({"SET", "lock", "stranger", "PX", "600000"});
+            queue line(1);
+            line.enter(lock(), 0);
+            co_await until([&] {
+                return ask(0).exists("lock:redlock-line") || ask(1).exists("lock:redlock-line") ||
+                       ask(2).exists("lock:redlock-line");
+            });
+            everywhere(command);
+            co_await until([&] { return !line.leases.empty(); });
+        });
+    }
+
     std::string info(std::size_t node, std::string const& field)
     {
         auto const all = ask(node).command({"INFO", "everything"});
@@ -363,6 +379,17 @@ BOOST_AUTO_TEST_CASE(key_deleted_by_operator_wakes_waiter_at_once)
 BOOST_AUTO_TEST_CASE(flushed_server_wakes_waiter_at_once)
 {
     expect_wake_by({"FLUSHALL"});
+}
+
+/// Rule L9.
+BOOST_AUTO_TEST_CASE(key_deleted_by_operator_wakes_first_in_line_at_once)
+{
+    expect_line_to_wake_by({"DEL", "lock"});
+}
+
+BOOST_AUTO_TEST_CASE(flushed_server_wakes_first_in_line_at_once)
+{
+    expect_line_to_wake_by({"FLUSHALL"});
 }
 
 /// The answers come late: when the waiter asks to be told, there is nothing to tell any more.

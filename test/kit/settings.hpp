@@ -29,9 +29,10 @@ constexpr lock_options in_line(lock_options options)
     return options;
 }
 
-/// A waiter with these is woken by an invalidation, or not at all.
+/// A waiter with these stands in no line, and is woken by an invalidation, or not at all.
 inline lock_options without_polling(lock_options options = long_lived)
 {
+    options.line = false;
     options.retry.min_delay = options.retry.max_delay = std::chrono::hours{1};
     return options;
 }
