@@ -41,22 +41,19 @@ void attempt_loop::begin(core::start_mode how)
     others_first ? offer_turn(how) : connect_or_vote();
 }
 
-/// An attempt goes on for whoever comes next, if that one's keys live as long. Otherwise the next one begins a little
-/// later: whole queues leave at once.
+/// An attempt, and a wait, go on for whoever comes next, if that one's keys live as long, or it wants to stand in line.
+/// Otherwise the next attempt begins a little later: whole queues leave at once.
 void attempt_loop::serve(candidate& successor)
 {
     bool const same = same_terms(lock(), *successor.lock());
     bool const open = phase_ == phase::voting || phase_ == phase::won;
     whom_ = &successor;
     note_terms();
-    if (phase_ == phase::in_line && !wants_line()) {
-        leave_line();
-        return connect_or_vote();
-    }
-    if (!open || same)
+    bool const leaves_line = phase_ == phase::in_line && !wants_line();
+    if (!leaves_line && (!open || same))
         return;
-    take_back();
-    in_turn_ = attempt_.asks_in_turn();
+    leaves_line ? leave_line() : take_back();
+    in_turn_ = open && attempt_.asks_in_turn();
     enter(phase::waiting);
     cause_ = errc::no_quorum;
     runtime_.loop().schedule_after(*this, core::duration::zero());

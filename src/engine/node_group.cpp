@@ -10,7 +10,7 @@ namespace redlock::detail {
 
 node_group::node_group(environment& its, group_listener& listener)
     : environment_(its), listener_(listener), admissions_(its.settings()), table_(its.settings().names),
-      quarantines_(its.settings().peers.size()), warnings_(its.settings()),
+      quarantines_(its.settings().peers.size()), warnings_(its),
       states_(its.settings().peers.size(), node_state::idle)
 {
     client_settings const& given = its.settings();

@@ -64,7 +64,7 @@ std::string describe_even_nodes(unsigned nodes)
 
 void warnings::node_changed(std::vector<std::unique_ptr<net::node>> const& nodes, unsigned node) noexcept
 {
-    if (!settings_.watcher)
+    if (!environment_.watcher())
         return;
     try {
         look_at(nodes, node);
@@ -77,11 +77,10 @@ void warnings::look_at(std::vector<std::unique_ptr<net::node>> const& nodes, uns
     using enum warning_event::kind;
     auto const all = static_cast<unsigned>(nodes.size());
     if (!std::exchange(looked_, true) && all % 2 == 0)
-        settings_.watcher->on_warning({even_nodes, {}, {}, describe_even_nodes(all)});
+        environment_.watcher()->on_warning({even_nodes, {}, {}, describe_even_nodes(all)});
     if (auto const other = find_same_server(nodes, node); other && !same_server_.contains(node)) {
         same_server_.insert(node);
-        tell(same_server, node,
-             "is the same server as " + settings_.names[*other] + ", and has no vote of its own");
+        tell(same_server, node, "is the same server as " + names()[*other] + ", and has no vote of its own");
     }
     auto const& told = nodes[node]->facts().info;
     if (told && told->replicas != 0 && !has_replicas_.contains(node)) {
@@ -93,7 +92,7 @@ void warnings::look_at(std::vector<std::unique_ptr<net::node>> const& nodes, uns
 
 void warnings::tell(warning_event::kind what, unsigned node, std::string const& words)
 {
-    settings_.watcher->on_warning({what, settings_.names[node], {}, words});
+    environment_.watcher()->on_warning({what, names()[node], {}, words});
 }
 
 void warnings::waits_for_quarantine(std::string_view resource, std::vector<node_report> const& rows,
@@ -101,7 +100,7 @@ void warnings::waits_for_quarantine(std::string_view resource, std::vector<node_
 {
     // The rows are in whole milliseconds, and some of the time has passed since they were written.
     constexpr core::duration same_end = std::chrono::seconds{1};
-    if (!settings_.watcher)
+    if (!environment_.watcher())
         return;
     try {
         auto const wait = reckon_wait(rows);
@@ -111,7 +110,7 @@ void warnings::waits_for_quarantine(std::string_view resource, std::vector<node_
         std::string const words = "waits: " + std::to_string(wait.quarantined) + " of " +
                                   count(static_cast<unsigned>(rows.size()), "node") +
                                   " quarantined, a majority may vote in " + in_words(wait.time);
-        settings_.watcher->on_warning({warning_event::kind::quarantine, {}, resource, words, wait.time});
+        environment_.watcher()->on_warning({warning_event::kind::quarantine, {}, resource, words, wait.time});
     } catch (std::bad_alloc const&) {
     }
 }

@@ -2,7 +2,7 @@
 
 #include "core/instant.hpp"
 #include "core/tally.hpp"
-#include "engine/configuration.hpp"
+#include "engine/environment.hpp"
 #include "engine/node_report.hpp"
 #include "net/node.hpp"
 #include <redlock/observer.hpp>
@@ -18,8 +18,8 @@ namespace redlock::detail {
 /// reconnections makes more of it. On the client's executor.
 class warnings {
 public:
-    /// \param settings outlive it
-    explicit warnings(client_settings const& settings) : settings_(settings) {}
+    /// \param its outlives it
+    explicit warnings(environment const& its) : environment_(its) {}
 
     /// The node's state has changed, or what its server tells of itself.
     void node_changed(std::vector<std::unique_ptr<net::node>> const&, unsigned node) noexcept;
@@ -30,8 +30,9 @@ public:
 private:
     void look_at(std::vector<std::unique_ptr<net::node>> const&, unsigned node);
     void tell(warning_event::kind, unsigned node, std::string const& words);
+    [[nodiscard]] std::vector<std::string> const& names() const { return environment_.settings().names; }
 
-    client_settings const& settings_;
+    environment const& environment_;
     bool looked_ = false;
     core::node_set same_server_;
     core::node_set has_replicas_;
