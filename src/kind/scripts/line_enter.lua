@@ -5,7 +5,8 @@
 -- 1: ours to claim. "LINE <milliseconds left> <how many before us> <owner>". "FULL": not let in.
 -- Called before it is changed: what is refused, for lack of a right or of memory, has then changed nothing.
 local me = ARGV[1] .. ARGV[2]
-if redis.call('mget', KEYS[1])[1] == ARGV[1] then
+local owner = redis.call('mget', KEYS[1])[1]
+if owner == ARGV[1] then
     return 1
 end
 local function call(word, whom, rest)
@@ -13,7 +14,8 @@ local function call(word, whom, rest)
 end
 local left = redis.call('pttl', KEYS[1])
 while left == -2 do
-    local first = redis.call('zrange', KEYS[2], 0, 0)[1]
+    local places = redis.call('zrange', KEYS[2], 0, 1)
+    local first, second = places[1], places[2]
     local heir = first or me
     if heir == me or call('take', heir, '0 ') > 0 then
         if first then
@@ -21,13 +23,13 @@ while left == -2 do
         end
         left = tonumber(heir:sub(33, 39))
         redis.call('set', KEYS[1], heir:sub(1, 32), 'px', left)
-        local second = redis.call('zrange', KEYS[2], 0, 0)[1]
         if second then
             call('first', second, heir:sub(33, 39))
         end
         if heir == me then
             return 1
         end
+        owner = redis.call('mget', KEYS[1])[1] -- so that the next change is heard of
     else
         redis.call('zrem', KEYS[2], first)
     end
@@ -42,5 +44,4 @@ if not before then
     redis.call('zadd', KEYS[2], string.format('%.0f', last + 1), me)
 end
 redis.call('pexpire', KEYS[2], ARGV[3])
-local owner = redis.call('mget', KEYS[1])[1] or ''
-return redis.status_reply(string.format('LINE %d %d ', left, before) .. owner:sub(1, 8))
+return redis.status_reply(string.format('LINE %d %d ', left, before) .. (owner or ''):sub(1, 8))

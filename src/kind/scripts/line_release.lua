@@ -3,8 +3,9 @@
 -- has passed from one to the next, which the heir is told (empty: it is left free, and the first in line is told so).
 -- 0: not ours, 1: deleted, 2: handed on.
 -- Called before it is changed: what is refused, for lack of a right or of memory, has then changed nothing.
-local function first_in_line()
-    return redis.call('zrange', KEYS[2], 0, 0)[1]
+local function front()
+    local places = redis.call('zrange', KEYS[2], 0, 1)
+    return places[1], places[2]
 end
 local function call(word, whom, rest)
     return redis.call('publish', whom:sub(40), word .. ' ' .. whom:sub(1, 32) .. ' ' .. rest)
@@ -12,24 +13,21 @@ end
 local ours = redis.call('mget', KEYS[1])[1] == ARGV[1]
 if ARGV[2] ~= '' then
     local me = ARGV[1] .. ARGV[2]
-    local first = first_in_line()
+    local first, second = front()
     redis.call('zrem', KEYS[2], me)
-    if first == me and not ours then
-        local next_one = first_in_line()
-        if next_one then
-            call('first', next_one, me:sub(33, 39))
-        end
+    if first == me and second and not ours then
+        call('first', second, me:sub(33, 39))
     end
 end
 if not ours then
     return 0
 end
-local first = first_in_line()
+local first, second = front()
 local hands_on = ARGV[3] ~= ''
 local rest = ARGV[3] .. ' ' .. ARGV[1]
 while first and call(hands_on and 'take' or 'free', first, hands_on and rest or '') == 0 do
     redis.call('zrem', KEYS[2], first)
-    first = first_in_line()
+    first, second = front()
 end
 if not first or not hands_on then
     redis.call('del', KEYS[1])
@@ -37,7 +35,6 @@ if not first or not hands_on then
 end
 redis.call('zrem', KEYS[2], first)
 redis.call('set', KEYS[1], first:sub(1, 32), 'px', tonumber(first:sub(33, 39)))
-local second = first_in_line()
 if second then
     call('first', second, first:sub(33, 39))
 end
