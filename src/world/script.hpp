@@ -60,10 +60,11 @@ private:
     [[nodiscard]] bool take();
     [[nodiscard]] std::string held(std::string const& fence);
 
-    [[nodiscard]] std::string stand_in_line(std::string const& me, millis left);
-    [[nodiscard]] std::optional<std::string> first_in_line();
-    [[nodiscard]] millis keep_for(std::string const& heir);
-    void tell_first(std::string const& window);
+    using two_places = std::pair<std::optional<std::string>, std::optional<std::string>>;
+    [[nodiscard]] std::string stand_in_line(std::string const& me, millis left, std::string const& owner);
+    [[nodiscard]] two_places front();
+    [[nodiscard]] millis keep_for(std::string const& heir, std::optional<std::string> const& next);
+    void tell_first(std::optional<std::string> const& place, std::string const& window);
     std::size_t call(std::string_view word, std::string const& place, std::string const& rest);
 
     [[nodiscard]] millis now() const { return where_.now_us / 1000; }

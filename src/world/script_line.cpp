@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace redlock::world {
@@ -54,25 +55,27 @@ std::string script_run::claim()
 std::string script_run::line_enter()
 {
     std::string const me = arguments_[0] + arguments_[1];
-    if (mget({keys_[0]})[0] == arguments_[0])
+    auto owner = mget({keys_[0]})[0];
+    if (owner == arguments_[0])
         return reply::number(1);
     millis left = pttl(keys_[0]);
     while (left == -2) {
-        auto const first = first_in_line();
+        auto const [first, second] = front();
         std::string const heir = first.value_or(me);
         bool const given = heir == me || call("take", heir, "0 ") != 0;
         if (first)
             zrem(keys_[1], heir);
         if (!given)
             continue;
-        left = keep_for(heir);
+        left = keep_for(heir, second);
         if (heir == me)
             return reply::number(1);
+        owner = mget({keys_[0]})[0];
     }
-    return stand_in_line(me, left);
+    return stand_in_line(me, left, owner.value_or(""));
 }
 
-std::string script_run::stand_in_line(std::string const& me, millis left)
+std::string script_run::stand_in_line(std::string const& me, millis left, std::string const& owner)
 {
     auto before = members("zrank", keys_[1]).rank(me);
     if (!before) {
@@ -83,7 +86,6 @@ std::string script_run::stand_in_line(std::string const& me, millis left)
         zadd(keys_[1], {std::nearbyint((last.empty() ? 0 : last[0].score) + 1), me});
     }
     pexpire(keys_[1], arguments_[2]);
-    std::string const owner = mget({keys_[0]})[0].value_or("");
     return reply::status("LINE " + std::to_string(left) + ' ' + std::to_string(*before) + ' ' +
                          owner.substr(0, 8));
 }
@@ -93,48 +95,53 @@ std::string script_run::line_release()
     bool const ours = mget({keys_[0]})[0] == arguments_[0];
     if (!arguments_[1].empty()) {
         std::string const me = arguments_[0] + arguments_[1];
-        bool const was_first = first_in_line() == me;
+        auto const [first, second] = front();
         zrem(keys_[1], me);
-        if (was_first && !ours)
-            tell_first(window_of(me));
+        if (first == me && !ours)
+            tell_first(second, window_of(me));
     }
     if (!ours)
         return reply::number(0);
     bool const hands_on = !arguments_[2].empty();
     std::string const rest = hands_on ? arguments_[2] + ' ' + arguments_[0] : "";
-    auto first = first_in_line();
+    auto [first, second] = front();
     while (first && call(hands_on ? "take" : "free", *first, rest) == 0) {
         zrem(keys_[1], *first);
-        first = first_in_line();
+        std::tie(first, second) = front();
     }
     if (!first || !hands_on) {
         del(keys_[0]);
         return reply::number(1);
     }
     zrem(keys_[1], *first);
-    (void)keep_for(*first);
+    (void)keep_for(*first, second);
     return reply::number(2);
 }
 
-std::optional<std::string> script_run::first_in_line()
+script_run::two_places script_run::front()
 {
-    auto const first = members("zrange", keys_[1]).range(0, 0);
-    return first.empty() ? std::nullopt : std::optional(first[0].name);
+    auto const places = members("zrange", keys_[1]).range(0, 1);
+    two_places found;
+    if (!places.empty())
+        found.first = places[0].name;
+    if (places.size() > 1)
+        found.second = places[1].name;
+    return found;
 }
 
 /// The lock is given to who stood there.
-millis script_run::keep_for(std::string const& heir)
+millis script_run::keep_for(std::string const& heir, std::optional<std::string> const& next)
 {
     double const window = number_of(window_of(heir));
     std::string const milliseconds = whole(window);
     set(keys_[0], nonce_of(heir), &milliseconds);
-    tell_first(window_of(heir));
+    tell_first(next, window_of(heir));
     return static_cast<millis>(window);
 }
 
-void script_run::tell_first(std::string const& window)
+void script_run::tell_first(std::optional<std::string> const& place, std::string const& window)
 {
-    if (auto const place = first_in_line())
+    if (place)
         call("first", *place, window);
 }
 
