@@ -1,5 +1,6 @@
 #include "engine/attempt_loop.hpp"
 
+#include "core/passage.hpp"
 #include "core/validity.hpp"
 #include <redlock/observer.hpp>
 

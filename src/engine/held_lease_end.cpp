@@ -1,4 +1,5 @@
 #include "core/fencing.hpp"
+#include "core/passage.hpp"
 #include "core/tally.hpp"
 #include "engine/held_lease.hpp"
 #include "net/node.hpp"

@@ -3,7 +3,6 @@
 #include "core/rendezvous.hpp"
 #include "net/node.hpp"
 #include "redis/error_class.hpp"
-#include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
 namespace redlock::detail {
