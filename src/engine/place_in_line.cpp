@@ -2,11 +2,20 @@
 
 #include "redis/resp.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <new>
 #include <stdexcept>
 #include <utility>
 
 namespace redlock::detail {
+
+namespace {
+
+/// No key of ours lives for longer. Centuries in nanoseconds are too many.
+constexpr std::chrono::hours longest_wait{48};
+
+} // namespace
 
 template class round<place_in_line>;
 
@@ -155,7 +164,8 @@ void place_in_line::on_answer(node_answer const& got)
     auto const seen = type_->read_sighting(got.what, got.reply);
     if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
         return refused(got);
-    waiting_.placed(got.said.number, *seen.left, lock_->plan->key_ttl, runtime_.loop().now());
+    auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_wait);
+    waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
     listener_.on_placed(got.node, seen);
 }
 
