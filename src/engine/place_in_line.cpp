@@ -13,7 +13,7 @@ namespace redlock::detail {
 namespace {
 
 /// No key of ours lives for longer. Centuries in nanoseconds are too many.
-constexpr std::chrono::hours longest_wait{48};
+constexpr std::chrono::hours longest_time_left{48};
 
 } // namespace
 
@@ -164,7 +164,7 @@ void place_in_line::on_answer(node_answer const& got)
     auto const seen = type_->read_sighting(got.what, got.reply);
     if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
         return refused(got);
-    auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_wait);
+    auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
     listener_.on_placed(got.node, seen);
 }
