@@ -93,6 +93,8 @@ void place_in_line::on_time()
     core::instant const now = runtime_.loop().now();
     if (waiting_.silent() || !nodes().at(node_).make_usable_now() || lost())
         return move_on();
+    if (belongs_elsewhere())
+        return move();
     bool const doubts = waiting_.doubtful(now);
     if (doubts)
         waiting_.doubted(lock_->plan->key_ttl, now);
@@ -104,8 +106,25 @@ void place_in_line::on_time()
 
 void place_in_line::nodes_changed()
 {
-    if (standing_ && !called_ && lost())
+    if (!standing_ || called_)
+        return;
+    if (lost())
         move_on();
+    else if (belongs_elsewhere())
+        move();
+}
+
+/// The node where the others stand can be used again (rule L11).
+bool place_in_line::belongs_elsewhere()
+{
+    auto const node = runtime_.lines.node_of(*lock_, silent_);
+    return node && *node != node_ && standing_;
+}
+
+void place_in_line::move()
+{
+    leave();
+    enter_somewhere() ? listener_.on_moved() : listener_.on_no_line();
 }
 
 /// The node is silent, or the connection is gone: contenders meet at the next one (rule L11).
@@ -113,8 +132,7 @@ void place_in_line::move_on()
 {
     if (!lost())
         silent_.insert(node_);
-    leave();
-    enter_somewhere() ? listener_.on_moved() : listener_.on_no_line();
+    move();
 }
 
 void place_in_line::key_changed(unsigned node)

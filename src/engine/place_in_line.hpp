@@ -94,6 +94,8 @@ private:
     void ask();
     void answer_call();
     void move_on();
+    void move();
+    [[nodiscard]] bool belongs_elsewhere();
     [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_); }
     void refused(node_answer const&);
 

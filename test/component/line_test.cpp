@@ -790,6 +790,113 @@ BOOST_AUTO_TEST_CASE(client_that_ends_amid_release_leaves_no_key)
     check_that_no_key_is_left();
 }
 
+BOOST_AUTO_TEST_CASE(window_is_eight_round_trips)
+{
+    line_up(1);
+    contender& one = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(1, n).latency = 10ms;
+    one.acquire();
+    pass(1s);
+    auto const place = on(where(), "seat:redlock-line")->members.range(0, 0)[0].name;
+    BOOST_TEST(place.substr(32, 7) >= "0000160");
+    BOOST_TEST(place.substr(32, 7) <= "0000162");
+}
+
+BOOST_AUTO_TEST_CASE(who_doubted_in_vain_finds_others_free_the_next_time)
+{
+    occupy("600000");
+    add().acquire();
+    pass(100ms);
+    std::size_t const first = where();
+    duration const lifetime = options.ttl + options.ttl / 10;
+    pass(lifetime + 1s);
+    BOOST_TEST(!all[0]->holds());
+    vacate_all_but(first);
+    BOOST_TEST((until_granted(*all[0]) <= lifetime));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_were_free_at_different_times_are_no_majority)
+{
+    say_everywhere({"SET", "seat", std::string(32, 'f'), "PX", "600000"});
+    lock_options brief = options;
+    brief.ttl = 500ms;
+    add(brief).acquire();
+    pass(100ms);
+    add().acquire();
+    pass(100ms);
+    std::size_t const first = where();
+    for (std::size_t i = 1; i != net.size(); ++i) {
+        std::size_t const n = (first + i) % net.size();
+        say(n, {"DEL", "seat"});
+        pass(1200ms);
+        say(n, {"SET", "seat", std::string(32, 'f'), "PX", "600000"});
+    }
+    pass(2s);
+    say_everywhere({"DEL", "seat"});
+    (void)until([&] { return all[0]->holds() || all[1]->holds(); }, 1s);
+    BOOST_TEST(all[0]->holds());
+}
+
+BOOST_AUTO_TEST_CASE(release_that_leaves_free_waits_for_late_answers)
+{
+    line_up_and_pass(3);
+    pass(500ms);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(1, n).latency = 60ms;
+    all[1]->release();
+    pass(300ms);
+    BOOST_TEST_REQUIRE(all[1]->told->released.has_value());
+    BOOST_TEST((*all[1]->told->released == error_code()));
+}
+
+BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_next_connection)
+{
+    line_up(2);
+    std::size_t const first = where();
+    contender& other = add();
+    net.at(first).redis.is.forbidden = {"zadd"};
+    other.acquire();
+    pass(100ms);
+    other.stop.emit(asio::cancellation_type::terminal);
+    pass(10ms);
+    net.at(first).redis.is.forbidden = {};
+    net.reset_connections(first, 2);
+    other.lock->try_acquire([](error_code, lease) {}); // connects
+    pass(500ms);
+    other.acquire();
+    pass(100ms);
+    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 2U);
+}
+
+/// Rule L11: the others stand where it can stand again.
+BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_again)
+{
+    line_up_and_pass(4);
+    std::size_t const first = where();
+    contender& far = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(4, n).latency = 5ms;
+    far.acquire();
+    pass(1s);
+    net.reset_connections(first, 4);
+    pass(1s);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(on(n, "seat:redlock-line").has_value() == (n == first));
+}
+
+BOOST_AUTO_TEST_CASE(new_client_stands_in_line_of_others_though_it_is_connected_there_last)
+{
+    line_up_and_pass(4);
+    std::size_t const first = where();
+    contender& fresh = add();
+    net.between(4, first).latency = 10ms;
+    fresh.acquire();
+    pass(200ms);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(on(n, "seat:redlock-line").has_value() == (n == first));
+}
+
 /// Rule K7.
 BOOST_AUTO_TEST_CASE(lock_must_not_be_named_as_a_line)
 {

@@ -204,4 +204,17 @@ BOOST_AUTO_TEST_CASE(lock_that_is_left_free_amid_question_is_asked_for_again_lat
     BOOST_TEST((place.due() == t + 4ms));
 }
 
+BOOST_AUTO_TEST_CASE(lock_left_free_is_doubted_anew)
+{
+    instant const t0 = instant{} + 100s;
+    line_place place(50ms);
+    place.asked(t0);
+    place.placed(0, 60s, 11s, t0);
+    place.left_free(t0 + 3s);
+    place.asked(t0 + 3s);
+    place.placed(0, 60s, 11s, t0 + 4s);
+    BOOST_TEST(!place.doubtful(t0 + 12s));
+    BOOST_TEST(place.doubtful(t0 + 15s));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -172,4 +172,19 @@ BOOST_AUTO_TEST_CASE(win_outside_the_queue_does_not_reset_owner_count)
     BOOST_TEST((q.yield_delay(16ms) == 0ms));
 }
 
+BOOST_AUTO_TEST_CASE(pause_and_refusal_end_passage)
+{
+    batch_policy::terms const terms{64, 250ms};
+    instant const t0 = instant{} + 100s;
+    q.hold(t0);
+    q.lease_ended(t0 + 1s);
+    (void)q.ask(terms, batch_policy::next::coming, t0 + 2s, 2ms);
+    q.won(true, false, t0 + 2s);
+    BOOST_TEST((q.passing().lasted(t0 + 3s) == 1s));
+    q.lease_ended(t0 + 3s);
+    q.refused();
+    q.hold(t0 + 4s);
+    BOOST_TEST((q.passing().lasted(t0 + 5s) == 1s));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
