@@ -19,9 +19,9 @@ struct three_nodes_fixture : held_clock_base {
     real_servers& servers = real_servers::get();
     std::shared_ptr<recorder> const told = std::make_shared<recorder>();
     lone_client s{settings()};
-    mutex wanted = s.lock();
+    mutex wanted = s.lock("resource", by_turns(long_lived));
     mutex longer =
-        s.lock("resource", lock_options{.ttl = 20min, .node_timeout = 20s}); ///< nothing is handed over to it
+        s.lock("resource", by_turns({.ttl = 20min, .node_timeout = 20s})); ///< nothing is handed over to it
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
 
