@@ -29,12 +29,20 @@ struct node_event {
     std::optional<std::chrono::milliseconds> remaining{};
 };
 
-/// An operation waits in its client's queue: others of this client hold the lock or came first. Reported once, when it
-/// begins to wait, and not again when operations before it leave. Or it stands in line with those of other clients
-/// (docs/protocol.md, rule L1): reported when it enters the line, and when it is the first there.
+/// An operation waits in its client's queue, or in line with other clients.
+///
+/// In the queue: others of this client hold the lock or came first. Reported once, when it begins to wait, and not again
+/// when operations before it leave.
+///
+/// In line (docs/protocol.md, rule L1): reported when the line's node has answered with its place, and when it becomes
+/// the first. It is not reported when places before it leave. If the operation ends, the next one in the queue takes over
+/// its place: only becoming the first is reported then. If a claim is refused, and the operation enters the line again,
+/// its new place is reported. After a move to another node's line (rule L11) `before` is not reliable.
 struct wait_event {
     std::string_view resource; ///< the lock's name
-    std::size_t before;   ///< operations before it in the queue, or clients before it in the line, at most
+    /// Operations before it in the queue, without the holder. In line: places before it, as the node answered. Some may
+    /// be of clients that have ended: these are skipped. Clients that do not stand in line may overtake it.
+    std::size_t before;
     bool held_here;       ///< by a lease of this client
     bool in_line = false; ///< with other clients; otherwise in this client's queue
 };
@@ -162,7 +170,7 @@ public:
 
     /// A connection's state changed, or a node may not vote yet for a lock that asks it.
     virtual void on_node(node_event const&) noexcept {}
-    /// An operation has begun to wait in its client's queue, or in line, or is the first in line.
+    /// An operation has begun to wait in its client's queue, has a place in line, or has become the first in line.
     virtual void on_wait(wait_event const&) noexcept {}
     /// A node answered (possibly late), failed, or was skipped.
     virtual void on_vote(vote_event const&) noexcept {}
