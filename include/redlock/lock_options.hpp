@@ -12,16 +12,20 @@ namespace redlock {
 struct retry_policy {
     /// First upper bound of the random pause between two attempts. A pause is at least two round trips long. The bound
     /// doubles with each failed attempt. While no quorum can be reached, the pause is uniform in the upper half of the
-    /// bound. While others hold the lock, the next attempt follows an invalidation from a node, or the time when the keys
-    /// of a majority will have expired. If nodes cannot send invalidations (RESP2, no right to CLIENT TRACKING), it
-    /// follows after a pause that is uniform between zero and the bound.
+    /// bound.
+    ///
+    /// While other clients hold the lock, an operation in line (`lock_options::line`) makes no attempt until its turn
+    /// comes. Without a line the next attempt follows an invalidation from a node, or the time when the keys of a majority
+    /// will have expired. If nodes cannot send invalidations (RESP2, no right to CLIENT TRACKING), it follows after a
+    /// pause that is uniform between zero and the bound.
     std::chrono::milliseconds min_delay{2};
-    /// Last upper bound of that pause. Also the longest wait for an invalidation if the nodes do not say when the keys
-    /// expire (no right to PTTL, a key without an expiry).
+    /// Last upper bound of that pause. Without a line it is also the longest wait for an invalidation if the nodes do not
+    /// say when the keys expire (no right to PTTL, a key without an expiry).
     std::chrono::milliseconds max_delay{200};
     /// Attempts before `acquire` fails with the last attempt's error; 0 means no limit. While others of this client hold
-    /// the lock or wait for it, each pause counts as one attempt. It does not limit the time: attempts are a millisecond
-    /// apart, or as long as others keep the lock. To limit the time use `acquire_for`.
+    /// the lock or wait for it, each pause counts as one attempt. Standing in line is no attempt; with 1 the operation
+    /// never stands in line. This option does not limit the time: attempts are a millisecond apart, or as long as others
+    /// keep the lock. To limit the time use `acquire_for`.
     unsigned max_attempts = 0;
     /// How long `acquire` continues while no quorum can be reached at all, before it fails with `errc::no_quorum`.
     /// Errors that only an operator can fix (wrong password, missing right) end it at once. Nodes that are quarantined
@@ -34,8 +38,9 @@ struct retry_policy {
 /// How long one client may keep a lock among its own operations while others, in other clients, may wait for it. A
 /// lease that is released goes to the next operation in the client's queue without a round trip; its deadline does not
 /// change. The next operation's lock must have the same `ttl`, slack and kind, and must renew itself. After a batch the
-/// client leaves the lock alone for three round trips, so that others can get it. While no other client takes it, the
-/// batches double, up to 64 times their size, also from 1. The period does not change.
+/// lock goes to the first in line, and the client's next operation stands at the end. Without a line the client leaves
+/// the lock alone for three round trips, so that others can get it. While no other client takes it, the batches double,
+/// up to 64 times their size, also from 1. The period does not change.
 struct handover_policy {
     /// Leases in a row, at least 1, before others get their turn. To disable hand-over set `min_validity = ttl`;
     /// `batch = 1` does not.
@@ -84,10 +89,14 @@ struct lock_options {
     detail::former_fence_ttl fence_ttl{};
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own
-    /// Stand in line with those of other clients who wait for this lock: first come, first served (docs/protocol.md,
-    /// rules L1 to L15). Without it, or where a server does not let this client stand in line, those who wait hear that
-    /// the lock is free and ask for it by turns; who does not stand in line may overtake those who do, and be overtaken.
-    /// Its users need rights of their own (docs/server-checklist.md, "Rights").
+    /// Stand in line with the operations of other clients that wait for this lock: first come, first served
+    /// (docs/protocol.md, rules L1 to L15). Give all clients of a lock the same value. An operation that does not stand in
+    /// line asks again when a server says that the key has changed. It may overtake those in line, and be overtaken.
+    ///
+    /// The line needs RESP3, and a user of the servers with these rights: SUBSCRIBE, PUBLISH, ZADD, ZRANGE, ZREM, ZRANK,
+    /// ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys `<name>:redlock-line` with
+    /// the prefix before them. The line in docs/server-checklist.md, "Rights", has all of them. If a server denies a right
+    /// or speaks RESP2, operations stand in line on another server. If no server is left, they wait without a line.
     bool line = true;
     /// `try_acquire` asks the nodes even while other operations of this client hold the lock or wait for it.
     /// `last_attempt()` then shows the answers to this attempt to the other operations, too.
