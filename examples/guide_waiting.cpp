@@ -30,6 +30,16 @@ asio::awaitable<error_code> until(redlock::mutex lock, std::chrono::steady_clock
     co_return ec;
 }
 
+asio::awaitable<bool> held_or_waited_for(redlock::mutex lock, bool patient)
+{
+    redlock::lease lease;
+    if (patient)
+        lease = co_await lock.acquire();
+    else
+        lease = co_await lock.try_acquire();
+    co_return lease.valid();
+}
+
 asio::awaitable<error_code> unless_stopped(redlock::mutex lock, asio::cancellation_signal& stop)
 {
     error_code ec;
@@ -152,6 +162,7 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     promises.keep(door.waiting() == 0, "and does no longer when it is cancelled");
 
     redlock::mutex desk{locks, "desk"};
+    promises.keep(co_await held_or_waited_for(desk, false), "one of two operations");
     work quick = []() -> asio::awaitable<void> { co_return; };
     promises.keep(co_await done_in_time(desk, 1s, quick), "work that ends before its lease");
     bool worked = false;
