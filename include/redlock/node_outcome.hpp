@@ -34,12 +34,12 @@ struct node_outcome {
     server_error error = server_error::none;   ///< class of the server's error when `refused`
     std::string detail;                        ///< the server's or the system's error text, if any
     std::optional<std::chrono::milliseconds>
-        remaining; ///< time left of the other owner's key or the quarantine
+        remaining; ///< time left, when the node answered, of the other owner's key or the quarantine
     /// From sending the vote to reading its reply. Not recorded if every answer was a grant; `observer::on_vote` has it
     /// in any case.
     std::optional<std::chrono::microseconds> round_trip;
     /// The first characters of the other owner's nonce (`lease::nonce()` there), enough to distinguish owners. Empty
-    /// unless the node was asked for it: waiting operations ask.
+    /// unless the node was asked for it: waiting operations ask, in line only the line's node.
     std::string owner{};
     /// In the table of `lease::explain`: how long before the lease's end the node answered this.
     std::optional<std::chrono::milliseconds> ago{};
