@@ -36,8 +36,8 @@ struct node_event {
 ///
 /// In line (docs/protocol.md, rule L1): reported when the line's node has answered with its place, and when it becomes
 /// the first. It is not reported when places before it leave. If the operation ends, the next one in the queue takes over
-/// its place: only becoming the first is reported then. If a claim is refused, and the operation enters the line again,
-/// its new place is reported. After a move to another node's line (rule L11) `before` is not reliable.
+/// its place, and is told of it. If a claim is refused and the operation enters the line again, or if it moves to another
+/// node's line (rule L11), its new place is reported.
 struct wait_event {
     std::string_view resource; ///< the lock's name
     /// Operations before it in the queue, without the holder. In line: places before it, as the node answered. Some may

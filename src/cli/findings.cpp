@@ -205,7 +205,7 @@ void ask_for_line(questions& all, std::string const& key_prefix, std::string con
     std::string const place = kind::place(probe_ttl, channel);
     std::string const probe = probe_of(lock);
     auto const say = [&](kind::request what, std::string_view nonce) {
-        kind::subject const said{{key_prefix, probe}, nonce, 0, {}, {place, 0ms}};
+        kind::subject const said{{key_prefix, probe}, nonce, 0, {}, {.place = place}};
         kind::plain.append(all.bytes, what, said, redis::script_form::text);
         ++all.count;
     };

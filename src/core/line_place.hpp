@@ -56,23 +56,24 @@ public:
         if (!awaited_)
             due_ = until;
     }
-    /// The one before us was handed the lock.
-    /// \param window for which it is kept for him
-    void became_first(instant now, duration window)
+    /// The one before us was handed the lock, or has left.
+    /// \param left until the key goes
+    void became_first(instant now, duration left)
     {
         before_ = 0;
-        if (!awaited_ && sooner(now + window, due_, now))
-            due_ = now + window;
+        if (!awaited_ && sooner(now + left, due_, now))
+            due_ = now + left;
     }
     /// The key is not what it was: who is first asks at once, as soon as what else has come is dealt with. Each of those
-    /// before us may be silent, and is given its time.
+    /// before us may be silent, and is given his time; the last of them half of it, as he is handed the lock then.
     void key_changed(instant now)
     {
         doubt_at_.reset();
         changed_ = awaited_;
         if (awaited_ || is_left_free(now))
             return;
-        instant const then = now + static_cast<duration::rep>(std::min(before_, most_steps)) * window_;
+        auto const halves = static_cast<duration::rep>(std::min(before_, most_steps)) * 2 - 1;
+        instant const then = before_ == 0 ? now : now + halves * (window_ / 2);
         if (sooner(then, due_, now))
             due_ = then;
     }

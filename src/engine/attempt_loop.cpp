@@ -28,12 +28,13 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
 }
 
 /// Others are let go first. Where nobody wants to, the line says so at once (rule L12), but for a turn that is offered to
-/// those who do not stand there (rule L13).
+/// those who do not stand there (rule L13), by whoever has the time.
 void attempt_loop::begin(core::start_mode how)
 {
     core::instant const now = runtime_.loop().now();
     core::passage const& passing = key_->local().passing();
-    bool const left_free = passing.is_left_free(now);
+    bool const left_free =
+        passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     in_turn_ = offered_turn_ = others_first || key_->local().has_rivals();
     if (offered_turn_ && stand_in_line(left_free ? passing.free_until() : now))
@@ -51,6 +52,8 @@ void attempt_loop::serve(candidate& successor)
     whom_ = &successor;
     note_terms();
     bool const leaves_line = phase_ == phase::in_line && !wants_line();
+    if (phase_ == phase::in_line && !leaves_line && told_)
+        whom_->tell_waiting(*told_, true);
     if (!leaves_line && (!open || same))
         return;
     leaves_line ? leave_line() : take_back();

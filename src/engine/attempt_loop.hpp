@@ -132,6 +132,7 @@ private:
     void leave_line();
     void on_placed(unsigned node, kind::sighting const&) override;
     void on_moved() override;
+    void on_other_line() override;
     void on_called() override;
     void tell_place();
     void on_doubt(unsigned node) override;

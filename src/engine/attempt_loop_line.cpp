@@ -69,6 +69,12 @@ void attempt_loop::on_moved()
     runtime_.loop().schedule_finely(*this, place_.due());
 }
 
+void attempt_loop::on_other_line()
+{
+    told_.reset();
+    on_moved();
+}
+
 void attempt_loop::on_called()
 {
     if (phase_ == phase::in_line)
@@ -99,6 +105,7 @@ void attempt_loop::on_no_line()
     if (phase_ != phase::in_line)
         return;
     barred_ = true;
+    offered_turn_ = false;
     connect_or_vote();
 }
 

@@ -96,7 +96,7 @@ private:
     {
         kind::subject said{lock().key(), owner().text(), number()};
         if (what == kind::request::line_release)
-            said.line.passed = passed();
+            said.line = word_to_line();
         lock().plan->commands->append(out, what, said, form);
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
@@ -128,7 +128,7 @@ private:
     [[nodiscard]] errc why_over() const;
     void start_release();
     void offer_turn();
-    [[nodiscard]] std::optional<std::chrono::microseconds> passed() const;
+    [[nodiscard]] kind::line_words word_to_line() const;
     [[nodiscard]] bool release_in_line();
     [[nodiscard]] core::node_set all_but(unsigned node) const;
     void release_on(core::node_set);

@@ -176,14 +176,12 @@ void held_lease::offer_turn()
         passing.left_free(now + turn);
 }
 
-/// Nothing: the lock is left free.
-std::optional<std::chrono::microseconds> held_lease::passed() const
+/// The same when it is said again.
+kind::line_words held_lease::word_to_line() const
 {
-    core::instant const now = on().loop().now();
-    core::passage const& passing = lock().wanted->local().passing();
-    if (passing.is_left_free(now))
-        return std::nullopt;
-    return std::chrono::floor<std::chrono::microseconds>(passing.lasted(now));
+    auto const passed = lock().wanted->local().passing().lasted(on().loop().now());
+    auto const time = may_be_claimed_ ? passed : on().turn();
+    return {.leaves_free = !may_be_claimed_, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
 /// There first, so that nobody takes on the others what is handed on (rule L7). False: there is no line.
@@ -193,15 +191,14 @@ bool held_lease::release_in_line()
     if (!node)
         return false;
     core::duration const whole = lock().plan->node_timeout;
-    bool const hands_on = passed().has_value();
-    on().loop().schedule_after(*this, hands_on ? on().patience(whole / 2) : whole);
-    if (hands_on) {
+    may_be_claimed_ = !lock().wanted->local().passing().is_left_free(on().loop().now());
+    on().loop().schedule_after(*this, may_be_claimed_ ? on().patience(whole / 2) : whole);
+    if (may_be_claimed_) {
         line_ = static_cast<std::uint8_t>(*node);
-        may_be_claimed_ = true;
         on().life.put_off_release(*this);
     }
     send(*node, kind::request::line_release);
-    if (!hands_on)
+    if (!may_be_claimed_)
         release_on(all_but(*node));
     return true;
 }

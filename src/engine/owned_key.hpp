@@ -27,6 +27,8 @@ struct pending_release {
     owned_key what;
     core::instant expires; ///< the key cannot live longer
     std::string place{};   ///< in line, that is given up with it; empty: none
+    core::duration
+        passed{}; ///< for so long the lock had passed along the line until it was handed to that place
 };
 
 } // namespace redlock::detail

@@ -15,6 +15,10 @@ namespace {
 /// No key of ours lives for longer. Centuries in nanoseconds are too many.
 constexpr std::chrono::hours longest_time_left{48};
 
+/// Who gives up what he may have been handed, and was not told of, says so: a moment for others comes once too often
+/// rather than never (rule L13).
+constexpr std::chrono::hours unknown_passage{1};
+
 } // namespace
 
 template class round<place_in_line>;
@@ -74,10 +78,12 @@ void place_in_line::leave()
         return;
     place.unlink();
     open_round();
-    runtime_.clean.start(
-        *std::exchange(undo_, nullptr),
-        {{lock_->wanted, type_, inherited_.heir}, runtime_.loop().now() + window_, std::move(place_)},
-        core::node_set(node_));
+    runtime_.clean.start(*std::exchange(undo_, nullptr),
+                         {{lock_->wanted, type_, inherited_.heir},
+                          runtime_.loop().now() + window_,
+                          std::move(place_),
+                          called_ ? inherited_.passed.value_or(core::duration::zero()) : unknown_passage},
+                         core::node_set(node_));
 }
 
 inheritance place_in_line::inherit()
@@ -124,7 +130,7 @@ bool place_in_line::belongs_elsewhere()
 void place_in_line::move()
 {
     leave();
-    enter_somewhere() ? listener_.on_moved() : listener_.on_no_line();
+    enter_somewhere() ? listener_.on_other_line() : listener_.on_no_line();
 }
 
 /// The node is silent, or the connection is gone: contenders meet at the next one (rule L11).
@@ -156,7 +162,7 @@ void place_in_line::on_call(kind::call const& said)
     if (said.what == word::first)
         waiting_.became_first(now, said.time);
     if (said.what == word::free)
-        waiting_.left_free(now + runtime_.turn());
+        waiting_.left_free(now + std::min<core::duration>(said.time, runtime_.turn()));
     if (said.what != word::take)
         return listener_.on_moved();
     if (!said.giver.empty()) {

@@ -32,6 +32,8 @@ public:
     virtual void on_placed(unsigned node, kind::sighting const&) = 0;
     /// One stands nearer to the lock, or asks again at another time.
     virtual void on_moved() = 0;
+    /// It stands in another line, and does not know yet how far behind.
+    virtual void on_other_line() = 0;
     /// The lock is ours to claim.
     virtual void on_called() = 0;
     /// The key on this node outlives ours: the others may be free all the same.

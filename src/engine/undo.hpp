@@ -37,7 +37,8 @@ private:
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
         auto said = owed_.what.said();
-        said.line = {owed_.place, std::chrono::microseconds::zero()};
+        said.line = {.place = owed_.place,
+                     .time = std::chrono::floor<std::chrono::microseconds>(owed_.passed)};
         type().append(out, what, said, form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return true; }

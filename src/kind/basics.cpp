@@ -20,7 +20,7 @@ namespace redlock::kind {
 namespace {
 
 constexpr redis::script_call release_call{redis::scripts::release, 1, 2};
-constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 5};
+constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 6};
 constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 6};
 
 constexpr std::array<std::string_view, 3> kept{fence_suffix, line_suffix, redis::marker_name};
@@ -37,8 +37,9 @@ void append_to_line(std::string& out, redis::script_call const& call, redis::scr
 void append_line_release(std::string& out, redis::script_form form, subject const& whose)
 {
     append_to_line(out, line_release_call, form, whose);
-    auto const passed = whose.line.passed;
-    redis::append_argument(out, passed ? std::to_string(passed->count()) : std::string());
+    redis::append_argument(out, std::string_view(whose.line.leaves_free ? "free" : "take"));
+    redis::append_argument(
+        out, std::string_view(redis::digits(static_cast<std::uint64_t>(whose.line.time.count()))));
 }
 
 void append_enter(std::string& out, redis::script_form form, subject const& whose)

@@ -36,8 +36,9 @@ inline constexpr std::size_t request_count = 11;
 /// What is said to the line beside that.
 struct line_words {
     std::string_view place{}; ///< behind the nonce; empty: it does not stand there
-    /// For so long the lock has passed from one to the next, as its release says. Nothing: it is left free for a moment.
-    std::optional<std::chrono::microseconds> passed{};
+    bool leaves_free = false; ///< by a release: nobody is handed the lock for a moment
+    /// A release says for how long that is, or has passed from one to the next.
+    std::chrono::microseconds time{};
 };
 
 /// What a request is about: what a client asks the nodes to grant, what a lease extends and gives back, and what is owed

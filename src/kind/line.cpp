@@ -51,18 +51,14 @@ std::optional<call> read_call(std::string_view text)
     said.nonce = take_word(text);
     if (said.nonce.size() != redis::nonce_length)
         return std::nullopt;
-    if (word == "free" && text.empty()) {
-        said.what = call::word::free;
-        return said;
-    }
-    bool const taken = word == "take";
-    auto const time =
-        taken ? take_time<std::chrono::microseconds>(text) : take_time<std::chrono::milliseconds>(text);
-    bool const whole =
-        taken ? text.empty() || text.size() == redis::nonce_length : word == "first" && text.empty();
-    if (!time || !whole)
+    bool const moved = word == "first";
+    if (!moved && word != "take" && word != "free")
         return std::nullopt;
-    said.what = taken ? call::word::take : call::word::first;
+    auto const time =
+        moved ? take_time<std::chrono::milliseconds>(text) : take_time<std::chrono::microseconds>(text);
+    if (!time || (!text.empty() && (moved || text.size() != redis::nonce_length)))
+        return std::nullopt;
+    said.what = moved ? call::word::first : word == "take" ? call::word::take : call::word::free;
     said.giver = text;
     said.time = *time;
     return said;

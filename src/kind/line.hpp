@@ -31,13 +31,13 @@ struct call {
     };
     word what{};
     std::string_view nonce{}; ///< whom it is for
-    std::string_view giver{}; ///< take: the nonce that was given up for it; empty: the lock was free
-    std::chrono::microseconds
-        time{}; ///< take: for so long the lock has passed from one to the next; first: it is kept
-                ///< for whom it was handed to
+    std::string_view giver{}; ///< the nonce that was given up; empty: the lock was free
+    /// take: for so long the lock has passed from one to the next; first: the key lives on; free: the lock is left free
+    std::chrono::microseconds time{};
 };
 
-/// "take <nonce> <microseconds> <giver>", "first <nonce> <milliseconds>", "free <nonce> ". Nothing: something else.
+/// "take <nonce> <microseconds> <giver>", "first <nonce> <milliseconds>", "free <nonce> <microseconds> <giver>". Nothing:
+/// something else.
 [[nodiscard]] std::optional<call> read_call(std::string_view text);
 
 } // namespace redlock::kind

@@ -97,19 +97,17 @@ std::string script_run::line_release()
         std::string const me = arguments_[0] + arguments_[1];
         auto const [first, second] = front();
         zrem(keys_[1], me);
-        if (first == me && !ours)
-            tell_first(second, window_of(me));
+        if (first == me && second && !ours)
+            tell_first(second, std::to_string(std::max<millis>(pttl(keys_[0]), 0)));
     }
     if (!ours)
         return reply::number(0);
-    bool const hands_on = !arguments_[2].empty();
-    std::string const rest = hands_on ? arguments_[2] + ' ' + arguments_[0] : "";
     auto [first, second] = front();
-    while (first && call(hands_on ? "take" : "free", *first, rest) == 0) {
+    while (first && call(arguments_[2], *first, arguments_[3] + ' ' + arguments_[0]) == 0) {
         zrem(keys_[1], *first);
         std::tie(first, second) = front();
     }
-    if (!first || !hands_on) {
+    if (!first || arguments_[2] == "free") {
         del(keys_[0]);
         return reply::number(1);
     }
@@ -139,10 +137,10 @@ millis script_run::keep_for(std::string const& heir, std::optional<std::string> 
     return static_cast<millis>(window);
 }
 
-void script_run::tell_first(std::optional<std::string> const& place, std::string const& window)
+void script_run::tell_first(std::optional<std::string> const& place, std::string const& left)
 {
     if (place)
-        call("first", *place, window);
+        call("first", *place, left);
 }
 
 std::size_t script_run::call(std::string_view word, std::string const& place, std::string const& rest)

@@ -128,7 +128,7 @@ void random_talk::ask_line(unsigned id)
         return both_.compare(id, call(redis::scripts::line_enter, {"lock", "lock:line"},
                                       {owner(), mine, text(line_time), std::to_string(dice_.below(6))}));
     both_.compare(id, call(redis::scripts::line_release, {"lock", "lock:line"},
-                           {owner(), dice_.one_in(3) ? "" : mine, dice_.one_in(4) ? "" : "17"}));
+                           {owner(), dice_.one_in(3) ? "" : mine, dice_.one_in(4) ? "free" : "take", "17"}));
 }
 
 std::string random_talk::place()

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(lock_passes_over_those_who_are_gone)
                                  std::string(32, one[0]), "0000050to:" + one, "60000", "4096"})
                        .starts_with("LINE "));
     BOOST_TEST(node.command({"EVAL", std::string(redis::scripts::line_release.text), "2", "lock", "line",
-                             holder, "", "0"}) == "1");
+                             holder, "", "take", "0"}) == "1");
     BOOST_TEST(!node.exists("lock"));
     BOOST_TEST(!node.exists("line"));
 }

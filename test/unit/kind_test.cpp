@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
 
 BOOST_AUTO_TEST_CASE(line_is_told_who_comes_and_where_it_is_called)
 {
-    subject const whose{{"seat:", "42"}, nonce, 0, {}, {"0000050redlock-to:1", 70us}};
+    subject const whose{{"seat:", "42"}, nonce, 0, {}, {.place = "0000050redlock-to:1", .time = 70us}};
     std::string out;
     plain.append(out, request::line_enter, whose, script_form::hash);
     auto const enters = arguments(out);
@@ -170,11 +170,12 @@ BOOST_AUTO_TEST_CASE(line_is_told_who_comes_and_where_it_is_called)
     auto const leaves = arguments(out);
     BOOST_TEST(leaves[1].find("zrem") != std::string::npos);
     BOOST_TEST((words{leaves.begin() + 2, leaves.end()} ==
-                words{"2", "seat:42", "seat:42:redlock-line", nonce, "0000050redlock-to:1", "70"}));
+                words{"2", "seat:42", "seat:42:redlock-line", nonce, "0000050redlock-to:1", "take", "70"}));
     out.clear();
-    fenced.append(out, request::line_release, {{"seat:", "42"}, nonce}, script_form::hash);
+    subject const left_free{{"seat:", "42"}, nonce, 0, {}, {.leaves_free = true, .time = 2ms}};
+    fenced.append(out, request::line_release, left_free, script_form::hash);
     auto const leaves_it_free = arguments(out);
-    BOOST_TEST((words{leaves_it_free.end() - 2, leaves_it_free.end()} == words{"", ""}));
+    BOOST_TEST((words{leaves_it_free.end() - 3, leaves_it_free.end()} == words{"", "free", "2000"}));
 }
 
 BOOST_AUTO_TEST_CASE(place_has_its_window_before_its_channel)
@@ -228,12 +229,15 @@ BOOST_AUTO_TEST_CASE(calls_name_whom_they_are_for)
     BOOST_TEST_REQUIRE(moved.has_value());
     BOOST_TEST((moved->what == call::word::first));
     BOOST_TEST((moved->time == 50ms));
-    BOOST_TEST((read_call("free " + nonce + ' ').value().what == call::word::free));
+    std::string const left = "free " + nonce + " 2000 " + giver;
+    BOOST_TEST((read_call(left).value().what == call::word::free));
+    BOOST_TEST((read_call(left).value().time == 2ms));
     for (std::string const& odd :
          words{"", "take", "take ", "first", "take " + giver.substr(1), "last " + nonce + " 0",
                "take " + nonce + " 0 x", "take " + nonce + " x ", "take " + nonce + " -1 ",
                "take " + nonce + " 172800000001 ", "first " + nonce, "first " + nonce + " 172800001",
-               "first " + nonce + " 0 " + giver, "free " + nonce + " 0", " take " + nonce + " 0 "})
+               "first " + nonce + " 0 " + giver, "free " + nonce + ' ', "free " + nonce + " 0 x",
+               " take " + nonce + " 0 "})
         BOOST_TEST(!read_call(odd), odd);
 }
 

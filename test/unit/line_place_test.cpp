@@ -85,9 +85,9 @@ BOOST_AUTO_TEST_CASE(others_give_those_before_them_time_when_key_changes)
 {
     auto third = placed(2, 10s);
     third.key_changed(t + 1s);
-    BOOST_TEST((third.due() == t + 1100ms));
+    BOOST_TEST((third.due() == t + 1075ms));
     third.key_changed(t + 1050ms); // the one after the heir has it: the third waits no longer for that
-    BOOST_TEST((third.due() == t + 1100ms));
+    BOOST_TEST((third.due() == t + 1075ms));
 }
 
 BOOST_AUTO_TEST_CASE(nobody_asks_later_because_key_changes)
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_first_asks_no_sooner_for_a_change_that_overtakes
     place.asked(t);
     place.key_changed(t);
     place.placed(2, 10s, 48h, t + 1ms);
-    BOOST_TEST((place.due() == t + 101ms));
+    BOOST_TEST((place.due() == t + 76ms));
 }
 
 BOOST_AUTO_TEST_CASE(answer_to_second_question_tells_of_new_place)

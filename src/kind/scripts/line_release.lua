@@ -1,6 +1,6 @@
 -- Gives the lock to the first in line instead of deleting it, and leaves the line (docs/protocol.md, rules L4, L10 and
--- L13). KEYS: the lock, its line. ARGV: nonce, place (empty: we do not stand in line), for how many microseconds the lock
--- has passed from one to the next, which the heir is told (empty: it is left free, and the first in line is told so).
+-- L13). KEYS: the lock, its line. ARGV: nonce, place (empty: we do not stand in line), "take" and for how many microseconds
+-- the lock has passed from one to the next; or "free" and for how many it is left free. The first in line is told that.
 -- 0: not ours, 1: deleted, 2: handed on.
 -- Called before it is changed: what is refused, for lack of a right or of memory, has then changed nothing.
 local function front()
@@ -16,20 +16,18 @@ if ARGV[2] ~= '' then
     local first, second = front()
     redis.call('zrem', KEYS[2], me)
     if first == me and second and not ours then
-        call('first', second, me:sub(33, 39))
+        call('first', second, string.format('%.0f', math.max(redis.call('pttl', KEYS[1]), 0)))
     end
 end
 if not ours then
     return 0
 end
 local first, second = front()
-local hands_on = ARGV[3] ~= ''
-local rest = ARGV[3] .. ' ' .. ARGV[1]
-while first and call(hands_on and 'take' or 'free', first, hands_on and rest or '') == 0 do
+while first and call(ARGV[3], first, ARGV[4] .. ' ' .. ARGV[1]) == 0 do
     redis.call('zrem', KEYS[2], first)
     first, second = front()
 end
-if not first or not hands_on then
+if not first or ARGV[3] == 'free' then
     redis.call('del', KEYS[1])
     return 1
 end

@@ -1,0 +1,268 @@
+#pragma once
+
+#include "kind/line.hpp"
+#include "world/network.hpp"
+#include "world/process.hpp"
+#include "world/timeline.hpp"
+#include <redlock/client.hpp>
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+#include <redlock/fenced_mutex.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/mutex.hpp>
+#include <redlock/observer.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using boost::system::error_code;
+using core::duration;
+
+inline constexpr duration one_way = 500us;
+inline constexpr duration round_trip = 2 * one_way;
+/// How long a lock is kept for whom it is handed to: 50 ms, as a round trip is short.
+inline constexpr duration claim_window = 50ms;
+/// Timers tick in milliseconds.
+inline constexpr duration a_tick = 2ms;
+
+struct places : observer {
+    void on_wait(wait_event const& e) noexcept override
+    {
+        if (e.in_line)
+            before.push_back(e.before);
+    }
+    void on_release(release_event const& e) noexcept override { released = e.result; }
+    std::vector<std::size_t> before;
+    std::optional<error_code> released; ///< how its last release ended
+};
+
+/// A process with one client, which holds the lock or waits for it.
+struct contender {
+    contender(world::network& net, unsigned host, config settings, lock_options const& options)
+        : process(net, host, host + 1)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.between(host, n).latency = one_way;
+        settings.observer = told;
+        locks.emplace(process.make_client(std::move(settings)));
+        lock.emplace(*locks, "seat", options);
+        fenced.emplace(*locks, "seat", options);
+    }
+
+    template <class Lock>
+    void acquire(Lock& wanted)
+    {
+        ended.reset();
+        wanted.acquire(asio::bind_cancellation_slot(stop.slot(), [this](error_code ec, lease got) {
+            ended = ec;
+            held = std::move(got);
+        }));
+    }
+    void acquire() { acquire(*lock); }
+    void release() { held = {}; }
+    [[nodiscard]] bool holds() const { return held.valid(); }
+
+    std::shared_ptr<places> told = std::make_shared<places>();
+    world::process process;
+    std::optional<client> locks;
+    std::optional<mutex> lock;
+    std::optional<fenced_mutex> fenced;
+    asio::cancellation_signal stop;
+    std::optional<error_code> ended;
+    lease held;
+};
+
+struct line_fixture {
+    explicit line_fixture(unsigned nodes = 3) : net(time, nodes, 1)
+    {
+        settings.admission.assume_fresh = true;
+        for (std::size_t n = 0; n != net.size(); ++n) {
+            settings.nodes.push_back(net.url(n));
+            net.at(n).overhear = [this](auto, std::string_view bytes) { count(bytes); };
+        }
+    }
+
+    contender& add() { return add(options); }
+    contender& add(lock_options const& its)
+    {
+        all.push_back(std::make_unique<contender>(net, static_cast<unsigned>(all.size()), settings, its));
+        return *all.back();
+    }
+    void pass(duration length)
+    {
+        auto const end = time.now() + length;
+        do
+            for (auto const& one : all)
+                while (one && one->process.run())
+                    ;
+        while (time.step(end));
+    }
+    /// How long it takes until then, to a tenth of a millisecond.
+    template <class Condition>
+    duration until(Condition met, duration longest = 60s)
+    {
+        auto const began = time.now();
+        while (!met() && time.now() - began < longest)
+            pass(100us);
+        BOOST_TEST(met());
+        return time.now() - began;
+    }
+    duration until_granted(contender& one)
+    {
+        return until([&] { return one.holds(); });
+    }
+    /// One after the other, each behind those before it; the first has the lock.
+    void line_up(std::size_t size)
+    {
+        for (std::size_t i = 0; i != size; ++i) {
+            add().acquire();
+            pass(100ms);
+        }
+        BOOST_TEST_REQUIRE(all.front()->holds());
+    }
+    void kill(std::size_t which)
+    {
+        net.bury(static_cast<unsigned>(which));
+        dead.push_back(std::move(all[which]));
+        pass(10ms);
+    }
+
+    /// The second has the lock from the first, and knows of the others.
+    void line_up_and_pass(std::size_t size)
+    {
+        line_up(size);
+        all[0]->release();
+        (void)until_granted(*all[1]);
+    }
+    /// On its way to the third the lock is taken, on all nodes but one, by somebody who knows no line.
+    void overtake_heir(std::string const& milliseconds)
+    {
+        line_up_and_pass(3);
+        std::size_t const first = where();
+        all[1]->release();
+        pass(one_way + 200us);
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (n != first)
+                say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
+    }
+    /// Those who stand in line pass the lock on as soon as they have it, and stand there again.
+    duration until_let_in(contender& outside, duration longest)
+    {
+        return until(
+            [&] {
+                for (auto const& one : all)
+                    if (one.get() != &outside && one->holds()) {
+                        one->release();
+                        one->acquire();
+                    }
+                return outside.holds();
+            },
+            longest);
+    }
+    /// In whatever order.
+    void serve_all(duration longest_wait)
+    {
+        for (std::size_t served = 0; served != all.size(); ++served) {
+            auto const holder = [&] {
+                return std::ranges::find_if(all, [](auto const& one) { return one->holds(); });
+            };
+            (void)until([&] { return holder() != all.end(); }, longest_wait);
+            BOOST_TEST_REQUIRE((holder() != all.end()));
+            (*holder())->release();
+        }
+    }
+
+    [[nodiscard]] std::optional<world::keyspace::value> on(std::size_t n, std::string const& key)
+    {
+        auto const& keys = net.at(n).redis.keys().all();
+        auto const found = keys.find(key);
+        return found == keys.end() ? std::nullopt : std::optional(found->second);
+    }
+    /// The node where they stand.
+    [[nodiscard]] std::size_t where()
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (on(n, "seat:redlock-line"))
+                return n;
+        BOOST_FAIL("nobody stands in line");
+        return 0;
+    }
+    /// As other libraries do, or as an operator does.
+    void say(std::size_t n, std::vector<std::string> const& words)
+    {
+        (void)net.at(n).redis.execute(words, net.at(n).wall_us(time.now()));
+    }
+    /// Somebody who knows no line has the lock.
+    void occupy(std::string const& milliseconds)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
+    }
+    /// He gives it back, on all nodes but this one.
+    void vacate_all_but(std::size_t one)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (n != one)
+                say(n, {"DEL", "seat"});
+    }
+    /// From now on what the client says to the other nodes comes late there.
+    void delay_all_but(std::size_t one, unsigned host, duration latency)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (n != one)
+                net.between(host, n).latency = latency;
+    }
+    /// It is full of places whose owners are gone.
+    void crowd(std::size_t n)
+    {
+        for (unsigned i = 0; i != kind::longest_line; ++i)
+            say(n, {"ZADD", "seat:redlock-line", std::to_string(i + 10),
+                    std::string(32, 'a') + std::to_string(i)});
+    }
+    void check_that_no_key_is_left()
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            BOOST_TEST(!on(n, "seat"));
+    }
+
+    void say_everywhere(std::vector<std::string> const& words)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            say(n, words);
+    }
+
+    void count(std::string_view bytes)
+    {
+        for (auto at = bytes.find('*'); at != bytes.npos; at = bytes.find("\r\n*", at + 1))
+            ++commands;
+        if (bytes.find("redlock-line") != bytes.npos || bytes.find("SUBSCRIBE") != bytes.npos)
+            ++line_words;
+    }
+
+    world::timeline time;
+    world::network net;
+    config settings{};
+    lock_options options{.line = true};
+    std::size_t commands = 0;
+    std::size_t line_words = 0;
+    std::vector<std::unique_ptr<contender>> all;
+    std::vector<std::unique_ptr<contender>> dead;
+};
+
+} // namespace redlock::test

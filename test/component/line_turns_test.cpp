@@ -1,0 +1,161 @@
+// In line: what a silent heir, a leaver and a lock that is left free cost those behind (docs/protocol.md, rules L8 to L14).
+#include "component/line_fixture.hpp"
+
+namespace redlock::test {
+
+namespace {
+
+/// Leases longer than that pass a lock on to those who do not stand in line.
+constexpr duration longer_than_a_passage = 400ms;
+
+/// Those behind have heard that the lock has passed on, and asked how many stand before them now.
+constexpr duration until_places_are_known = 300ms;
+
+/// What the one who is called answers, and his claim: how long a hand-over takes without any trouble.
+constexpr duration hand_over = 4 * round_trip + a_tick;
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(line_turns, line_fixture)
+
+BOOST_AUTO_TEST_CASE(silent_heirs_cost_their_windows)
+{
+    for (int const silent : {1, 4})
+        BOOST_TEST_CONTEXT(silent << " of them")
+        {
+            line_fixture its;
+            its.line_up_and_pass(static_cast<std::size_t>(silent) + 3);
+            its.pass(until_places_are_known);
+            for (std::size_t i = 2; i + 1 != its.all.size(); ++i)
+                its.all[i]->process.pause_until(its.time.now() + 1h);
+            its.all[1]->release();
+            auto const took = its.until_granted(*its.all.back());
+            BOOST_TEST((took >= silent * claim_window));
+            BOOST_TEST((took <= (2 * silent - 1) * (claim_window + silent * a_tick) + hand_over));
+        }
+}
+
+/// Where nobody handed the lock on, who comes next waits for half a window before he asks.
+BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_released_without_line)
+{
+    line_up_and_pass(4);
+    pass(until_places_are_known);
+    all[2]->process.pause_until(time.now() + 1h);
+    say_everywhere({"DEL", "seat"});
+    auto const took = until_granted(*all[3]);
+    BOOST_TEST((took >= claim_window));
+    BOOST_TEST((took <= claim_window * 3 / 2 + hand_over + a_tick));
+}
+
+/// The giver is near, and its turn is over long before that of who is far away.
+BOOST_AUTO_TEST_CASE(far_waiter_lets_others_in_for_turn_of_giver)
+{
+    line_up(2);
+    contender& far = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(2, n).latency = 70ms;
+    far.acquire();
+    pass(1s);
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    pass(longer_than_a_passage);
+    all[1]->release();
+    BOOST_TEST((until_granted(far) <= 3 * 70ms + 2 * 70ms + a_tick + hand_over));
+}
+
+BOOST_AUTO_TEST_CASE(waiter_that_leaves_while_lock_is_left_free_costs_nothing)
+{
+    line_up_and_pass(4);
+    pass(longer_than_a_passage);
+    all[1]->release();
+    pass(one_way + 300us);
+    all[2]->stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST((until_granted(*all[3]) <= hand_over));
+}
+
+/// It asks when the holder's key would be gone, and not before.
+BOOST_AUTO_TEST_CASE(who_becomes_first_behind_leaver_asks_no_sooner)
+{
+    line_up_and_pass(4);
+    pass(2 * claim_window);
+    std::size_t const before = line_words;
+    all[2]->stop.emit(asio::cancellation_type::terminal);
+    pass(2 * claim_window);
+    BOOST_TEST(line_words - before == 1U);
+    all[1]->release();
+    BOOST_TEST((until_granted(*all[3]) <= hand_over));
+}
+
+BOOST_AUTO_TEST_CASE(operation_without_time_for_a_turn_asks_at_once)
+{
+    contender& alone = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(0, n).latency = 5ms;
+    for (duration const held : {duration(1s), duration(4s)}) { // the first connects, and measures
+        alone.acquire();
+        (void)until_granted(alone);
+        pass(held);
+        alone.release();
+    }
+    alone.lock->acquire_for(35ms, [&](error_code ec, lease got) {
+        alone.ended = ec;
+        alone.held = std::move(got);
+    });
+    (void)until_granted(alone);
+}
+
+/// Those who leave when they are called say on for how long the lock has passed.
+BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
+{
+    line_up_and_pass(4);
+    lock_options without = options;
+    without.line = false;
+    contender& outside = add(without);
+    outside.acquire();
+    auto last = time.now();
+    auto const pass_on = [&](std::size_t i) {
+        all[i]->release();
+        all[i]->acquire();
+        if (time.now() - last < 100ms)
+            return;
+        last = time.now();
+        pass(one_way + 200us); // it is called
+        contender& next = *all[(i + 1) % 4];
+        next.stop.emit(asio::cancellation_type::terminal);
+        pass(2ms);
+        next.acquire();
+    };
+    auto const let_in = [&] {
+        for (std::size_t i = 0; i != 4; ++i)
+            if (all[i]->holds())
+                pass_on(i);
+        return outside.holds();
+    };
+    BOOST_TEST((until(let_in, 10s) <= 1s));
+}
+
+/// Not as the first, before the other line has answered.
+BOOST_AUTO_TEST_CASE(place_in_other_line_is_told_anew)
+{
+    line_up(4);
+    BOOST_TEST(all[3]->told->before.size() == 1U);
+    net.kill(where());
+    pass(1s);
+    BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{2, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(successor_is_told_the_place_it_takes_over)
+{
+    line_up(2);
+    lease next;
+    all[1]->lock->acquire([&](error_code, lease got) { next = std::move(got); });
+    pass(10ms);
+    BOOST_TEST((all[1]->told->before == std::vector<std::size_t>{0}));
+    all[1]->stop.emit(asio::cancellation_type::terminal);
+    pass(10ms);
+    BOOST_TEST((all[1]->told->before == std::vector<std::size_t>{0, 0}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
