@@ -196,7 +196,7 @@ private:
         write(level, [&](log_line& line) {
             words(line);
             if (auto const withheld = limit.withheld(); withheld != 0)
-                line << "; " << withheld << " similar lines suppressed";
+                line << "; " << detail::count(withheld, "similar line") << " suppressed";
         });
     }
 

@@ -222,6 +222,10 @@ BOOST_AUTO_TEST_CASE(log_of_contention_appears_at_once_and_then_once_a_second)
     BOOST_TEST(
         last() ==
         "info: 'seat' is held by this client; 2 operations before this one; 1000 similar lines suppressed");
+    usual->on_wait({"seat", 2, true});
+    clock.advance(1s);
+    usual->on_wait({"seat", 2, true});
+    BOOST_TEST(last().ends_with("; 1 similar line suppressed"), last());
 }
 
 BOOST_AUTO_TEST_CASE(log_at_debug_level_has_a_line_for_every_event)
