@@ -3,6 +3,7 @@
 #include "engine/attempt_loop.hpp"
 #include "net/machine.hpp"
 #include "net/node.hpp"
+#include "redis/resp.hpp"
 #include <redlock/lock_options.hpp>
 #include <redlock/node_outcome.hpp>
 
@@ -142,6 +143,8 @@ void attempt_loop::on_answer(node_answer const& got)
     if (got.late || (phase_ != phase::waiting && !in_line))
         return;
     waiting_.answered(got.node);
+    if (got.what == kind::request::time_left && redis::is_error(got.reply.type))
+        nodes().note_lack(got.node, "PTTL", got.reply);
     auto const found = type().read_sighting(got.what, got.reply);
     if (in_line)
         return found.gone ? found_free(got.node) : void();

@@ -40,7 +40,7 @@ std::string const& lines::channel(unsigned node)
 
 void lines::refused(unsigned node, redis::resp_node const& why)
 {
-    nodes_.note(node, "line", why);
+    nodes_.note_lack(node, "line", why);
     if (redis::classify(why.text) == server_error::noperm)
         of(node).refused = true;
 }

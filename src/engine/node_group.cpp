@@ -1,16 +1,28 @@
 #include "engine/node_group.hpp"
 
 #include "engine/configuration.hpp"
+#include "redis/server_words.hpp"
 #include <redlock/observer.hpp>
 
+#include <cstddef>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace redlock::detail {
+namespace {
+
+/// "SUBSCRIBE: NOPERM this user has no permissions"
+std::string to_words(std::string_view command, redis::resp_node const& reply)
+{
+    return std::string(command).append(": ").append(redis::quote(reply.text));
+}
+
+} // namespace
 
 node_group::node_group(environment& its, group_listener& listener)
     : environment_(its), listener_(listener), admissions_(its.settings()), table_(its.settings().names),
-      quarantines_(its.settings().peers.size()), warnings_(its),
+      quarantines_(its.settings().peers.size()), warnings_(its), lacks_(its.settings().peers.size()),
       states_(its.settings().peers.size(), node_state::idle)
 {
     client_settings const& given = its.settings();
@@ -87,13 +99,13 @@ void node_group::connect()
 
 void node_group::on_tracking_refused(unsigned node, redis::resp_node const& why)
 {
-    note(node, "CLIENT TRACKING", why);
+    note_lack(node, "CLIENT TRACKING", why);
     listener_.on_nodes_changed();
 }
 
 void node_group::on_subscription_refused(unsigned node, redis::resp_node const& why)
 {
-    note(node, "SUBSCRIBE", why);
+    note_lack(node, "SUBSCRIBE", why);
     if (messages_)
         messages_->on_subscription_refused(node);
     listener_.on_nodes_changed();
@@ -146,8 +158,22 @@ void node_group::stop_listening()
 void node_group::note(unsigned node, std::string_view script, redis::resp_node const& reply)
 {
     try {
-        table_.note(node, script, reply.text);
+        table_.note(node, to_words(script, reply));
     } catch (std::bad_alloc const&) { // words are a courtesy
+    }
+}
+
+void node_group::note_lack(unsigned node, std::string_view command, redis::resp_node const& reply)
+{
+    constexpr std::size_t most_told = 16; // a server may have new words each time
+    try {
+        std::string const words = to_words(command, reply);
+        table_.note_lack(node, words);
+        observer* const o = environment_.watcher();
+        auto& told = lacks_[node];
+        if (o && told.size() < most_told && told.insert(words).second)
+            o->on_node({environment_.settings().names[node], states_[node], words});
+    } catch (std::bad_alloc const&) { // as above
     }
 }
 

@@ -17,6 +17,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -70,6 +72,8 @@ public:
     [[nodiscard]] detail::warnings& warnings() { return warnings_; }
     /// What a node answered to a script instead of doing it, for `statuses()`: no other table has a place for it.
     void note(unsigned node, std::string_view script, redis::resp_node const& reply);
+    /// What it refused, and locks work without: shown while it is connected, and told to the observer, each text once.
+    void note_lack(unsigned node, std::string_view command, redis::resp_node const& reply);
 
     /// \name Connections
     ///@{
@@ -163,10 +167,11 @@ private:
     std::vector<std::optional<core::instant>>
         quarantines_; ///< ends that were told, of nodes that are connected
     detail::warnings warnings_;
-    std::vector<node_state> states_; ///< as the counters below know them
-    core::node_set met_;             ///< nodes that have been connected, or could not be
-    core::node_set certain_;         ///< nodes found to be certain for every lock, since they changed last
-    core::duration certain_for_{};   ///< the longest quarantine, when that was found
+    std::vector<std::set<std::string>> lacks_; ///< that were told
+    std::vector<node_state> states_;           ///< as the counters below know them
+    core::node_set met_;                       ///< nodes that have been connected, or could not be
+    core::node_set certain_;       ///< nodes found to be certain for every lock, since they changed last
+    core::duration certain_for_{}; ///< the longest quarantine, when that was found
     unsigned listening_ = 0;
     unsigned ready_ = 0;
     unsigned connecting_ = 0;

@@ -11,7 +11,7 @@ namespace redlock::detail {
 node_table::node_table(std::vector<std::string> const& names)
 {
     for (auto const& name : names)
-        rows_.push_back({{name, node_state::idle, {}, {}}, {}});
+        rows_.push_back({{name, node_state::idle, {}, {}}, {}, {}});
 }
 
 void node_table::enter(unsigned node, node_state state, net::failure const& why)
@@ -19,8 +19,10 @@ void node_table::enter(unsigned node, node_state state, net::failure const& why)
     std::scoped_lock const guard(lock_);
     row& changed = rows_[node];
     changed.shown.state = state;
-    if (state != node_state::ready)
+    if (state != node_state::ready) {
         changed.waits.until = {};
+        changed.lack.clear();
+    }
     changed.shown.detail = why.detail;
 }
 
@@ -30,10 +32,16 @@ void node_table::enter(unsigned node, quarantine q)
     rows_[node].waits = std::move(q);
 }
 
-void node_table::note(unsigned node, std::string_view script, std::string_view words)
+void node_table::note(unsigned node, std::string words)
 {
     std::scoped_lock const guard(lock_);
-    rows_[node].shown.detail.assign(script).append(": ").append(redis::quote(words));
+    rows_[node].shown.detail = std::move(words);
+}
+
+void node_table::note_lack(unsigned node, std::string words)
+{
+    std::scoped_lock const guard(lock_);
+    rows_[node].lack = std::move(words);
 }
 
 std::string quarantine::story(core::instant now) const
@@ -53,6 +61,8 @@ std::vector<node_status> node_table::rows(core::instant now) const
     std::vector<node_status> shown;
     for (row const& r : rows_) {
         shown.push_back(r.shown);
+        std::string& detail = shown.back().detail;
+        detail.append(detail.empty() || r.lack.empty() ? "" : "; ").append(r.lack);
         if (r.shown.state != node_state::ready || core::reached(r.waits.until, now))
             continue;
         shown.back().state = node_state::quarantined;

@@ -34,12 +34,15 @@ public:
     void enter(unsigned node, node_state, net::failure const& why = {});
     /// Shown as long as the node is connected and it lasts.
     void enter(unsigned node, quarantine);
-    void note(unsigned node, std::string_view script, std::string_view words);
+    void note(unsigned node, std::string words);
+    /// Shown as long as the node is connected, beside the rest.
+    void note_lack(unsigned node, std::string words);
     [[nodiscard]] std::vector<node_status> rows(core::instant now) const;
 
 private:
     struct row {
         node_status shown;
+        std::string lack;
         quarantine waits;
     };
 

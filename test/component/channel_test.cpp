@@ -171,14 +171,17 @@ struct set_forward_fixture : connected_fixture {
 struct group_fixture : detail::group_listener {
     asio::io_context context;
     scripted_node server{context};
+    std::shared_ptr<recorder> seen = std::make_shared<recorder>();
     std::shared_ptr<detail::environment> its;
     std::optional<detail::node_group> nodes;
 
     group_fixture()
     {
         auto const machine = net::this_machine();
-        its = std::make_shared<detail::environment>(
-            context.get_executor(), detail::check(settings_for({server.url()}), *machine), machine);
+        config with = settings_for({server.url()});
+        with.observer = seen;
+        its = std::make_shared<detail::environment>(context.get_executor(), detail::check(with, *machine),
+                                                    machine);
         its->loop().owned_by(its);
         nodes.emplace(*its, static_cast<detail::group_listener&>(*this));
         nodes->connect();
@@ -197,6 +200,16 @@ struct group_fixture : detail::group_listener {
         invalidations.emplace_back(key.value_or("all"));
     }
     void for_each_lock(std::function<void(detail::lock_state const&)> const&) const override {}
+
+    /// The words about nodes that are ready.
+    [[nodiscard]] texts told() const
+    {
+        texts all;
+        for (auto const& change : seen->nodes)
+            if (change.state == node_state::ready && !change.detail.empty())
+                all.push_back(change.detail);
+        return all;
+    }
 
     texts invalidations;
 };
@@ -575,6 +588,50 @@ BOOST_FIXTURE_TEST_CASE(group_shows_refused_subscription_in_servers_words, group
     BOOST_TEST(who.heard == texts{"0 refused"});
     BOOST_TEST(nodes->statuses().front().detail ==
                "SUBSCRIBE: NOPERM this user has no permissions to run the 'subscribe' command");
+}
+
+/// Who asks in each connection is refused in each.
+BOOST_FIXTURE_TEST_CASE(group_tells_observer_once_what_is_refused, group_fixture)
+{
+    server.expect("SUBSCRIBE", reply(canned::noperm_subscribe))
+        .expect("CLIENT", reply(canned::noperm))
+        .expect("SUBSCRIBE", reply(canned::noperm_subscribe))
+        .expect("SUBSCRIBE", reply("-NOPERM other words\r\n"));
+    nodes->watch(true);
+    nodes->at(0).subscribe("news");
+    nodes->at(0).track();
+    texts all{"SUBSCRIBE: NOPERM this user has no permissions to run the 'subscribe' command",
+              "CLIENT TRACKING: " + std::string(canned::noperm.substr(1, canned::noperm.size() - 3))};
+    run_until(context, [&] { return told().size() == 2; });
+    BOOST_TEST(told() == all);
+    for (std::size_t connection = 2; connection != 4; ++connection) {
+        server.close_all();
+        run_until(context, [&] { return server.accepted() == connection && nodes->ready() == 1; });
+        nodes->at(0).subscribe("news");
+        run_until(context, [&] { return !nodes->at(0).may_subscribe(); });
+    }
+    all.push_back("SUBSCRIBE: NOPERM other words");
+    BOOST_TEST(told() == all);
+}
+
+/// A server that has other words each time does not fill logs.
+BOOST_FIXTURE_TEST_CASE(group_tells_observer_only_some_refusals, group_fixture)
+{
+    for (int i = 0; i != 100; ++i)
+        nodes->note_lack(0, "line",
+                         {.type = redis::resp_type::simple_error, .text = "ERR " + std::to_string(i)});
+    BOOST_TEST(told().size() == 16U);
+    BOOST_TEST(nodes->statuses().front().detail == "line: ERR 99");
+}
+
+BOOST_FIXTURE_TEST_CASE(group_shows_what_is_refused_beside_what_is_found_later, group_fixture)
+{
+    server.expect("SUBSCRIBE", reply(canned::noperm_subscribe)).expect("EVAL", reply(canned::marker));
+    nodes->at(0).subscribe("news");
+    run_until(context, [&] { return !told().empty(); });
+    nodes->require_markers();
+    run_until(context, [&] { return !nodes->marker_of(0).text().empty(); });
+    BOOST_TEST(nodes->statuses().front().detail.starts_with("SUBSCRIBE: "));
 }
 
 BOOST_FIXTURE_TEST_CASE(group_without_reader_shows_refused_subscription, group_fixture)
