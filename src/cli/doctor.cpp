@@ -135,7 +135,7 @@ int doctor(options const& o, output const& out)
     auto const same = doctor_questions(o.client.key_prefix, o.name, nonces.next().text());
     auto const nodes = ask_nodes(o.client, [&](interview const& node) {
         questions all = same;
-        ask_for_line(all, o.client.key_prefix, o.name, node, nonces.next().text(), nonces.next().text());
+        ask_for_line(all, o.client.key_prefix, o.name, node, nonces.next().text());
         if (o.prepare)
             ask_for_marker(all, o.client.key_prefix, node, nonces.next().text());
         return all;

@@ -41,8 +41,7 @@ bool is_fit_to_vote(interview const& node, examination const& terms)
         return false;
     if (node.facts.info && (node.facts.info->loading || node.facts.info->may_evict == true))
         return false;
-    answer const& vote = said(node, question::vote);
-    return !vote.refused() || (terms.lock.empty() && is_about_keys(vote)); // then it was not tried
+    return !said(node, question::vote).refused() || is_untried(node, terms);
 }
 
 /// What keeps nodes from voting ends by itself, or does not.
@@ -149,8 +148,13 @@ std::chrono::nanoseconds youth_left(interview const& node, examination const& te
 
 bool is_about_keys(answer const& refusal)
 {
-    return refusal.refused() && redis::classify(refusal.text) == server_error::noperm &&
-           refusal.text.find("to access") != std::string::npos;
+    return refusal.refused() && redis::is_about_keys(refusal.text);
+}
+
+bool is_untried(interview const& node, examination const& terms)
+{
+    return is_about_keys(said(node, question::vote)) &&
+           (terms.lock.empty() || !is_about_keys(said(node, question::holder)));
 }
 
 /// To these commands a server gives answers of these kinds, or an error.
@@ -199,20 +203,15 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
 }
 
 void ask_for_line(questions& all, std::string const& key_prefix, std::string const& lock,
-                  interview const& node, std::string_view holder, std::string_view waiting)
+                  interview const& node, std::string_view nonce)
 {
-    std::string const channel = key_prefix + std::string(kind::channel_name) + std::string(waiting);
-    std::string const place = kind::place(probe_ttl, channel);
-    std::string const probe = probe_of(lock);
-    auto const say = [&](kind::request what, std::string_view nonce) {
-        kind::subject const said{{key_prefix, probe}, nonce, 0, {}, {.place = place}};
-        kind::plain.append(all.bytes, what, said, redis::script_form::text);
-        ++all.count;
-    };
-    say(kind::request::line_enter, holder);
-    say(kind::request::line_enter, waiting);
-    say(kind::request::line_release, waiting);
-    say(kind::request::line_release, holder);
+    std::string const line = redis::name_beside(key_prefix + probe_of(lock), kind::line_suffix);
+    std::string const channel = key_prefix + std::string(kind::channel_name) + std::string(nonce);
+    all.ask({"ZADD", line, "XX", "0", nonce}); // only where it stands already
+    all.ask({"ZRANGE", line, "0", "0"});
+    all.ask({"ZREM", line, nonce});
+    all.ask({"ZRANK", line, nonce});
+    all.ask({"ZCARD", line});
     all.ask({"PUBLISH", channel, ""});
     if (node.facts.protocol >= 3)
         all.ask({"SUBSCRIBE", channel});

@@ -45,10 +45,11 @@ enum class question : std::uint8_t {
     fence,
     holder,
     lock_left,
-    take_by_line, ///< so that the next one has to wait
-    enter_line,
-    leave_line,
-    release_to_line,
+    zadd, ///< these on the line's key: what a script is refused does not always say which right is missing
+    zrange,
+    zrem,
+    zrank,
+    zcard,
     publish,
     subscribe, ///< of a node that speaks RESP3; the others publish once more
     mark       ///< only to leave the marker
@@ -65,13 +66,19 @@ enum class question : std::uint8_t {
 /// The user has the right to the command, and not to the key.
 [[nodiscard]] bool is_about_keys(answer const&);
 
+struct examination;
+
+/// The key of the trial is not permitted, and the lock's own keys may be.
+[[nodiscard]] bool is_untried(interview const&, examination const&);
+
 /// \param lock its name; empty where none is given
 [[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& lock,
                                          std::string_view nonce);
 
-/// Whether those who wait may stand in line. Last but for the marker: a connection that has subscribed is told more.
+/// Whether those who wait may stand in line; changes nothing. Last but for the marker: a connection that has subscribed is
+/// told more.
 void ask_for_line(questions&, std::string const& key_prefix, std::string const& lock, interview const&,
-                  std::string_view holder, std::string_view waiting);
+                  std::string_view nonce);
 
 /// The key that is locked to try the rights: beside the lock's, so that a user who may use only some keys may use it.
 [[nodiscard]] std::string probe_of(std::string const& lock);

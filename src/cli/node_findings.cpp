@@ -1,6 +1,7 @@
 #include "cli/findings.hpp"
 #include "cli/output.hpp"
 #include "cli/query.hpp"
+#include "kind/line.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -301,7 +303,7 @@ void node_examination::security()
 
 void node_examination::must_be_allowed(question q, std::string const& right)
 {
-    if (!said(q).refused() || (terms_.lock.empty() && is_about_keys(said(q))))
+    if (!said(q).refused() || (is_untried(node_, terms_) && is_about_keys(said(q))))
         return;
     auto const error = redis::classify(said(q).text);
     if (error == server_error::readonly || error == server_error::loading)
@@ -320,14 +322,37 @@ void node_examination::should_be_allowed(question q, std::string const& right, s
 /// Without these nobody is called: those who wait ask by turns (rule L15).
 void node_examination::line()
 {
-    std::string missing;
-    for (auto const q : {question::take_by_line, question::enter_line, question::leave_line,
-                         question::release_to_line, question::publish, question::subscribe})
-        if (said(q).refused() && redis::classify(said(q).text) == server_error::noperm && missing.empty())
-            missing = said(q).text;
-    if (!missing.empty() && !is_about_keys(said(question::vote)))
+    if (is_about_keys(said(question::vote)))
+        return;
+    std::set<std::string> missing;
+    auto const needs = [&](question q, std::string const& right, std::string const& object = {}) {
+        if (!said(q).refused() || redis::classify(said(q).text) != server_error::noperm)
+            return;
+        bool const of_object = said(q).text.find(" to access ") != std::string::npos;
+        if (!of_object || !object.empty())
+            missing.insert(of_object ? object : '+' + right);
+    };
+    std::string const& prefix = terms_.client.key_prefix;
+    std::string const key = '~' + redis::name_beside(prefix + probe_of(terms_.lock), kind::line_suffix);
+    std::string const channels = '&' + prefix + std::string(kind::channel_name) + '*';
+    needs(question::zadd, "zadd", key);
+    needs(question::zrange, "zrange", key);
+    needs(question::zrem, "zrem", key);
+    needs(question::zrank, "zrank", key);
+    needs(question::zcard, "zcard", key);
+    needs(question::publish, "publish", channels);
+    needs(question::subscribe, "subscribe", channels);
+    needs(question::tracking, "client|tracking");
+    needs(question::pttl, "pttl");
+    needs(question::mget, "mget"); // of other keys
+    if (node_.facts.protocol < 3)
+        missing.insert("RESP3");
+    std::string words;
+    for (std::string const& one : missing)
+        words.append(words.empty() ? "" : ", ").append(one);
+    if (!words.empty())
         add(severity::warning, "no-line",
-            "those who wait cannot stand in line, and ask by turns: " + redis::quote(missing),
+            "those who wait cannot stand in line, and ask by turns, for want of " + redis::printable(words),
             "docs/server-checklist.md, \"Rights\"");
 }
 
@@ -342,11 +367,12 @@ void node_examination::rights()
                       "waiters do not know when a lock expires, and fenced locks do not work");
     should_be_allowed(question::mget, "mget", "fenced locks do not work");
     line();
-    if (terms_.lock.empty() && is_about_keys(said(question::vote)))
+    if (is_untried(node_, terms_))
         add(severity::warning, "unchecked",
             "the rights to a lock's keys were not tried: the key '" + terms_.client.key_prefix +
                 probe_of(terms_.lock) + "' is not permitted",
-            "redlock doctor NAME, with the name of a lock");
+            terms_.lock.empty() ? "redlock doctor NAME, with the name of a lock"
+                                : "permit that key, too: docs/server-checklist.md, \"Rights\"");
     else if (is_about_keys(said(question::mget)) && !is_about_keys(said(question::vote)))
         add(severity::warning, "rights",
             "the marker's key or the fence's is not permitted: fenced locks do not work",

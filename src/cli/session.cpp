@@ -154,8 +154,10 @@ void session::explain_waiting()
         std::string const why = obstacle();
         if (why.empty())
             return explain_waiting();
-        out_.warn("waiting", "waiting for '" + options_.name + "': " + why,
-                  {{"name", options_.name}, {"why", why}});
+        nlohmann::json details{{"name", options_.name}, {"why", why}};
+        if (place_->before && why == detail::place_in_words(*place_->before))
+            details["before"] = *place_->before;
+        out_.warn("waiting", "waiting for '" + options_.name + "': " + why, std::move(details));
     });
 }
 

@@ -148,6 +148,14 @@ server_error classify(std::string_view error_text) noexcept
     return classify_sentence(error_text);
 }
 
+/// "... has no permissions to access one of the keys used as arguments", and since 7.2 "No permissions to access a key".
+bool is_about_keys(std::string_view error_text) noexcept
+{
+    auto const object = error_text.find(" to access ");
+    return classify(error_text) == server_error::noperm && object != std::string_view::npos &&
+           error_text.find(" key", object) != std::string_view::npos;
+}
+
 bool permanent(server_error error) noexcept
 {
     switch (error) {

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
     std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
     for (std::string const answer : {":1\r\n", "+OK\r\n", "*0\r\n", "_\r\n", "HTTP/1.1\r\n"}) {
         std::string all;
-        for (int i = 0; i != 20; ++i)
+        for (int i = 0; i != 21; ++i)
             all += answer;
         curt_server const server({greeting, no, all});
         doctor_report const report("redis" + server.place());
@@ -286,19 +286,45 @@ BOOST_AUTO_TEST_CASE(doctor_reports_two_urls_of_one_server_as_error)
 }
 
 /// Each of them alone makes those who wait ask by turns.
-BOOST_AUTO_TEST_CASE(doctor_reports_what_is_missing_to_stand_in_line)
+BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
 {
-    std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels +@all ";
-    for (std::string const missing : {"-subscribe &redlock-to:*", "-publish &redlock-to:*",
-                                      "-zadd &redlock-to:*", "-zrange &redlock-to:*", "-zrem &redlock-to:*",
-                                      "-zrank &redlock-to:*", "-zcard &redlock-to:*", ""}) {
-        redis_server server({.acl = {"user default off", usual + missing}});
-        doctor_report const report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), {"seat"});
+    std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels &redlock-to:* +@all ";
+    auto const report_of = [](std::string const& rights, std::string const& query = "") {
+        redis_server server({.acl = {"user default off", rights}});
+        doctor_report report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()) + query,
+                             {"seat"});
+        return report;
+    };
+    std::string const beginning = "those who wait cannot stand in line, and ask by turns, for want of ";
+    for (std::string const missing : {"subscribe", "publish", "zadd", "zrange", "zrem", "zrank", "zcard",
+                                      "mget", "pttl", "client|tracking"}) {
+        doctor_report const report = report_of(usual + '-' + missing);
         BOOST_TEST(report.found("no-line") == "warning", missing);
+        BOOST_TEST(report.words("no-line") == beginning + '+' + missing);
     }
-    redis_server server({.acl = {"user default off", usual + "&redlock-to:*"}});
-    doctor_report const report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), {"seat"});
-    BOOST_TEST(report.found("no-line") == "");
+    BOOST_TEST(report_of(usual + "-zcard -zadd").words("no-line") == beginning + "+zadd, +zcard");
+    BOOST_TEST(report_of(usual + "resetchannels").words("no-line") == beginning + "&redlock-to:*");
+    std::string const bare = "user locker on >pw ~seat ~seat:redlock-doctor ~redlock-marker "
+                             "~seat:redlock-doctor:redlock-fence +@all &redlock-to:*";
+    BOOST_TEST(report_of(bare).words("no-line") == beginning + "~seat:redlock-doctor:redlock-line");
+    BOOST_TEST(report_of(usual, "?protocol=2").words("no-line") == beginning + "RESP3");
+    BOOST_TEST(report_of(usual).found("no-line") == "");
+}
+
+/// What the lock's own keys are for is not known then.
+BOOST_AUTO_TEST_CASE(doctor_does_not_judge_by_key_of_trial_that_is_not_permitted)
+{
+    redis_server server({.acl = {"user default off", "user locker on >pw ~seat ~redlock-marker +@all"}});
+    std::string const url = "redis://locker:pw@127.0.0.1:" + std::to_string(server.port());
+    doctor_report const report(url, {"seat"});
+    BOOST_TEST(report.status == 1, report.told);
+    BOOST_TEST(contains(report.words("unchecked"), "the key 'seat:redlock-doctor' is not permitted"),
+               report.told);
+    BOOST_TEST(report.found("rights") == "");
+    BOOST_TEST(report.found("no-quorum") == "");
+    doctor_report const other(url, {"other"}); // whose own key is not permitted
+    BOOST_TEST(other.found("rights") == "error");
+    BOOST_TEST(other.found("unchecked") == "");
 }
 
 /// "enough" is what docs/server-checklist.md, "Rights", says.

@@ -133,10 +133,28 @@ BOOST_AUTO_TEST_CASE(waiting_run_reports_what_it_waits_for)
     wait_until([&] { return contains(run.err(), "redlock: waiting for 'seat': held by others\n"); });
     wait_until([&] { return acquire.err().ends_with('\n'); });
     BOOST_TEST(nlohmann::json::parse(acquire.err()).at("event") == "waiting");
+    BOOST_TEST(!nlohmann::json::parse(acquire.err()).contains("before"));
     finished_run const quiet(run_shell({"-q", "-w", "1500ms"}, "echo never"), env());
     BOOST_TEST(quiet.out + quiet.err == "");
     command({"DEL", "seat"});
     wait_until([&] { return run.out() == "mine\n" || contains(acquire.out(), "token"); });
+}
+
+BOOST_AUTO_TEST_CASE(waiting_run_reports_its_place_in_line)
+{
+    tool holder(run_shell({}, wait_for_go), env());
+    wait_until([&] { return !holder.read("pid").empty(); });
+    tool run(run_shell({"--json"}, "echo mine"), env());
+    wait_until([&] { return run.err().ends_with('\n'); });
+    auto const told = nlohmann::json::parse(run.err());
+    BOOST_TEST(told.at("why") == "first in line");
+    BOOST_TEST(told.at("before") == 0);
+    tool text(run_shell({}, "echo mine"), env());
+    wait_until([&] {
+        return contains(text.err(), "redlock: waiting for 'seat': second in line, behind 1 other\n");
+    });
+    holder.write("go", "");
+    BOOST_TEST(run.wait() + text.wait() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(waiting_for_young_servers_reports_remaining_time)

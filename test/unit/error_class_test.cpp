@@ -9,6 +9,7 @@
 using redlock::server_error;
 using redlock::to_string;
 using redlock::redis::classify;
+using redlock::redis::is_about_keys;
 using redlock::redis::permanent;
 
 namespace redlock {
@@ -99,6 +100,19 @@ BOOST_AUTO_TEST_CASE(error_reply_is_classified_by_its_first_words)
     for (auto const& row : rows)
         BOOST_TEST_CONTEXT(row.text)
     BOOST_TEST(classify(row.text) == row.expected);
+}
+
+BOOST_AUTO_TEST_CASE(refusal_of_keys_is_told_from_others)
+{
+    for (char const* const text :
+         {"NOPERM this user has no permissions to access one of the keys used as arguments",
+          "NOPERM No permissions to access a key", "NOPERM No permissions to access the 'seat' key"})
+        BOOST_TEST(is_about_keys(text), text);
+    for (char const* const text :
+         {"NOPERM this user has no permissions to access one of the channels used as arguments",
+          "NOPERM No permissions to access a channel", "WRONGTYPE Operation against a key",
+          "NOPERM User the key has no permissions to run the 'zadd' command", ""})
+        BOOST_TEST(!is_about_keys(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(only_lasting_errors_are_permanent)
