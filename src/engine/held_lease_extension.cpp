@@ -137,7 +137,7 @@ void held_lease::on_line_release(node_answer const& got)
     if (got.said.what != meaning::error) {
         on_release(got);
     } else {
-        on().lines.refused(got.node, got.reply);
+        on().lines.refused(got.node, lock(), got.reply);
         release_late(core::node_set(got.node));
     }
     release_the_rest();

@@ -5,6 +5,9 @@
 #include "redis/error_class.hpp"
 #include <redlock/server_error.hpp>
 
+#include <cstddef>
+#include <new>
+
 namespace redlock::detail {
 
 lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(nodes), links_(nodes.size())
@@ -18,8 +21,9 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set wi
     unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
     for (unsigned i = 0; i != nodes_.size(); ++i) {
         unsigned const node = (first + i) % nodes_.size();
-        if (without.contains(node) || of(node).refused || !nodes_.at(node).may_subscribe() ||
-            !nodes_.at(node).may_track() || nodes_.is_quarantined(node, lock))
+        if (without.contains(node) || of(node).refused || of(node).closed.contains(lock.name()) ||
+            !nodes_.at(node).may_subscribe() || !nodes_.at(node).may_track() ||
+            nodes_.is_quarantined(node, lock))
             continue;
         if (nodes_.at(node).make_usable_now())
             return node;
@@ -38,11 +42,22 @@ std::string const& lines::channel(unsigned node)
     return mine;
 }
 
-void lines::refused(unsigned node, redis::resp_node const& why)
+void lines::refused(unsigned node, lock_state const& lock, redis::resp_node const& why)
 {
+    constexpr std::size_t most_closed = 1024; // what is forgotten is asked for once more
     nodes_.note_lack(node, "line", why);
-    if (redis::classify(why.text) == server_error::noperm)
-        of(node).refused = true;
+    link& its = of(node);
+    if (!redis::is_about_keys(why.text)) {
+        its.refused = its.refused || redis::classify(why.text) == server_error::noperm;
+        return;
+    }
+    if (its.closed.size() == most_closed)
+        its.closed.clear();
+    try {
+        its.closed.insert(lock.name());
+    } catch (std::bad_alloc const&) {
+        its.refused = true;
+    }
 }
 
 bool lines::stands(unsigned node, std::uint32_t connection)

@@ -11,7 +11,9 @@
 #include <boost/intrusive/set_hook.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +47,9 @@ public:
     /// Does it still stand, and is it called, and told of changes?
     [[nodiscard]] bool stands(unsigned node, std::uint32_t connection);
     void enter(line_waiter& one) { waiting_.insert(one); }
-    /// What it was told the node has refused: where a right is missing, until it is connected again.
-    void refused(unsigned node, redis::resp_node const& why);
+    /// What it was told the node has refused: where a right is missing, until it is connected again; to a lock's keys, for
+    /// that lock.
+    void refused(unsigned node, lock_state const&, redis::resp_node const& why);
 
 private:
     void on_message(unsigned node, std::string_view text) override;
@@ -56,6 +59,7 @@ private:
         std::uint32_t connection = 0;
         std::string channel{}; ///< empty: none yet
         bool refused = false;
+        std::set<std::string, std::less<>> closed{}; ///< locks whose line the user may not use
     };
     struct by_name {
         using type = std::string_view;

@@ -196,7 +196,7 @@ void place_in_line::on_answer(node_answer const& got)
 void place_in_line::refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type))
-        runtime_.lines.refused(got.node, got.reply);
+        runtime_.lines.refused(got.node, *lock_, got.reply);
     leave();
     listener_.on_no_line();
 }

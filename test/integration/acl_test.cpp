@@ -1,13 +1,23 @@
 #include "attempt.hpp"
 #include "kit/probe.hpp"
+#include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
 #include <redlock/fenced_mutex.hpp>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -193,6 +203,116 @@ BOOST_AUTO_TEST_CASE(documented_acl_line_causes_no_complaint)
     BOOST_TEST(occurrences(log, "reason, ") == occurrences(log, "object, client|setinfo"), log);
     guarded_server const lacking(full_rights_without("+client|tracking"));
     BOOST_TEST(complaints(lacking.settings()).find("CLIENT TRACKING") != std::string::npos);
+}
+
+constexpr std::chrono::milliseconds soon{200};
+
+/// One client has a lock, and another one waits for it, in turn.
+struct two_clients {
+    explicit two_clients(guarded_server const& guarded) : eye(guarded.eye())
+    {
+        redlock::config settings = guarded.settings();
+        settings.observer = told;
+        first.emplace(context.get_executor(), settings);
+        second.emplace(context.get_executor(), settings);
+    }
+
+    asio::awaitable<redlock::lease> acquire(redlock::client& by, std::string const& name)
+    {
+        redlock::mutex wanted(by, name, in_line(long_lived));
+        co_return co_await wanted.acquire();
+    }
+    /// The other one waits for it, and gets it after that time.
+    asio::awaitable<void> pass_on(redlock::lease& held, redlock::client& to, std::chrono::milliseconds after)
+    {
+        std::string const name(held.resource());
+        std::optional<redlock::lease> got;
+        asio::co_spawn(
+            context, [&]() -> asio::awaitable<void> { got = co_await acquire(to, name); }, asio::detached);
+        co_await sleep(after);
+        standing = eye.command({"ZCARD", "lock:" + name + ":redlock-line"});
+        co_await held.release();
+        while (!got)
+            co_await sleep(std::chrono::milliseconds{1});
+        held = std::move(*got);
+    }
+    static asio::awaitable<void> sleep(std::chrono::milliseconds time)
+    {
+        asio::steady_timer timer(co_await asio::this_coro::executor, time);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+    /// What the observer was told of the node while it was ready.
+    [[nodiscard]] std::string words() const
+    {
+        std::string all;
+        for (auto const& change : told->nodes)
+            if (change.state == redlock::node_state::ready && !change.detail.empty())
+                all += change.detail + '\n';
+        return all;
+    }
+
+    asio::io_context context;
+    std::shared_ptr<recorder> told = std::make_shared<recorder>();
+    std::optional<redlock::client> first;
+    std::optional<redlock::client> second;
+    probe eye;
+    std::string standing; ///< how many stood there, just before it was passed on
+};
+
+/// It is first used by who knows that others wait.
+BOOST_AUTO_TEST_CASE(missing_right_to_publish_shows_when_lock_is_handed_over)
+{
+    guarded_server const lacking(full_rights_without("+publish"));
+    two_clients both(lacking);
+    run(both.context, [&]() -> asio::awaitable<void> {
+        redlock::lease held = co_await both.acquire(*both.first, "seat");
+        co_await both.pass_on(held, *both.second, soon);
+        BOOST_TEST(both.standing == "1");
+        BOOST_TEST(both.words() == "");
+        co_await both.pass_on(held, *both.first, soon);
+        BOOST_TEST(both.standing == "1");
+        BOOST_TEST(occurrences(both.words(), "line: ") == 1U, both.words());
+        co_await both.pass_on(held, *both.second, soon);
+        BOOST_TEST(both.standing == "0");
+        co_await held.release();
+    });
+}
+
+/// Of another lock's line nothing follows from that; and who was refused does not ask again.
+BOOST_AUTO_TEST_CASE(line_whose_key_is_not_permitted_bars_no_other)
+{
+    std::string rights = full_rights_without("");
+    rights.replace(rights.find("~lock:*"), 7, "~lock:open* ~lock:shut");
+    guarded_server const lacking(rights);
+    two_clients both(lacking);
+    run(both.context, [&]() -> asio::awaitable<void> {
+        redlock::lease held = co_await both.acquire(*both.first, "shut");
+        co_await both.pass_on(held, *both.second, std::chrono::seconds{2});
+        BOOST_TEST(both.standing == "0");
+        BOOST_TEST(occurrences(both.words(), "line: NOPERM") == 1U, both.words());
+        auto const log = both.eye.command({"ACL", "LOG"});
+        auto const shut = log.find("object, lock:shut:redlock-line");
+        BOOST_TEST_REQUIRE(shut != log.npos, log);
+        BOOST_TEST(std::stoi(log.substr(log.rfind("count, ", shut) + 7)) == 2, log); // to enter, and to leave
+        co_await held.release();
+        held = co_await both.acquire(*both.first, "open");
+        co_await both.pass_on(held, *both.second, soon);
+        BOOST_TEST(both.standing == "1");
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(observer_is_told_once_that_waiter_cannot_ask_for_expiry)
+{
+    guarded_server const lacking(full_rights_without("+pttl"));
+    two_clients both(lacking);
+    run(both.context, [&]() -> asio::awaitable<void> {
+        redlock::lease held = co_await both.acquire(*both.first, "seat");
+        co_await both.pass_on(held, *both.second, std::chrono::seconds{1});
+        BOOST_TEST(both.standing == "0");
+        BOOST_TEST(occurrences(both.words(), "PTTL: NOPERM") == 1U, both.words());
+        co_await held.release();
+    });
 }
 
 /// Who waits then asks by turns, and what is missing can be seen.
