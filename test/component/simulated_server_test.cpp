@@ -254,16 +254,17 @@ BOOST_AUTO_TEST_CASE(who_finds_expired_key_is_told_of_its_next_change)
     pair_of_servers both;
     both.connect({.tracks = true, .no_loop = true});
     both.connect({.tracks = true});
-    for (words const& question : {words{"GET", "lock"},
-                                  {"PTTL", "lock"},
-                                  {"TYPE", "lock"},
-                                  {"MGET", "lock", "other"},
-                                  {"ZCARD", "lock"},
-                                  {"DEL", "lock"},
-                                  script(scripts::release, {"1", "lock", owner}),
-                                  script(scripts::extend, {"1", "lock", owner, "60000"}),
-                                  script(scripts::claim, {"1", "lock", owner, "60000", owner}),
-                                  script(scripts::line_release, {"2", "other", "lock", owner, "", "take", "0"})})
+    for (words const& question :
+         {words{"GET", "lock"},
+          {"PTTL", "lock"},
+          {"TYPE", "lock"},
+          {"MGET", "lock", "other"},
+          {"ZCARD", "lock"},
+          {"DEL", "lock"},
+          script(scripts::release, {"1", "lock", owner}),
+          script(scripts::extend, {"1", "lock", owner, "60000"}),
+          script(scripts::claim, {"1", "lock", owner, "60000", owner}),
+          script(scripts::line_release, {"2", "other", "lock", owner, "", "take", "0"})})
         for (unsigned const id : {1U, 2U}) {
             both.as_somebody_else({"SET", "lock", owner, "PX", "3600000"});
             both.ask(1, {"GET", "lock"});
