@@ -12,7 +12,6 @@
 #include "redis/info.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
-#include <redlock/server_error.hpp>
 
 #include <algorithm>
 #include <functional>

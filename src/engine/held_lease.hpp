@@ -28,10 +28,8 @@
 #include <boost/system/error_code.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 

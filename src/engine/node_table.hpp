@@ -6,7 +6,6 @@
 
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace redlock::detail {

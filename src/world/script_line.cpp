@@ -4,6 +4,7 @@
 #include "world/reply.hpp"
 #include "world/script.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <tuple>
