@@ -4,6 +4,7 @@
 #include "engine/held_lease.hpp"
 #include "net/node.hpp"
 
+#include <chrono>
 #include <new>
 #include <utility>
 
