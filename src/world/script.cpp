@@ -71,6 +71,16 @@ std::string script_run::run(std::string_view sha1)
             return line_enter();
         if (sha1 == known::line_release.sha1)
             return line_release();
+        if (sha1 == known::shared_vote.sha1)
+            return shared_vote();
+        if (sha1 == known::shared_extend.sha1)
+            return shared_extend();
+        if (sha1 == known::shared_release.sha1)
+            return shared_release();
+        if (sha1 == known::exclusive_vote.sha1)
+            return exclusive_vote();
+        if (sha1 == known::upgrade.sha1)
+            return upgrade();
         return mark();
     } catch (script_error const& e) {
         return stopped(sha1, e.text);
@@ -306,6 +316,15 @@ void script_run::pexpire(std::string const& key, std::string const& ms)
 {
     where_.before("pexpire");
     (void)where_.keys.expire(key, now() + static_cast<millis>(number_of(ms)), now());
+}
+
+void script_run::pexpireat(std::string const& key, double at)
+{
+    where_.before("pexpireat");
+    if (at <= static_cast<double>(now()))
+        (void)where_.keys.erase(key, now());
+    else
+        (void)where_.keys.expire(key, static_cast<millis>(at), now());
 }
 
 void script_run::set(std::string const& key, std::string text, std::string const* ms)

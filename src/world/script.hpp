@@ -45,6 +45,11 @@ private:
     [[nodiscard]] std::string claim();
     [[nodiscard]] std::string line_enter();
     [[nodiscard]] std::string line_release();
+    [[nodiscard]] std::string shared_vote();
+    [[nodiscard]] std::string shared_extend();
+    [[nodiscard]] std::string shared_release();
+    [[nodiscard]] std::string exclusive_vote();
+    [[nodiscard]] std::string upgrade();
     [[nodiscard]] std::string mark();
     [[nodiscard]] static std::string stopped(std::string_view sha1, std::string const& why);
 
@@ -67,16 +72,24 @@ private:
     void tell_first(std::optional<std::string> const& place, std::string const& window);
     std::size_t call(std::string_view word, std::string const& place, std::string const& rest);
 
+    [[nodiscard]] double gate_mark(std::string const& who);
+    void leave_mark(std::string const& who);
+    void admit(std::string const& nonce, std::string const& ms);
+    void purge(std::string const& key);
+    [[nodiscard]] std::optional<double> end_of_last();
+
     [[nodiscard]] millis now() const { return where_.now_us / 1000; }
     [[nodiscard]] keyspace::value const* look_at(std::string_view command, std::string const& key);
     [[nodiscard]] std::optional<std::string> get(std::string const& key);
     [[nodiscard]] std::vector<std::optional<std::string>> mget(std::vector<std::string> const& keys);
     [[nodiscard]] millis pttl(std::string const& key);
     [[nodiscard]] millis time();
+    [[nodiscard]] std::optional<keyspace::type> type(std::string const& key);
     [[nodiscard]] sorted_set const& members(std::string_view command, std::string const& key);
     void zadd(std::string const& key, sorted_set::member);
-    void zrem(std::string const& key, std::string const& name);
+    bool zrem(std::string const& key, std::vector<std::string> const& names);
     void pexpire(std::string const& key, std::string const& ms);
+    void pexpireat(std::string const& key, double at);
     void set(std::string const& key, std::string text, std::string const* ms);
     [[nodiscard]] bool set_new(std::string const& key, std::string text, std::string const* ms);
     void del(std::string const& key);

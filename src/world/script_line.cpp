@@ -65,7 +65,7 @@ std::string script_run::line_enter()
         std::string const heir = first.value_or(me);
         bool const given = heir == me || call("take", heir, "0 ") != 0;
         if (first)
-            zrem(keys_[1], heir);
+            (void)zrem(keys_[1], {heir});
         if (!given)
             continue;
         left = keep_for(heir, second);
@@ -97,7 +97,7 @@ std::string script_run::line_release()
     if (!arguments_[1].empty()) {
         std::string const me = arguments_[0] + arguments_[1];
         auto const [first, second] = front();
-        zrem(keys_[1], me);
+        (void)zrem(keys_[1], {me});
         if (first == me && second && !ours)
             tell_first(second, std::to_string(std::max<millis>(pttl(keys_[0]), 0)));
     }
@@ -105,14 +105,14 @@ std::string script_run::line_release()
         return reply::number(0);
     auto [first, second] = front();
     while (first && call(arguments_[2], *first, arguments_[3] + ' ' + arguments_[0]) == 0) {
-        zrem(keys_[1], *first);
+        (void)zrem(keys_[1], {*first});
         std::tie(first, second) = front();
     }
     if (!first || arguments_[2] == "free") {
         del(keys_[0]);
         return reply::number(1);
     }
-    zrem(keys_[1], *first);
+    (void)zrem(keys_[1], {*first});
     (void)keep_for(*first, second);
     return reply::number(2);
 }
@@ -163,12 +163,17 @@ void script_run::zadd(std::string const& key, sorted_set::member one)
         where_.keys.set_members(key, std::move(members));
 }
 
-void script_run::zrem(std::string const& key, std::string const& name)
+/// True: some stood there.
+bool script_run::zrem(std::string const& key, std::vector<std::string> const& names)
 {
     where_.before("zrem");
     auto members = keyspace::members_of(where_.keys.find(key, now()));
-    if (members.remove(name))
+    bool found = false;
+    for (std::string const& name : names)
+        found = members.remove(name) || found;
+    if (found)
         where_.keys.set_members(key, std::move(members));
+    return found;
 }
 
 } // namespace redlock::world

@@ -143,6 +143,7 @@ server::command_form const* server::form_of(std::string_view name)
         command_form{"info", 1, &s::info, while_loading},
         command_form{"mget", 2, &s::mget},
         command_form{"pexpire", 3, &s::pexpire, writes},
+        command_form{"pexpireat", 3, &s::pexpireat, writes},
         command_form{"ping", 1, &s::ping, while_listening},
         command_form{"pttl", 2, &s::pttl},
         command_form{"publish", 3, &s::publish, while_loading},
@@ -156,9 +157,12 @@ server::command_form const* server::form_of(std::string_view name)
         command_form{"unsubscribe", 1, &s::unsubscribe, while_loading | while_listening},
         command_form{"zadd", 4, &s::zadd, writes | takes_memory},
         command_form{"zcard", 2, &s::zcard},
+        command_form{"zcount", 4, &s::zcount},
         command_form{"zrange", 4, &s::zrange},
         command_form{"zrank", 3, &s::zrank},
         command_form{"zrem", 3, &s::zrem, writes},
+        command_form{"zremrangebyscore", 4, &s::zremrangebyscore, writes},
+        command_form{"zscore", 3, &s::zscore},
     };
     auto const at = std::ranges::find(all, name, &command_form::name);
     return at == all.end() ? nullptr : &*at;

@@ -115,6 +115,7 @@ private:
     [[nodiscard]] std::string mget(connection&, words const&);
     [[nodiscard]] std::string pttl(connection&, words const&);
     [[nodiscard]] std::string pexpire(connection&, words const&);
+    [[nodiscard]] std::string pexpireat(connection&, words const&);
     [[nodiscard]] std::string type(connection&, words const&);
     [[nodiscard]] std::string del(connection&, words const&);
     [[nodiscard]] std::string rpush(connection&, words const&);
@@ -124,6 +125,9 @@ private:
     [[nodiscard]] std::string zrange(connection&, words const&);
     [[nodiscard]] std::string zrank(connection&, words const&);
     [[nodiscard]] std::string zcard(connection&, words const&);
+    [[nodiscard]] std::string zcount(connection&, words const&);
+    [[nodiscard]] std::string zremrangebyscore(connection&, words const&);
+    [[nodiscard]] std::string zscore(connection&, words const&);
     [[nodiscard]] std::string subscribe(connection&, words const&);
     [[nodiscard]] std::string unsubscribe(connection&, words const&);
     [[nodiscard]] std::string publish(connection&, words const&);

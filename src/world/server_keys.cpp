@@ -22,6 +22,18 @@ std::string score_text(double score)
     return {text.data(), static_cast<std::size_t>(size)};
 }
 
+/// "(5" is above or below it.
+std::optional<sorted_set::bounds> bounds_of(std::string const& least, std::string const& most)
+{
+    bool const above = least.starts_with('(');
+    bool const below = most.starts_with('(');
+    auto const from = to_number(least.substr(above ? 1 : 0));
+    auto const to = to_number(most.substr(below ? 1 : 0));
+    if (!from || !to || std::isnan(*from) || std::isnan(*to))
+        return std::nullopt;
+    return sorted_set::bounds{*from, *to, above, below};
+}
+
 /// Pairs in RESP3.
 std::string with_score(sorted_set::member const& one, bool resp3)
 {
@@ -92,6 +104,16 @@ std::string server::pexpire(connection&, words const& command)
     if (*time <= 0)
         return reply::number(keys_.erase(command[1], now()) ? 1 : 0);
     return reply::number(keys_.expire(command[1], now() + *time, now()) ? 1 : 0);
+}
+
+std::string server::pexpireat(connection&, words const& command)
+{
+    auto const at = whole_number(command[2]);
+    if (!at)
+        return reply::error("ERR value is not an integer or out of range");
+    if (*at <= now())
+        return reply::number(keys_.erase(command[1], now()) ? 1 : 0);
+    return reply::number(keys_.expire(command[1], *at, now()) ? 1 : 0);
 }
 
 std::string server::type(connection&, words const& command)
@@ -205,6 +227,37 @@ std::string server::zrank(connection& c, words const& command)
 std::string server::zcard(connection&, words const& command)
 {
     return reply::number(static_cast<std::int64_t>(keyspace::members_of(look_at(command[1])).size()));
+}
+
+std::string server::zcount(connection&, words const& command)
+{
+    auto const where = bounds_of(command[2], command[3]);
+    if (!where) {
+        remember(current_, command[1]);
+        return reply::error("ERR min or max is not a float");
+    }
+    auto const& members = keyspace::members_of(look_at(command[1]));
+    return reply::number(static_cast<std::int64_t>(members.count(*where)));
+}
+
+std::string server::zremrangebyscore(connection&, words const& command)
+{
+    auto const where = bounds_of(command[2], command[3]);
+    if (!where)
+        return reply::error("ERR min or max is not a float");
+    auto members = keyspace::members_of(keys_.find(command[1], now()));
+    auto const gone = members.remove(*where);
+    if (gone != 0)
+        keys_.set_members(command[1], std::move(members));
+    return reply::number(static_cast<std::int64_t>(gone));
+}
+
+std::string server::zscore(connection& c, words const& command)
+{
+    auto const score = keyspace::members_of(look_at(command[1])).score(command[2]);
+    if (!score)
+        return nil(c);
+    return c.resp3 ? ',' + score_text(*score) + "\r\n" : reply::bulk(score_text(*score));
 }
 
 } // namespace redlock::world

@@ -19,6 +19,16 @@ public:
         auto operator<=>(member const&) const = default;
     };
     enum class outcome { added, moved, unchanged };
+    struct bounds {
+        double least;
+        double most;
+        bool above = false; ///< the least itself is left out
+        bool below = false; ///< the most itself is
+        [[nodiscard]] bool operator()(double score) const
+        {
+            return (above ? score > least : score >= least) && (below ? score < most : score <= most);
+        }
+    };
 
     [[nodiscard]] std::size_t size() const { return members_.size(); }
 
@@ -28,6 +38,17 @@ public:
         auto const at = std::ranges::find(members_, name, &member::name);
         return at == members_.end() ? std::nullopt
                                     : std::optional(static_cast<std::size_t>(at - members_.begin()));
+    }
+
+    [[nodiscard]] std::optional<double> score(std::string_view name) const
+    {
+        auto const at = rank(name);
+        return at ? std::optional(members_[*at].score) : std::nullopt;
+    }
+    /// How many are within these bounds.
+    [[nodiscard]] std::size_t count(bounds const& where) const
+    {
+        return static_cast<std::size_t>(std::ranges::count_if(members_, where, &member::score));
     }
 
     outcome add(member one)
@@ -44,6 +65,12 @@ public:
     bool remove(std::string_view name)
     {
         return std::erase_if(members_, [name](member const& one) { return one.name == name; }) != 0;
+    }
+
+    /// How many there were.
+    std::size_t remove(bounds const& where)
+    {
+        return std::erase_if(members_, [&](member const& one) { return where(one.score); });
     }
 
     /// From one rank to another, both included; below zero they count from the end.

@@ -19,6 +19,8 @@ constexpr std::chrono::milliseconds lock_time = 60min;
 constexpr std::chrono::milliseconds fence_time = 600min;
 constexpr std::chrono::milliseconds line_time = 180min;
 constexpr std::chrono::milliseconds keeping_time = 20min;
+constexpr std::chrono::milliseconds mark_time = 25min;
+constexpr std::chrono::milliseconds apart = 100s;
 constexpr std::chrono::milliseconds short_leap = 37min;
 constexpr std::chrono::milliseconds long_leap = 97min;
 
@@ -48,7 +50,7 @@ void random_talk::step()
         troubled_ = false;
     }
     auto const id = static_cast<unsigned>(1 + dice_.below(dice_.one_in(3) ? 5 : 3));
-    switch (dice_.below(14)) {
+    switch (dice_.below(18)) {
     case 0:
     case 1: ask_about_lock(id); break;
     case 2:
@@ -62,10 +64,14 @@ void random_talk::step()
     case 10: ask_about_channels(id); break;
     case 11: ask_about_keys(id); break;
     case 12: make_trouble(); break;
+    case 13:
+    case 14:
+    case 15:
+    case 16: ask_shared(id); break;
     default: write();
     }
     if (dice_.one_in(6))
-        both_.compare_keys({"lock", "lock:line", "lock:redlock-fence", "redlock-marker"});
+        both_.compare_keys({"lock", "lock:line", "lock:gate", "lock:redlock-fence", "redlock-marker"});
 }
 
 void random_talk::ask_about_lock(unsigned id)
@@ -131,6 +137,28 @@ void random_talk::ask_line(unsigned id)
                            {owner(), dice_.one_in(3) ? "" : mine, dice_.one_in(4) ? "free" : "take", "17"}));
 }
 
+/// Members that are not there for equally long: what was set in one millisecond on one server may be apart on the other.
+void random_talk::ask_shared(unsigned id)
+{
+    std::string const who = owner();
+    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_time) + (who[0] - 'a') * apart);
+    std::string const readers_mark = text(mark_time);
+    std::string const writers_mark = text(mark_time + apart);
+    std::string const turn = text(mark_time + 2 * apart);
+    auto const ask = [&](redis::script const& which, words const& keys, words const& arguments) {
+        both_.compare(id, call(which, keys, arguments));
+    };
+    namespace scripts = redis::scripts;
+    switch (dice_.below(7)) {
+    case 0: return ask(scripts::exclusive_vote, {"lock", "lock:gate"}, {who, life, writers_mark});
+    case 1: return ask(scripts::shared_extend, {"lock"}, {who, life});
+    case 2: return ask(scripts::upgrade, {"lock"}, {who, life});
+    case 3: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, turn, "0"});
+    case 4: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, turn, writers_mark});
+    default: return ask(scripts::shared_vote, {"lock", "lock:gate"}, {who, life, readers_mark});
+    }
+}
+
 std::string random_talk::place()
 {
     return kind::place(keeping_time, draw(channels_));
@@ -163,7 +191,8 @@ void random_talk::ask_about_channels(unsigned id)
 
 void random_talk::ask_about_keys(unsigned id)
 {
-    std::string const key = draw({"lock", "lock:line", "lock:line", "lock:line"});
+    std::string const key = draw({"lock", "lock:line", "lock:line", "lock:line", "lock:gate"});
+    std::string const soon = std::to_string(both_.now_us() / 1000 + keeping_time.count());
     std::vector<words> const questions{
         {"GET", key},
         {"MGET", key, "lock", "nothing"},
@@ -182,6 +211,10 @@ void random_talk::ask_about_keys(unsigned id)
         {"ZRANGE", key, "0", "-1"},
         {"ZRANK", key, owner() + place()},
         {"ZCARD", key},
+        {"ZCOUNT", key, draw({"-inf", "0", "(4", "nonsense"}), draw({"+inf", "4", "(17", "nan"})},
+        {"ZREMRANGEBYSCORE", key, draw({"-inf", "(2.5", "nonsense"}), draw({"3", "(17", "+inf"})},
+        {"ZSCORE", key, draw({"reader", "writer", "turn", owner(), owner() + place()})},
+        {"PEXPIREAT", key, draw({"0", "17", "nonsense", soon})},
         {"RPUSH", key, "any", "any"},
         {"NONSENSE"}};
     both_.ask(id, questions[dice_.below(questions.size())]);
@@ -200,7 +233,8 @@ void random_talk::make_trouble()
     case 6: return both_.advance_clock(long_leap);
     default:
         both_.forbid(draw({"publish", "subscribe", "set", "zadd", "zrem", "zrange", "zcard", "zrank",
-                           "pexpire", "pttl", "mget", "get", "del", "time"}));
+                           "zscore", "zcount", "zremrangebyscore", "pexpireat", "type", "pexpire", "pttl",
+                           "mget", "get", "del", "time"}));
     }
 }
 
@@ -211,6 +245,8 @@ void random_talk::write()
                                    {"DEL", "lock:redlock-fence"},
                                    {"DEL", "redlock-marker"},
                                    {"DEL", "lock:line"},
+                                   {"DEL", "lock:gate"},
+                                   {"SET", "lock:gate", "no gate"},
                                    {"FLUSHALL"},
                                    {"SET", "lock:redlock-fence", "some text"},
                                    {"SET", "lock:redlock-fence", "17"},

@@ -1,0 +1,297 @@
+// A model of readers and writers (docs/protocol.md, rules S1 to S13): what a client must do with the scripts' answers, with
+// late and lost messages, crashes, restarts and clocks that are set forward. The scripts run on simulated servers.
+#include "kit/dice.hpp"
+#include "redis/scripts.hpp"
+#include "world/network.hpp"
+#include "world/timeline.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+using namespace std::chrono_literals;
+using core::duration;
+
+namespace {
+
+constexpr unsigned nodes = 3;
+constexpr unsigned majority = 2;
+constexpr duration ttl = 100ms;
+constexpr duration patience = 30ms;
+
+struct rules {
+    duration slack = 10ms;                ///< D
+    duration step = 8ms;                  ///< of a node, forward
+    bool quarantine = true;               ///< N4
+    bool downgrade_keeps_deadline = true; ///< S12
+};
+
+class lease_holder;
+
+/// The servers, and who holds what.
+class shared_world {
+public:
+    shared_world(std::uint64_t seed, rules which);
+
+    /// Two held it at once, one of them as a writer.
+    [[nodiscard]] bool fails();
+
+    world::timeline time;
+    test::dice dice;
+    rules const rule;
+
+    [[nodiscard]] bool may_ask(std::size_t n) const
+    {
+        return !rule.quarantine || time.now() >= fresh_until_[n];
+    }
+    /// May come late, or never; so may the answer. But what one says to a node comes in order.
+    void say(unsigned who, std::size_t n, std::vector<std::string> const& command,
+             std::function<void(bool)> told);
+
+private:
+    void befall();
+    [[nodiscard]] bool clash() const;
+
+    world::network net_{time, nodes, 1};
+    std::vector<duration> fresh_until_ = std::vector<duration>(nodes);
+    std::vector<unsigned> lives_ = std::vector<unsigned>(nodes);
+    std::map<std::pair<unsigned, std::size_t>, duration> heard_; ///< who was heard where last
+    std::vector<std::unique_ptr<lease_holder>> all_;
+};
+
+/// One lease after the other.
+class lease_holder {
+public:
+    lease_holder(shared_world& in, unsigned number) : world_(in), dice_(in.dice.next()), number_(number) {}
+
+    void come()
+    {
+        mode_ = mode::none;
+        nonce_ = std::to_string(number_) + '/' + std::to_string(++leases_);
+        nonce_.resize(32, '.');
+        bool const writes = dice_.one_in(2);
+        auto const& vote = writes ? redis::scripts::exclusive_vote : redis::scripts::shared_vote;
+        ask(vote, {"40"}, [this, writes] {
+            if (yes_ < majority || now() >= deadline_from(asked_))
+                return give_up();
+            deadline_ = deadline_from(asked_);
+            mode_ = writes ? mode::writer : mode::reader;
+            go_on();
+        });
+    }
+    [[nodiscard]] bool writes() const { return valid() && mode_ == mode::writer; }
+    [[nodiscard]] bool valid() const { return mode_ != mode::none && now() < deadline_; }
+
+private:
+    enum class mode { none, reader, writer };
+
+    [[nodiscard]] duration now() const { return world_.time.now(); }
+    /// V2.
+    [[nodiscard]] static duration deadline_from(duration asked) { return asked + ttl - ttl / 100 - 2ms; }
+    [[nodiscard]] std::string life() const { return std::to_string((ttl + world_.rule.slack) / 1ms); }
+
+    void go_on()
+    {
+        world_.time.after(dice_.between(0, 40) * 1ms, [this] { act(); });
+    }
+    void act()
+    {
+        if (!valid())
+            return give_up();
+        switch (dice_.below(6)) {
+        case 0: return give_up();
+        case 1: return come_again(); // it has crashed, and another one comes
+        case 2:
+            if (mode_ == mode::reader)
+                return upgrade();
+            return downgrade();
+        default: return extend();
+        }
+    }
+    void extend()
+    {
+        bool const writer = mode_ == mode::writer;
+        ask(writer ? redis::scripts::extend : redis::scripts::shared_extend, {}, [this] {
+            if (yes_ >= majority && valid())
+                deadline_ = deadline_from(asked_);
+            go_on();
+        });
+    }
+    void downgrade()
+    {
+        mode_ = mode::reader;
+        if (!world_.rule.downgrade_keeps_deadline)
+            deadline_ = deadline_from(now());
+        extend();
+    }
+    void upgrade()
+    {
+        ask(redis::scripts::upgrade, {}, [this] {
+            if (!valid())
+                return give_up();
+            if (yes_ < majority)
+                return extend(); // what has become a writer's becomes a reader's again
+            mode_ = mode::writer;
+            deadline_ = deadline_from(asked_);
+            go_on();
+        });
+    }
+    void give_up()
+    {
+        mode_ = mode::none;
+        ++round_;
+        for (std::size_t n = 0; n != nodes; ++n)
+            world_.say(number_, n, call(redis::scripts::shared_release, {nonce_, "5", "0"}), [](bool) {});
+        come_again();
+    }
+    void come_again()
+    {
+        mode_ = mode::none;
+        world_.time.after(dice_.between(1, 40) * 1ms, [this] { come(); });
+    }
+
+    std::vector<std::string> call(redis::script const& script, std::vector<std::string> arguments) const
+    {
+        arguments.insert(arguments.begin(), {"EVAL", std::string(script.text), "2", "lock", "gate"});
+        return arguments;
+    }
+    /// All nodes that may be asked, at once; until all have answered, or patience is over.
+    void ask(redis::script const& script, std::vector<std::string> const& more, std::function<void()> then)
+    {
+        std::vector<std::string> arguments{nonce_, life()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        asked_ = now();
+        yes_ = 0;
+        auto const round = ++round_;
+        auto const answers = std::make_shared<unsigned>(0);
+        auto const end = [this, round, then] {
+            if (round != round_)
+                return;
+            ++round_;
+            then();
+        };
+        for (std::size_t n = 0; n != nodes; ++n)
+            if (world_.may_ask(n))
+                world_.say(number_, n, call(script, arguments), [this, round, answers, end](bool yes) {
+                    if (round != round_)
+                        return;
+                    yes_ += yes ? 1 : 0;
+                    if (++*answers == nodes)
+                        end();
+                });
+        world_.time.after(patience, end);
+    }
+
+    shared_world& world_;
+    test::dice dice_;
+    unsigned number_;
+    unsigned leases_ = 0;
+    std::string nonce_;
+    mode mode_ = mode::none;
+    duration deadline_{};
+    duration asked_{};
+    unsigned yes_ = 0;
+    unsigned round_ = 0;
+};
+
+shared_world::shared_world(std::uint64_t seed, rules which) : dice(seed), rule(which)
+{
+    for (unsigned i = 0; i != 4; ++i)
+        all_.push_back(std::make_unique<lease_holder>(*this, i));
+    for (auto const& one : all_)
+        one->come();
+    befall();
+}
+
+void shared_world::say(unsigned who, std::size_t n, std::vector<std::string> const& command,
+                       std::function<void(bool)> told)
+{
+    auto const way = [this] {
+        return dice.one_in(12) ? dice.between(0, 250) * 1ms : dice.between(50, 3000) * 1us;
+    };
+    if (dice.one_in(20))
+        return;
+    duration& there = heard_[{who, n}];
+    there = std::max(there, time.now() + way());
+    time.at(there, [this, n, command, told = std::move(told), back = way(), lost = dice.one_in(20),
+                    life = lives_[n]] {
+        if (life != lives_[n]) // the connection has ended with it
+            return;
+        auto& node = net_.at(n);
+        bool const yes = node.redis.execute(command, node.wall_us(time.now())) == ":1\r\n";
+        if (!lost)
+            time.after(back, [told, yes] { told(yes); });
+    });
+}
+
+/// A restart without data, or a clock that is set forward by less than the slack, now and then.
+void shared_world::befall()
+{
+    time.after(dice.between(100, 900) * 1ms, [this] {
+        auto const n = dice.below(nodes);
+        if (dice.one_in(2)) {
+            (void)net_.at(n).redis.execute({"FLUSHALL"}, net_.at(n).wall_us(time.now()));
+            ++lives_[n];
+            fresh_until_[n] = time.now() + (ttl + rule.slack) * 101 / 100;
+        } else if (net_.at(n).clock_ahead == duration{}) {
+            net_.at(n).clock_ahead = rule.step;
+        }
+        befall();
+    });
+}
+
+bool shared_world::clash() const
+{
+    auto const valid = std::ranges::count_if(all_, [](auto const& one) { return one->valid(); });
+    return valid > 1 && std::ranges::any_of(all_, [](auto const& one) { return one->writes(); });
+}
+
+bool shared_world::fails()
+{
+    while (time.step(4s))
+        if (clash())
+            return true;
+    return false;
+}
+
+/// One of so many schedules.
+bool one_fails(std::uint64_t schedules, rules which)
+{
+    for (std::uint64_t seed = 1; seed <= schedules; ++seed)
+        if (shared_world(seed, which).fails())
+            return true;
+    return false;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(shared_model)
+
+BOOST_AUTO_TEST_CASE(writer_holds_alone)
+{
+    BOOST_TEST(!one_fails(40, {}));
+    BOOST_TEST(!one_fails(20, {.slack = 50ms, .step = 45ms}));
+}
+
+/// What the rules are for.
+BOOST_AUTO_TEST_CASE(without_a_rule_two_hold_it)
+{
+    BOOST_TEST(one_fails(200, {.slack = 0ms, .step = 45ms}));
+    BOOST_TEST(one_fails(200, {.quarantine = false}));
+    BOOST_TEST(one_fails(200, {.downgrade_keeps_deadline = false}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test

@@ -1,0 +1,193 @@
+// What the scripts of readers and writers do on a real server (docs/protocol.md, rules S1 to S9).
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
+#include "redis/scripts.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+namespace {
+
+std::string const long_time = "3600000";
+std::string const short_time = "1800000";
+std::string const mark = "900000";
+
+struct shared_key {
+    std::string ask(redis::script const& which, std::vector<std::string> const& keys,
+                    std::vector<std::string> const& arguments)
+    {
+        std::vector<std::string> command{"EVAL", std::string(which.text), std::to_string(keys.size())};
+        command.insert(command.end(), keys.begin(), keys.end());
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        return node.command(command);
+    }
+    std::string read(std::string const& who, std::string const& time = long_time)
+    {
+        return ask(redis::scripts::shared_vote, {"lock", "gate"}, {who, time, mark});
+    }
+    std::string write(std::string const& who)
+    {
+        return ask(redis::scripts::exclusive_vote, {"lock", "gate"}, {who, long_time, mark});
+    }
+    std::string extend(std::string const& who)
+    {
+        return ask(redis::scripts::shared_extend, {"lock"}, {who, long_time});
+    }
+    std::string upgrade(std::string const& who)
+    {
+        return ask(redis::scripts::upgrade, {"lock"}, {who, long_time});
+    }
+    std::string release(std::string const& who, std::string const& waits_on = "0")
+    {
+        return ask(redis::scripts::shared_release, {"lock", "gate"}, {who, mark, waits_on});
+    }
+    std::string vote_of_plain_lock() { return node.command({"SET", "lock", c, "NX", "PX", long_time}); }
+    bool marked(std::string const& who) { return node.command({"ZSCORE", "gate", who}) != "(nil)"; }
+
+    std::string const a = std::string(32, 'a');
+    std::string const b = std::string(32, 'b');
+    std::string const c = std::string(32, 'c');
+    redis_server server;
+    probe node{server.port()};
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(shared_scripts, shared_key)
+
+/// S1: the key ends with the last of them, whoever came last.
+BOOST_AUTO_TEST_CASE(readers_keep_key_as_long_as_the_last_of_them)
+{
+    BOOST_TEST(read(a, long_time) == "1");
+    BOOST_TEST(read(b, short_time) == "1");
+    BOOST_TEST(node.pttl("lock") > 3'500'000);
+    BOOST_TEST(release(a) == "1");
+    BOOST_TEST(node.pttl("lock") <= 1'800'000);
+    BOOST_TEST(node.pttl("lock") > 1'700'000);
+    BOOST_TEST(release(b) == "1");
+    BOOST_TEST(!node.exists("lock"));
+}
+
+BOOST_AUTO_TEST_CASE(readers_and_other_locks_exclude_each_other)
+{
+    BOOST_TEST(read(a) == "1");
+    BOOST_TEST(vote_of_plain_lock() == "(nil)");
+    BOOST_TEST(write(b).starts_with("HELD 3"));
+    BOOST_TEST(write(b).ends_with(" 0 READERS"));
+    BOOST_TEST(release(a) == "1");
+    BOOST_TEST(vote_of_plain_lock() == "OK");
+    BOOST_TEST(read(a).ends_with(" 0 cccccccc"));
+    BOOST_TEST(write(b).ends_with(" 0 cccccccc"));
+}
+
+/// S14, and what ends it.
+BOOST_AUTO_TEST_CASE(writer_that_waits_keeps_new_readers_out)
+{
+    read(a);
+    write(b);
+    BOOST_TEST(read(c).ends_with(" 0 WRITER"));
+    BOOST_TEST(extend(a) == "1"); // who reads goes on
+    release(a);
+    BOOST_TEST(read(c).ends_with(" 0 WRITER"));
+    BOOST_TEST(write(b) == "1");
+    BOOST_TEST(!marked("writer"));
+}
+
+BOOST_AUTO_TEST_CASE(vote_that_is_taken_back_keeps_new_readers_out)
+{
+    BOOST_TEST(write(b) == "1");
+    BOOST_TEST(release(b, mark) == "1");
+    BOOST_TEST(!node.exists("lock"));
+    BOOST_TEST(read(c).ends_with(" 0 WRITER"));
+}
+
+/// S15.
+BOOST_AUTO_TEST_CASE(readers_that_were_kept_out_come_before_next_writer)
+{
+    write(a);
+    read(b);
+    write(c);
+    release(a);
+    BOOST_TEST(write(c).ends_with(" 0 READERS"));
+    BOOST_TEST(read(b) == "1");
+    release(b);
+    BOOST_TEST(write(c) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(writer_that_kept_nobody_out_opens_no_turn)
+{
+    write(a);
+    release(a);
+    BOOST_TEST(write(c) == "1");
+}
+
+/// S6: never who is not there any more.
+BOOST_AUTO_TEST_CASE(extension_adds_no_reader)
+{
+    read(a, short_time);
+    BOOST_TEST(extend(b) == "0");
+    BOOST_TEST(extend(a) == "1");
+    BOOST_TEST(node.pttl("lock") > 3'500'000);
+    release(a);
+    BOOST_TEST(extend(a) == "0");
+    BOOST_TEST(!node.exists("lock"));
+    write(c);
+    BOOST_TEST(extend(a) == "0");
+    BOOST_TEST((node.get("lock") == c));
+}
+
+BOOST_AUTO_TEST_CASE(writer_becomes_a_reader_in_one_step)
+{
+    write(a);
+    BOOST_TEST(extend(a) == "1");
+    BOOST_TEST(read(b) == "1");
+    BOOST_TEST(vote_of_plain_lock() == "(nil)");
+    BOOST_TEST(release(a) == "1");
+    BOOST_TEST(release(b) == "1");
+}
+
+/// S8.
+BOOST_AUTO_TEST_CASE(only_the_only_reader_becomes_a_writer)
+{
+    read(a);
+    read(b);
+    BOOST_TEST(upgrade(a) == "0");
+    BOOST_TEST(upgrade(b) == "0");
+    release(b);
+    BOOST_TEST(upgrade(b) == "0");
+    BOOST_TEST(upgrade(a) == "1");
+    node.command({"PEXPIRE", "lock", short_time});
+    BOOST_TEST(upgrade(a) == "1"); // said again
+    BOOST_TEST(node.pttl("lock") > 3'500'000);
+    BOOST_TEST((node.get("lock") == a));
+    BOOST_TEST(read(b).ends_with(" 0 aaaaaaaa"));
+    BOOST_TEST(release(b) == "0");
+    BOOST_TEST(release(a) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(others_data_are_left_alone)
+{
+    for (std::vector<std::string> const& data : {std::vector<std::string>{"ZADD", "lock", "1", "theirs"},
+                                                 {"RPUSH", "lock", "theirs"},
+                                                 {"SET", "lock", "theirs"},
+                                                 {"SADD", "lock", "theirs"},
+                                                 {"HSET", "lock", "theirs", "1"}}) {
+        node.command({"DEL", "lock", "gate"});
+        node.command(data);
+        auto const before = node.command({"DUMP", "lock"});
+        BOOST_TEST(read(a).starts_with("HELD -1 0 "));
+        BOOST_TEST(write(a).starts_with("HELD -1 0 "));
+        BOOST_TEST(extend(a) == "0");
+        BOOST_TEST(upgrade(a) == "0");
+        BOOST_TEST(release(a) == "0");
+        BOOST_TEST((node.command({"DUMP", "lock"}) == before));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
