@@ -2,7 +2,6 @@
 
 #include "core/instant.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace redlock::core {
@@ -38,7 +37,8 @@ public:
     /// \param least it may last
     [[nodiscard]] bool owes_turn(duration least, duration turn, instant now) const
     {
-        return lasted(now) >= std::max(least, turns * turn);
+        duration const so_far = lasted(now);
+        return so_far >= least && so_far >= turns * turn;
     }
     [[nodiscard]] bool is_left_free(instant now) const { return now_ == phase::free && !reached(at_, now); }
     [[nodiscard]] instant free_until() const { return at_; }

@@ -93,6 +93,14 @@ answer read_script(redis::resp_node const& reply)
     return {stranger ? meaning::other_data : meaning::error};
 }
 
+void append_keyed(std::string& out, redis::script_call const& call, redis::script_form form,
+                  subject const& what, std::string_view rest)
+{
+    if (form == redis::script_form::text)
+        call.append_text(out);
+    append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), what, rest);
+}
+
 std::string milliseconds(std::chrono::milliseconds time)
 {
     assert(time.count() > 0);
@@ -116,15 +124,23 @@ void append_common(std::string& out, request what, subject const& whose, redis::
 answer read_common(request what, redis::resp_node const& reply)
 {
     using meaning = answer::meaning;
-    auto said = read_script(reply);
-    if (what == request::line_enter)
+    switch (what) {
+    case request::release: return read_script(reply); // most of all
+    case request::line_enter:
         if (auto const standing = read_refusal("LINE", reply))
             return {meaning::denied, standing->number};
-    if (what == request::claim && read_refusal("HELD", reply))
-        return {meaning::denied};
-    if (what == request::line_release && said.what == meaning::repaired)
-        said.what = meaning::handed_on;
-    return said;
+        break;
+    case request::claim:
+        if (read_refusal("HELD", reply))
+            return {meaning::denied};
+        break;
+    case request::line_release:
+        if (reply.type == redis::resp_type::number && reply.number == 2)
+            return {meaning::handed_on};
+        break;
+    default: break;
+    }
+    return read_script(reply);
 }
 
 std::optional<refusal> read_refusal(std::string_view word, redis::resp_node const& reply)

@@ -35,13 +35,8 @@ inline void append_keyed(std::string& out, std::string_view head, subject const&
                       rest);
 }
 
-inline void append_keyed(std::string& out, redis::script_call const& call, redis::script_form form,
-                         subject const& what, std::string_view rest)
-{
-    if (form == redis::script_form::text)
-        call.append_text(out);
-    append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), what, rest);
-}
+void append_keyed(std::string& out, redis::script_call const&, redis::script_form, subject const&,
+                  std::string_view rest);
 
 /// The call, the lock's key, the key that stands beside it, and the rest.
 template <class... Rest>
