@@ -18,8 +18,9 @@
 namespace redlock {
 
 /// A node's connection changed, or a lock has to wait for the node. A quarantine is reported once, and again only if
-/// another lock waits longer. At the first vote after its end the node is `ready`. The views, here and in the other
-/// events, are valid during the call.
+/// another lock waits longer. At the first vote after its end the node is `ready`. Also, without a change: the node refuses
+/// what locks work without, such as the line; each text once for a client, at most 16 for a node. The views, here and in
+/// the other events, are valid during the call.
 struct node_event {
     std::string_view node;       ///< URL without password
     node_state state;            ///< what it is now

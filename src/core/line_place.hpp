@@ -72,7 +72,7 @@ public:
         changed_ = awaited_;
         if (awaited_ || is_left_free(now))
             return;
-        auto const halves = static_cast<duration::rep>(std::min(before_, most_steps)) * 2 - 1;
+        auto const halves = static_cast<duration::rep>(std::min(before_, most_windows)) * 2 - 1;
         instant const then = before_ == 0 ? now : now + halves * (window_ / 2);
         if (sooner(then, due_, now))
             due_ = then;
@@ -95,6 +95,7 @@ public:
 
 private:
     static constexpr std::uint64_t most_steps = 10'000;
+    static constexpr std::uint64_t most_windows = 20; ///< some of those before us may have gone long since
 
     [[nodiscard]] bool is_left_free(instant now) const { return !reached(free_until_, now); }
 

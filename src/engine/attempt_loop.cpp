@@ -53,7 +53,7 @@ void attempt_loop::serve(candidate& successor)
     note_terms();
     bool const leaves_line = phase_ == phase::in_line && !wants_line();
     if (phase_ == phase::in_line && !leaves_line && told_)
-        whom_->tell_waiting(*told_, true);
+        whom_->tell_waiting(place_.before(), true);
     if (!leaves_line && (!open || same))
         return;
     leaves_line ? leave_line() : take_back();

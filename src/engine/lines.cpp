@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 namespace redlock::detail {
 
@@ -36,7 +37,8 @@ std::string const& lines::channel(unsigned node)
     std::string& mine = of(node).channel;
     if (mine.empty()) {
         auto const random = environment_.fresh_nonce();
-        mine.append(environment_.settings().key_prefix).append(kind::channel_name).append(random.text());
+        std::string drawn = environment_.settings().key_prefix;
+        mine = std::move(drawn.append(kind::channel_name).append(random.text()));
     }
     nodes_.at(node).subscribe(mine);
     return mine;
@@ -48,7 +50,8 @@ void lines::refused(unsigned node, lock_state const& lock, redis::resp_node cons
     nodes_.note_lack(node, "line", why);
     link& its = of(node);
     if (!redis::is_about_keys(why.text)) {
-        its.refused = its.refused || redis::classify(why.text) == server_error::noperm;
+        auto const error = redis::classify(why.text);
+        its.refused |= error == server_error::noperm || error == server_error::unknown_command;
         return;
     }
     if (its.closed.size() == most_closed)

@@ -172,7 +172,8 @@ void node_group::note_lack(unsigned node, std::string_view command, redis::resp_
         observer* const o = environment_.watcher();
         auto& told = lacks_[node];
         if (o && told.size() < most_told && told.insert(words).second)
-            o->on_node({environment_.settings().names[node], states_[node], words});
+            o->on_node({environment_.settings().names[node],
+                        quarantines_[node] ? node_state::quarantined : states_[node], words});
     } catch (std::bad_alloc const&) { // as above
     }
 }

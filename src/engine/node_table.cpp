@@ -4,6 +4,7 @@
 #include "engine/in_words.hpp"
 #include "redis/server_words.hpp"
 
+#include <cstddef>
 #include <utility>
 
 namespace redlock::detail {
@@ -38,10 +39,13 @@ void node_table::note(unsigned node, std::string words)
     rows_[node].shown.detail = std::move(words);
 }
 
-void node_table::note_lack(unsigned node, std::string words)
+void node_table::note_lack(unsigned node, std::string_view words)
 {
     std::scoped_lock const guard(lock_);
-    rows_[node].lack = std::move(words);
+    constexpr std::size_t most = 1024;
+    std::string& lack = rows_[node].lack;
+    if (lack.find(words) == lack.npos && lack.size() < most)
+        lack.append(lack.empty() ? "" : "; ").append(words);
 }
 
 std::string quarantine::story(core::instant now) const

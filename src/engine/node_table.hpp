@@ -6,6 +6,7 @@
 
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::detail {
@@ -35,7 +36,7 @@ public:
     void enter(unsigned node, quarantine);
     void note(unsigned node, std::string words);
     /// Shown as long as the node is connected, beside the rest.
-    void note_lack(unsigned node, std::string words);
+    void note_lack(unsigned node, std::string_view words);
     [[nodiscard]] std::vector<node_status> rows(core::instant now) const;
 
 private:

@@ -17,7 +17,7 @@ constexpr std::chrono::hours longest_time_left{48};
 
 /// Who gives up what he may have been handed, and was not told of, says so: a moment for others comes once too often
 /// rather than never (rule L13).
-constexpr std::chrono::hours unknown_passage{1};
+constexpr std::chrono::hours unknown_passage{24};
 
 } // namespace
 
@@ -97,6 +97,8 @@ inheritance place_in_line::inherit()
 void place_in_line::on_time()
 {
     core::instant const now = runtime_.loop().now();
+    if (core::reached(forgiven_at_, now))
+        silent_ = {};
     if (waiting_.silent() || !nodes().at(node_).make_usable_now() || lost())
         return move_on();
     if (belongs_elsewhere())
@@ -136,8 +138,10 @@ void place_in_line::move()
 /// The node is silent, or the connection is gone: contenders meet at the next one (rule L11).
 void place_in_line::move_on()
 {
-    if (!lost())
+    if (!lost()) {
         silent_.insert(node_);
+        forgiven_at_ = runtime_.loop().now() + core::line_place::refresh;
+    }
     move();
 }
 

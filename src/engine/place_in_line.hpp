@@ -112,6 +112,7 @@ private:
     core::line_place waiting_;
     core::instant then_;           ///< until when the lock is left to others
     core::node_set silent_;        ///< nodes that let this one wait for an answer
+    core::instant forgiven_at_;    ///< and may be asked again
     std::uint32_t connection_ = 0; ///< the place ends with it
     unsigned node_ = 0;
     bool standing_ = false;

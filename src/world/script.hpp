@@ -69,7 +69,8 @@ private:
     [[nodiscard]] std::string stand_in_line(std::string const& me, millis left, std::string const& owner);
     [[nodiscard]] two_places front();
     [[nodiscard]] millis keep_for(std::string const& heir, std::optional<std::string> const& next);
-    void tell_first(std::optional<std::string> const& place, std::string const& window);
+    void tell_first(std::optional<std::string> place, std::string const& left);
+    [[nodiscard]] bool hears_that_it_is_first(std::string const& place, std::string const& left);
     std::size_t call(std::string_view word, std::string const& place, std::string const& rest);
 
     [[nodiscard]] double gate_mark(std::string const& who);

@@ -138,10 +138,23 @@ millis script_run::keep_for(std::string const& heir, std::optional<std::string> 
     return static_cast<millis>(window);
 }
 
-void script_run::tell_first(std::optional<std::string> const& place, std::string const& left)
+void script_run::tell_first(std::optional<std::string> place, std::string const& left)
 {
-    if (place)
-        call("first", *place, left);
+    while (place && !hears_that_it_is_first(*place, left)) {
+        (void)zrem(keys_[1], {*place});
+        auto const next = members("zrange", keys_[1]).range(0, 0);
+        place = next.empty() ? std::nullopt : std::optional(next[0].name);
+    }
+}
+
+/// Without the right to say it nobody knows.
+bool script_run::hears_that_it_is_first(std::string const& place, std::string const& left)
+{
+    try {
+        return call("first", place, left) != 0;
+    } catch (script_error const&) {
+        return true;
+    }
 }
 
 std::size_t script_run::call(std::string_view word, std::string const& place, std::string const& rest)

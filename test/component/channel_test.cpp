@@ -621,7 +621,9 @@ BOOST_FIXTURE_TEST_CASE(group_tells_observer_only_some_refusals, group_fixture)
         nodes->note_lack(0, "line",
                          {.type = redis::resp_type::simple_error, .text = "ERR " + std::to_string(i)});
     BOOST_TEST(told().size() == 16U);
-    BOOST_TEST(nodes->statuses().front().detail == "line: ERR 99");
+    auto const shown = nodes->statuses().front().detail;
+    BOOST_TEST(shown.starts_with("line: ERR 0; line: ERR 1; "));
+    BOOST_TEST(shown.size() < 1100U);
 }
 
 BOOST_FIXTURE_TEST_CASE(group_shows_what_is_refused_beside_what_is_found_later, group_fixture)

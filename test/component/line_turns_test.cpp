@@ -35,6 +35,36 @@ BOOST_AUTO_TEST_CASE(silent_heirs_cost_their_windows)
         }
 }
 
+/// They are behind a silent one: whoever lives comes right behind him.
+BOOST_AUTO_TEST_CASE(dead_waiters_behind_silent_heir_cost_nothing)
+{
+    line_up_and_pass(9);
+    pass(until_places_are_known);
+    all[2]->process.pause_until(time.now() + 1h);
+    for (std::size_t i = 3; i != 8; ++i)
+        kill(i);
+    all[1]->release();
+    BOOST_TEST((until([&] { return all.back()->holds(); }) <= claim_window + hand_over));
+}
+
+/// The line's node lets it wait once. It goes back to where the others stand (rule L11).
+BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
+{
+    line_up(2);
+    std::size_t const first = where();
+    contender& late = add();
+    late.lock->try_acquire([&](error_code ec, lease) { late.ended = ec; }); // connects
+    pass(100ms);
+    net.between(2, first).latency = 2 * claim_window;
+    late.acquire();
+    pass(claim_window + 10 * one_way);
+    net.between(2, first).latency = one_way;
+    pass(1s);
+    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 1U);
+    pass(45s);
+    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 2U);
+}
+
 /// Where nobody handed the lock on, who comes next waits for half a window before he asks.
 BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_released_without_line)
 {

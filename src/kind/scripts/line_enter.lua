@@ -3,29 +3,34 @@
 -- A place is what a member of the line has behind its nonce: seven digits, the milliseconds that the lock is kept for it,
 -- and the channel on which its owner is called. Whose channel nobody hears has gone.
 -- 1: ours to claim. "LINE <milliseconds left> <how many before us> <owner>". "FULL": not let in.
--- Called before it is changed: what is refused, for lack of a right or of memory, has then changed nothing.
+-- An heir is called before a key is changed: where that is refused, nothing has been.
 local me = ARGV[1] .. ARGV[2]
 local owner = redis.call('mget', KEYS[1])[1]
 if owner == ARGV[1] then
     return 1
 end
-local function call(word, whom, rest)
-    return redis.call('publish', whom:sub(40), word .. ' ' .. whom:sub(1, 32) .. ' ' .. rest)
+local function take(heir)
+    return redis.call('publish', heir:sub(40), 'take ' .. heir:sub(1, 32) .. ' 0 ')
+end
+-- A hint: without the right to say it nothing is lost.
+local function tell_first(place, left)
+    while place and redis.pcall('publish', place:sub(40), 'first ' .. place:sub(1, 32) .. ' ' .. left) == 0 do
+        redis.call('zrem', KEYS[2], place)
+        place = redis.call('zrange', KEYS[2], 0, 0)[1]
+    end
 end
 local left = redis.call('pttl', KEYS[1])
 while left == -2 do
     local places = redis.call('zrange', KEYS[2], 0, 1)
     local first, second = places[1], places[2]
     local heir = first or me
-    if heir == me or call('take', heir, '0 ') > 0 then
+    if heir == me or take(heir) > 0 then
         if first then
             redis.call('zrem', KEYS[2], first)
         end
         left = tonumber(heir:sub(33, 39))
         redis.call('set', KEYS[1], heir:sub(1, 32), 'px', left)
-        if second then
-            call('first', second, heir:sub(33, 39))
-        end
+        tell_first(second, heir:sub(33, 39))
         if heir == me then
             return 1
         end
