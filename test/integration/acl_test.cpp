@@ -206,6 +206,7 @@ BOOST_AUTO_TEST_CASE(documented_acl_line_causes_no_complaint)
 }
 
 constexpr std::chrono::milliseconds soon{200};
+constexpr std::chrono::seconds long_enough{20}; ///< for whoever will stand in line
 
 /// One client has a lock, and another one waits for it, in turn.
 struct two_clients {
@@ -222,15 +223,19 @@ struct two_clients {
         redlock::mutex wanted(by, name, in_line(long_lived));
         co_return co_await wanted.acquire();
     }
-    /// The other one waits for it, and gets it after that time.
-    asio::awaitable<void> pass_on(redlock::lease& held, redlock::client& to, std::chrono::milliseconds after)
+    /// The other one waits for it, and gets it when it stands in line, or after that time.
+    asio::awaitable<void> pass_on(redlock::lease& held, redlock::client& to,
+                                  std::chrono::milliseconds longest)
     {
         std::string const name(held.resource());
         std::optional<redlock::lease> got;
         asio::co_spawn(
             context, [&]() -> asio::awaitable<void> { got = co_await acquire(to, name); }, asio::detached);
-        co_await sleep(after);
-        standing = eye.command({"ZCARD", "lock:" + name + ":redlock-line"});
+        auto const end = std::chrono::steady_clock::now() + longest;
+        do {
+            co_await sleep(std::chrono::milliseconds{1});
+            standing = eye.command({"ZCARD", "lock:" + name + ":redlock-line"});
+        } while (standing == "0" && std::chrono::steady_clock::now() < end);
         co_await held.release();
         while (!got)
             co_await sleep(std::chrono::milliseconds{1});
@@ -266,10 +271,10 @@ BOOST_AUTO_TEST_CASE(missing_right_to_publish_shows_when_lock_is_handed_over)
     two_clients both(lacking);
     run(both.context, [&]() -> asio::awaitable<void> {
         redlock::lease held = co_await both.acquire(*both.first, "seat");
-        co_await both.pass_on(held, *both.second, soon);
+        co_await both.pass_on(held, *both.second, long_enough);
         BOOST_TEST(both.standing == "1");
         BOOST_TEST(both.words() == "");
-        co_await both.pass_on(held, *both.first, soon);
+        co_await both.pass_on(held, *both.first, long_enough);
         BOOST_TEST(both.standing == "1");
         BOOST_TEST(occurrences(both.words(), "line: ") == 1U, both.words());
         co_await both.pass_on(held, *both.second, soon);
@@ -296,7 +301,7 @@ BOOST_AUTO_TEST_CASE(line_whose_key_is_not_permitted_bars_no_other)
         BOOST_TEST(std::stoi(log.substr(log.rfind("count, ", shut) + 7)) == 2, log); // to enter, and to leave
         co_await held.release();
         held = co_await both.acquire(*both.first, "open");
-        co_await both.pass_on(held, *both.second, soon);
+        co_await both.pass_on(held, *both.second, long_enough);
         BOOST_TEST(both.standing == "1");
         co_await held.release();
     });
