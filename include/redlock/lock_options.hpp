@@ -90,8 +90,9 @@ struct lock_options {
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own
     /// Stand in line with the operations of other clients that wait for this lock: first come, first served, but for what
-    /// docs/promise.md names under "Order between clients" (docs/protocol.md, rules L1 to L15). Give all clients of a lock the same value. An operation that does not stand in
-    /// line asks again when a server says that the key has changed. It may overtake those in line, and be overtaken.
+    /// docs/promise.md names under "Order between clients" (docs/protocol.md, rules L1 to L15). Give all clients of a lock
+    /// the same value. An operation that does not stand in line asks again when a server says that the key has changed. It
+    /// may overtake those in line, and be overtaken.
     ///
     /// The line needs RESP3, and a user of the servers with these rights: SUBSCRIBE, PUBLISH, ZADD, ZRANGE, ZREM, ZRANK,
     /// ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys `<name>:redlock-line` with
