@@ -61,7 +61,6 @@ bool place_in_line::enter_somewhere()
     inherited_.passed.reset();
     runtime_.lines.enter(*this);
     open_round();
-    nodes().at(node_).track();
     core::reached(then_, runtime_.loop().now()) ? ask() : waiting_.left_free(then_);
     return true;
 }
@@ -194,7 +193,18 @@ void place_in_line::on_answer(node_answer const& got)
         return refused(got);
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
+    hear_of_changes();
     listener_.on_placed(got.node, seen);
+}
+
+/// Only now, as a server pays for each key that is read while it tracks; and then the key is read again.
+void place_in_line::hear_of_changes()
+{
+    net::node& line = nodes().at(node_);
+    if (line.tracks())
+        return;
+    line.track();
+    ask();
 }
 
 void place_in_line::refused(node_answer const& got)

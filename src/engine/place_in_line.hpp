@@ -94,6 +94,7 @@ private:
 
     [[nodiscard]] bool enter_somewhere();
     void ask();
+    void hear_of_changes();
     void answer_call();
     void move_on();
     void move();

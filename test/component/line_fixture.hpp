@@ -253,10 +253,12 @@ struct line_fixture {
             ++commands;
         if (bytes.find("redlock-line") != bytes.npos || bytes.find("SUBSCRIBE") != bytes.npos)
             ++line_words;
+        tracked = tracked || bytes.find("TRACKING") != bytes.npos;
     }
 
     world::timeline time;
     world::network net;
+    bool tracked = false; ///< a server was asked to tell of keys that are read
     config settings{};
     lock_options options{.line = true};
     std::size_t commands = 0;

@@ -134,6 +134,23 @@ BOOST_AUTO_TEST_CASE(operation_without_time_for_a_turn_asks_at_once)
     (void)until_granted(alone);
 }
 
+/// Each release would pay for it ever after.
+BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_costs_no_tracking)
+{
+    contender& alone = add();
+    for (auto const began = time.now(); time.now() - began < 2s; alone.release()) {
+        alone.acquire();
+        (void)until_granted(alone);
+        pass(10ms);
+    }
+    BOOST_TEST(line_words > 2U);
+    BOOST_TEST(!tracked);
+    alone.acquire();
+    add().acquire();
+    pass(100ms);
+    BOOST_TEST(tracked);
+}
+
 /// Those who leave when they are called say on for how long the lock has passed.
 BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
 {
