@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds fence_time = 600min;
 constexpr std::chrono::milliseconds line_time = 180min;
 constexpr std::chrono::milliseconds keeping_time = 20min;
 constexpr std::chrono::milliseconds mark_time = 25min;
-constexpr std::chrono::milliseconds apart = 100s;
+constexpr std::chrono::milliseconds apart = 1s;
 constexpr std::chrono::milliseconds short_leap = 37min;
 constexpr std::chrono::milliseconds long_leap = 97min;
 
@@ -137,25 +137,25 @@ void random_talk::ask_line(unsigned id)
                            {owner(), dice_.one_in(3) ? "" : mine, dice_.one_in(4) ? "free" : "take", "17"}));
 }
 
-/// Members that are not there for equally long: what was set in one millisecond on one server may be apart on the other.
+/// No two members are there for equally long: what is set in one millisecond on one server, and then changes nothing, or is
+/// ordered by its name, may be apart on the other.
 void random_talk::ask_shared(unsigned id)
 {
     std::string const who = owner();
-    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_time) + (who[0] - 'a') * apart);
-    std::string const readers_mark = text(mark_time);
-    std::string const writers_mark = text(mark_time + apart);
-    std::string const turn = text(mark_time + 2 * apart);
+    auto const later = ++shared_asked_ * apart;
+    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_time) + later);
+    std::string const mark = text(mark_time + later);
     auto const ask = [&](redis::script const& which, words const& keys, words const& arguments) {
         both_.compare(id, call(which, keys, arguments));
     };
     namespace scripts = redis::scripts;
     switch (dice_.below(7)) {
-    case 0: return ask(scripts::exclusive_vote, {"lock", "lock:gate"}, {who, life, writers_mark});
+    case 0: return ask(scripts::exclusive_vote, {"lock", "lock:gate"}, {who, life, mark});
     case 1: return ask(scripts::shared_extend, {"lock"}, {who, life});
     case 2: return ask(scripts::upgrade, {"lock"}, {who, life});
-    case 3: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, turn, "0"});
-    case 4: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, turn, writers_mark});
-    default: return ask(scripts::shared_vote, {"lock", "lock:gate"}, {who, life, readers_mark});
+    case 3: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, mark, "0"});
+    case 4: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, mark, mark});
+    default: return ask(scripts::shared_vote, {"lock", "lock:gate"}, {who, life, mark});
     }
 }
 

@@ -45,6 +45,7 @@ private:
     dice dice_;
     pair_of_servers both_;
     bool troubled_ = false;
+    int shared_asked_ = 0;
     std::unique_ptr<kind::commands const> plain_;
     std::unique_ptr<kind::commands const> fenced_;
     words const channels_{"c1", "c2", "a longer one"};
