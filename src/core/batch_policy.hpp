@@ -28,13 +28,15 @@ public:
     {
         if (count_ == 0)
             return true;
-        bool const overtakes = who == next::coming && rivals_;
+        bool const overtakes = who == next::coming && has_rivals();
         return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ &&
                lasted_ + elapsed(noted_, now) < t.period;
     }
 
     /// Were others met the last time?
-    [[nodiscard]] bool has_rivals() const { return rivals_; }
+    [[nodiscard]] bool has_rivals() const { return met_ != rivals::none; }
+    /// Some that do not stand in line?
+    [[nodiscard]] bool has_outsiders() const { return met_ == rivals::outside; }
 
     /// A lease has begun here, won or handed over.
     void granted(instant now)
@@ -53,8 +55,11 @@ public:
     [[nodiscard]] bool paused(instant now, duration turn) const { return elapsed(noted_, now) >= turn; }
     void look(instant now, duration turn)
     {
-        if (paused(now, turn))
-            count_ = 0;
+        if (!paused(now, turn))
+            return;
+        count_ = 0;
+        if (has_outsiders())
+            met_ = rivals::somewhere;
     }
 
     /// The turn was offered and nobody took it.
@@ -62,22 +67,26 @@ public:
     {
         stretch_ = static_cast<std::uint8_t>(std::min(stretch_ * 2U, max_stretch));
         count_ = 0;
-        rivals_ = false;
+        met_ = rivals::none;
     }
     /// Somebody else has the lock.
     void somebody_came()
     {
         stretch_ = 1;
         count_ = 0;
-        rivals_ = true;
+        met_ = rivals::somewhere;
     }
+    /// Who had it handed it to nobody.
+    void outsider_left() { met_ = rivals::outside; }
 
 private:
+    enum class rivals : std::uint8_t { none, somewhere, outside };
+
     duration lasted_{}; ///< the leases in a row, until then
     instant noted_;
     unsigned count_ = 0;
     std::uint8_t stretch_ = 1;
-    bool rivals_ = false;
+    rivals met_ = rivals::none;
 };
 
 } // namespace redlock::core

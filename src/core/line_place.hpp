@@ -36,6 +36,8 @@ public:
     {
         awaited_ = false;
         before_ = before;
+        if (!is_left_free(now))
+            free_until_ = {};
         auto const mine = static_cast<duration::rep>(std::min<std::uint64_t>(before, most_steps) + 1);
         due_ = now + std::min(left + mine * step, refresh);
         if (left <= longest)
@@ -89,6 +91,8 @@ public:
     void doubted(duration longest, instant now) { doubt_at_ = now + longest; }
 
     [[nodiscard]] std::uint64_t before() const { return before_; }
+    /// To those who do not stand here, and nobody has had it since, as far as was seen.
+    [[nodiscard]] bool was_left_free() const { return free_until_ != instant{}; }
     /// When to ask again, or what was asked has had its time.
     [[nodiscard]] instant due() const { return due_; }
     [[nodiscard]] bool silent() const { return awaited_; }

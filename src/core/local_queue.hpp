@@ -27,6 +27,8 @@ public:
     [[nodiscard]] bool asking() const { return asking_; }
     /// Were others met the last time?
     [[nodiscard]] bool has_rivals() const { return batch_.has_rivals(); }
+    /// Do some of them not stand in line?
+    [[nodiscard]] bool has_outsiders() const { return batch_.has_outsiders(); }
 
     /// The nodes are asked from now on.
     /// \param turn how long a lock is left alone so that others hear that it is free
@@ -80,6 +82,8 @@ public:
         batch_.somebody_came();
         passing_.interrupted();
     }
+    /// After that wait it was free, and nobody had left it free for a while.
+    void outsider_left() { batch_.outsider_left(); }
     /// This owner was found where all meet.
     /// \param owner the first part of its nonce
     void met(std::uint64_t owner)

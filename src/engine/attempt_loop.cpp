@@ -28,7 +28,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
 }
 
 /// Others are let go first. Where nobody wants to, the line says so at once (rule L12), but for a turn that is offered to
-/// those who do not stand there (rule L13), by whoever has the time.
+/// those who do not stand there (rules W5 and L13), by whoever has the time.
 void attempt_loop::begin(core::start_mode how)
 {
     core::instant const now = runtime_.loop().now();
@@ -37,7 +37,8 @@ void attempt_loop::begin(core::start_mode how)
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     in_turn_ = offered_turn_ = others_first || key_->local().has_rivals();
-    if (offered_turn_ && stand_in_line(left_free ? passing.free_until() : now))
+    if (offered_turn_ && !key_->local().has_outsiders() &&
+        stand_in_line(left_free ? passing.free_until() : now))
         return;
     in_turn_ = offered_turn_ = others_first;
     others_first ? offer_turn(how) : connect_or_vote();

@@ -32,6 +32,8 @@ void attempt_loop::claim()
     auto const handed = place_.inherit();
     if (handed.passed)
         key_->local().passing().inherited(*handed.passed + runtime_.round_trip(), runtime_.loop().now());
+    else if (told_ && !place_.was_left_free())
+        key_->local().outsider_left();
     attempt_.claim(whom_->lock(), handed);
 }
 

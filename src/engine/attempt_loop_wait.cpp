@@ -217,7 +217,10 @@ void attempt_loop::turn_taken()
 {
     offered_turn_ = false;
     key_->local().refused();
-    waiting_.turn_taken(runtime_.loop().now());
+    core::instant const now = runtime_.loop().now();
+    waiting_.turn_taken(now);
+    if (stand_in_line(now))
+        return;
     whom_->asks_once() ? connect_or_vote() : plan();
 }
 

@@ -204,6 +204,20 @@ BOOST_AUTO_TEST_CASE(lock_that_is_left_free_amid_question_is_asked_for_again_lat
     BOOST_TEST((place.due() == t + 4ms));
 }
 
+BOOST_AUTO_TEST_CASE(lock_was_left_free_until_somebody_had_it)
+{
+    auto first = placed(0, 10s);
+    BOOST_TEST(!first.was_left_free());
+    first.left_free(t + 4ms);
+    first.asked(t + 1ms);
+    first.placed(0, 10s, 48h, t + 2ms); // an answer from before
+    BOOST_TEST(first.was_left_free());
+    first.asked(t + 4ms);
+    BOOST_TEST(first.was_left_free());
+    first.placed(0, 10s, 48h, t + 5ms);
+    BOOST_TEST(!first.was_left_free());
+}
+
 BOOST_AUTO_TEST_CASE(lock_left_free_is_doubted_anew)
 {
     instant const t0 = instant{} + 100s;
