@@ -1,5 +1,6 @@
 #include "engine/place_in_line.hpp"
 
+#include "net/node.hpp"
 #include "redis/resp.hpp"
 
 #include <algorithm>
