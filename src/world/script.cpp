@@ -79,6 +79,8 @@ std::string script_run::run(std::string_view sha1)
             return shared_release();
         if (sha1 == known::exclusive_vote.sha1)
             return exclusive_vote();
+        if (sha1 == known::downgrade.sha1)
+            return downgrade();
         if (sha1 == known::upgrade.sha1)
             return upgrade();
         return mark();
@@ -321,6 +323,9 @@ void script_run::pexpire(std::string const& key, std::string const& ms)
 void script_run::pexpireat(std::string const& key, double at)
 {
     where_.before("pexpireat");
+    constexpr double first_with_exponent = 1e17; // where scores are written
+    if (!(std::abs(at) < first_with_exponent) || at != std::floor(at))
+        throw script_error{"ERR value is not an integer or out of range"};
     if (at <= static_cast<double>(now()))
         (void)where_.keys.erase(key, now());
     else

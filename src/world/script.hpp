@@ -49,6 +49,7 @@ private:
     [[nodiscard]] std::string shared_extend();
     [[nodiscard]] std::string shared_release();
     [[nodiscard]] std::string exclusive_vote();
+    [[nodiscard]] std::string downgrade();
     [[nodiscard]] std::string upgrade();
     [[nodiscard]] std::string mark();
     [[nodiscard]] static std::string stopped(std::string_view sha1, std::string const& why);
@@ -73,9 +74,15 @@ private:
     [[nodiscard]] bool hears_that_it_is_first(std::string const& place, std::string const& left);
     std::size_t call(std::string_view word, std::string const& place, std::string const& rest);
 
-    [[nodiscard]] double gate_mark(std::string const& who);
-    void leave_mark(std::string const& who);
-    void admit(std::string const& nonce, std::string const& ms);
+    [[nodiscard]] bool is_ours();
+    [[nodiscard]] bool reads();
+    [[nodiscard]] bool is_set_of_readers(double left);
+    [[nodiscard]] double gate_mark(std::string const& who, std::string const& longest);
+    void leave_mark(std::string const& who, std::string const& length);
+    void open_turn();
+    void admit();
+    bool end_with_last();
+    void keep_gate(std::string const& ms);
     void purge(std::string const& key);
     [[nodiscard]] std::optional<double> end_of_last();
 

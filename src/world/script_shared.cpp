@@ -1,9 +1,11 @@
 // The scripts of readers and writers: the twins of src/kind/scripts/shared_vote.lua, shared_extend.lua, shared_release.lua,
-// exclusive_vote.lua and upgrade.lua.
+// exclusive_vote.lua, downgrade.lua and upgrade.lua.
 #include "world/lua_number.hpp"
 #include "world/reply.hpp"
 #include "world/script.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -26,118 +28,181 @@ std::string script_run::shared_vote()
     auto const moment = static_cast<double>(time());
     auto const kind = type(keys_[0]);
     auto left = static_cast<double>(pttl(keys_[0]));
-    bool const barred = gate_mark("writer") > moment && gate_mark("turn") <= moment;
-    bool const readers = kind == keyspace::type::sorted_set;
-    if (!barred && (!kind || (readers && left != -1))) {
+    bool const may_be_joined = !kind || is_set_of_readers(left);
+    std::string const& mark = arguments_[3];
+    double const writer = gate_mark("turn", mark) != 0 ? 0 : gate_mark("writer", mark);
+    if (writer == 0 && may_be_joined) {
         purge(keys_[0]);
-        admit(arguments_[0], arguments_[1]);
+        admit();
         return reply::number(1);
     }
-    if (!kind)
-        left = gate_mark("writer") - moment;
-    leave_mark("reader");
-    if (kind == keyspace::type::string)
-        return held_by(left, *mget({keys_[0]})[0]);
-    return held_by(left, barred ? "WRITER" : "");
-}
-
-std::string script_run::shared_extend()
-{
-    auto const moment = static_cast<double>(time());
-    auto const kind = type(keys_[0]);
-    if (kind == keyspace::type::sorted_set) {
-        auto const ends = members("zscore", keys_[0]).score(arguments_[0]);
-        if (!ends || *ends <= moment)
-            return reply::number(0);
-        purge(keys_[0]);
-    } else if (kind == keyspace::type::string && get(keys_[0]) == arguments_[0]) {
-        del(keys_[0]);
-    } else {
-        return reply::number(0);
-    }
-    admit(arguments_[0], arguments_[1]);
-    (void)pttl(keys_[0]);
-    return reply::number(1);
-}
-
-std::string script_run::shared_release()
-{
-    auto const moment = static_cast<double>(time());
-    auto const kind = type(keys_[0]);
-    if (kind == keyspace::type::string) {
-        if (get(keys_[0]) != arguments_[0])
-            return reply::number(0);
-        del(keys_[0]);
-        if (arguments_[2] != "0") {
-            leave_mark("writer");
-            return reply::number(1);
-        }
-        if (gate_mark("reader") > moment)
-            zadd(keys_[1], {moment + number_of(arguments_[1]), "turn"});
-        (void)zrem(keys_[1], {"reader"});
-        return reply::number(1);
-    }
-    if (kind != keyspace::type::sorted_set || !zrem(keys_[0], {arguments_[0]}))
-        return reply::number(0);
-    purge(keys_[0]);
-    if (auto const last = end_of_last())
-        pexpireat(keys_[0], *last);
-    else
-        (void)zrem(keys_[1], {"reader", "turn"});
-    return reply::number(1);
+    if (writer != 0 && may_be_joined)
+        left = writer - moment;
+    leave_mark("reader", arguments_[1]);
+    double const need = number_of(arguments_[2]);
+    if (need > members("zscore", keys_[1]).score("need").value_or(0))
+        zadd(keys_[1], {need, "need"});
+    keep_gate(arguments_[1]);
+    (void)members("zcard", keys_[1]);
+    auto const owner = mget({keys_[0]})[0];
+    return held_by(left, owner ? *owner : writer != 0 ? "WRITER" : "");
 }
 
 std::string script_run::exclusive_vote()
 {
     auto const moment = static_cast<double>(time());
-    double const turn = gate_mark("turn");
-    if (turn <= moment && set_new(keys_[0], arguments_[0], &arguments_[1])) {
+    double const turn = gate_mark("turn", arguments_[2]);
+    if (turn == 0 && set_new(keys_[0], arguments_[0], &arguments_[1])) {
         (void)zrem(keys_[1], {"writer"});
         return reply::number(1);
     }
-    leave_mark("writer");
+    leave_mark("writer", arguments_[2]);
+    keep_gate(arguments_[2]);
+    (void)members("zcard", keys_[1]);
     auto const kind = type(keys_[0]);
     double const left = kind ? static_cast<double>(pttl(keys_[0])) : turn - moment;
-    if (kind == keyspace::type::string)
-        return held_by(left, *mget({keys_[0]})[0]);
-    return held_by(left, kind == keyspace::type::list ? "" : "READERS");
+    auto const owner = mget({keys_[0]})[0];
+    bool const readers = !kind || kind == keyspace::type::sorted_set;
+    return held_by(left, owner ? *owner : readers ? "READERS" : "");
+}
+
+std::string script_run::shared_release()
+{
+    auto const moment = static_cast<double>(time());
+    if (is_ours()) {
+        del(keys_[0]);
+        if (arguments_[2] == "1")
+            leave_mark("writer", arguments_[1]);
+        else if (members("zscore", keys_[1]).score("reader").value_or(0) > moment)
+            open_turn();
+        keep_gate(arguments_[1]);
+        return reply::number(1);
+    }
+    if (type(keys_[0]) != keyspace::type::sorted_set || !zrem(keys_[0], {arguments_[0]}))
+        return reply::number(0);
+    purge(keys_[0]);
+    if (!end_with_last())
+        keep_gate(arguments_[1]);
+    return reply::number(1);
+}
+
+std::string script_run::shared_extend()
+{
+    (void)time();
+    if (is_ours()) {
+        pexpire(keys_[0], arguments_[1]);
+        return reply::number(1);
+    }
+    if (!reads())
+        return reply::number(0);
+    purge(keys_[0]);
+    admit();
+    return reply::number(1);
+}
+
+std::string script_run::downgrade()
+{
+    (void)time();
+    if (is_ours()) {
+        try {
+            where_.before("zadd");
+        } catch (script_error const& e) {
+            return reply::error(e.text);
+        }
+        del(keys_[0]);
+    } else if (!reads()) {
+        return reply::number(0);
+    } else {
+        purge(keys_[0]);
+    }
+    admit();
+    return reply::number(1);
 }
 
 std::string script_run::upgrade()
 {
-    auto const moment = static_cast<double>(time());
-    auto const kind = type(keys_[0]);
-    if (kind == keyspace::type::string && get(keys_[0]) == arguments_[0]) {
+    (void)time();
+    if (is_ours()) {
         pexpire(keys_[0], arguments_[1]);
         return reply::number(1);
     }
-    if (kind != keyspace::type::sorted_set || members("zcount", keys_[0]).count({moment + 1, infinite}) != 1)
+    if (!reads())
         return reply::number(0);
+    purge(keys_[0]);
+    if (members("zcard", keys_[0]).size() == 1) {
+        set(keys_[0], arguments_[0], &arguments_[1]);
+        return reply::number(1);
+    }
+    admit();
+    return reply::number(2);
+}
+
+/// As a writer's key.
+bool script_run::is_ours()
+{
+    return mget({keys_[0]})[0] == arguments_[0];
+}
+
+/// Are we one of the readers?
+bool script_run::reads()
+{
+    if (type(keys_[0]) != keyspace::type::sorted_set)
+        return false;
     auto const ends = members("zscore", keys_[0]).score(arguments_[0]);
-    if (!ends || *ends <= moment)
-        return reply::number(0);
-    set(keys_[0], arguments_[0], &arguments_[1]);
-    return reply::number(1);
+    return ends && *ends > static_cast<double>(now());
 }
 
-/// Until when; 0: there is none.
-double script_run::gate_mark(std::string const& who)
+/// It goes with the last of its members.
+bool script_run::is_set_of_readers(double left)
 {
-    return members("zscore", keys_[1]).score(who).value_or(0);
+    auto const& all = where_.keys.find(keys_[0], now());
+    if (left < 0 || !all || all->is != keyspace::type::sorted_set)
+        return false;
+    auto const ends = end_of_last();
+    return ends && std::abs(*ends - static_cast<double>(now()) - left) <= 1000;
 }
 
-void script_run::leave_mark(std::string const& who)
+/// Until when; 0: there is none, or it was made before the clock was set back.
+double script_run::gate_mark(std::string const& who, std::string const& longest)
 {
-    double const length = number_of(arguments_[2]);
-    zadd(keys_[1], {static_cast<double>(now()) + length, who});
-    pexpire(keys_[1], whole(length * 2));
+    auto const moment = static_cast<double>(now());
+    double const ends = members("zscore", keys_[1]).score(who).value_or(0);
+    return ends > moment && ends <= moment + number_of(longest) ? ends : 0;
+}
+
+void script_run::leave_mark(std::string const& who, std::string const& length)
+{
+    zadd(keys_[1], {static_cast<double>(now()) + number_of(length), who});
+}
+
+/// For the readers, as long as they need.
+void script_run::open_turn()
+{
+    double const need = members("zscore", keys_[1]).score("need").value_or(0);
+    leave_mark("turn", whole(std::min(need, number_of(arguments_[1]))));
+    (void)zrem(keys_[1], {"reader", "need"});
 }
 
 /// Among the readers; the key ends with the last of them.
-void script_run::admit(std::string const& nonce, std::string const& ms)
+void script_run::admit()
 {
-    zadd(keys_[0], {static_cast<double>(now()) + number_of(ms), nonce});
-    pexpireat(keys_[0], *end_of_last());
+    zadd(keys_[0], {static_cast<double>(now()) + number_of(arguments_[1]), arguments_[0]});
+    end_with_last();
+}
+
+/// False: there is none.
+bool script_run::end_with_last()
+{
+    auto const ends = end_of_last();
+    if (ends)
+        pexpireat(keys_[0], *ends);
+    return ends.has_value();
+}
+
+/// For so long at least; and who waits hears of it.
+void script_run::keep_gate(std::string const& ms)
+{
+    pexpire(keys_[1], whole(std::max(static_cast<double>(pttl(keys_[1])), number_of(ms))));
 }
 
 std::optional<double> script_run::end_of_last()

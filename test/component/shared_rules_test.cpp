@@ -65,10 +65,12 @@ private:
         nonce_.resize(32, '.');
         granted_ = answered_ = 0;
         auto const& script = writes_ ? redis::scripts::exclusive_vote : redis::scripts::shared_vote;
-        std::string const mark = std::to_string(rules_.refused_leave_mark ? mark_life : 1);
-        everywhere(
-            {"EVAL", std::string(script.text), "2", "lock", "gate", nonce_, std::to_string(key_life), mark},
-            [this](std::string const& said) { answered(said == ":1\r\n"); });
+        words command{"EVAL", std::string(script.text), "2", "lock", "gate",
+                      nonce_, std::to_string(key_life)};
+        if (!writes_)
+            command.push_back(std::to_string(rules_.readers_get_turn ? turn_length : 0));
+        command.push_back(std::to_string(rules_.refused_leave_mark ? mark_life : 1));
+        everywhere(command, [this](std::string const& said) { answered(said == ":1\r\n"); });
     }
     void answered(bool yes)
     {
@@ -98,8 +100,7 @@ private:
     {
         bool const marks = vote && writes_ && rules_.take_back_leaves_mark;
         everywhere({"EVAL", std::string(redis::scripts::shared_release.text), "2", "lock", "gate", nonce_,
-                    std::to_string(rules_.readers_get_turn ? turn_length : 0),
-                    std::to_string(marks ? mark_life : 0)},
+                    std::to_string(mark_life), marks ? "1" : "0"},
                    [](std::string const&) {});
     }
     template <class Told>

@@ -15,6 +15,7 @@ namespace {
 std::string const long_time = "3600000";
 std::string const short_time = "1800000";
 std::string const mark = "900000";
+std::string const need = "450000";
 
 struct shared_key {
     std::string ask(redis::script const& which, std::vector<std::string> const& keys,
@@ -25,9 +26,10 @@ struct shared_key {
         command.insert(command.end(), arguments.begin(), arguments.end());
         return node.command(command);
     }
-    std::string read(std::string const& who, std::string const& time = long_time)
+    std::string read(std::string const& who, std::string const& time = long_time,
+                     std::string const& turn = need)
     {
-        return ask(redis::scripts::shared_vote, {"lock", "gate"}, {who, time, mark});
+        return ask(redis::scripts::shared_vote, {"lock", "gate"}, {who, time, turn, mark});
     }
     std::string write(std::string const& who)
     {
@@ -36,6 +38,10 @@ struct shared_key {
     std::string extend(std::string const& who)
     {
         return ask(redis::scripts::shared_extend, {"lock"}, {who, long_time});
+    }
+    std::string downgrade(std::string const& who)
+    {
+        return ask(redis::scripts::downgrade, {"lock"}, {who, long_time});
     }
     std::string upgrade(std::string const& who)
     {
@@ -47,6 +53,18 @@ struct shared_key {
     }
     std::string vote_of_plain_lock() { return node.command({"SET", "lock", c, "NX", "PX", long_time}); }
     bool marked(std::string const& who) { return node.command({"ZSCORE", "gate", who}) != "(nil)"; }
+    long long now()
+    {
+        return std::stoll(node.command(
+            {"EVAL", "local t = redis.call('time') return t[1] * 1000 + math.floor(t[2] / 1000)", "0"}));
+    }
+    /// In seconds from now on.
+    void leave_mark(std::string const& who, int seconds)
+    {
+        node.command({"ZADD", "gate", std::to_string(now() + 1000LL * seconds), who});
+    }
+    /// Of the readers' turn, in milliseconds.
+    long long turn_left() { return std::stoll(node.command({"ZSCORE", "gate", "turn"})) - now(); }
 
     std::string const a = std::string(32, 'a');
     std::string const b = std::string(32, 'b');
@@ -100,7 +118,7 @@ BOOST_AUTO_TEST_CASE(writer_that_waits_keeps_new_readers_out)
 BOOST_AUTO_TEST_CASE(vote_that_is_taken_back_keeps_new_readers_out)
 {
     BOOST_TEST(write(b) == "1");
-    BOOST_TEST(release(b, mark) == "1");
+    BOOST_TEST(release(b, "1") == "1");
     BOOST_TEST(!node.exists("lock"));
     BOOST_TEST(read(c).ends_with(" 0 WRITER"));
 }
@@ -115,7 +133,61 @@ BOOST_AUTO_TEST_CASE(readers_that_were_kept_out_come_before_next_writer)
     BOOST_TEST(write(c).ends_with(" 0 READERS"));
     BOOST_TEST(read(b) == "1");
     release(b);
+    BOOST_TEST(write(c).ends_with(" 0 READERS"));
+    BOOST_TEST(read(b) == "1");
+    release(b);
+    leave_mark("turn", -1);
     BOOST_TEST(write(c) == "1");
+    BOOST_TEST(release(c) == "1");
+    BOOST_TEST(write(c) == "1"); // one turn for each mark
+}
+
+BOOST_AUTO_TEST_CASE(turn_lasts_as_long_as_its_farthest_reader_needs)
+{
+    write(a);
+    read(b, long_time, need);
+    read(c, long_time, "1");
+    release(a);
+    BOOST_TEST(turn_left() > 400'000);
+    BOOST_TEST(turn_left() <= 450'000);
+    leave_mark("turn", -1);
+    write(a);
+    read(b, long_time, "3000000");
+    release(a);
+    BOOST_TEST(turn_left() > 850'000);
+    BOOST_TEST(turn_left() <= 900'000); // no longer than a mark
+}
+
+/// A vote in vain, or a reader that leaves, is one of many.
+BOOST_AUTO_TEST_CASE(reader_that_leaves_takes_no_mark_of_others)
+{
+    write(a);
+    read(b);
+    BOOST_TEST(release(b) == "0");
+    BOOST_TEST(marked("reader"));
+    release(a);
+    BOOST_TEST(read(b) == "1");
+    BOOST_TEST(release(b) == "1");
+    BOOST_TEST(turn_left() > 0);
+}
+
+/// Whoever is refused last does not shorten the marks of those before.
+BOOST_AUTO_TEST_CASE(gate_lives_as_long_as_its_longest_mark)
+{
+    write(a);
+    read(b);
+    write(c);
+    BOOST_TEST(node.pttl("gate") > 3'500'000);
+}
+
+/// They would keep the lock shut for as long as that.
+BOOST_AUTO_TEST_CASE(marks_from_before_clock_was_set_back_do_not_count)
+{
+    leave_mark("writer", 10'000);
+    BOOST_TEST(read(a) == "1");
+    release(a);
+    leave_mark("turn", 10'000);
+    BOOST_TEST(write(a) == "1");
 }
 
 BOOST_AUTO_TEST_CASE(writer_that_kept_nobody_out_opens_no_turn)
@@ -140,23 +212,47 @@ BOOST_AUTO_TEST_CASE(extension_adds_no_reader)
     BOOST_TEST((node.get("lock") == c));
 }
 
+/// It may come late.
+BOOST_AUTO_TEST_CASE(extension_leaves_writer_what_it_is)
+{
+    read(a);
+    upgrade(a);
+    node.command({"PEXPIRE", "lock", short_time});
+    BOOST_TEST(extend(a) == "1");
+    BOOST_TEST((node.get("lock") == a));
+    BOOST_TEST(node.pttl("lock") > 3'500'000);
+}
+
+/// S12.
 BOOST_AUTO_TEST_CASE(writer_becomes_a_reader_in_one_step)
 {
     write(a);
-    BOOST_TEST(extend(a) == "1");
+    BOOST_TEST(downgrade(b) == "0");
+    BOOST_TEST(downgrade(a) == "1");
+    BOOST_TEST(downgrade(a) == "1"); // said again
+    BOOST_TEST(downgrade(b) == "0");
     BOOST_TEST(read(b) == "1");
     BOOST_TEST(vote_of_plain_lock() == "(nil)");
     BOOST_TEST(release(a) == "1");
     BOOST_TEST(release(b) == "1");
 }
 
+BOOST_AUTO_TEST_CASE(downgrade_that_is_not_permitted_changes_nothing)
+{
+    write(a);
+    node.command({"ACL", "SETUSER", "default", "-zadd"});
+    BOOST_TEST(downgrade(a) != "1");
+    BOOST_TEST((node.get("lock") == a));
+}
+
 /// S8.
 BOOST_AUTO_TEST_CASE(only_the_only_reader_becomes_a_writer)
 {
-    read(a);
-    read(b);
-    BOOST_TEST(upgrade(a) == "0");
-    BOOST_TEST(upgrade(b) == "0");
+    read(a, short_time);
+    read(b, short_time);
+    BOOST_TEST(upgrade(a) == "2");
+    BOOST_TEST(node.pttl("lock") > 3'500'000);
+    BOOST_TEST(upgrade(b) == "2");
     release(b);
     BOOST_TEST(upgrade(b) == "0");
     BOOST_TEST(upgrade(a) == "1");
@@ -181,11 +277,23 @@ BOOST_AUTO_TEST_CASE(others_data_are_left_alone)
         auto const before = node.command({"DUMP", "lock"});
         BOOST_TEST(read(a).starts_with("HELD -1 0 "));
         BOOST_TEST(write(a).starts_with("HELD -1 0 "));
+        BOOST_TEST(downgrade(a) == "0");
         BOOST_TEST(extend(a) == "0");
         BOOST_TEST(upgrade(a) == "0");
         BOOST_TEST(release(a) == "0");
         BOOST_TEST((node.command({"DUMP", "lock"}) == before));
+        node.command({"PEXPIRE", "lock", long_time});
+        BOOST_TEST(read(a).starts_with("HELD 3"));
+        BOOST_TEST((node.command({"DUMP", "lock"}) == before));
     }
+}
+
+/// Its scores are times, as ours are, but the key does not go with the last of them.
+BOOST_AUTO_TEST_CASE(others_set_of_times_is_left_alone)
+{
+    node.command({"ZADD", "lock", std::to_string(now()), "theirs"});
+    BOOST_TEST(read(a).starts_with("HELD -1 0 "));
+    BOOST_TEST((node.command({"ZRANGE", "lock", "0", "-1"}).find("theirs") != std::string::npos));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

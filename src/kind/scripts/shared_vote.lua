@@ -1,24 +1,36 @@
 -- A reader's vote (docs/protocol.md, rules S1 to S4). KEYS: the lock, its gate. ARGV: nonce, milliseconds of the lock,
--- milliseconds of a mark. 1: granted. "HELD <milliseconds left> 0 <who>": refused, and a reader's mark is left.
+-- milliseconds that a turn of the readers must last for this one, milliseconds of a writer's mark and the longest turn.
+-- 1: granted. "HELD <milliseconds left> 0 <who>": refused, and a reader's mark is left.
 -- Readers are members of a sorted set, each with its own end, and the key ends with the last of them.
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local function mark(who)
-    return tonumber(redis.call('zscore', KEYS[2], who) or 0)
+-- A mark that counts for longer was made before the clock was set back.
+local function marked(who)
+    local ends = tonumber(redis.call('zscore', KEYS[2], who) or 0)
+    return ends > now and ends <= now + ARGV[4] and ends
+end
+local function last_end()
+    return redis.call('zrange', KEYS[1], -1, -1, 'withscores')[2]
 end
 local kind = redis.call('type', KEYS[1]).ok
 local left = redis.call('pttl', KEYS[1])
-local barred = mark('writer') > now and mark('turn') <= now
-if not barred and (kind == 'none' or kind == 'zset' and left ~= -1) then
+local ends = kind == 'zset' and left >= 0 and last_end()
+local readers = ends and math.abs(ends - now - left) <= 1000
+local writer = not marked('turn') and marked('writer')
+if not writer and (readers or kind == 'none') then
     redis.call('zremrangebyscore', KEYS[1], '-inf', now)
     redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])
-    redis.call('pexpireat', KEYS[1], redis.call('zrange', KEYS[1], -1, -1, 'withscores')[2])
+    redis.call('pexpireat', KEYS[1], last_end())
     return 1
 end
-if kind == 'none' then
-    left = mark('writer') - now
+if writer and (readers or kind == 'none') then
+    left = writer - now
 end
-redis.call('zadd', KEYS[2], now + ARGV[3], 'reader')
-redis.call('pexpire', KEYS[2], ARGV[3] * 2)
-local who = kind == 'string' and redis.call('mget', KEYS[1])[1] or barred and 'WRITER' or ''
+redis.call('zadd', KEYS[2], now + ARGV[2], 'reader')
+if tonumber(ARGV[3]) > tonumber(redis.call('zscore', KEYS[2], 'need') or 0) then
+    redis.call('zadd', KEYS[2], ARGV[3], 'need')
+end
+redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), ARGV[2]))
+redis.call('zcard', KEYS[2]) -- so that the next change is heard of
+local who = redis.call('mget', KEYS[1])[1] or writer and 'WRITER' or ''
 return redis.status_reply(string.format('HELD %.0f 0 ', left) .. who:sub(1, 8))
