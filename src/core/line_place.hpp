@@ -44,8 +44,7 @@ public:
             doubt_at_.reset();
         else if (!doubt_at_)
             doubt_at_ = now + longest;
-        if (doubt_at_ && before == 0 && sooner(*doubt_at_, due_, now))
-            due_ = *doubt_at_;
+        doubt_in_time(now);
         if (std::exchange(changed_, false)) // the answer may be older
             is_left_free(now) ? left_free(free_until_) : key_changed(now);
     }
@@ -63,8 +62,11 @@ public:
     void became_first(instant now, duration left)
     {
         before_ = 0;
-        if (!awaited_ && sooner(now + left, due_, now))
+        if (awaited_)
+            return;
+        if (sooner(now + left, due_, now))
             due_ = now + left;
+        doubt_in_time(now);
     }
     /// The key is not what it was: who is first asks at once, as soon as what else has come is dealt with. Each of those
     /// before us may be silent, and is given his time; the last of them half of it, as he is handed the lock then.
@@ -101,6 +103,11 @@ private:
     static constexpr std::uint64_t most_steps = 10'000;
     static constexpr std::uint64_t most_windows = 20; ///< some of those before us may have gone long since
 
+    void doubt_in_time(instant now)
+    {
+        if (doubt_at_ && before_ == 0 && sooner(*doubt_at_, due_, now))
+            due_ = *doubt_at_;
+    }
     [[nodiscard]] bool is_left_free(instant now) const { return !reached(free_until_, now); }
 
     duration window_{};

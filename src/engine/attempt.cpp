@@ -68,7 +68,7 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
     plan_ = lock_->plan.get();
     open_round();
     open_ = true;
-    asked_ = refused_ = {};
+    asked_ = refused_ = heard_ = {};
     if (type().counts())
         proposal_ = core::proposal(lock_->wanted->highest_number, runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());

@@ -123,6 +123,7 @@ private:
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
     [[nodiscard]] step count(node_answer const&);
+    void note_asked(core::node_set where);
     void note_refusal(unsigned node, node_report const&);
     void on_vote(node_answer const&);
     void fill(node_report& row, node_answer const&) const;
@@ -151,6 +152,7 @@ private:
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
+    core::node_set heard_; ///< were to tell of keys when they were asked
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     nonce nonce_;
     std::optional<nonce> giver_; ///< of a claim

@@ -63,7 +63,7 @@ attempt::step attempt::ask_the_rest()
     core::node_set at_once = nodes().admitted(*lock_);
     at_once.erase(asked_);
     at_once.erase(votes_.answered());
-    asked_.insert(send_at_once(asked, at_once));
+    note_asked(send_at_once(asked, at_once));
     if (asked_ == nodes().all())
         return verdict;
     for (unsigned i = 0; i != nodes().size(); ++i)
@@ -82,7 +82,7 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
 attempt::step attempt::ask(unsigned node, draft const& vote)
 {
     if (nodes().admit(node, *lock_, rows_[node])) {
-        asked_.insert(node);
+        note_asked(core::node_set(node));
         send(nodes().at(node), vote);
         return step::pending;
     }
@@ -162,10 +162,20 @@ attempt::step attempt::count(node_answer const& got)
 }
 
 /// A script that reads another's key, for its refusal, makes the server tell when that changes.
+void attempt::note_asked(core::node_set where)
+{
+    asked_.insert(where);
+    if (!type().script(vote_request()))
+        return;
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (where.contains(i) && nodes().at(i).tracks())
+            heard_.insert(i);
+}
+
 void attempt::note_refusal(unsigned node, node_report const& row)
 {
     refused_.insert(node);
-    if (type().script(vote_request()) && nodes().at(node).tracks())
+    if (heard_.contains(node) && nodes().at(node).tracks())
         waiting_.listens(node);
     listener_.on_refused(node, row);
 }

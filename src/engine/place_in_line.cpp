@@ -69,6 +69,7 @@ bool place_in_line::enter_somewhere()
 void place_in_line::ask()
 {
     waiting_.asked(runtime_.loop().now());
+    heard_ = nodes().at(node_).tracks();
     send(node_, kind::request::line_enter);
 }
 
@@ -192,20 +193,18 @@ void place_in_line::on_answer(node_answer const& got)
     auto const seen = type_->read_sighting(got.what, got.reply);
     if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
         return refused(got);
+    if (!heard_)
+        return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
-    hear_of_changes();
     listener_.on_placed(got.node, seen);
 }
 
 /// Only now, as a server pays for each key that is read while it tracks; and then the key is read again.
 void place_in_line::hear_of_changes()
 {
-    net::node& line = nodes().at(node_);
-    if (line.tracks())
-        return;
-    line.track();
-    ask();
+    nodes().at(node_).track();
+    nodes().at(node_).tracks() ? ask() : move_on();
 }
 
 void place_in_line::refused(node_answer const& got)

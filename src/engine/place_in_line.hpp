@@ -118,6 +118,7 @@ private:
     std::uint32_t connection_ = 0; ///< the place ends with it
     unsigned node_ = 0;
     bool standing_ = false;
+    bool heard_ = false; ///< was the server to tell of the key when it was asked last?
     bool called_ = false;
 };
 

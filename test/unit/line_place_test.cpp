@@ -204,6 +204,17 @@ BOOST_AUTO_TEST_CASE(lock_that_is_left_free_amid_question_is_asked_for_again_lat
     BOOST_TEST((place.due() == t + 4ms));
 }
 
+/// Rule L9.
+BOOST_AUTO_TEST_CASE(who_becomes_first_doubts_as_who_was_first)
+{
+    line_place place(50ms);
+    place.asked(t);
+    place.placed(1, 1h, 11s, t);
+    place.became_first(t + 5s, 1h);
+    BOOST_TEST((place.due() == t + 11s));
+    BOOST_TEST(place.doubtful(t + 11s));
+}
+
 BOOST_AUTO_TEST_CASE(lock_was_left_free_until_somebody_had_it)
 {
     auto first = placed(0, 10s);
