@@ -306,13 +306,11 @@ bool shared_world::fails()
 }
 
 /// One of so many schedules.
-bool one_fails(std::uint64_t schedules, rules which)
+bool one_fails(std::uint64_t schedules, rules which, std::uint64_t first = 1)
 {
-    for (std::uint64_t seed = 1; seed <= schedules; ++seed)
-        if (shared_world(seed, which).fails()) {
-            BOOST_TEST_MESSAGE("at " << seed);
+    for (std::uint64_t seed = first; seed != first + schedules; ++seed)
+        if (shared_world(seed, which).fails())
             return true;
-        }
     return false;
 }
 
@@ -332,7 +330,7 @@ BOOST_AUTO_TEST_CASE(without_a_rule_two_hold_it)
     BOOST_TEST(one_fails(200, {.slack = 0ms, .step = 45ms}));
     BOOST_TEST(one_fails(200, {.quarantine = false}));
     BOOST_TEST(one_fails(200, {.downgrade_keeps_deadline = false}));
-    BOOST_TEST(one_fails(2000, {.silent_downgrade_bars = false}));
+    BOOST_TEST(one_fails(100, {.silent_downgrade_bars = false}, 1601)); // one of thousands
 }
 
 BOOST_AUTO_TEST_SUITE_END()
