@@ -152,7 +152,7 @@ private:
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
-    core::node_set heard_; ///< were to tell of keys when they were asked
+    core::node_set heard_;   ///< were to tell of keys when they were asked
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     nonce nonce_;
     std::optional<nonce> giver_; ///< of a claim
