@@ -41,7 +41,7 @@ public:
     void on_wait(wait_event const& e) noexcept override
     {
         guarded([&] {
-            write(log_level::info, waits_, [&](log_line& line) {
+            write(log_level::info, e.in_line ? places_ : waits_, [&](log_line& line) {
                 if (e.in_line) {
                     line.quoted(e.resource)
                         << " is held by others; this operation is " << detail::place_in_words(e.before);
@@ -261,6 +261,7 @@ private:
     std::map<std::string, std::pair<node_state, std::string>> nodes_;
     std::set<std::string, std::less<>> in_danger_; ///< locks whose last renewal failed
     detail::rate_limit waits_;
+    detail::rate_limit places_; // told right after a refusal
     detail::rate_limit refusals_;
     detail::rate_limit failures_;
     detail::rate_limit lingering_;

@@ -228,6 +228,14 @@ BOOST_AUTO_TEST_CASE(log_of_contention_appears_at_once_and_then_once_a_second)
     BOOST_TEST(last().ends_with("; 1 similar line suppressed"), last());
 }
 
+/// It is told right after the refusal.
+BOOST_AUTO_TEST_CASE(place_in_line_is_logged_behind_refusal)
+{
+    usual->on_attempt({"seat", errc::contended, 0, 3, 1, 1ms, 0ms});
+    usual->on_wait({"seat", 2, false, true});
+    BOOST_TEST(last() == "info: 'seat' is held by others; this operation is third in line, behind 2 others");
+}
+
 BOOST_AUTO_TEST_CASE(log_at_debug_level_has_a_line_for_every_event)
 {
     all->on_node({a, node_state::connecting, ""});
