@@ -192,7 +192,8 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
     for (auto const what : {kind::request::vote, kind::request::time_left, kind::request::owner,
                             kind::request::extend, kind::request::release})
         commands->append(all.bytes, what, key, redis::script_form::text);
-    all.count += 5;
+    commands->append(all.bytes, kind::request::release, key, redis::script_form::hash);
+    all.count += 6;
     all.ask({"MGET", key_prefix + probe, fence, marker});
     all.ask({"GET", redis::name_beside(key_prefix + lock, kind::fence_suffix)});
     for (auto const what : kind::plain.inspection)

@@ -41,6 +41,7 @@ enum class question : std::uint8_t {
     get,
     extend,
     release,
+    by_hash, ///< a script, as it is called when the server knows it
     mget,
     fence,
     holder,

@@ -362,6 +362,7 @@ void node_examination::rights()
     must_be_allowed(question::vote, "a lock cannot be taken");
     must_be_allowed(question::extend, "a lock cannot be renewed");
     must_be_allowed(question::release, "a lock cannot be released");
+    must_be_allowed(question::by_hash, "locks are neither renewed nor released by a script's hash");
     should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
     should_be_allowed(question::pttl, "pttl",
                       "waiters do not know when a lock expires, and fenced locks do not work");
@@ -373,6 +374,11 @@ void node_examination::rights()
                 probe_of(terms_.lock) + "' is not permitted",
             terms_.lock.empty() ? "redlock doctor NAME, with the name of a lock"
                                 : "permit that key, too: docs/server-checklist.md, \"Rights\"");
+    else if (said(question::vote).is(answer::kind::null))
+        add(severity::warning, "unchecked",
+            "the rights were not tried to the end: the key '" + terms_.client.key_prefix +
+                probe_of(terms_.lock) + "' is there already",
+            "once more in two seconds; if it is there then, delete it");
     else if (is_about_keys(said(question::mget)) && !is_about_keys(said(question::vote)))
         add(severity::warning, "rights",
             "the marker's key or the fence's is not permitted: fenced locks do not work",

@@ -1,5 +1,6 @@
 #include "curt_server.hpp"
 #include "doctor_report.hpp"
+#include "kit/probe.hpp"
 #include "servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -197,7 +198,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
     std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
     for (std::string const answer : {":1\r\n", "+OK\r\n", "*0\r\n", "_\r\n", "HTTP/1.1\r\n"}) {
         std::string all;
-        for (int i = 0; i != 21; ++i)
+        for (int i = 0; i != 22; ++i)
             all += answer;
         curt_server const server({greeting, no, all});
         doctor_report const report("redis" + server.place());
@@ -327,6 +328,20 @@ BOOST_AUTO_TEST_CASE(doctor_does_not_judge_by_key_of_trial_that_is_not_permitted
     BOOST_TEST(other.found("unchecked") == "");
 }
 
+/// What is not executed is not tried.
+BOOST_AUTO_TEST_CASE(doctor_says_that_key_of_trial_is_taken)
+{
+    redis_server server;
+    probe node{server.port()};
+    node.command({"SET", "seat:redlock-doctor", "another"});
+    doctor_report const report(server.url(), {"seat"});
+    BOOST_TEST(report.status == 1, report.told);
+    BOOST_TEST(contains(report.words("unchecked"), "the key 'seat:redlock-doctor' is there already"),
+               report.told);
+    node.command({"DEL", "seat:redlock-doctor"});
+    BOOST_TEST(doctor_report(server.url(), {"seat"}).found("unchecked") == "");
+}
+
 /// "enough" is what docs/server-checklist.md, "Rights", says.
 BOOST_AUTO_TEST_CASE(doctor_reports_each_missing_right)
 {
@@ -348,12 +363,18 @@ BOOST_AUTO_TEST_CASE(doctor_reports_each_missing_right)
     BOOST_TEST(few.found("rights") == "warning");
     BOOST_TEST(few.found("no-line") == "warning");
     BOOST_TEST(doctor_report("redis://fewer:pw" + place, {"seat"}).found("rights") == "error");
-    doctor_report const enough("redis://enough:pw" + place, {"seat"});
+    doctor_report const enough("redis://enough:pw" + place,
+                               {"seats"}); // the other key of trial is still there
     for (std::string const id :
          {"rights", "no-line", "unchecked", "no-info", "no-time", "no-config", "no-vote"})
         BOOST_TEST(enough.found(id) == "", id);
     BOOST_TEST(doctor_report("redis://enough:pw" + place, {"other"}).found("rights") == "error");
     BOOST_TEST(doctor_report("redis://enough:no" + place).found("refused") == "error");
+    for (std::string const missing : {"set", "get", "del", "pexpire", "eval", "evalsha"}) {
+        redis_server other({.acl = {"user default off", "user locker on >pw ~seat* +@all -" + missing}});
+        doctor_report const report("redis://locker:pw@127.0.0.1:" + std::to_string(other.port()), {"seat"});
+        BOOST_TEST(report.found("rights") == "error", missing);
+    }
     doctor_report const unnamed("redis://enough:pw" + place); // of its keys none is tried
     BOOST_TEST(unnamed.status == 1);
     BOOST_TEST(unnamed.found("unchecked") == "warning");
