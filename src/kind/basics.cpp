@@ -2,6 +2,7 @@
 
 #include "kind/fenced.hpp"
 #include "kind/line.hpp"
+#include "kind/shared.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/resp.hpp"
@@ -23,7 +24,7 @@ constexpr redis::script_call release_call{redis::scripts::release, 1, 2};
 constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 6};
 constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 6};
 
-constexpr std::array<std::string_view, 3> kept{fence_suffix, line_suffix, redis::marker_name};
+constexpr std::array<std::string_view, 4> kept{fence_suffix, line_suffix, gate_suffix, redis::marker_name};
 
 /// The keys of the lock and its line, the nonce and the place.
 void append_to_line(std::string& out, redis::script_call const& call, redis::script_form form,

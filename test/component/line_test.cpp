@@ -633,11 +633,13 @@ BOOST_AUTO_TEST_CASE(new_client_stands_in_line_of_others_though_it_is_connected_
 }
 
 /// Rule K7.
-BOOST_AUTO_TEST_CASE(lock_must_not_be_named_as_a_line)
+BOOST_AUTO_TEST_CASE(lock_must_not_be_named_as_what_stands_beside_locks)
 {
     contender& one = add();
-    BOOST_CHECK_EXCEPTION(mutex(*one.locks, "seat:redlock-line"), lock_error,
-                          [](lock_error const& e) { return e.code() == errc::misconfigured; });
+    for (std::string const name :
+         {"seat:redlock-line", "seat:redlock-gate", "seat:redlock-fence", "redlock-marker"})
+        BOOST_CHECK_EXCEPTION(mutex(*one.locks, name), lock_error,
+                              [](lock_error const& e) { return e.code() == errc::misconfigured; });
 }
 
 /// Nothing is left of a line that nobody enters.
