@@ -139,11 +139,15 @@ void place_in_line::move()
 /// The node is silent, or the connection is gone: contenders meet at the next one (rule L11).
 void place_in_line::move_on()
 {
-    if (!lost()) {
-        silent_.insert(node_);
-        forgiven_at_ = runtime_.loop().now() + core::line_place::refresh;
-    }
+    if (!lost())
+        pass_over();
     move();
+}
+
+void place_in_line::pass_over()
+{
+    silent_.insert(node_);
+    forgiven_at_ = runtime_.loop().now() + core::line_place::refresh;
 }
 
 void place_in_line::key_changed(unsigned node)
@@ -209,8 +213,11 @@ void place_in_line::hear_of_changes()
 
 void place_in_line::refused(node_answer const& got)
 {
-    if (redis::is_error(got.reply.type))
+    if (redis::is_error(got.reply.type)) {
         runtime_.lines.refused(got.node, *lock_, got.reply);
+        pass_over();
+        return move();
+    }
     leave();
     listener_.on_no_line();
 }

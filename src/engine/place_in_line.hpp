@@ -98,6 +98,7 @@ private:
     void hear_of_changes();
     void answer_call();
     void move_on();
+    void pass_over();
     void move();
     [[nodiscard]] bool belongs_elsewhere();
     [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_); }
@@ -113,7 +114,7 @@ private:
     std::chrono::milliseconds window_{}; ///< for which the lock is kept for it
     core::line_place waiting_;
     core::instant then_;           ///< until when the lock is left to others
-    core::node_set silent_;        ///< nodes that let this one wait for an answer
+    core::node_set silent_;        ///< nodes that let this one wait for an answer, or answered with an error
     core::instant forgiven_at_;    ///< and may be asked again
     std::uint32_t connection_ = 0; ///< the place ends with it
     unsigned node_ = 0;

@@ -257,13 +257,21 @@ BOOST_AUTO_TEST_CASE(line_that_is_full_lets_nobody_in)
     serve_all(1s);
 }
 
-BOOST_AUTO_TEST_CASE(foreign_data_under_name_of_line_makes_those_who_wait_ask_by_turns)
+/// The next node keeps a line, where there is one (rule L11).
+BOOST_AUTO_TEST_CASE(foreign_data_under_name_of_line_are_left_alone)
 {
     line_up(2);
-    say(where(), {"SET", "seat:redlock-line", "theirs"});
+    std::size_t const first = where();
+    say(first, {"SET", "seat:redlock-line", "theirs"});
     add().acquire();
     pass(100ms);
-    BOOST_TEST(all[2]->told->before.empty());
+    BOOST_TEST(all[2]->told->before.size() == 1U);
+    BOOST_TEST((on((first + 1) % net.size(), "seat:redlock-line") ||
+                on((first + 2) % net.size(), "seat:redlock-line")));
+    say_everywhere({"SET", "seat:redlock-line", "theirs"});
+    add().acquire();
+    pass(100ms);
+    BOOST_TEST(all[3]->told->before.empty());
     serve_all(1s);
     for (std::size_t n = 0; n != net.size(); ++n)
         if (auto const line = on(n, "seat:redlock-line"); line && line->is == world::keyspace::type::string)

@@ -327,10 +327,10 @@ BOOST_AUTO_TEST_CASE(writer_holds_alone)
 /// What the rules are for.
 BOOST_AUTO_TEST_CASE(without_a_rule_two_hold_it)
 {
-    BOOST_TEST(one_fails(200, {.slack = 0ms, .step = 45ms}));
+    BOOST_TEST(one_fails(200, {.slack = 0ms, .step = 45ms}, 51));
     BOOST_TEST(one_fails(200, {.quarantine = false}));
     BOOST_TEST(one_fails(200, {.downgrade_keeps_deadline = false}));
-    BOOST_TEST(one_fails(100, {.silent_downgrade_bars = false}, 1601)); // one of thousands
+    BOOST_TEST(one_fails(100, {.silent_downgrade_bars = false}, 1641)); // one of thousands
 }
 
 BOOST_AUTO_TEST_SUITE_END()
