@@ -352,8 +352,9 @@ void node_examination::line()
         words.append(words.empty() ? "" : ", ").append(one);
     if (!words.empty())
         add(severity::warning, "no-line",
-            "those who wait cannot stand in line, and ask by turns, for want of " + redis::printable(words),
-            "docs/server-checklist.md, \"Rights\"");
+            "keeps no line for those who wait, for want of " + redis::printable(words),
+            "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is served in no "
+            "promised order");
 }
 
 /// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
