@@ -37,8 +37,8 @@ void attempt_loop::begin(core::start_mode how)
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     in_turn_ = offered_turn_ = others_first || key_->local().has_rivals();
-    if (offered_turn_ && !key_->local().has_outsiders() &&
-        stand_in_line(left_free ? passing.free_until() : now))
+    bool const outside = others_first && key_->local().has_outsiders();
+    if (offered_turn_ && !outside && stand_in_line(left_free ? passing.free_until() : now))
         return;
     in_turn_ = offered_turn_ = others_first;
     others_first ? offer_turn(how) : connect_or_vote();

@@ -20,6 +20,7 @@ bool attempt_loop::stand_in_line(core::instant then)
         return false;
     enter(phase::in_line);
     told_.reset();
+    free_ = {};
     cause_ = errc::contended;
     if (!std::exchange(listening_, true))
         nodes().listen();

@@ -19,6 +19,7 @@ constexpr std::chrono::hours longest_time_left{48};
 /// Who gives up what he may have been handed, and was not told of, says so: a moment for others comes once too often
 /// rather than never (rule L13).
 constexpr std::chrono::hours unknown_passage{24};
+constexpr std::chrono::hours as_long_as_it_stands{24};
 
 } // namespace
 
@@ -140,14 +141,14 @@ void place_in_line::move()
 void place_in_line::move_on()
 {
     if (!lost())
-        pass_over();
+        pass_over(core::line_place::refresh);
     move();
 }
 
-void place_in_line::pass_over()
+void place_in_line::pass_over(core::duration time)
 {
     silent_.insert(node_);
-    forgiven_at_ = runtime_.loop().now() + core::line_place::refresh;
+    forgiven_at_ = runtime_.loop().now() + time;
 }
 
 void place_in_line::key_changed(unsigned node)
@@ -208,14 +209,17 @@ void place_in_line::on_answer(node_answer const& got)
 void place_in_line::hear_of_changes()
 {
     nodes().at(node_).track();
-    nodes().at(node_).tracks() ? ask() : move_on();
+    if (!nodes().at(node_).tracks())
+        return move_on();
+    ask();
+    listener_.on_moved();
 }
 
 void place_in_line::refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type)) {
         runtime_.lines.refused(got.node, *lock_, got.reply);
-        pass_over();
+        pass_over(as_long_as_it_stands); // what is wrong there may stay so
         return move();
     }
     leave();

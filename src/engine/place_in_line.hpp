@@ -98,7 +98,7 @@ private:
     void hear_of_changes();
     void answer_call();
     void move_on();
-    void pass_over();
+    void pass_over(core::duration time);
     void move();
     [[nodiscard]] bool belongs_elsewhere();
     [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_); }

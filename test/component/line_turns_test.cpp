@@ -190,6 +190,20 @@ BOOST_AUTO_TEST_CASE(who_waits_for_many_locks_at_once_hears_of_each)
         }
 }
 
+/// Two questions, each of which has its time.
+BOOST_AUTO_TEST_CASE(who_is_far_enters_line_of_a_node_that_does_not_track_yet)
+{
+    options.ttl = 1s;
+    add().acquire();
+    pass(100ms);
+    contender& far = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(1, n).latency = 18ms;
+    far.acquire();
+    pass(1s);
+    BOOST_TEST((far.told->before == std::vector<std::size_t>{0}));
+}
+
 /// Those who leave when they are called say on for how long the lock has passed.
 BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
 {

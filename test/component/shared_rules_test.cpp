@@ -140,7 +140,7 @@ board visit(unsigned nodes, unsigned readers, unsigned writers, rules which = {}
         some.push_back(std::make_unique<visitor>(time, net, seen, which, i < writers, i + 1));
         some.back()->come();
     }
-    while (time.step(30s))
+    while (time.step(5s))
         ;
     return seen;
 }
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(writer_gets_in_between_readers)
         BOOST_TEST_CONTEXT(nodes << " nodes")
         {
             auto const seen = visit(nodes, 12, 1);
-            BOOST_TEST(seen.leases_of_writers > 100U);
+            BOOST_TEST(seen.leases_of_writers > 16U);
             BOOST_TEST((seen.longest_for_writer <= 2 * a_phase));
             BOOST_TEST((seen.longest_for_reader <= 4 * a_phase));
         }
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(readers_get_in_between_writers)
         BOOST_TEST_CONTEXT(nodes << " nodes")
         {
             auto const seen = visit(nodes, 2, 4);
-            BOOST_TEST(seen.leases_of_readers > 100U);
+            BOOST_TEST(seen.leases_of_readers > 16U);
             BOOST_TEST((seen.longest_for_reader <= 3 * a_phase));
         }
 }
