@@ -113,6 +113,7 @@ BOOST_AUTO_TEST_CASE(peek_follows_undone_vote)
     is_taken(slow);
     wanted.acquire(keeps_outcome{result});
     run_until_all_is_said();
+    come_to_rest(); // an answer that comes behind the change would be asked for again
 
     is_had_for_a_moment(meeting_point);
     is_taken(left);
