@@ -130,7 +130,8 @@ private:
     [[nodiscard]] bool stand_in_line(core::instant then);
     void claim();
     void leave_line();
-    void on_placed(unsigned node, kind::sighting const&) override;
+    void on_held(unsigned node, kind::sighting const&) override;
+    void on_placed() override;
     void on_moved() override;
     void on_other_line() override;
     void on_called() override;

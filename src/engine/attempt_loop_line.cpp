@@ -44,11 +44,15 @@ void attempt_loop::leave_line()
     place_.leave();
 }
 
-void attempt_loop::on_placed(unsigned node, kind::sighting const& seen)
+void attempt_loop::on_held(unsigned node, kind::sighting const& seen)
 {
     offered_turn_ = false; // somebody took it
     key_->local().refused();
     key_->note_holder(node, nodes().size(), seen);
+}
+
+void attempt_loop::on_placed()
+{
     tell_place();
     on_moved();
 }

@@ -198,11 +198,12 @@ void place_in_line::on_answer(node_answer const& got)
     auto const seen = type_->read_sighting(got.what, got.reply);
     if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
         return refused(got);
+    listener_.on_held(got.node, seen);
     if (!heard_)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
-    listener_.on_placed(got.node, seen);
+    listener_.on_placed();
 }
 
 /// Only now, as a server pays for each key that is read while it tracks; and then the key is read again.

@@ -29,7 +29,9 @@ namespace redlock::detail {
 class place_listener {
 public:
     /// Somebody else has the lock.
-    virtual void on_placed(unsigned node, kind::sighting const&) = 0;
+    virtual void on_held(unsigned node, kind::sighting const&) = 0;
+    /// How many stand before it is known.
+    virtual void on_placed() = 0;
     /// One stands nearer to the lock, or asks again at another time.
     virtual void on_moved() = 0;
     /// It stands in another line, and does not know yet how far behind.

@@ -158,6 +158,31 @@ BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_costs_no_tracking)
     BOOST_TEST(tracked);
 }
 
+/// It was held when the client asked, and free when it asked again. So the client goes on letting others go first (rule W5).
+BOOST_AUTO_TEST_CASE(lock_that_was_held_for_a_moment_was_held)
+{
+    contender& alone = add();
+    auto const turn = [&] {
+        alone.acquire();
+        (void)until_granted(alone);
+        pass(10ms);
+        alone.release();
+    };
+    std::size_t asked = 0;
+    auto const first_word = [&](std::string_view bytes) {
+        if (bytes.find("redlock-line") != bytes.npos && ++asked <= 2)
+            asked == 1 ? occupy("60000") : say_everywhere({"DEL", "seat"});
+    };
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).overhear = [=](auto, std::string_view bytes) { first_word(bytes); };
+    while (asked == 0)
+        turn();
+    BOOST_TEST(asked >= 2U);
+    std::size_t const before = asked;
+    turn();
+    BOOST_TEST(asked != before);
+}
+
 /// The connection tracks only from the answer to the first of them on; the others have been asked by then.
 BOOST_AUTO_TEST_CASE(who_waits_for_many_locks_at_once_hears_of_each)
 {
