@@ -70,7 +70,7 @@ private:
     void security();
     void rights();
     void line();
-    void must_be_allowed(question, std::string const& right);
+    void must_be_allowed(question, std::string const& lost, std::string const& needs);
     void should_be_allowed(question, std::string const& right, std::string const& without);
 
     interview const& node_;
@@ -301,16 +301,17 @@ void node_examination::security()
             "rediss://, or a network of its own");
 }
 
-void node_examination::must_be_allowed(question q, std::string const& right)
+/// Servers do not say which command of a script is refused.
+void node_examination::must_be_allowed(question q, std::string const& lost, std::string const& needs)
 {
     if (!said(q).refused() || (is_untried(node_, terms_) && is_about_keys(said(q))))
         return;
     auto const error = redis::classify(said(q).text);
     if (error == server_error::readonly || error == server_error::loading)
         return; // said already
-    add(severity::error,
-        error == server_error::noperm || error == server_error::unknown_command ? "rights" : "no-vote",
-        right + ": " + redis::quote(said(q).text), "docs/server-checklist.md, \"Rights\"");
+    bool const by_right = error == server_error::noperm || error == server_error::unknown_command;
+    add(severity::error, by_right ? "rights" : "no-vote", lost + ": " + redis::quote(said(q).text),
+        "permit " + needs + ": docs/server-checklist.md, \"Rights\"");
 }
 
 void node_examination::should_be_allowed(question q, std::string const& right, std::string const& without)
@@ -360,10 +361,11 @@ void node_examination::line()
 /// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
 void node_examination::rights()
 {
-    must_be_allowed(question::vote, "a lock cannot be taken");
-    must_be_allowed(question::extend, "a lock cannot be renewed");
-    must_be_allowed(question::release, "a lock cannot be released");
-    must_be_allowed(question::by_hash, "locks are neither renewed nor released by a script's hash");
+    must_be_allowed(question::vote, "a lock cannot be taken", "+set");
+    must_be_allowed(question::extend, "a lock cannot be renewed", "+eval, +get, +pexpire");
+    must_be_allowed(question::release, "a lock cannot be released", "+eval, +get, +del");
+    must_be_allowed(question::by_hash, "locks are neither renewed nor released by a script's hash",
+                    "+evalsha");
     should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
     should_be_allowed(question::pttl, "pttl",
                       "waiters do not know when a lock expires, and fenced locks do not work");
