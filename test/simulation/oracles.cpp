@@ -57,8 +57,8 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
             flaw(whose.name + " was served before " + other->name + ", who had come earlier");
 }
 
-/// W5: others get their turn, but for a try that may barge in. Who stands in line offers none (L12): he knows of those who
-/// stand in the same line, and programs that call servers by different names stand in different ones.
+/// W5: others get their turn, but for a try that may barge in. Who stands in line offers turns only to those he has met who
+/// stand in none (L12), and programs that call servers by different names stand in different lines.
 void schedule::check_row(actor const& whose)
 {
     if (whose.barges || whose.options.line) {
