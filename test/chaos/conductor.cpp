@@ -2,12 +2,15 @@
 
 #include "chaos/judge.hpp"
 #include "chaos/plan.hpp"
+#include "kind/fenced.hpp"
+#include "kind/line.hpp"
 #include "kit/certificates.hpp"
 #include "kit/child_process.hpp"
 #include "kit/fault_proxy.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "kit/text.hpp"
+#include "redis/command.hpp"
 #include "simulation/clocks.hpp"
 
 #include <algorithm>
@@ -39,6 +42,13 @@ constexpr milliseconds hopeless = 5min;
 constexpr milliseconds last_words = 3s;
 
 using words = std::vector<std::string>;
+
+/// A fence and a marker; and a line that will be forgotten, as who was killed does not leave it.
+bool may_stay(test::probe& eye, std::string const& key)
+{
+    return key.ends_with(kind::fence_suffix) || key.ends_with(redis::marker_name) ||
+           (key.ends_with(kind::line_suffix) && eye.pttl(key) >= 0);
+}
 
 /// What a server is told, so that it suffers and recovers.
 std::pair<words, words> orders_of(fault const& f)
@@ -417,10 +427,12 @@ void conductor::check_keys()
     std::string left;
     auto const gone = [&] {
         left.clear();
-        for (node& its : nodes_)
-            for (std::string const& key : test::probe(its.server.port(), longest_wait).keys())
-                if (!key.ends_with("redlock-fence") && !key.ends_with("redlock-marker"))
+        for (node& its : nodes_) {
+            test::probe eye(its.server.port(), longest_wait);
+            for (std::string const& key : eye.keys())
+                if (!may_stay(eye, key))
                     left = key;
+        }
         return left.empty();
     };
     if (!wait_for(last_words, gone))
