@@ -79,6 +79,11 @@ private:
     [[nodiscard]] bool is_set_of_readers(double left);
     [[nodiscard]] double gate_mark(std::string const& who, std::string const& longest);
     void leave_mark(std::string const& who, std::string const& length);
+    void ask_for_turn();
+    [[nodiscard]] bool is_fresh(std::string const& mark, std::string const& length);
+    [[nodiscard]] bool has_gate();
+    [[nodiscard]] bool check_gate();
+    [[nodiscard]] std::string no_gate() const;
     void open_turn();
     void admit();
     bool end_with_last();

@@ -14,6 +14,7 @@ namespace redlock::world {
 
 namespace {
 
+constexpr double most_apart = 1000;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 std::string held_by(double left, std::string const& who)
@@ -26,23 +27,23 @@ std::string held_by(double left, std::string const& who)
 std::string script_run::shared_vote()
 {
     auto const moment = static_cast<double>(time());
+    if (!check_gate())
+        return no_gate();
     auto const kind = type(keys_[0]);
     auto left = static_cast<double>(pttl(keys_[0]));
     bool const may_be_joined = !kind || is_set_of_readers(left);
     std::string const& mark = arguments_[3];
     double const writer = gate_mark("turn", mark) != 0 ? 0 : gate_mark("writer", mark);
     if (writer == 0 && may_be_joined) {
+        pexpireat(keys_[0], kind ? *end_of_last() : moment);
         purge(keys_[0]);
         admit();
         return reply::number(1);
     }
     if (writer != 0 && may_be_joined)
         left = writer - moment;
-    leave_mark("reader", arguments_[1]);
-    double const need = number_of(arguments_[2]);
-    if (need > members("zscore", keys_[1]).score("need").value_or(0))
-        zadd(keys_[1], {need, "need"});
-    keep_gate(arguments_[1]);
+    if (number_of(arguments_[2]) > 0)
+        ask_for_turn();
     (void)members("zcard", keys_[1]);
     auto const owner = mget({keys_[0]})[0];
     return held_by(left, owner ? *owner : writer != 0 ? "WRITER" : "");
@@ -51,18 +52,28 @@ std::string script_run::shared_vote()
 std::string script_run::exclusive_vote()
 {
     auto const moment = static_cast<double>(time());
+    if (!check_gate())
+        return no_gate();
     double const turn = gate_mark("turn", arguments_[2]);
     if (turn == 0 && set_new(keys_[0], arguments_[0], &arguments_[1])) {
-        (void)zrem(keys_[1], {"writer"});
+        try {
+            (void)zrem(keys_[1], {"writer"});
+        } catch (script_error const&) { // the vote stands
+        }
         return reply::number(1);
     }
-    leave_mark("writer", arguments_[2]);
-    keep_gate(arguments_[2]);
+    bool const counts = gate_mark("writer", arguments_[2]) != 0;
+    if (arguments_[3] == "1" && !(counts && is_fresh("writer", arguments_[2]))) {
+        leave_mark("writer", arguments_[2]);
+        keep_gate(arguments_[2]);
+    }
     (void)members("zcard", keys_[1]);
     auto const kind = type(keys_[0]);
-    double const left = kind ? static_cast<double>(pttl(keys_[0])) : turn - moment;
+    double left = static_cast<double>(pttl(keys_[0]));
+    if (!kind)
+        left = turn - moment;
+    bool const readers = !kind || is_set_of_readers(left);
     auto const owner = mget({keys_[0]})[0];
-    bool const readers = !kind || kind == keyspace::type::sorted_set;
     return held_by(left, owner ? *owner : readers ? "READERS" : "");
 }
 
@@ -71,17 +82,21 @@ std::string script_run::shared_release()
     auto const moment = static_cast<double>(time());
     if (is_ours()) {
         del(keys_[0]);
-        if (arguments_[2] == "1")
+        bool const gate = has_gate();
+        bool const marks = arguments_[2] == "1" && (gate || !type(keys_[1]));
+        if (marks)
             leave_mark("writer", arguments_[1]);
-        else if (members("zscore", keys_[1]).score("reader").value_or(0) > moment)
+        else if (gate && members("zscore", keys_[1]).score("reader").value_or(0) > moment)
             open_turn();
-        keep_gate(arguments_[1]);
+        if (marks || gate)
+            keep_gate(arguments_[1]);
         return reply::number(1);
     }
-    if (type(keys_[0]) != keyspace::type::sorted_set || !zrem(keys_[0], {arguments_[0]}))
+    if (arguments_[3] != "1" || type(keys_[0]) != keyspace::type::sorted_set ||
+        !zrem(keys_[0], {arguments_[0]}))
         return reply::number(0);
     purge(keys_[0]);
-    if (!end_with_last())
+    if (!end_with_last() && has_gate())
         keep_gate(arguments_[1]);
     return reply::number(1);
 }
@@ -91,6 +106,7 @@ std::string script_run::shared_extend()
     (void)time();
     if (is_ours()) {
         pexpire(keys_[0], arguments_[1]);
+        (void)mget({keys_[0]});
         return reply::number(1);
     }
     if (!reads())
@@ -104,6 +120,7 @@ std::string script_run::downgrade()
 {
     (void)time();
     if (is_ours()) {
+        pexpireat(keys_[0], static_cast<double>(now()) + number_of(arguments_[1]));
         try {
             where_.before("zadd");
         } catch (script_error const& e) {
@@ -159,7 +176,7 @@ bool script_run::is_set_of_readers(double left)
     if (left < 0 || !all || all->is != keyspace::type::sorted_set)
         return false;
     auto const ends = end_of_last();
-    return ends && std::abs(*ends - static_cast<double>(now()) - left) <= 1000;
+    return ends && std::abs(*ends - static_cast<double>(now()) - left) <= most_apart;
 }
 
 /// Until when; 0: there is none, or it was made before the clock was set back.
@@ -175,12 +192,49 @@ void script_run::leave_mark(std::string const& who, std::string const& length)
     zadd(keys_[1], {static_cast<double>(now()) + number_of(length), who});
 }
 
+/// Of the readers: for as long as the farthest of those needs it who wait.
+void script_run::ask_for_turn()
+{
+    if (members("zscore", keys_[1]).score("reader").value_or(0) <= static_cast<double>(now()))
+        (void)zrem(keys_[1], {"need"});
+    if (!is_fresh("reader", arguments_[1])) {
+        leave_mark("reader", arguments_[1]);
+        keep_gate(arguments_[1]);
+    }
+    double const need = number_of(arguments_[2]);
+    auto const had = keyspace::members_of(where_.keys.find(keys_[1], now())).score("need");
+    had&&* had >= need ? where_.before("zadd") : zadd(keys_[1], {need, "need"});
+}
+
+/// Whoever leaves a mark anew wakes all who wait.
+bool script_run::is_fresh(std::string const& mark, std::string const& length)
+{
+    double const ends = members("zscore", keys_[1]).score(mark).value_or(0);
+    return ends >= static_cast<double>(now()) + number_of(length) * 3 / 4;
+}
+
 /// For the readers, as long as they need.
 void script_run::open_turn()
 {
     double const need = members("zscore", keys_[1]).score("need").value_or(0);
     leave_mark("turn", whole(std::min(need, number_of(arguments_[1]))));
     (void)zrem(keys_[1], {"reader", "need"});
+}
+
+bool script_run::has_gate()
+{
+    return type(keys_[1]) == keyspace::type::sorted_set && pttl(keys_[1]) >= 0;
+}
+
+/// Is it one, or none at all?
+bool script_run::check_gate()
+{
+    return !type(keys_[1]) || has_gate();
+}
+
+std::string script_run::no_gate() const
+{
+    return reply::error("WRONGTYPE this is no gate of a lock: " + keys_[1]);
 }
 
 /// Among the readers; the key ends with the last of them.

@@ -150,12 +150,16 @@ void random_talk::ask_shared(unsigned id)
     };
     namespace scripts = redis::scripts;
     switch (dice_.below(9)) {
-    case 0: return ask(scripts::exclusive_vote, {"lock", "lock:gate"}, {who, life, mark});
+    case 0:
+        return ask(scripts::exclusive_vote, {"lock", "lock:gate"},
+                   {who, life, mark, dice_.one_in(3) ? "0" : "1"});
     case 1: return ask(scripts::shared_extend, {"lock"}, {who, life});
     case 2: return ask(scripts::downgrade, {"lock"}, {who, life});
     case 3: return ask(scripts::upgrade, {"lock"}, {who, life});
-    case 4: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, mark, "0"});
-    case 5: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, mark, "1"});
+    case 4:
+        return ask(scripts::shared_release, {"lock", "lock:gate"},
+                   {who, mark, "0", dice_.one_in(4) ? "0" : "1"});
+    case 5: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, mark, "1", "1"});
     default:
         return ask(scripts::shared_vote, {"lock", "lock:gate"},
                    {who, life, dice_.one_in(3) ? "0" : text(mark_time / 2 + later), mark});

@@ -96,7 +96,7 @@ public:
         nonce_.resize(32, '.');
         bool const writes = dice_.one_in(2);
         auto const& vote = writes ? redis::scripts::exclusive_vote : redis::scripts::shared_vote;
-        auto const more = writes ? std::vector<std::string>{"40"} : std::vector<std::string>{"5", "40"};
+        auto const more = writes ? std::vector<std::string>{"40", "1"} : std::vector<std::string>{"5", "40"};
         ask(vote, more, [this, writes] {
             if (yes_ < majority || now() >= deadline_from(asked_))
                 return give_up();
@@ -175,7 +175,8 @@ private:
         mode_ = mode::none;
         ++round_;
         for (std::size_t n = 0; n != nodes; ++n)
-            world_.say(number_, n, call(redis::scripts::shared_release, {nonce_, "40", "0"}), [](answer) {});
+            world_.say(number_, n, call(redis::scripts::shared_release, {nonce_, "40", "0", "1"}),
+                       [](answer) {});
         come_again();
     }
     void come_again()

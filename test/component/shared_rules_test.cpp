@@ -68,8 +68,10 @@ private:
         words command{"EVAL", std::string(script.text), "2", "lock", "gate",
                       nonce_, std::to_string(key_life)};
         if (!writes_)
-            command.push_back(std::to_string(rules_.readers_get_turn ? turn_length : 0));
+            command.push_back(std::to_string(rules_.readers_get_turn ? turn_length : 1));
         command.push_back(std::to_string(rules_.refused_leave_mark ? mark_life : 1));
+        if (writes_)
+            command.emplace_back("1");
         everywhere(command, [this](std::string const& said) { answered(said == ":1\r\n"); });
     }
     void answered(bool yes)
@@ -100,7 +102,7 @@ private:
     {
         bool const marks = vote && writes_ && rules_.take_back_leaves_mark;
         everywhere({"EVAL", std::string(redis::scripts::shared_release.text), "2", "lock", "gate", nonce_,
-                    std::to_string(mark_life), marks ? "1" : "0"},
+                    std::to_string(mark_life), marks ? "1" : "0", "1"},
                    [](std::string const&) {});
     }
     template <class Told>

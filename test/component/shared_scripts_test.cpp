@@ -31,9 +31,9 @@ struct shared_key {
     {
         return ask(redis::scripts::shared_vote, {"lock", "gate"}, {who, time, turn, mark});
     }
-    std::string write(std::string const& who)
+    std::string write(std::string const& who, std::string const& waits = "1")
     {
-        return ask(redis::scripts::exclusive_vote, {"lock", "gate"}, {who, long_time, mark});
+        return ask(redis::scripts::exclusive_vote, {"lock", "gate"}, {who, long_time, mark, waits});
     }
     std::string extend(std::string const& who)
     {
@@ -49,8 +49,9 @@ struct shared_key {
     }
     std::string release(std::string const& who, std::string const& waits_on = "0")
     {
-        return ask(redis::scripts::shared_release, {"lock", "gate"}, {who, mark, waits_on});
+        return ask(redis::scripts::shared_release, {"lock", "gate"}, {who, mark, waits_on, "1"});
     }
+    void forbid(std::string const& command) { node.command({"ACL", "SETUSER", "default", "-" + command}); }
     std::string vote_of_plain_lock() { return node.command({"SET", "lock", c, "NX", "PX", long_time}); }
     bool marked(std::string const& who) { return node.command({"ZSCORE", "gate", who}) != "(nil)"; }
     long long now()
@@ -62,6 +63,7 @@ struct shared_key {
     void leave_mark(std::string const& who, int seconds)
     {
         node.command({"ZADD", "gate", std::to_string(now() + 1000LL * seconds), who});
+        node.command({"PEXPIRE", "gate", long_time});
     }
     /// Of the readers' turn, in milliseconds.
     long long turn_left() { return std::stoll(node.command({"ZSCORE", "gate", "turn"})) - now(); }
@@ -180,6 +182,64 @@ BOOST_AUTO_TEST_CASE(gate_lives_as_long_as_its_longest_mark)
     BOOST_TEST(node.pttl("gate") > 3'500'000);
 }
 
+/// Each change of the gate wakes all who wait.
+BOOST_AUTO_TEST_CASE(fresh_mark_is_not_left_anew)
+{
+    write(a);
+    read(b);
+    write(c);
+    auto const before = node.command({"DUMP", "gate"});
+    read(b);
+    write(c);
+    BOOST_TEST((node.command({"DUMP", "gate"}) == before));
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_wait_leaves_no_mark)
+{
+    write(a);
+    BOOST_TEST(read(b, long_time, "0").ends_with(" 0 aaaaaaaa"));
+    BOOST_TEST(write(c, "0").ends_with(" 0 aaaaaaaa"));
+    BOOST_TEST(!node.exists("gate"));
+}
+
+/// Whoever waits for a shorter lease does not shorten the wait of others.
+BOOST_AUTO_TEST_CASE(mark_of_readers_keeps_its_later_end)
+{
+    write(a);
+    read(b, long_time);
+    read(c, "1");
+    BOOST_TEST(std::stoll(node.command({"ZSCORE", "gate", "reader"})) - now() > 3'500'000);
+}
+
+BOOST_AUTO_TEST_CASE(need_of_readers_that_have_gone_is_forgotten)
+{
+    write(a);
+    read(b);
+    leave_mark("reader", -1);
+    read(c, long_time, "1000");
+    release(a);
+    BOOST_TEST(turn_left() <= 1000);
+}
+
+BOOST_AUTO_TEST_CASE(others_data_are_no_gate)
+{
+    for (std::vector<std::string> const& data :
+         {std::vector<std::string>{"ZADD", "gate", "1", "theirs"}, {"RPUSH", "gate", "theirs"}}) {
+        node.command({"DEL", "lock", "gate"});
+        write(a);
+        node.command(data);
+        auto const before = node.command({"DUMP", "gate"});
+        BOOST_TEST(read(b).find("WRONGTYPE this is no gate of a lock: gate") != std::string::npos);
+        BOOST_TEST(write(b).find("WRONGTYPE this is no gate of a lock: gate") != std::string::npos);
+        for (std::string const waits_on : {"0", "1"}) {
+            node.command({"SET", "lock", a, "PX", long_time});
+            BOOST_TEST(release(a, waits_on) == "1");
+            BOOST_TEST(!node.exists("lock"));
+        }
+        BOOST_TEST((node.command({"DUMP", "gate"}) == before));
+    }
+}
+
 /// They would keep the lock shut for as long as that.
 BOOST_AUTO_TEST_CASE(marks_from_before_clock_was_set_back_do_not_count)
 {
@@ -188,6 +248,22 @@ BOOST_AUTO_TEST_CASE(marks_from_before_clock_was_set_back_do_not_count)
     release(a);
     leave_mark("turn", 10'000);
     BOOST_TEST(write(a) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(writers_mark_from_before_clock_was_set_back_is_left_anew)
+{
+    read(a);
+    leave_mark("writer", 10'000);
+    write(b);
+    BOOST_TEST(read(c).ends_with(" 0 WRITER"));
+}
+
+/// Its nonce may be that of other readers, too.
+BOOST_AUTO_TEST_CASE(release_of_a_writer_removes_no_reader)
+{
+    read(a);
+    BOOST_TEST(ask(redis::scripts::shared_release, {"lock", "gate"}, {a, mark, "0", "0"}) == "0");
+    BOOST_TEST(node.exists("lock"));
 }
 
 BOOST_AUTO_TEST_CASE(writer_that_kept_nobody_out_opens_no_turn)
@@ -240,8 +316,26 @@ BOOST_AUTO_TEST_CASE(writer_becomes_a_reader_in_one_step)
 BOOST_AUTO_TEST_CASE(downgrade_that_is_not_permitted_changes_nothing)
 {
     write(a);
-    node.command({"ACL", "SETUSER", "default", "-zadd"});
-    BOOST_TEST(downgrade(a) != "1");
+    for (std::string const right : {"zadd", "pexpireat"}) {
+        forbid(right);
+        BOOST_TEST(downgrade(a) != "1");
+        BOOST_TEST((node.get("lock") == a));
+        node.command({"ACL", "SETUSER", "default", "+" + right});
+    }
+}
+
+/// No set may be left that never expires.
+BOOST_AUTO_TEST_CASE(reader_whose_end_may_not_be_set_changes_nothing)
+{
+    forbid("pexpireat");
+    BOOST_TEST(read(a) != "1");
+    BOOST_TEST(!node.exists("lock"));
+}
+
+BOOST_AUTO_TEST_CASE(vote_of_writer_that_may_remove_no_mark_stands)
+{
+    forbid("zrem");
+    BOOST_TEST(write(a) == "1");
     BOOST_TEST((node.get("lock") == a));
 }
 
@@ -277,6 +371,7 @@ BOOST_AUTO_TEST_CASE(others_data_are_left_alone)
         auto const before = node.command({"DUMP", "lock"});
         BOOST_TEST(read(a).starts_with("HELD -1 0 "));
         BOOST_TEST(write(a).starts_with("HELD -1 0 "));
+        BOOST_TEST(write(a).find("READERS") == std::string::npos);
         BOOST_TEST(downgrade(a) == "0");
         BOOST_TEST(extend(a) == "0");
         BOOST_TEST(upgrade(a) == "0");

@@ -3,7 +3,9 @@
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 if redis.call('mget', KEYS[1])[1] == ARGV[1] then
-    -- Of the wrong type, but allowed; otherwise the key would be gone before that is known.
+    -- Both change nothing: the first renews a key that is ours, and the second meets the wrong type. Without the right to
+    -- one of them the key would be gone, or never expire, before that is known.
+    redis.call('pexpireat', KEYS[1], now + ARGV[2])
     local tried = redis.pcall('zadd', KEYS[1], now + ARGV[2], ARGV[1])
     if not string.find(tried.err, 'WRONGTYPE', 1, true) then
         return tried

@@ -3,7 +3,9 @@
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 if redis.call('mget', KEYS[1])[1] == ARGV[1] then
-    return redis.call('pexpire', KEYS[1], ARGV[2])
+    redis.call('pexpire', KEYS[1], ARGV[2])
+    redis.call('mget', KEYS[1]) -- so that the next change is heard of
+    return 1
 end
 local kind = redis.call('type', KEYS[1]).ok
 local ends = kind == 'zset' and redis.call('zscore', KEYS[1], ARGV[1])

@@ -1,9 +1,14 @@
 -- A reader's vote (docs/protocol.md, rules S1 to S4). KEYS: the lock, its gate. ARGV: nonce, milliseconds of the lock,
--- milliseconds that a turn of the readers must last for this one, milliseconds of a writer's mark and the longest turn.
--- 1: granted. "HELD <milliseconds left> 0 <who>": refused, and a reader's mark is left.
+-- milliseconds that a turn of the readers must last for this one (0: it does not wait, and leaves no mark), milliseconds
+-- of a writer's mark and the longest turn. 1: granted. "HELD <milliseconds left> 0 <who>": refused. An error: what
+-- stands in place of the gate is none.
 -- Readers are members of a sorted set, each with its own end, and the key ends with the last of them.
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local gate = redis.call('type', KEYS[2]).ok
+if gate ~= 'none' and (gate ~= 'zset' or redis.call('pttl', KEYS[2]) < 0) then
+    return redis.error_reply('WRONGTYPE this is no gate of a lock: ' .. KEYS[2])
+end
 -- A mark that counts for longer was made before the clock was set back.
 local function marked(who)
     local ends = tonumber(redis.call('zscore', KEYS[2], who) or 0)
@@ -18,6 +23,8 @@ local ends = kind == 'zset' and left >= 0 and last_end()
 local readers = ends and math.abs(ends - now - left) <= 1000
 local writer = not marked('turn') and marked('writer')
 if not writer and (readers or kind == 'none') then
+    -- This changes nothing. But without the right to it a set would be left that never expires.
+    redis.call('pexpireat', KEYS[1], readers and ends or now)
     redis.call('zremrangebyscore', KEYS[1], '-inf', now)
     redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])
     redis.call('pexpireat', KEYS[1], last_end())
@@ -26,11 +33,18 @@ end
 if writer and (readers or kind == 'none') then
     left = writer - now
 end
-redis.call('zadd', KEYS[2], now + ARGV[2], 'reader')
-if tonumber(ARGV[3]) > tonumber(redis.call('zscore', KEYS[2], 'need') or 0) then
-    redis.call('zadd', KEYS[2], ARGV[3], 'need')
+if tonumber(ARGV[3]) > 0 then
+    local waits = tonumber(redis.call('zscore', KEYS[2], 'reader') or 0)
+    if waits <= now then
+        redis.call('zrem', KEYS[2], 'need') -- of those who have gone
+    end
+    -- Each change wakes all who wait: so not one for each of them.
+    if waits < now + ARGV[2] * 3 / 4 then
+        redis.call('zadd', KEYS[2], now + ARGV[2], 'reader')
+        redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), ARGV[2]))
+    end
+    redis.call('zadd', KEYS[2], 'gt', ARGV[3], 'need')
 end
-redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), ARGV[2]))
 redis.call('zcard', KEYS[2]) -- so that the next change is heard of
 local who = redis.call('mget', KEYS[1])[1] or writer and 'WRITER' or ''
 return redis.status_reply(string.format('HELD %.0f 0 ', left) .. who:sub(1, 8))
