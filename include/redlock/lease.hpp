@@ -110,8 +110,11 @@ public:
     /// extension decreases it, also while a majority still confirms. It is 0 if a majority is unreachable, because then
     /// no round is sent.
     [[nodiscard]] unsigned votes() const noexcept;
-    [[nodiscard]] unsigned attempts() const noexcept; ///< of its acquisition; 0 if the lock was handed over
+    [[nodiscard]] unsigned
+    attempts() const noexcept; ///< of its acquisition; 0 if it was handed over or shared
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
+    /// A reader's: others may have the lock at the same time (`shared_mutex::acquire_shared`).
+    [[nodiscard]] bool shared() const noexcept;
     /// The token of the grant; it never changes during a lease. Zero unless the lock is a `fenced_mutex`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 

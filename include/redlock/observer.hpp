@@ -89,8 +89,8 @@ struct acquire_event {
 };
 
 /// A release has ended: a majority has answered, or all reachable nodes have, or the per-node timeout is over. Reported
-/// for each lease that is `released`, whether an operation waits for it or its handle was destroyed. For a lost lease's
-/// remaining keys there is only `linger_event`.
+/// for each lease that is `released`, whether an operation waits for it or its handle was destroyed, unless other readers of
+/// its client keep its key. For a lost lease's remaining keys there is only `linger_event`.
 struct release_event {
     std::string_view resource;        ///< the lock's name
     boost::system::error_code result; ///< success, `no_quorum` or `lease_lost`, as of `lease::release`

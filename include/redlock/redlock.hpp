@@ -15,6 +15,7 @@
 #include <redlock/node_outcome.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/server_error.hpp>
+#include <redlock/shared_mutex.hpp>
 #include <redlock/version.hpp>
 #include <redlock/with_diagnostics.hpp>
 #include <redlock/with_lock.hpp>

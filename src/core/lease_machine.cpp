@@ -46,6 +46,38 @@ lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) 
     return next;
 }
 
+void lease_machine::follow(lease_machine const& leader)
+{
+    phase_ = lease_phase::held;
+    rely_on(leader.sent_);
+    renew_after_ = duration::max();
+    seen_ = leader.seen_;
+}
+
+void lease_machine::lead(lease_machine const& leader)
+{
+    lease_terms const& mine = *terms_;
+    duration const hold_left =
+        hold_left_ == duration::max() ? hold_left_ : hold_left_ - elapsed(sent_, leader.sent_);
+    *this = leader;
+    terms_ = &mine;
+    hold_left_ = hold_left;
+    phase_ = lease_phase::held;
+    extending_ = hears_refusals_ = false;
+    bool const planned = renewal_planned();
+    duration const renew_after = renew_after_;
+    rely_on(sent_);
+    if (planned && renewal_planned())
+        renew_after_ = renew_after; // which may have been put off
+}
+
+void lease_machine::lose_with(lease_machine const& leader)
+{
+    round_ = leader.round_;
+    seen_ = leader.seen_;
+    phase_ = lease_phase::lost;
+}
+
 /// Any node may hold the key. Nothing is relied on yet, so there is no validity that a late vote of the first holder's
 /// could prolong (rule H5).
 lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, instant now)
@@ -62,8 +94,12 @@ void lease_machine::rely_on(instant sent)
     if (hold_left_ != duration::max())
         hold_left_ -= elapsed(sent_, sent);
     sent_ = sent;
-    bool const last = validity(terms_->ttl) >= hold_left_;
-    renew_after_ = terms_->renew && !last ? terms_->ttl / renewal_divisor : duration::max();
+    renew_after_ = may_renew() ? terms_->ttl / renewal_divisor : duration::max();
+}
+
+bool lease_machine::may_renew() const
+{
+    return terms_->renew && validity(terms_->ttl) < hold_left_;
 }
 
 instant lease_machine::deadline() const

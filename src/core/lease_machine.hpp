@@ -40,6 +40,13 @@ public:
     /// \param terms the next holder's; of the same `ttl` and `slack`
     [[nodiscard]] lease_machine handed_over(lease_terms const& terms, instant now) const;
 
+    /// It has been renewed by another lease, whose key is this one's, too (rule S18).
+    void follow(lease_machine const& leader);
+    /// That one goes, and this one renews the key from now on. A round that is under way is forgotten.
+    void lead(lease_machine const& leader);
+    /// That one has lost the key.
+    void lose_with(lease_machine const& leader);
+
     /// A lease that was granted elsewhere (rule H9): suspect until a round has found its key on a majority.
     [[nodiscard]] static lease_machine adopted(lease_terms const& terms, unsigned nodes, instant now);
 
@@ -73,6 +80,8 @@ public:
     /// Why it is over, of a lease that is lost.
     [[nodiscard]] loss cause() const;
 
+    /// Is there any use in renewing it?
+    [[nodiscard]] bool may_renew() const;
     /// Granted here, or confirmed since.
     [[nodiscard]] bool proven() const { return !unproven_; }
     [[nodiscard]] lease_phase phase() const { return phase_; }

@@ -58,6 +58,14 @@ public:
             batch_.nobody_came();
         hold(now);
     }
+    /// By a reader: who comes next of this client need not wait for its end (rule S18).
+    void won_by_reader(bool asked_for)
+    {
+        if (asked_for) {
+            asking_ = false;
+            fairness_.granted();
+        }
+    }
     /// Won elsewhere, or handed over by the one before.
     void hold(instant now)
     {

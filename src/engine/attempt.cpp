@@ -42,9 +42,10 @@ boost::system::error_code attempt::provide() noexcept
     }
 }
 
-void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn)
+void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::chrono::milliseconds turn)
 {
     giver_.reset();
+    turn_ = turn;
     begin(lock);
     auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;
     in_turn_ = first.has_value();
@@ -137,7 +138,7 @@ bool attempt::too_late(core::instant now) const
     return core::reached(core::deadline(votes_.sent(), plan_->terms.ttl), now);
 }
 
-core::node_set attempt::take_back()
+core::node_set attempt::take_back(bool waits_on)
 {
     close();
     lock_->wanted->publish(rows_);
@@ -148,8 +149,9 @@ core::node_set attempt::take_back()
         return {};
     // A vote may wait for a connection before it is executed.
     core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + plan_->key_ttl;
-    runtime_.clean.start(*std::exchange(undo_, nullptr),
-                         {{lock_->wanted, &type(), nonce_, proposal_}, expires}, perhaps);
+    runtime_.clean.start(
+        *std::exchange(undo_, nullptr),
+        {{lock_->wanted, &type(), nonce_, proposal_, waits_on ? turn_ : turn_.zero()}, expires}, perhaps);
     return perhaps;
 }
 

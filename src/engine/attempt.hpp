@@ -26,6 +26,7 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,14 +70,16 @@ public:
     /// What an attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
     [[nodiscard]] boost::system::error_code provide() noexcept;
     /// \param in_turn ask first where all meet (rule W3)
-    void start(std::shared_ptr<lock_state> const&, bool in_turn);
+    /// \param turn of the readers, for one who waits at the gate; zero: it does not
+    void start(std::shared_ptr<lock_state> const&, bool in_turn, std::chrono::milliseconds turn);
     /// The votes of the one whom the lock is handed to (rule L5).
     void claim(std::shared_ptr<lock_state> const&, inheritance const&);
     /// Time is up: who has not answered now does not count.
     void time_out();
     /// Everywhere but where the vote was certainly not executed: a reply may have been lost, not the vote (rule A6).
+    /// \param waits_on it asks again: its mark at the gate stays (rule S14)
     /// \return where that may be
-    [[nodiscard]] core::node_set take_back();
+    [[nodiscard]] core::node_set take_back(bool waits_on);
     /// What was won.
     [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(unsigned attempts, core::duration waited);
     /// There is no next attempt for now: gives back what it has. The lock is kept while answers are on their way.
@@ -91,7 +94,10 @@ public:
     [[nodiscard]] bool claims() const { return giver_.has_value(); }
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
     [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
+    [[nodiscard]] std::vector<node_report> const& rows() const { return rows_; }
     [[nodiscard]] core::node_set refused() const { return refused_; }
+    /// Nodes that were to tell of what they read when they were asked.
+    [[nodiscard]] core::node_set heard() const { return heard_; }
     [[nodiscard]] core::node_census census() const;
     /// Is its validity over?
     [[nodiscard]] bool too_late(core::instant now) const;
@@ -152,11 +158,12 @@ private:
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
-    core::node_set heard_;   ///< were to tell of keys when they were asked
+    core::node_set heard_;
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     nonce nonce_;
     std::optional<nonce> giver_; ///< of a claim
     core::fence proposal_ = 0;
+    std::chrono::milliseconds turn_{};
 
     attempt_listener& listener_;
     core::waiting& waiting_;

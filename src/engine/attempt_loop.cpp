@@ -23,6 +23,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     outage_.end();
     attempt_.forget_refusals();
     waiting_.start();
+    gate_.start(nodes().size());
     barred_ = false;
     begin(how);
 }
@@ -32,6 +33,11 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
 void attempt_loop::begin(core::start_mode how)
 {
     core::instant const now = runtime_.loop().now();
+    if (type().gated && how != core::start_mode::at_once) {
+        offered_turn_ = true;
+        gate_.leave_alone(now + runtime_.turn());
+        return ask_at_gate();
+    }
     core::passage const& passing = key_->local().passing();
     bool const left_free =
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
@@ -51,13 +57,17 @@ void attempt_loop::serve(candidate& successor)
     bool const same = same_terms(lock(), *successor.lock());
     bool const open = phase_ == phase::voting || phase_ == phase::won;
     whom_ = &successor;
+    bool const was_gated = type().gated;
     note_terms();
+    bool const waits = phase_ == phase::at_gate || waits_for_others();
+    if (waits && !same && (was_gated || type().gated))
+        return ask_anew();
     bool const leaves_line = phase_ == phase::in_line && !wants_line();
     if (phase_ == phase::in_line && !leaves_line && told_)
         whom_->tell_waiting(place_.before(), true);
     if (!leaves_line && (!open || same))
         return;
-    leaves_line ? leave_line() : take_back();
+    leaves_line ? leave_line() : take_back(false);
     in_turn_ = open && attempt_.asks_in_turn();
     enter(phase::waiting);
     cause_ = errc::no_quorum;
@@ -73,7 +83,7 @@ void attempt_loop::note_terms()
 void attempt_loop::stop()
 {
     if (phase_ == phase::voting || phase_ == phase::won)
-        take_back();
+        take_back(false);
     finish();
 }
 
@@ -102,6 +112,7 @@ void attempt_loop::expire()
     switch (phase_) {
     case phase::connecting: return vote();
     case phase::in_line: return place_.on_time();
+    case phase::at_gate: return connect_or_vote();
     case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
     default: return;
     }
@@ -150,7 +161,7 @@ void attempt_loop::vote()
     waiting_.attempt_began();
     open_round(); // what was asked before is not believed any more
     bool const in_turn = std::exchange(in_turn_, false);
-    place_.called() ? claim() : attempt_.start(whom_->lock(), in_turn);
+    place_.called() ? claim() : attempt_.start(whom_->lock(), in_turn && !type().gated, turn_at_gate());
 }
 
 /// The next one is asked for, if there is one.
@@ -209,12 +220,13 @@ void attempt_loop::on_lost(errc cause)
     drop_those_who_end(cause, census);
     if (cause == errc::contended)
         runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
-    if (whom_ && cause == errc::contended)
-        note_failures();
+    bool const goes_on = whom_ && &whom_->lock()->plan->kind == type_;
+    if (goes_on && cause == errc::contended)
+        type().gated ? note_refusals() : note_failures();
     if (whom_ && cause == errc::no_quorum &&
         census.quarantine_is_in_the_way()) // the rows are given away below
         nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);
-    take_back();
+    take_back(goes_on);
     if (!whom_) {
         key_->loop_ended(*this);
         return finish();
@@ -224,6 +236,8 @@ void attempt_loop::on_lost(errc cause)
         return wait_for_nodes(cause);
     offered_turn_ = false; // or somebody took it
     key_->local().refused();
+    if (type().gated)
+        return goes_on ? wait_at_gate() : ask_anew();
     barred_ = barred_ || attempt_.claims();
     if (std::exchange(barred_, false) || !stand_in_line(now))
         wait_for_others();
@@ -254,9 +268,9 @@ errc attempt_loop::end_after(errc cause, core::node_census const& census) const
     return outage_.gives_up(census, whom_->started(), patience, now) ? cause : errc{};
 }
 
-void attempt_loop::take_back()
+void attempt_loop::take_back(bool waits_on)
 {
-    auto const where = attempt_.take_back();
+    auto const where = attempt_.take_back(waits_on);
     if (!where.empty())
         key_->taken_back(*this, where);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/gate_wait.hpp"
 #include "core/instant.hpp"
 #include "core/local_queue.hpp"
 #include "core/outage.hpp"
@@ -66,13 +67,25 @@ public:
     void nodes_changed();
     /// A node says that the key has changed.
     void invalidated(unsigned node);
+    /// Or the gate beside it.
+    void gate_changed(unsigned node);
     /// The same, but the change was sent by this client, behind what this loop has sent so far.
     void changed_here(core::node_set);
     /// Lets go of the lock.
     void discard();
 
 private:
-    enum class phase : std::uint8_t { retired, connecting, held_up, voting, waiting, in_line, won, draining };
+    enum class phase : std::uint8_t {
+        retired,
+        connecting,
+        held_up,
+        voting,
+        waiting,
+        in_line,
+        at_gate,
+        won,
+        draining
+    };
     friend class round<attempt_loop>;
 
     /// \name Peeks
@@ -100,7 +113,7 @@ private:
     void on_lost(errc cause) override;
     void on_refused(unsigned node, node_report const&) override;
     void on_attempt_drained() override { retire_if_drained(); }
-    void take_back();
+    void take_back(bool waits_on);
     void tell(errc result);
     void drop_those_who_end(errc cause, core::node_census const&);
     [[nodiscard]] errc end_after(errc cause, core::node_census const&) const;
@@ -142,6 +155,17 @@ private:
     void on_place_drained() override { retire_if_drained(); }
     ///@}
 
+    /// \name The gate
+    ///@{
+    [[nodiscard]] std::chrono::milliseconds turn_at_gate() const;
+    void note_refusals();
+    [[nodiscard]] std::optional<core::duration> free_in() const;
+    void wait_at_gate();
+    [[nodiscard]] bool hears_more();
+    void ask_at_gate();
+    void ask_anew();
+    ///@}
+
     void begin(core::start_mode);
     void expire() override;
     void run() override;
@@ -171,6 +195,9 @@ private:
     errc cause_{};                        ///< of the wait; contended: for the others
 
     core::waiting waiting_;
+    core::gate_wait gate_;
+    core::gate_wait::refusal at_gate_;
+    core::node_set owned_; ///< nodes where it has an owner who was not a reader
     core::outage outage_;
     core::instant connecting_since_;
     unsigned refusals_ = 0; ///< in a row, for the back-off

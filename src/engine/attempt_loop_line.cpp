@@ -7,11 +7,9 @@
 // In line with those of other clients who wait for the lock.
 namespace redlock::detail {
 
-/// Who is refused for good by the first refusal does not wait for others.
 bool attempt_loop::wants_line() const
 {
-    lock_options const& options = lock().plan->options;
-    return options.line && !whom_->asks_once() && options.retry.max_attempts != 1;
+    return lock().plan->options.line && !type().gated && whom_->waits();
 }
 
 bool attempt_loop::stand_in_line(core::instant then)

@@ -180,6 +180,8 @@ void attempt_loop::on_refused(unsigned node, node_report const& row)
 /// Who has waited less than others leaves them a moment (rule W5).
 void attempt_loop::invalidated(unsigned node)
 {
+    if (phase_ == phase::at_gate)
+        return owned_.contains(node) ? gate_changed(node) : void();
     bool const ends_a_row = waiting_.changed(node);
     if (phase_ == phase::in_line)
         return place_.key_changed(node);
@@ -202,6 +204,9 @@ void attempt_loop::changed_here(core::node_set where)
         plan();
     if (phase_ == phase::in_line)
         place_.changed_here(where);
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (where.contains(i))
+            gate_changed(i);
 }
 
 /// The turn ends with its time. Where rivals are known it ends with whoever takes it, too, of whom the node where all meet

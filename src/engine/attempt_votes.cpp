@@ -76,7 +76,7 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
 {
     auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
     auto const giver = giver_ ? giver_->text() : std::string_view();
-    plan_->commands->append(out, what, {lock_->key(), nonce_.text(), number, giver}, form);
+    plan_->commands->append(out, what, {lock_->key(), nonce_.text(), number, giver, {}, turn_}, form);
 }
 
 attempt::step attempt::ask(unsigned node, draft const& vote)

@@ -31,6 +31,8 @@ public:
     [[nodiscard]] bool limited() const { return limited_; }
     /// Does it fail when it is refused?
     [[nodiscard]] bool asks_once() const { return once_ || (limited_ && limit_ == core::duration::zero()); }
+    /// Or for others? Who is refused for good by the first refusal does not.
+    [[nodiscard]] bool waits() const { return !asks_once() && lock_->plan->options.retry.max_attempts != 1; }
     [[nodiscard]] bool out_of_time(core::instant now) const { return limited_ && waited(now) >= limit_; }
 
     void attempt_began() { ++attempts_; }

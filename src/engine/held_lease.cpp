@@ -36,7 +36,7 @@ boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<loc
                                                 nonce const& n, core::attempt const& won, unsigned attempts,
                                                 core::duration waited)
 {
-    static_assert(sizeof(held_lease) <= 312 + redis::nonce_length);
+    static_assert(sizeof(held_lease) <= 328 + redis::nonce_length);
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
     return made;
@@ -91,7 +91,7 @@ void held_lease::expire()
 {
     if (releasing_)
         return line_ == no_line ? finish_release() : release_the_rest();
-    if (!machine_.extending() && extension_awaited()) // of an adopted lease
+    if (!follows() && !machine_.extending() && extension_awaited()) // of an adopted lease
         return start_extension();
     core::instant const now = on().loop().now();
     if (machine_.extending() && core::reached(machine_.extension_sent() + lock().plan->node_timeout, now))

@@ -28,10 +28,12 @@
 #include <boost/system/error_code.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::detail {
 
@@ -61,6 +63,15 @@ public:
     /// This lease ends, the next one begins, and the nodes are not told.
     [[nodiscard]] boost::intrusive_ptr<held_lease>
     pass_to(void* block, std::shared_ptr<lock_state> const& next, core::duration waited, unsigned attempts);
+    /// \name With others whose key is the same (rule S18)
+    ///@{
+    [[nodiscard]] bool is_shared() const { return type().shared; }
+    /// May the reader of that lock have this one's key, too?
+    [[nodiscard]] bool may_be_joined(lock_state const& by) const;
+    /// Null: there is no memory.
+    [[nodiscard]] boost::intrusive_ptr<held_lease> join(void* block, std::shared_ptr<lock_state> const& by,
+                                                        core::duration waited, unsigned attempts);
+    ///@}
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
     void on_usable(unsigned node) override;
@@ -104,6 +115,24 @@ private:
     void on_busy() { intrusive_ptr_add_ref(this); }
     void on_drained() { intrusive_ptr_release(this); }
     ///@}
+
+    [[nodiscard]] held_lease& leader() { return group_ ? *group_->leader : *this; }
+    [[nodiscard]] bool follows() const { return group_ && group_->leader != this; }
+    template <class Told>
+    void tell_followers(Told const& told)
+    {
+        for (std::size_t i = group_ && !follows() ? group_->followers.size() : 0; i != 0; --i)
+            told(*group_->followers[i - 1]); // the last takes the place of one that leaves
+    }
+    [[nodiscard]] bool leave_group();
+    [[nodiscard]] bool leave_to_others(errc why);
+    [[nodiscard]] bool may_lead() const;
+    void take_lead(held_lease const& before);
+    void pass_lead();
+    void follow();
+    [[nodiscard]] std::vector<held_lease*> end_group();
+    void lose_with(held_lease const& leader);
+    void forget_group();
 
     void take_up();
     [[nodiscard]] bool wait_for_nodes();
@@ -183,6 +212,17 @@ private:
     core::duration began_{}; ///< on CLOCK_BOOTTIME
     lease_history history_;
     wait_list waiting_; ///< for the end, or for an extension, then for the release
+    /// Those with the same key: one of them renews it.
+    struct group {
+        void remove(held_lease& follower);
+        [[nodiscard]] held_lease& next_leader() const;
+
+        held_lease* leader;
+        std::vector<held_lease*> followers;
+        core::duration won; ///< by the first of them, on CLOCK_BOOTTIME
+    };
+    group* group_ = nullptr; ///< null: it is alone
+    std::size_t among_ = 0;  ///< the followers
 
 public:
     held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so

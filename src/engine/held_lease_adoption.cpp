@@ -20,9 +20,12 @@ void held_lease::detach()
     taken_back_ = true; // its keys stay, also where it turned out to be lost
     if (machine_.over())
         return;
-    if (!lose_if_over())
+    bool const ours = !lose_if_over();
+    bool const others = ours && leave_group();
+    if (ours)
         give_up(errc::released, event::detached);
-    leave_key(); // also where it was found to be over
+    if (!others)
+        leave_key(); // also where it was found to be over
 }
 
 held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std::uint64_t fencing_token,

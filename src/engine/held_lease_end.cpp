@@ -41,6 +41,7 @@ loss_cause held_lease::find_cause() const
 
 void held_lease::lose()
 {
+    auto const others = end_group();
     core::instant const now = on().loop().read_clock();
     bool const expired = find_cause() == loss_cause::expired;
     history_.close(lock().wanted->tables(), machine_,
@@ -49,6 +50,8 @@ void held_lease::lose()
     show(lease_state::lost);
     tell_loss();
     end(errc::lease_lost);
+    for (held_lease* const each : others)
+        each->lose_with(*this);
 }
 
 void held_lease::end(errc reason)
@@ -68,7 +71,7 @@ void held_lease::release(wait_op& w)
     }
     if (machine_.over())
         return w.finish(why_over());
-    if (lock().wanted->hand_over(*this))
+    if (leave_to_others(errc::released) || lock().wanted->hand_over(*this))
         return w.finish({});
     give_up(errc::released);
     waiting_.push_back(w);
@@ -83,7 +86,7 @@ void held_lease::handle_gone()
         take_back();
         return leave_key();
     }
-    if (machine_.over() || lock().wanted->hand_over(*this))
+    if (machine_.over() || leave_to_others(errc::released) || lock().wanted->hand_over(*this))
         return;
     give_up(errc::released);
     start_release();
@@ -92,11 +95,14 @@ void held_lease::handle_gone()
 
 void held_lease::abort(boost::system::error_code why)
 {
+    if (why == errc::shut_down && leave_to_others(errc::shut_down))
+        return;
     if (why == errc::shut_down) {
         give_up(errc::shut_down);
         start_release();
         return leave_key(); // words of keys come until the connections end
     }
+    forget_group();
     machine_.release();
     show(lease_state::lost);
     on().loop().cancel(*this);
@@ -158,7 +164,7 @@ void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
-    bool const lines = lock().plan->options.line && !on().life.closing();
+    bool const lines = lock().plan->options.line && !type().gated && !on().life.closing();
     if (lines)
         offer_turn();
     if (lines && lock().wanted->local().has_rivals() && release_in_line())

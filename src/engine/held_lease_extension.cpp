@@ -45,6 +45,7 @@ void held_lease::renew()
     if (news)
         tell(event::stalled);
     machine_.postpone_renewal(now);
+    pass_lead();
     schedule();
 }
 
@@ -54,8 +55,12 @@ void held_lease::extend(wait_op& w)
     if (machine_.over())
         return w.finish(why_over());
     waiting_.push_back(w);
-    if (!machine_.extending())
-        start_extension();
+    if (follows() && lose_if_over())
+        return leave_key();
+    if (held_lease& asks = leader(); !asks.machine_.extending())
+        asks.start_extension();
+    if (follows() && !leader().machine_.extending()) // that one's time was over
+        leader().start_extension();
 }
 
 bool held_lease::extension_awaited() const
@@ -244,7 +249,10 @@ void held_lease::settle(core::lease_machine::outcome outcome)
         history_.confirm(lock().wanted->tables(), machine_);
         tell(event::renewed, spare);
         failed_ = 0;
+        tell_followers([](held_lease& each) { each.follow(); });
         finish_extension({});
+        if (!may_lead())
+            pass_lead();
         if (std::exchange(changed_, false))
             machine_.postpone_renewal(on().loop().now()); // not at a third of the TTL, but soon
         return schedule();
@@ -255,6 +263,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
             ++failed_;
         if (failed_ == 1) // the others are told at the row's end
             tell(event::renewal_failed);
+        tell_followers([](held_lease& each) { each.finish_extension(errc::no_quorum); });
         finish_extension(errc::no_quorum);
         return schedule();
     case result::lost: lose(); return leave_key();

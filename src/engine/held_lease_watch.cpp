@@ -9,7 +9,8 @@ namespace redlock::detail {
 
 bool held_lease::wants_watch() const
 {
-    return !watching_ && lock().plan->options.renew && machine_.phase() == core::lease_phase::held;
+    return !watching_ && !is_shared() && lock().plan->options.renew &&
+           machine_.phase() == core::lease_phase::held;
 }
 
 void held_lease::start_watching()

@@ -2,6 +2,7 @@
 
 #include "core/instant.hpp"
 #include "engine/held_lease.hpp"
+#include "kind/shared.hpp"
 
 #include <boost/system/errc.hpp>
 
@@ -25,6 +26,8 @@ bool key_queue::held_by(std::string_view nonce) const
 
 void key_queue::enqueue(candidate& one)
 {
+    if (queue_.empty() && join(one))
+        return;
     queue_.push_back(one);
     one.ticket = ++tickets_;
     waiting_.store(waiting() + 1, std::memory_order_relaxed);
@@ -99,8 +102,40 @@ void key_queue::won(attempt_loop& by, held_lease& held)
         drop(queue_.front());
     }
     changed_here(queues().on().nodes.all()); // who waits has been overtaken
+    if (held.is_shared()) {
+        local().won_by_reader(asked_for);
+        readers_ = &held;
+        return let_readers_join();
+    }
     local().won(asked_for, by.offered_turn(), queues().on().loop().now());
     holder_ = &held;
+}
+
+/// Those at the head of the queue; the first who may not is asked for.
+void key_queue::let_readers_join()
+{
+    while (!queue_.empty() && !asking_ && join(queue_.front()))
+        ;
+    if (!queue_.empty() && !asking_)
+        ask(core::batch_policy::next::waiting);
+}
+
+/// A reader, by a lease that has been won not long ago. Later the nodes are asked, who know whether a writer waits (rule
+/// S18).
+bool key_queue::join(candidate& one)
+{
+    runtime& on = queues().on();
+    if (!readers_ || !one.lock()->plan->kind.shared || !readers_->may_be_joined(*one.lock()))
+        return false;
+    void* const block = on.lease_blocks.try_take();
+    if (!block)
+        return false;
+    auto joined = readers_->join(block, one.lock(), one.waited(on.loop().now()), one.attempts());
+    if (!joined)
+        return false;
+    drop(one);
+    one.receive(std::move(joined));
+    return true;
 }
 
 void key_queue::taken_back(attempt_loop const& by, core::node_set where)
@@ -119,7 +154,7 @@ void key_queue::loop_ended(attempt_loop const& by)
 
 void key_queue::adopted(held_lease& held)
 {
-    if (holder_)
+    if (holder_ || held.is_shared())
         return;
     holder_ = &held;
     local().hold(queues().on().loop().now());
@@ -145,10 +180,18 @@ bool key_queue::hand_over(held_lease& held)
     return true;
 }
 
+void key_queue::led_by(held_lease const& before, held_lease& now)
+{
+    if (readers_ == &before)
+        readers_ = &now;
+}
+
 void key_queue::lease_ended(held_lease const& held)
 {
     runtime& on = queues().on();
     changed_here(on.nodes.all());
+    if (readers_ == &held)
+        readers_ = nullptr;
     if (holder_ != &held)
         return;
     holder_ = nullptr;
@@ -163,6 +206,12 @@ void key_queue::invalidated(unsigned node)
         asking_->invalidated(node);
     if (holder_)
         holder_->invalidated(node);
+}
+
+void key_queue::gate_changed(unsigned node)
+{
+    if (asking_)
+        asking_->gate_changed(node);
 }
 
 void key_queue::changed_here(core::node_set where)
@@ -183,11 +232,18 @@ attempt_loop* key_queues::new_loop() noexcept
 void key_queues::invalidated(unsigned node, std::optional<std::string_view> key)
 {
     auto const tell = [node](key_state& known) { static_cast<key_queue&>(known).invalidated(node); };
-    if (!key)
-        for (auto const& any : all())
+    auto const tell_of_gate = [node](key_state& known) { static_cast<key_queue&>(known).gate_changed(node); };
+    if (!key) {
+        for (auto const& any : all()) {
             tell(*any);
-    else if (auto const known = find(*key))
+            tell_of_gate(*any);
+        }
+    } else if (auto const known = find(*key)) {
         tell(*known);
+    } else if (key->ends_with(kind::gate_suffix)) {
+        if (auto const beside = find(key->substr(0, key->size() - kind::gate_suffix.size())))
+            tell_of_gate(*beside);
+    }
 }
 
 } // namespace redlock::detail

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
     /// Held by this client, or asked for.
     [[nodiscard]] bool busy() const { return holder_ || !queue_.empty(); }
-    [[nodiscard]] bool held_here() const { return holder_ != nullptr; }
+    [[nodiscard]] bool held_here() const { return holder_ || readers_; }
     /// The same, with this nonce.
     [[nodiscard]] bool held_by(std::string_view nonce) const;
 
@@ -66,6 +66,8 @@ public:
     }
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
+    /// Or the gate beside it.
+    void gate_changed(unsigned node);
 
 private:
     using queue = boost::intrusive::list<
@@ -80,15 +82,19 @@ private:
     void taken_back(attempt_loop const&, core::node_set) override;
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
+    void led_by(held_lease const& before, held_lease&) override;
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
 
     void ask(core::batch_policy::next);
+    [[nodiscard]] bool join(candidate&);
+    void let_readers_join();
     [[nodiscard]] key_queues& queues() const;
 
     queue queue_;
     attempt_loop* asking_ = nullptr;
     held_lease* holder_ = nullptr;
+    held_lease* readers_ = nullptr;         ///< the one that leads those whom others may join
     std::uint32_t tickets_ = 0;             ///< they go round
     std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
 };

@@ -119,6 +119,11 @@ std::uint64_t lease::fencing_token() const noexcept
     return held_ ? held_->fencing_token() : 0;
 }
 
+bool lease::shared() const noexcept
+{
+    return held_ && held_->is_shared();
+}
+
 void lease::progress() const noexcept
 {
     if (held_)

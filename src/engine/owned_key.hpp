@@ -7,6 +7,7 @@
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -18,8 +19,9 @@ struct owned_key {
     kind::lock_kind const* type = nullptr;
     nonce owner;
     std::uint64_t number = 0;
+    std::chrono::milliseconds turn{}; ///< of one who waits on at the gate
 
-    [[nodiscard]] kind::subject said() const { return {key->key(), owner.text(), number}; }
+    [[nodiscard]] kind::subject said() const { return {key->key(), owner.text(), number, {}, {}, turn}; }
 };
 
 /// What a node may still hold.

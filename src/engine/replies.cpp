@@ -20,6 +20,10 @@ void report_other(node_answer const& got, kind::lock_kind const& type, node_repo
         row.remaining = seen.left;
         if (seen.no_lock)
             describe_no_lock(row);
+        if (seen.who == kind::sighting::holder::readers)
+            describe(row, [] { return "readers have it"; });
+        if (seen.who == kind::sighting::holder::waiting_writer)
+            describe(row, [] { return "a writer waits for it"; });
         break;
     }
     case meaning::other_data:

@@ -122,6 +122,8 @@ private:
 constinit lock_kind const fenced{
     .agreement = core::agreement::one_number,
     .marked = true,
+    .gated = false,
+    .shared = false,
     .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, &redis::scripts::fenced_adopt, &redis::scripts::release,
                 &redis::scripts::line_release, &redis::scripts::line_enter},

@@ -49,6 +49,8 @@ struct subject {
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
     std::string_view giver{}; ///< for a claim: the nonce that was given up for it, or its own
     line_words line{};
+    /// Of one who waits for a lock of readers and writers: how long a turn must last for him. Zero: he does not wait.
+    std::chrono::milliseconds turn{};
 };
 
 /// What a node told of another's key.
@@ -56,6 +58,8 @@ struct sighting {
     bool gone = false;
     bool no_lock = false;  ///< something else stands under its name
     bool immortal = false; ///< it has no expiry
+    enum class holder : std::uint8_t { owner, readers, waiting_writer };
+    holder who = holder::owner;
     std::uint64_t owner = 0;
     std::optional<std::string_view> nonce{}; ///< the owner's, if it was told whole; part of the reply
     std::optional<std::chrono::milliseconds> left{};
@@ -101,6 +105,10 @@ struct lock_kind {
     /// Do nodes vote only while they have the data that the connection began with (rule F6)? Then the end of a vote, a
     /// write-back, an extension or an adoption is left to the node: its marker.
     bool marked;
+    /// Do readers and writers hold it in turn (rules S1 to S15)? Then whoever waits does so at the gate, not in line.
+    bool gated;
+    /// May many have it at once, each as a member of its own?
+    bool shared;
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
     /// What is asked of a key that somebody else may have.
@@ -125,6 +133,8 @@ struct lock_kind {
 
 extern lock_kind const plain;
 extern lock_kind const fenced;
+extern lock_kind const reader;
+extern lock_kind const writer;
 
 /// The end of a command. \param marker as it must stand on the node; empty: whatever it is
 void append_marker(std::string& out, std::string_view marker);

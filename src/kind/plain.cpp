@@ -73,6 +73,8 @@ private:
 constinit lock_kind const plain{
     .agreement = core::agreement::majority,
     .marked = false,
+    .gated = false,
+    .shared = false,
     .scripts = {nullptr, &redis::scripts::claim, nullptr, &redis::scripts::extend, &redis::scripts::extend,
                 &redis::scripts::release, &redis::scripts::line_release, &redis::scripts::line_enter},
     .inspection = plain_commands::questions,

@@ -11,6 +11,7 @@
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>
 #include <redlock/observer.hpp>
+#include <redlock/shared_mutex.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -63,6 +64,7 @@ struct contender {
         locks.emplace(process.make_client(std::move(settings)));
         lock.emplace(*locks, "seat", options);
         fenced.emplace(*locks, "seat", options);
+        shared.emplace(*locks, "seat", options);
     }
 
     template <class Lock>
@@ -75,6 +77,12 @@ struct contender {
         }));
     }
     void acquire() { acquire(*lock); }
+    void write() { acquire(*shared); }
+    void read()
+    {
+        auto readers = shared->shared();
+        acquire(readers);
+    }
     void release() { held = {}; }
     [[nodiscard]] bool holds() const { return held.valid(); }
 
@@ -83,6 +91,7 @@ struct contender {
     std::optional<client> locks;
     std::optional<mutex> lock;
     std::optional<fenced_mutex> fenced;
+    std::optional<shared_mutex> shared;
     asio::cancellation_signal stop;
     std::optional<error_code> ended;
     lease held;

@@ -20,13 +20,18 @@ duration on_its_clock(duration time)
 
 } // namespace
 
-schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, bool is_fenced,
+schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, manner its_manner,
                        test::dice chance)
     : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)),
-      fence(s.draw_fence(dice, options)), fenced(is_fenced), name(std::move(its_name))
+      fence(s.draw_fence(dice, options)), how(its_manner), name(std::move(its_name))
 {
-    lock = fenced ? test::any_lock(fenced_mutex(*p.locks, what.name, options, fence))
-                  : test::any_lock(mutex(*p.locks, what.name, options));
+    about.gated = about.gated || how == manner::reading || how == manner::writing;
+    switch (how) {
+    case manner::plainly: lock = mutex(*p.locks, what.name, options); break;
+    case manner::fenced: lock = fenced_mutex(*p.locks, what.name, options, fence); break;
+    case manner::reading: lock = shared_mutex(*p.locks, what.name, options).shared(); break;
+    case manner::writing: lock = shared_mutex(*p.locks, what.name, options); break;
+    }
 }
 
 unsigned schedule::actor::started(std::string what, duration longest, duration after_pause)
@@ -50,7 +55,7 @@ void schedule::actor::begin()
     if (dice.one_in(16))
         lock->inspect(noted("inspect", one_attempt));
     auto& left = about.left_behind;
-    if (!left.empty() && (left.back().token != 0) == fenced) {
+    if (!left.empty() && may_adopt(left.back())) {
         auto const one = std::move(left.back());
         left.pop_back();
         return adopt(one);
@@ -158,7 +163,7 @@ void schedule::actor::let_go()
         about.leases.ended(all.time_.now());
     if (all.stage_ == stage::expiring && dice.one_in(2)) {
         abandon();
-    } else if (!all.quiet() && dice.one_in(8)) {
+    } else if (!all.quiet() && dice.one_in(8) && how != manner::reading) {
         bequeath();
     } else if (dice.one_in(3)) {
         held = {};
@@ -184,13 +189,27 @@ void schedule::actor::bequeath()
     held.detach();
 }
 
+/// A writer's key is a plain lock's.
+bool schedule::actor::may_adopt(subject::bequest const& left) const
+{
+    return how != manner::reading && (left.token != 0) == (how == manner::fenced);
+}
+
+lease schedule::actor::adopted(subject::bequest const& left) const
+{
+    if (how == manner::fenced)
+        return fenced_mutex(*home.locks, about.name, options, fence).adopt(left.nonce, left.token);
+    if (how == manner::writing)
+        return shared_mutex(*home.locks, about.name, options).adopt(left.nonce);
+    return mutex(*home.locks, about.name, options).adopt(left.nonce);
+}
+
 /// Its counter it leaves alone: the first holder's last write, with the same token, may still be on its way.
 void schedule::actor::adopt(subject::bequest const& left)
 {
     auto const longest = 2 * duration{options.ttl} + 1s;
     auto const number = started("adoption", longest, longest);
-    adopted_ = fenced ? fenced_mutex(*home.locks, about.name, options, fence).adopt(left.nonce, left.token)
-                      : mutex(*home.locks, about.name, options).adopt(left.nonce);
+    adopted_ = adopted(left);
     adopted_.extend([this, number](error_code ec) {
         ended(number, ec);
         all.note(name + " adopts: " + ec.message());

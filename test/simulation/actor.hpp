@@ -16,7 +16,7 @@ using boost::system::error_code;
 constexpr duration for_ever = std::chrono::hours{24 * 365};
 
 struct schedule::actor {
-    actor(schedule&, program&, subject&, std::string its_name, bool is_fenced, test::dice);
+    actor(schedule&, program&, subject&, std::string its_name, manner, test::dice);
 
     void begin();
     /// On its own thread.
@@ -43,7 +43,7 @@ struct schedule::actor {
     test::dice dice;
     lock_options options;
     fence_options fence;
-    bool fenced;
+    manner how;
     std::optional<test::any_lock> lock;
     std::string name;
     lease held{};
@@ -77,6 +77,8 @@ private:
     void come_again(duration pause);
     void abandon();
     void bequeath();
+    [[nodiscard]] bool may_adopt(subject::bequest const&) const;
+    [[nodiscard]] lease adopted(subject::bequest const&) const;
     void adopt(subject::bequest const&);
 
     boost::asio::cancellation_signal cancelled_{};

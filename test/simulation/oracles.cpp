@@ -1,3 +1,4 @@
+#include "kind/shared.hpp"
 #include "simulation/actor.hpp"
 
 #include <algorithm>
@@ -19,6 +20,8 @@ constexpr duration late = 31s;
 /// Word of a release, and a pause for others or, after votes that crossed, of up to 32 round trips (W3) of at most 10 ms. Who
 /// has missed the word asks again after 200 ms, or after a second.
 constexpr duration longest_wake_up = 400ms;
+/// The mark of a writer that gave up fades meanwhile (S14).
+constexpr duration longest_wake_up_at_gate = longest_wake_up + kind::mark_life;
 /// Without word of changes; and through TLS, where an idle connection is replaced when there is something unread.
 constexpr duration longest_wake_up_by_asking = 4s;
 /// Of those who cross each other for a while.
@@ -61,7 +64,7 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 /// stand in none (L12), and programs that call servers by different names stand in different lines.
 void schedule::check_row(actor const& whose)
 {
-    if (whose.barges || whose.options.line) {
+    if (whose.barges || whose.options.line || whose.about.gated) {
         whose.about.leases = {};
         return;
     }
@@ -118,7 +121,7 @@ void schedule::check(bool ran)
         check_wake_ups();
 }
 
-/// T1: no two leases are valid at once.
+/// T1: no two leases are valid at once, unless both are readers'.
 void schedule::check_exclusion()
 {
     for (subject& s : subjects_)
@@ -128,7 +131,8 @@ void schedule::check_exclusion()
             for (auto const& a : p->actors) {
                 if (!a->held.valid())
                     continue;
-                if (actor const* const other = a->about.valid)
+                actor const* const other = a->about.valid;
+                if (other && (other->how != manner::reading || a->how != manner::reading))
                     flaw("both " + other->name + " and " + a->name + " hold " + a->about.name);
                 a->about.valid = a.get();
             }
@@ -192,7 +196,9 @@ void schedule::check_wake_up(subject& s)
         return s.free_since.reset();
     if (!s.free_since)
         s.free_since = time_.now();
-    duration const longest = polls_ || enciphered_ ? longest_wake_up_by_asking : longest_wake_up;
+    duration const longest = polls_ || enciphered_ ? longest_wake_up_by_asking
+                             : s.gated             ? longest_wake_up_at_gate
+                                                   : longest_wake_up;
     if (wanted_since && time_.now() - std::max(*s.free_since, *wanted_since) > longest)
         flaw(s.name + " is free, and who waits for it does not get it");
 }
@@ -235,9 +241,16 @@ bool schedule::is_there(std::size_t node, subject const& s) const
 void schedule::check_keys()
 {
     for (std::size_t n = 0; n != net_->size(); ++n)
-        for (subject const& s : subjects_)
-            if (is_there(n, s) && !s.abandoned.contains(net_->at(n).redis.keys().all().at(s.name).text))
+        for (subject const& s : subjects_) {
+            if (!is_there(n, s))
+                continue;
+            auto const& key = net_->at(n).redis.keys().all().at(s.name);
+            auto const abandoned = [&](auto const& one) { return s.abandoned.contains(one.name); };
+            auto const readers = key.members.range(0, -1);
+            bool const by_readers = !readers.empty() && std::ranges::all_of(readers, abandoned);
+            if (!by_readers && !s.abandoned.contains(key.text))
                 flaw("a key of " + s.name + " is left on " + name_of(n));
+        }
 }
 
 } // namespace redlock::simulation

@@ -29,6 +29,8 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
       variety_(dice_.one_in(3) ? 1 : 3), slack_divisor_(dice_.between(4, 20)), enciphered_(dice_.one_in(3)),
       crowded_(dice_.one_in(8))
 {
+    if (kinds_ == kinds::plain && seed_ % 2 == 0)
+        kinds_ = kinds::shared;
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
     net_ = std::make_unique<world::network>(time_, sizes.at(dice_.below(sizes.size())), dice_.next());
@@ -124,6 +126,17 @@ lock_options schedule::draw_options(test::dice& dice) const
     return drawn;
 }
 
+schedule::manner schedule::draw_manner(test::dice& dice) const
+{
+    switch (kinds_) {
+    case kinds::plain: return manner::plainly;
+    case kinds::fenced: return manner::fenced;
+    case kinds::mixed: return dice.one_in(2) ? manner::fenced : manner::plainly;
+    case kinds::shared: break;
+    }
+    return dice.one_in(6) ? manner::plainly : dice.one_in(2) ? manner::writing : manner::reading;
+}
+
 fence_options schedule::draw_fence(test::dice& dice, lock_options const& options)
 {
     fence_options drawn;
@@ -178,10 +191,10 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
     auto const actors = static_cast<unsigned>(dice.between(1, 6));
     auto const apart = dice.one_in(2) ? 100 : 0;
     for (unsigned i = 0; i != actors; ++i) {
-        bool const fenced = kinds_ == kinds::fenced || (kinds_ == kinds::mixed && dice.one_in(2));
+        manner const how = draw_manner(dice);
         std::string name = std::to_string(made->host) + static_cast<char>('a' + i);
         made->actors.push_back(std::make_unique<actor>(*this, *made, subjects_[dice.below(subjects_.size())],
-                                                       std::move(name), fenced, test::dice(dice.next())));
+                                                       std::move(name), how, test::dice(dice.next())));
         actor& one = *made->actors.back();
         one.later(dice.between(0, apart) * 1ms, [&one] { one.begin(); });
     }

@@ -10,6 +10,7 @@
 #include <redlock/fenced_register.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>
+#include <redlock/shared_mutex.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -96,6 +97,7 @@ private:
         fenced_register<std::uint64_t> counter{};
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
+        bool gated = false; ///< some are readers or writers
         std::optional<duration> free_since{};
         std::set<std::string, std::less<>> abandoned{}; ///< nonces whose keys were left to expire
         duration changed{};                             ///< somebody got it, or left it
@@ -111,7 +113,9 @@ private:
         step_budget clock{};
         world::network::data saved{}; ///< on its disk, or on its replica
     };
-    enum class kinds : std::uint8_t { plain, fenced, mixed };
+    enum class kinds : std::uint8_t { plain, fenced, mixed, shared };
+    /// How somebody has a lock.
+    enum class manner : std::uint8_t { plainly, fenced, reading, writing };
     enum class stage : std::uint8_t {
         faults,
         quiet,    ///< nothing bad happens any more
@@ -125,6 +129,7 @@ private:
     [[nodiscard]] std::string draw_url(std::size_t node, test::dice&) const;
     [[nodiscard]] config draw_config(test::dice&, bool at_the_beginning);
     [[nodiscard]] lock_options draw_options(test::dice&) const;
+    [[nodiscard]] manner draw_manner(test::dice&) const;
     [[nodiscard]] static fence_options draw_fence(test::dice&, lock_options const&);
     bool step(duration until);
     bool run_programs();

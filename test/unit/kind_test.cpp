@@ -178,6 +178,50 @@ BOOST_AUTO_TEST_CASE(line_is_told_who_comes_and_where_it_is_called)
     BOOST_TEST((words{leaves_it_free.end() - 3, leaves_it_free.end()} == words{"", "free", "2000"}));
 }
 
+BOOST_AUTO_TEST_CASE(readers_and_writers_are_told_apart_by_their_votes)
+{
+    subject const waits{{"seat:", "42"}, nonce, 0, {}, {}, 7ms};
+    subject const tries{{"seat:", "42"}, nonce};
+    auto const said = [](lock_kind const& type, request what, subject const& whose) {
+        std::string out;
+        type.make_commands("", {10s, 10s})->append(out, what, whose, script_form::hash);
+        auto const all = arguments(out);
+        return words{all.begin() + 2, all.end()};
+    };
+    words const keys{"2", "seat:42", "seat:42:redlock-gate", nonce};
+    auto const with_keys = [&](words rest) {
+        rest.insert(rest.begin(), keys.begin(), keys.end());
+        return rest;
+    };
+    BOOST_TEST((said(reader, request::vote, waits) == with_keys({"10000", "7", "400"})));
+    BOOST_TEST((said(reader, request::vote, tries) == with_keys({"10000", "0", "400"})));
+    BOOST_TEST((said(writer, request::vote, waits) == with_keys({"10000", "400", "1"})));
+    BOOST_TEST((said(writer, request::vote, tries) == with_keys({"10000", "400", "0"})));
+    for (auto const* const type : {&reader, &writer}) {
+        std::string const may_be_reader = type == &reader ? "1" : "0";
+        BOOST_TEST((said(*type, request::release, waits) == with_keys({"400", "1", may_be_reader})));
+        BOOST_TEST((said(*type, request::release, tries) == with_keys({"400", "0", may_be_reader})));
+        BOOST_TEST((said(*type, request::extend, tries) == words{"1", "seat:42", nonce, "10000"}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(refusal_at_the_gate_says_who_is_in_the_way)
+{
+    using holder = sighting::holder;
+    auto const seen = [](std::string_view text) {
+        resp_node const held{.type = resp_type::simple_string, .text = text};
+        BOOST_TEST((reader.read(request::vote, held).what == answer::meaning::denied));
+        return writer.read_sighting(request::vote, held);
+    };
+    BOOST_TEST((seen("HELD 700 0 READERS").who == holder::readers));
+    BOOST_TEST(seen("HELD 700 0 READERS").owner == 0U);
+    BOOST_TEST((seen("HELD 700 0 WRITER").who == holder::waiting_writer));
+    BOOST_TEST((seen("HELD 700 0 01234567").who == holder::owner));
+    BOOST_TEST(seen("HELD 700 0 01234567").owner == owner_id("01234567"));
+    BOOST_TEST((seen("HELD 700 0 01234567").left == 700ms));
+    BOOST_TEST(seen("HELD -1 0 ").no_lock);
+}
+
 BOOST_AUTO_TEST_CASE(place_has_its_window_before_its_channel)
 {
     BOOST_TEST(place(50ms, "to:1") == "0000050to:1");

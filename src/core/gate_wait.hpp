@@ -1,0 +1,77 @@
+#pragma once
+
+#include "core/backoff.hpp"
+#include "core/instant.hpp"
+#include "core/tally.hpp"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace redlock::core {
+
+/// When one who was refused a lock of readers and writers asks all nodes again (docs/protocol.md, rules S14, S15 and S17).
+class gate_wait {
+public:
+    struct pace {
+        duration round_trip;
+        duration mark; ///< how long a mark counts: it is left anew in half of that
+    };
+    struct refusal {
+        std::optional<duration> free_in{}; ///< a majority's keys are gone then, as far as they were told
+        bool crossed = false;              ///< some nodes had granted it
+    };
+
+    /// For somebody new.
+    void start(unsigned nodes)
+    {
+        nodes_ = nodes;
+        collisions_ = 0;
+    }
+    /// Others may go first until then.
+    void leave_alone(instant until)
+    {
+        changed_ = {};
+        not_before_ = due_ = until;
+    }
+    void refused(instant now, pace const& how, refusal const& said, random_fraction chance)
+    {
+        changed_ = {};
+        collisions_ = said.crossed ? collisions_ + 1 : 0;
+        not_before_ = now;
+        if (said.crossed)
+            not_before_ =
+                now + full_jitter(collisions_, 2 * how.round_trip, longest_dodge * how.round_trip, chance);
+        due_ = now + half_jitter(0, how.mark / 2, how.mark / 2, chance);
+        if (said.free_in)
+            ask_by(now + *said.free_in + settling_time, now);
+    }
+    /// What stood there when it was refused does not any more. Who is first to hear of it leaves the others a moment to hear,
+    /// too: what is released at once is gone at once.
+    void changed(unsigned node, instant now)
+    {
+        changed_.insert(node);
+        ask_by(changed_.size() < majority(nodes_) ? now + settling_time : now, now);
+    }
+    [[nodiscard]] instant due() const { return due_; }
+
+private:
+    static constexpr duration settling_time = std::chrono::milliseconds{2};
+    static constexpr int longest_dodge = 32; ///< of the pause after votes that crossed, in round trips
+
+    void ask_by(instant then, instant now)
+    {
+        if (sooner(then, not_before_, now))
+            then = not_before_;
+        if (sooner(then, due_, now))
+            due_ = then;
+    }
+
+    unsigned nodes_ = 0;
+    unsigned collisions_ = 0; ///< votes in a row that others crossed
+    node_set changed_;
+    instant not_before_{};
+    instant due_{};
+};
+
+} // namespace redlock::core

@@ -1,0 +1,99 @@
+#include "engine/attempt_loop.hpp"
+#include "kind/shared.hpp"
+#include <redlock/lock_options.hpp>
+
+#include <algorithm>
+#include <vector>
+
+// Among the readers and writers who wait for a lock (docs/protocol.md, rules S14, S15 and S17).
+namespace redlock::detail {
+
+namespace {
+
+/// However near the nodes are, whoever hears of a turn needs a moment to run.
+constexpr std::chrono::milliseconds shortest_turn{5};
+
+} // namespace
+
+/// How long a turn must last so that it is not over before our vote comes.
+std::chrono::milliseconds attempt_loop::turn_at_gate() const
+{
+    if (!type().gated || !whom_->waits())
+        return std::chrono::milliseconds::zero();
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(runtime_.turn()), shortest_turn);
+}
+
+/// What the last attempt tells, before its rows are given away.
+void attempt_loop::note_refusals()
+{
+    at_gate_ = {free_in(), attempt_.votes().granted() != 0};
+    owned_ = {};
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (attempt_.rows()[i].owner != 0)
+            owned_.insert(i);
+}
+
+/// Nothing: too few have told it.
+std::optional<core::duration> attempt_loop::free_in() const
+{
+    std::vector<core::duration> left;
+    for (node_report const& row : attempt_.rows())
+        if (row.result == node_result::granted)
+            left.emplace_back(0);
+        else if (row.result == node_result::held_by_other && row.remaining)
+            left.push_back(std::min(*row.remaining, key_ttl_));
+    auto const last = core::majority(nodes().size()) - 1;
+    if (left.size() <= last)
+        return std::nullopt;
+    std::ranges::nth_element(left, left.begin() + last);
+    return left[last];
+}
+
+void attempt_loop::wait_at_gate()
+{
+    if (!std::exchange(listening_, true))
+        nodes().listen();
+    core::instant const now = runtime_.loop().now();
+    core::duration const round_trip = std::max<core::duration>(runtime_.round_trip(), core::duration{1});
+    gate_.refused(now, {round_trip, kind::mark_life}, at_gate_, chances().dodge);
+    if (hears_more())
+        gate_.leave_alone(now); // what they read before they are told to tell, they do not tell of
+    ask_at_gate();
+}
+
+/// From now on, of those who refused.
+bool attempt_loop::hears_more()
+{
+    bool more = false;
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        if (!attempt_.refused().contains(i) || attempt_.heard().contains(i))
+            continue;
+        nodes().at(i).track();
+        more = more || nodes().at(i).tracks();
+    }
+    return more;
+}
+
+/// For somebody who was not asked for before.
+void attempt_loop::ask_anew()
+{
+    gate_.leave_alone(runtime_.loop().now());
+    ask_at_gate();
+}
+
+void attempt_loop::ask_at_gate()
+{
+    enter(phase::at_gate);
+    cause_ = errc::contended;
+    runtime_.loop().schedule_finely(*this, gate_.due());
+}
+
+void attempt_loop::gate_changed(unsigned node)
+{
+    if (phase_ != phase::at_gate)
+        return;
+    gate_.changed(node, runtime_.loop().now());
+    runtime_.loop().schedule_finely(*this, gate_.due());
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,557 @@
+// Readers and writers as their clients see them (docs/protocol.md, rules S1 to S18), in simulated time.
+#include "component/line_fixture.hpp"
+#include "kind/shared.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+namespace {
+
+/// The release, and the vote of whom it wakes.
+constexpr duration hand_over = 3 * round_trip + a_tick + 2ms;
+/// A writer's mark is left anew, and fades.
+constexpr duration a_mark = kind::mark_life;
+
+struct shared_fixture : line_fixture {
+    shared_fixture() { options.line = true; } // which means nothing here
+
+    contender& add_reader()
+    {
+        contender& one = add();
+        one.read();
+        (void)until_granted(one);
+        return one;
+    }
+    std::size_t members(std::size_t node)
+    {
+        auto const found = on(node, "seat");
+        return found ? found->members.size() : 0;
+    }
+    /// All of one client, at once.
+    std::vector<lease> read_often(contender& by, std::size_t times)
+    {
+        std::vector<lease> held(times);
+        for (lease& each : held)
+            by.shared->acquire_shared([&each](error_code ec, lease got) {
+                BOOST_TEST(ec == error_code());
+                each = std::move(got);
+            });
+        pass(100ms);
+        return held;
+    }
+};
+
+bool all_valid(std::vector<lease> const& some)
+{
+    return std::ranges::all_of(some, [](lease const& each) { return each.valid(); });
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(shared_mutexes, shared_fixture)
+
+BOOST_AUTO_TEST_CASE(readers_hold_it_together)
+{
+    for (int i = 0; i != 3; ++i)
+        add_reader();
+    for (auto const& one : all) {
+        BOOST_TEST(one->holds());
+        BOOST_TEST(one->held.shared());
+    }
+    BOOST_TEST(members(0) == 3U);
+    for (auto const& one : all)
+        one->release();
+    pass(100ms);
+    check_that_no_key_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(writer_excludes_everybody)
+{
+    contender& writer = add();
+    writer.write();
+    (void)until_granted(writer);
+    BOOST_TEST(!writer.held.shared());
+    contender& reader = add();
+    contender& another = add();
+    contender& plain = add();
+    reader.read();
+    another.write();
+    plain.acquire();
+    pass(5s);
+    BOOST_TEST(!reader.holds());
+    BOOST_TEST(!another.holds());
+    BOOST_TEST(!plain.holds());
+}
+
+BOOST_AUTO_TEST_CASE(plain_lock_excludes_readers_and_writers)
+{
+    contender& plain = add();
+    plain.acquire();
+    (void)until_granted(plain);
+    contender& reader = add();
+    reader.read();
+    pass(2s);
+    BOOST_TEST(!reader.holds());
+    plain.release();
+    BOOST_TEST((until_granted(reader) <= hand_over));
+    plain.acquire();
+    pass(2s);
+    BOOST_TEST(!plain.holds());
+    reader.release();
+    (void)until_granted(plain);
+}
+
+BOOST_AUTO_TEST_CASE(writer_follows_last_reader_at_once)
+{
+    contender& first = add_reader();
+    contender& second = add_reader();
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    first.release();
+    pass(1s);
+    BOOST_TEST(!writer.holds());
+    second.release();
+    BOOST_TEST((until_granted(writer) <= hand_over));
+}
+
+BOOST_AUTO_TEST_CASE(readers_follow_writer_at_once)
+{
+    contender& writer = add();
+    writer.write();
+    (void)until_granted(writer);
+    for (int i = 0; i != 4; ++i)
+        add().read();
+    pass(1s);
+    writer.release();
+    auto const all_read = [&] {
+        return std::ranges::count_if(all, [](auto const& one) { return one->holds(); }) == 4;
+    };
+    BOOST_TEST((until(all_read) <= hand_over));
+}
+
+/// S14: new readers wait behind it.
+BOOST_AUTO_TEST_CASE(writer_that_waits_is_not_overtaken_by_readers)
+{
+    contender& first = add_reader();
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    contender& late = add();
+    late.read();
+    pass(5s);
+    BOOST_TEST(!late.holds());
+    first.release();
+    BOOST_TEST((until_granted(writer) <= hand_over));
+    writer.release();
+    BOOST_TEST((until_granted(late) <= hand_over));
+}
+
+/// S15: they come before the next writer.
+BOOST_AUTO_TEST_CASE(readers_that_wait_are_not_overtaken_by_writers)
+{
+    contender& first = add();
+    first.write();
+    (void)until_granted(first);
+    contender& reader = add();
+    reader.read();
+    pass(100ms);
+    contender& second = add();
+    second.write();
+    pass(1s);
+    first.release();
+    BOOST_TEST((until_granted(reader) <= hand_over));
+    BOOST_TEST(!second.holds());
+    reader.release();
+    BOOST_TEST((until_granted(second) <= hand_over + 20ms)); // the turn may last on
+}
+
+BOOST_AUTO_TEST_CASE(writer_that_gives_up_keeps_nobody_out)
+{
+    contender& first = add_reader();
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    writer.stop.emit(asio::cancellation_type::terminal);
+    contender& late = add();
+    late.read();
+    BOOST_TEST((until_granted(late) <= a_mark + hand_over));
+    BOOST_TEST(first.holds());
+}
+
+BOOST_AUTO_TEST_CASE(who_tries_keeps_nobody_out)
+{
+    contender& first = add_reader();
+    contender& writer = add();
+    writer.shared->try_acquire([&](error_code ec, lease) { writer.ended = ec; });
+    pass(100ms);
+    BOOST_TEST((writer.ended == errc::contended));
+    BOOST_TEST(!on(0, "seat:redlock-gate"));
+    contender& late = add();
+    late.read();
+    BOOST_TEST((until_granted(late) <= hand_over));
+    BOOST_TEST(first.holds());
+}
+
+/// Who waits does not ask without pause, and does not keep others awake.
+BOOST_AUTO_TEST_CASE(waiting_costs_few_commands)
+{
+    add_reader();
+    for (int i = 0; i != 16; ++i)
+        add().write();
+    pass(2s);
+    std::size_t const before = commands;
+    pass(10s);
+    BOOST_TEST_MESSAGE(commands - before);
+    BOOST_TEST(commands - before <= 16 * 10 * 3 * 25); // of each, 25 rounds a second at most
+}
+
+/// Each renewal changes the key (S17).
+BOOST_AUTO_TEST_CASE(readers_that_renew_wake_nobody)
+{
+    contender& reader = add_reader();
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    std::size_t const before = commands;
+    pass(1s);
+    std::size_t const in_peace = commands - before;
+    constexpr std::size_t times = 100;
+    for (std::size_t i = 0; i != times; ++i) {
+        reader.held.extend([](error_code) {});
+        pass(10ms);
+    }
+    BOOST_TEST(commands - before <= net.size() * times + 3 * in_peace);
+    BOOST_TEST(!writer.holds());
+}
+
+/// S14: the last reader leaves one node first.
+BOOST_AUTO_TEST_CASE(writer_that_was_granted_some_votes_keeps_readers_out)
+{
+    contender& first = add_reader();
+    say(0, {"DEL", "seat"});
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    BOOST_TEST(!writer.holds());
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(on(n, "seat:redlock-gate")->members.score("writer").has_value());
+    BOOST_TEST(first.holds());
+}
+
+/// S18.
+BOOST_AUTO_TEST_CASE(readers_of_one_client_share_a_key)
+{
+    contender& one = add();
+    auto held = read_often(one, 10'000);
+    BOOST_TEST(all_valid(held));
+    BOOST_TEST(members(0) == 1U);
+    BOOST_TEST(commands <= 50U); // handshakes, and three votes
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    while (held.size() > 1)
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(held.size() / 2), held.end());
+    pass(1s);
+    BOOST_TEST(all_valid(held));
+    BOOST_TEST(!writer.holds());
+    held.clear();
+    BOOST_TEST((until_granted(writer) <= hand_over));
+}
+
+BOOST_AUTO_TEST_CASE(shared_key_is_renewed_whoever_leaves)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    auto held = read_often(one, 4);
+    for (std::size_t which : {0U, 1U, 1U}) {
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
+        pass(20s);
+        BOOST_TEST(all_valid(held));
+    }
+    BOOST_TEST(members(0) == 1U);
+    held.clear();
+    pass(100ms);
+    check_that_no_key_is_left();
+}
+
+/// One of them renews it, whoever asks.
+BOOST_AUTO_TEST_CASE(extension_of_one_renews_for_all)
+{
+    contender& one = add();
+    auto held = read_often(one, 3);
+    pass(5s);
+    std::size_t done = 0;
+    for (lease& each : held)
+        each.extend([&](error_code ec) { done += ec ? 0U : 1U; });
+    pass(100ms);
+    BOOST_TEST(done == 3U);
+    for (lease const& each : held)
+        BOOST_TEST((each.remaining() > options.ttl - 1s));
+}
+
+BOOST_AUTO_TEST_CASE(lost_key_is_lost_to_all)
+{
+    contender& one = add();
+    auto held = read_often(one, 5);
+    std::size_t told = 0;
+    for (lease& each : held)
+        each.lost([&](error_code ec) { told += ec == errc::lease_lost ? 1U : 0U; });
+    say_everywhere({"DEL", "seat"});
+    held[2].extend([](error_code) {});
+    pass(100ms);
+    BOOST_TEST(told == 5U);
+    for (lease const& each : held)
+        BOOST_TEST((each.cause() == loss_cause::refused));
+}
+
+BOOST_AUTO_TEST_CASE(all_lose_it_in_time_without_a_majority)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    auto held = read_often(one, 5);
+    net.kill(0);
+    net.kill(1);
+    pass(3s);
+    for (lease const& each : held) {
+        BOOST_TEST(!each.valid());
+        BOOST_TEST((each.state() == lease_state::lost));
+    }
+}
+
+/// Each has a time of its own.
+BOOST_AUTO_TEST_CASE(reader_whose_time_is_over_leaves_the_key_to_others)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    lock_options brief = options;
+    brief.max_hold = 5s;
+    shared_mutex short_one(*one.locks, "seat", brief);
+    lease first;
+    short_one.acquire_shared([&](error_code, lease got) { first = std::move(got); });
+    (void)until([&] { return first.valid(); });
+    auto held = read_often(one, 2);
+    BOOST_TEST(members(0) == 1U);
+    pass(6s);
+    BOOST_TEST((first.cause() == loss_cause::max_hold));
+    first = {};
+    pass(20s);
+    BOOST_TEST(all_valid(held));
+}
+
+/// It has one chance less to be renewed otherwise.
+BOOST_AUTO_TEST_CASE(reader_without_time_left_passes_the_lead)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    lock_options brief = options;
+    brief.max_hold = 4s;
+    shared_mutex short_one(*one.locks, "seat", brief);
+    lease first;
+    short_one.acquire_shared([&](error_code, lease got) { first = std::move(got); });
+    (void)until([&] { return first.valid(); });
+    auto const held = read_often(one, 2);
+    pass(2500ms); // renewed once, and for the last time by the first
+    BOOST_TEST((held[0].remaining() > 1s));
+    pass(1s);
+    BOOST_TEST((held[0].remaining() > 1500ms));
+}
+
+/// H8: one hangs, and renews for nobody.
+BOOST_AUTO_TEST_CASE(reader_that_gets_on_renews_for_those_who_hang)
+{
+    options.ttl = 3s;
+    options.progress_within = 1s;
+    contender& one = add();
+    auto held = read_often(one, 6);
+    for (int i = 0; i != 40; ++i) {
+        held[3].progress();
+        pass(500ms);
+    }
+    BOOST_TEST(held[3].valid());
+    for (int i = 0; i != 10; ++i)
+        pass(500ms);
+    BOOST_TEST(!held[3].valid());
+}
+
+/// Those who do not renew are no company for those who do.
+BOOST_AUTO_TEST_CASE(reader_joins_nobody_who_does_not_renew)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    lock_options brief = options;
+    brief.renew = false;
+    shared_mutex short_one(*one.locks, "seat", brief);
+    lease first;
+    short_one.acquire_shared([&](error_code, lease got) { first = std::move(got); });
+    (void)until([&] { return first.valid(); });
+    auto const held = read_often(one, 2);
+    BOOST_TEST(members(0) == 2U);
+    pass(10s);
+    BOOST_TEST(!first.valid());
+    BOOST_TEST(all_valid(held));
+}
+
+/// In whatever order, and whoever leads.
+BOOST_AUTO_TEST_CASE(readers_go_with_their_context)
+{
+    contender& one = add();
+    auto held = read_often(one, 4);
+    held.erase(held.begin());
+    lease late;
+    one.shared->acquire_shared([&](error_code, lease got) { late = std::move(got); });
+    pass(10ms);
+    BOOST_TEST(late.valid());
+    BOOST_TEST(members(0) == 1U);
+    held.clear();
+    late = {};
+    all.clear(); // before any of that has run
+}
+
+/// Who is asked for next does not wait for what another one was refused.
+BOOST_AUTO_TEST_CASE(writer_behind_a_reader_that_leaves_asks_at_once)
+{
+    contender& other = add_reader();
+    contender& rival = add();
+    rival.write(); // keeps new readers out
+    pass(1s);
+    contender& one = add();
+    one.read();
+    pass(100ms);
+    bool granted = false;
+    lease writes;
+    one.lock->acquire([&](error_code, lease got) {
+        granted = true;
+        writes = std::move(got);
+    });
+    pass(10ms);
+    other.release();
+    rival.stop.emit(asio::cancellation_type::terminal);
+    one.stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST((until([&] { return granted; }) <= hand_over));
+}
+
+/// The nodes know of writers of other clients.
+BOOST_AUTO_TEST_CASE(readers_ask_again_after_the_period)
+{
+    contender& one = add();
+    auto const held = read_often(one, 2);
+    pass(options.handover.period);
+    contender& writer = add();
+    writer.write();
+    pass(100ms);
+    lease late;
+    one.shared->acquire_shared([&](error_code, lease got) { late = std::move(got); });
+    pass(2s);
+    BOOST_TEST(!late.valid());
+    BOOST_TEST(all_valid(held));
+}
+
+/// W1: none overtakes a writer of its own client.
+BOOST_AUTO_TEST_CASE(operations_of_one_client_are_served_in_order)
+{
+    contender& one = add();
+    auto held = read_often(one, 2);
+    std::vector<int> order;
+    lease writes;
+    lease reads;
+    one.shared->acquire([&](error_code, lease got) {
+        order.push_back(1);
+        writes = std::move(got);
+    });
+    one.shared->acquire_shared([&](error_code, lease got) {
+        order.push_back(2);
+        reads = std::move(got);
+    });
+    pass(1s);
+    BOOST_TEST(order.empty());
+    held.clear();
+    pass(100ms);
+    BOOST_TEST((order == std::vector<int>{1}));
+    writes = {};
+    pass(100ms);
+    BOOST_TEST((order == std::vector<int>{1, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(writer_of_a_client_with_readers_keeps_others_out)
+{
+    contender& one = add();
+    auto held = read_often(one, 2);
+    lease writes;
+    one.shared->acquire([&](error_code, lease got) { writes = std::move(got); });
+    pass(1s);
+    contender& other = add();
+    other.read();
+    pass(2s);
+    BOOST_TEST(!other.holds());
+    held.clear();
+    BOOST_TEST((until([&] { return writes.valid(); }) <= hand_over));
+    writes = {};
+    BOOST_TEST((until_granted(other) <= hand_over));
+}
+
+/// Without words from the servers it asks again.
+BOOST_AUTO_TEST_CASE(who_is_told_nothing_asks_again)
+{
+    for (std::string& url : settings.nodes)
+        url += "?protocol=2";
+    contender& first = add_reader();
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    first.release();
+    BOOST_TEST((until_granted(writer) <= a_mark / 2 + hand_over));
+}
+
+BOOST_AUTO_TEST_CASE(gate_that_is_none_is_told)
+{
+    say_everywhere({"ZADD", "seat:redlock-gate", "1", "theirs"});
+    contender& one = add();
+    one.shared->try_acquire_shared([&](error_code ec, lease) { one.ended = ec; });
+    pass(100ms);
+    BOOST_TEST((one.ended == errc::no_quorum));
+    BOOST_TEST(summary(one.shared->last_attempt()).find("no gate of a lock: seat:redlock-gate") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(writer_is_adopted_and_reader_is_not)
+{
+    contender& one = add();
+    one.write();
+    (void)until_granted(one);
+    std::string nonce(one.held.nonce());
+    one.held.detach();
+    contender& heir = add();
+    heir.held = heir.shared->adopt(nonce);
+    heir.held.extend([&](error_code ec) { heir.ended = ec; });
+    (void)until_granted(heir);
+    heir.release();
+    auto const held = read_often(one, 2);
+    heir.held = heir.shared->adopt(held[0].nonce());
+    heir.held.extend([](error_code) {});
+    pass(1s);
+    BOOST_TEST(!heir.holds());
+    heir.release();
+    pass(1s);
+    BOOST_TEST(members(0) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_gives_the_key_of_all_back)
+{
+    contender& one = add();
+    auto const held = read_often(one, 5);
+    one.locks->shutdown([](error_code) {});
+    pass(100ms);
+    check_that_no_key_is_left();
+    for (lease const& each : held)
+        BOOST_TEST(!each.valid());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
