@@ -13,6 +13,8 @@
 namespace redlock::cli {
 
 enum class on_loss : std::uint8_t { stop, warn };
+/// With whom a lock is held: with nobody; with other readers; or with nobody, by a writer who takes turns with readers.
+enum class sharing : std::uint8_t { none, reader, writer };
 
 /// What was asked for: the words of the command line and of the environment, understood.
 struct options {
@@ -23,6 +25,7 @@ struct options {
     config client;
     lock_options lock{.ttl = std::chrono::seconds{30}};
     bool fenced = false;
+    sharing with = sharing::none;
     std::optional<std::chrono::milliseconds> wait; ///< zero: one attempt; nothing: unless an outage lasts
 
     std::string token;

@@ -37,6 +37,10 @@ session::any_lock session::make_lock(client& owner, options const& o)
 {
     if (o.fenced)
         return fenced_mutex(owner, o.name, o.lock);
+    if (o.with == sharing::reader)
+        return shared_mutex(owner, o.name, o.lock).shared();
+    if (o.with == sharing::writer)
+        return shared_mutex(owner, o.name, o.lock);
     return mutex(owner, o.name, o.lock);
 }
 

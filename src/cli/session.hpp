@@ -63,7 +63,7 @@ public:
     [[nodiscard]] std::string troubles() const;
 
 private:
-    using any_lock = std::variant<mutex, fenced_mutex>;
+    using any_lock = std::variant<mutex, fenced_mutex, shared_mutex, shared_view>;
 
     struct place_in_line;
 

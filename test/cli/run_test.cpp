@@ -28,6 +28,22 @@ BOOST_AUTO_TEST_CASE(command_runs_under_lock_and_its_status_is_passed_on)
     BOOST_TEST(run.out() == "");
 }
 
+BOOST_AUTO_TEST_CASE(commands_run_together_as_readers_and_alone_as_writer)
+{
+    tool run(run_shell({"--shared"}, wait_for_go), env());
+    wait_until([&] { return !run.read("pid").empty(); });
+    BOOST_TEST(finished_run(run_shell({"--shared", "-n"}, "true"), env()).status == 0);
+    for (std::string const alone : {"--exclusive", "--fenced"}) {
+        finished_run const refused(run_shell({alone, "-n"}, "true"), env());
+        BOOST_TEST(refused.status == 75);
+    }
+    run.write("go", "");
+    BOOST_TEST(run.wait() == 0);
+    BOOST_TEST(finished_run(run_shell({"--exclusive", "-n"}, "true"), env()).status == 0);
+    for (std::string const other : {"--exclusive", "--fenced"})
+        BOOST_TEST(finished_run(run_shell({"--shared", other}, "true"), env()).status == 64);
+}
+
 BOOST_AUTO_TEST_CASE(command_killed_by_signal_gives_status_like_shells)
 {
     finished_run const run(run_shell({}, "kill -USR1 $$"), env());
