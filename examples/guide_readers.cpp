@@ -1,0 +1,73 @@
+// A price list that many requests read and a job replaces now and then: the guide's page on readers and writers.
+// Run: guide_readers                  with three Redis servers of its own
+//      guide_readers redis://a:6379…  with yours
+#include "run.hpp"
+#include <redlock/redlock.hpp>
+
+#include <boost/asio.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include <utility>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+/// What stands in a place that all processes reach; half of a change must not be seen.
+struct price_list {
+    int version = 0;
+    int checksum = 0;
+};
+
+asio::awaitable<bool> read(redlock::shared_mutex lock, price_list const& prices)
+{
+    redlock::lease lease = co_await lock.acquire_shared(); // others may read at the same time
+    bool const whole = prices.version == prices.checksum;
+    co_await lease.release();
+    co_return whole;
+}
+
+asio::awaitable<void> replace(redlock::shared_mutex lock, price_list& prices)
+{
+    auto body = [&prices](redlock::lease&) -> asio::awaitable<void> { // alone
+        ++prices.version;
+        asio::steady_timer work(co_await asio::this_coro::executor, 20ms);
+        co_await work.async_wait(asio::use_awaitable);
+        ++prices.checksum;
+    };
+    co_await redlock::with_lock(lock, body);
+}
+
+asio::awaitable<bool> read_for_long(redlock::shared_mutex lock, price_list const& prices)
+{
+    auto body = [&prices](redlock::lease&) -> asio::awaitable<bool> {
+        int const before = prices.version;
+        asio::steady_timer work(co_await asio::this_coro::executor, 50ms);
+        co_await work.async_wait(asio::use_awaitable);
+        co_return prices.version == before;
+    };
+    co_return co_await redlock::with_lock(lock.shared(), body); // cancelled when the lease is lost
+}
+
+asio::awaitable<bool> nobody_changes_it(redlock::shared_mutex lock)
+{
+    auto const [ec, lease] = co_await lock.try_acquire_shared(asio::as_tuple(asio::use_awaitable));
+    co_return lease.valid(); // contended: a writer has it, or waits for it
+}
+
+asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
+{
+    using namespace asio::experimental::awaitable_operators;
+    redlock::shared_mutex lock{locks, "prices"};
+    price_list prices;
+    promises.keep(co_await nobody_changes_it(lock), "a free lock can be had for reading");
+    auto const [nobody_wrote, whole, also_whole] = co_await (
+        read_for_long(lock, prices) && read(lock, prices) && (replace(lock, prices) && read(lock, prices)));
+    promises.keep(nobody_wrote && whole, "nobody wrote while somebody read");
+    promises.keep(also_whole, "who came behind the writer saw all of what it wrote");
+    promises.keep(prices.version == 1, "the writer got its turn");
+}
+
+int main(int argc, char** argv)
+{
+    return example::run(argc, argv, show);
+}
