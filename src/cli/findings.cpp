@@ -119,13 +119,20 @@ void fence(interview const& node, examination const& terms, std::vector<finding>
              "' on all nodes while nobody has the lock, and what the resource remembers with it"});
 }
 
-/// To a vote every key of the lock's name is somebody's lock, also one that nobody will release.
+/// To a vote every key of the lock's name is somebody's lock, also one that nobody will release. What expires may be
+/// readers (docs/protocol.md, rule S1).
 void foreign_key(interview const& node, examination const& terms, std::vector<finding>& found)
 {
     if (node.failed || terms.lock.empty() || is_strange(node))
         return;
-    auto const why = why_no_lock(said(node, question::holder), said(node, question::lock_left));
-    if (!why.empty())
+    answer const& left = said(node, question::lock_left);
+    auto const why = why_no_lock(said(node, question::holder), left);
+    if (!why.empty() && left.is(answer::kind::number) && left.number >= 0)
+        found.push_back({"foreign-key", severity::warning, node.node,
+                         "has a key '" + redis::printable(terms.client.key_prefix + terms.lock) + "', and " +
+                             std::string(why) + ": readers of a shared_mutex have the lock, or it is no lock",
+                         "do not delete it unless you know that nobody has the lock as a reader"});
+    else if (!why.empty())
         found.push_back({"foreign-key", severity::error, node.node,
                          "has a key '" + redis::printable(terms.client.key_prefix + terms.lock) +
                              "' that is no lock: " + std::string(why) + ", and nobody gets this node's vote",

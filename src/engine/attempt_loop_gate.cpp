@@ -41,7 +41,7 @@ std::optional<core::duration> attempt_loop::free_in() const
         if (row.result == node_result::granted)
             left.emplace_back(0);
         else if (row.result == node_result::held_by_other && row.remaining)
-            left.push_back(std::min(*row.remaining, key_ttl_));
+            left.emplace_back(std::min<core::duration>(*row.remaining, key_ttl_));
     auto const last = core::majority(nodes().size()) - 1;
     if (left.size() <= last)
         return std::nullopt;

@@ -3,6 +3,7 @@
 #include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
 #include <redlock/fenced_mutex.hpp>
+#include <redlock/shared_mutex.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -31,6 +32,27 @@ constexpr char const* needed[] = {"+set",     "+get",  "+del",        "+pexpire"
 
 constexpr char const* needed_when_fenced[] = {"+set",  "+get",  "+del",     "+pexpire", "+mget",      "+pttl",
                                               "+time", "+eval", "+evalsha", "+info",    "+config|get"};
+
+constexpr char const* needed_for_turns[] = {"+set",
+                                            "+get",
+                                            "+del",
+                                            "+pexpire",
+                                            "+eval",
+                                            "+evalsha",
+                                            "+info",
+                                            "+config|get",
+                                            "+time",
+                                            "+mget",
+                                            "+pttl",
+                                            "+type",
+                                            "+pexpireat",
+                                            "+zadd",
+                                            "+zrem",
+                                            "+zrange",
+                                            "+zscore",
+                                            "+zcard",
+                                            "+zremrangebyscore",
+                                            "+client|tracking"};
 
 constexpr char const* full[] = {"+set",
                                 "+get",
@@ -203,6 +225,48 @@ BOOST_AUTO_TEST_CASE(documented_acl_line_causes_no_complaint)
     BOOST_TEST(occurrences(log, "reason, ") == occurrences(log, "object, client|setinfo"), log);
     guarded_server const lacking(full_rights_without("+client|tracking"));
     BOOST_TEST(complaints(lacking.settings()).find("CLIENT TRACKING") != std::string::npos);
+}
+
+/// A reader is followed by a writer, and that one by a reader; who waits leaves a mark.
+BOOST_AUTO_TEST_CASE(documented_rights_suffice_for_readers_and_writers)
+{
+    guarded_server const guarded(without(needed_for_turns, "nothing"));
+    probe eye = guarded.eye();
+    asio::io_context context;
+    redlock::client first(context.get_executor(), guarded.settings());
+    redlock::client second(context.get_executor(), guarded.settings());
+    redlock::shared_mutex one(first, "seat", long_lived);
+    redlock::shared_mutex other(second, "seat", long_lived);
+    auto const wait = [&](auto over) -> asio::awaitable<void> {
+        asio::steady_timer timer(co_await asio::this_coro::executor);
+        while (!over()) {
+            timer.expires_after(std::chrono::milliseconds{1});
+            co_await timer.async_wait(asio::use_awaitable);
+        }
+    };
+    auto const marked = [&](std::string const& who) {
+        return eye.command({"ZSCORE", "lock:seat:redlock-gate", who}) != "(nil)";
+    };
+    run(context, [&]() -> asio::awaitable<void> {
+        redlock::lease reads = co_await one.acquire_shared();
+        co_await reads.extend();
+        redlock::lease writes;
+        other.acquire([&](boost::system::error_code, redlock::lease got) { writes = std::move(got); });
+        co_await wait([&] { return marked("writer"); });
+        co_await reads.release();
+        co_await wait([&] { return writes.valid(); });
+        co_await writes.extend();
+        one.acquire_shared([&](boost::system::error_code, redlock::lease got) { reads = std::move(got); });
+        co_await wait([&] { return marked("reader"); });
+        co_await writes.release();
+        co_await wait([&] { return reads.valid(); });
+        co_await reads.release();
+    });
+    BOOST_TEST(first.nodes().at(0).detail + second.nodes().at(0).detail == "");
+    auto const log = eye.command({"ACL", "LOG"});
+    auto const tolerated =
+        occurrences(log, "object, client|setinfo") + occurrences(log, "object, client|setname");
+    BOOST_TEST(occurrences(log, "reason, ") == tolerated, log);
 }
 
 constexpr std::chrono::milliseconds soon{200};
