@@ -69,7 +69,7 @@ std::string script_run::exclusive_vote()
     }
     (void)members("zcard", keys_[1]);
     auto const kind = type(keys_[0]);
-    double left = static_cast<double>(pttl(keys_[0]));
+    auto left = static_cast<double>(pttl(keys_[0]));
     if (!kind)
         left = turn - moment;
     bool const readers = !kind || is_set_of_readers(left);
