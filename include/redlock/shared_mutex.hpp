@@ -27,9 +27,13 @@ private:
 /// `acquire_shared` and its kin are a reader's and exclude writers alone. Apart from that a reader's lease is as any
 /// other: it renews itself, and tells its loss.
 ///
-/// Readers of one client share one key on the nodes, however many they are. A reader that comes while others of its client
-/// have the lock joins them without asking the nodes, for `handover.period` from the time when the nodes granted it. After
-/// that they are asked again, since only they know of writers of other clients.
+/// Readers of one client that come within `handover.period` of a grant share one key on the nodes. A reader that comes
+/// in that time joins the others without asking the nodes, if it and they renew, have the same `ttl`, `slack` and
+/// `tolerate_suspect`, have `handover.min_validity` left, and no operation of this client waits. After that time the
+/// nodes are asked again, since only they know of writers of other clients.
+///
+/// While you have a lease of a lock, do not wait for another lease of it: a reader that calls `acquire` waits for its own
+/// lease, for ever.
 ///
 /// Readers and writers take turns: a writer that waits keeps new readers out, and readers that were kept out are let in
 /// before the next writer (docs/protocol.md, rules S14 and S15). Among the operations of one client the order is that of
@@ -40,8 +44,7 @@ private:
 /// The operations, errors, cancellation and thread-safety are those of `mutex`.
 ///
 /// Beside the lock's key each node keeps the key `<name>:redlock-gate` while somebody waits. The client's user needs the
-/// rights `+zadd +zrem +zrange +zscore +zcard +zremrangebyscore +pexpireat +type +time +mget +pttl` beside
-/// `+set +get +del +pexpire +eval +evalsha`, and the right to this key.
+/// rights that docs/howto/readers.md lists, for both keys.
 /// \par Source
 /// docs/protocol.md, rules S1 to S18
 class REDLOCK_EXPORT shared_mutex : public detail::basic_lock {
@@ -79,11 +82,12 @@ public:
         return shared_.acquire_until(deadline, std::forward<Token>(token));
     }
 
-    /// For `with_lock(lock.shared(), body)`.
+    /// The readers' side of this lock, for `with_lock(lock.shared(), body)`. The reference lives as long as this object.
     [[nodiscard]] shared_view const& shared() const noexcept { return shared_; }
 
-    /// Continues a writer's lease that was left behind, as `mutex::adopt` does. A reader's is not adopted: its key may be
-    /// that of other readers, too.
+    /// Continues a writer's lease that was left behind, as `mutex::adopt` does. A reader's cannot be adopted: its key may
+    /// be that of other readers, too, and they all have one `lease::nonce()`. Do not `detach()` a reader: nobody can
+    /// continue it, and if it was the last one, writers wait until the key has expired.
     /// \param nonce of the lease, from `lease::nonce()`
     /// \throws lock_error `errc::misconfigured`: not a nonce
     [[nodiscard]] lease adopt(std::string_view nonce);
