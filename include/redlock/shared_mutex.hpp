@@ -3,6 +3,7 @@
 #include <redlock/client.hpp>
 #include <redlock/detail/basic_lock.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/lock_operations.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 

@@ -1,8 +1,9 @@
 #include "engine/attempt_loop.hpp"
 #include "kind/shared.hpp"
-#include <redlock/lock_options.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 // Among the readers and writers who wait for a lock (docs/protocol.md, rules S14, S15 and S17).
