@@ -64,6 +64,7 @@ std::string script_run::exclusive_vote()
     }
     bool const counts = gate_mark("writer", arguments_[2]) != 0;
     if (arguments_[3] == "1" && !(counts && is_fresh("writer", arguments_[2]))) {
+        keep_gate(arguments_[2]);
         leave_mark("writer", arguments_[2]);
         keep_gate(arguments_[2]);
     }
@@ -84,9 +85,11 @@ std::string script_run::shared_release()
         del(keys_[0]);
         bool const gate = has_gate();
         bool const marks = arguments_[2] == "1" && (gate || !type(keys_[1]));
-        if (marks)
+        if (marks) {
+            keep_gate(arguments_[1]);
             leave_mark("writer", arguments_[1]);
-        else if (gate && members("zscore", keys_[1]).score("reader").value_or(0) > moment)
+        }
+        if (!marks && gate && members("zscore", keys_[1]).score("reader").value_or(0) > moment)
             open_turn();
         if (marks || gate)
             keep_gate(arguments_[1]);
@@ -198,6 +201,7 @@ void script_run::ask_for_turn()
     if (members("zscore", keys_[1]).score("reader").value_or(0) <= static_cast<double>(now()))
         (void)zrem(keys_[1], {"need"});
     if (!is_fresh("reader", arguments_[1])) {
+        keep_gate(arguments_[1]);
         leave_mark("reader", arguments_[1]);
         keep_gate(arguments_[1]);
     }

@@ -17,8 +17,12 @@ end
 -- Each change wakes all who wait: so not one for each of them.
 local mark = tonumber(redis.call('zscore', KEYS[2], 'writer') or 0)
 if ARGV[4] == '1' and (mark < now + ARGV[3] * 3 / 4 or mark > now + ARGV[3]) then
+    local function keep()
+        redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), ARGV[3]))
+    end
+    keep() -- without the rights to that a gate would be left that never expires
     redis.call('zadd', KEYS[2], now + ARGV[3], 'writer')
-    redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), ARGV[3]))
+    keep()
 end
 redis.call('zcard', KEYS[2]) -- so that the next change is heard of
 local kind = redis.call('type', KEYS[1]).ok

@@ -15,6 +15,7 @@ if redis.call('mget', KEYS[1])[1] == ARGV[1] then
     redis.call('del', KEYS[1])
     local gate = has_gate()
     if ARGV[3] == '1' and (gate or redis.call('type', KEYS[2]).ok == 'none') then
+        touch_gate() -- without the rights to that a gate would be left that never expires
         redis.call('zadd', KEYS[2], now + ARGV[2], 'writer')
         touch_gate()
     elseif gate then

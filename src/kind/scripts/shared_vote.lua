@@ -40,8 +40,12 @@ if tonumber(ARGV[3]) > 0 then
     end
     -- Each change wakes all who wait: so not one for each of them.
     if waits < now + ARGV[2] * 3 / 4 then
+        local function keep()
+            redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), ARGV[2]))
+        end
+        keep() -- without the rights to that a gate would be left that never expires
         redis.call('zadd', KEYS[2], now + ARGV[2], 'reader')
-        redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), ARGV[2]))
+        keep()
     end
     redis.call('zadd', KEYS[2], 'gt', ARGV[3], 'need')
 end
