@@ -18,7 +18,7 @@ public:
     };
     struct refusal {
         std::optional<duration> free_in{}; ///< a majority's keys are gone then, as far as they were told
-        bool crossed = false;              ///< some nodes had granted it
+        node_set granted{};                ///< nodes that had, too few of them
     };
 
     /// For somebody new.
@@ -35,22 +35,24 @@ public:
     }
     void refused(instant now, pace const& how, refusal const& said, random_fraction chance)
     {
-        changed_ = {};
-        collisions_ = said.crossed ? collisions_ + 1 : 0;
+        changed_ = said.granted;
+        bool const crossed = !said.granted.empty();
+        collisions_ = crossed ? collisions_ + 1 : 0;
         not_before_ = now;
-        if (said.crossed)
+        if (crossed)
             not_before_ =
                 now + full_jitter(collisions_, 2 * how.round_trip, longest_dodge * how.round_trip, chance);
         due_ = now + half_jitter(0, how.mark / 2, how.mark / 2, chance);
         if (said.free_in)
             ask_by(now + *said.free_in + settling_time, now);
     }
-    /// What stood there when it was refused does not any more. Who is first to hear of it leaves the others a moment to hear,
-    /// too: what is released at once is gone at once.
+    /// What stood there when it was refused does not any more. On fewer than a majority others come and go who get it no more
+    /// than we do: if each of them woke us, and we them, nobody would rest.
     void changed(unsigned node, instant now)
     {
         changed_.insert(node);
-        ask_by(changed_.size() < majority(nodes_) ? now + settling_time : now, now);
+        if (changed_.size() >= majority(nodes_))
+            ask_by(now, now);
     }
     [[nodiscard]] instant due() const { return due_; }
 
@@ -68,7 +70,7 @@ private:
 
     unsigned nodes_ = 0;
     unsigned collisions_ = 0; ///< votes in a row that others crossed
-    node_set changed_;
+    node_set changed_;        ///< nodes that may be free
     instant not_before_{};
     instant due_{};
 };

@@ -27,11 +27,14 @@ std::chrono::milliseconds attempt_loop::turn_at_gate() const
 /// What the last attempt tells, before its rows are given away.
 void attempt_loop::note_refusals()
 {
-    at_gate_ = {free_in(), attempt_.votes().granted() != 0};
+    at_gate_ = {free_in(), {}};
     owned_ = {};
-    for (unsigned i = 0; i != nodes().size(); ++i)
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        if (attempt_.rows()[i].result == node_result::granted)
+            at_gate_.granted.insert(i);
         if (attempt_.rows()[i].owner != 0)
             owned_.insert(i);
+    }
 }
 
 /// Nothing: too few have told it.

@@ -80,6 +80,7 @@ private:
     [[nodiscard]] double gate_mark(std::string const& who, std::string const& longest);
     void leave_mark(std::string const& who, std::string const& length);
     void ask_for_turn();
+    void keep_readers_out(std::string const& length);
     [[nodiscard]] bool is_fresh(std::string const& mark, std::string const& length);
     [[nodiscard]] bool has_gate();
     [[nodiscard]] bool check_gate();

@@ -62,12 +62,8 @@ std::string script_run::exclusive_vote()
         }
         return reply::number(1);
     }
-    bool const counts = gate_mark("writer", arguments_[2]) != 0;
-    if (arguments_[3] == "1" && !(counts && is_fresh("writer", arguments_[2]))) {
-        keep_gate(arguments_[2]);
-        leave_mark("writer", arguments_[2]);
-        keep_gate(arguments_[2]);
-    }
+    if (arguments_[3] == "1")
+        keep_readers_out(arguments_[2]);
     (void)members("zcard", keys_[1]);
     auto const kind = type(keys_[0]);
     auto left = static_cast<double>(pttl(keys_[0]));
@@ -84,15 +80,13 @@ std::string script_run::shared_release()
     if (is_ours()) {
         del(keys_[0]);
         bool const gate = has_gate();
-        bool const marks = arguments_[2] == "1" && (gate || !type(keys_[1]));
-        if (marks) {
+        if (arguments_[2] == "1" && (gate || !type(keys_[1]))) {
+            keep_readers_out(arguments_[1]);
+        } else if (gate) {
+            if (members("zscore", keys_[1]).score("reader").value_or(0) > moment)
+                open_turn();
             keep_gate(arguments_[1]);
-            leave_mark("writer", arguments_[1]);
         }
-        if (!marks && gate && members("zscore", keys_[1]).score("reader").value_or(0) > moment)
-            open_turn();
-        if (marks || gate)
-            keep_gate(arguments_[1]);
         return reply::number(1);
     }
     if (arguments_[3] != "1" || type(keys_[0]) != keyspace::type::sorted_set ||
@@ -208,6 +202,16 @@ void script_run::ask_for_turn()
     double const need = number_of(arguments_[2]);
     auto const had = keyspace::members_of(where_.keys.find(keys_[1], now())).score("need");
     had&&* had >= need ? where_.before("zadd") : zadd(keys_[1], {need, "need"});
+}
+
+/// While a writer waits.
+void script_run::keep_readers_out(std::string const& length)
+{
+    if (gate_mark("writer", length) != 0 && is_fresh("writer", length))
+        return;
+    keep_gate(length);
+    leave_mark("writer", length);
+    keep_gate(length);
 }
 
 /// Whoever leaves a mark anew wakes all who wait.

@@ -81,8 +81,6 @@ void schedule::check_attempt(unsigned host, std::string_view lock)
     if (!quiet() || time_.now() < late)
         return;
     subject& what = *std::ranges::find(subjects_, lock, &subject::name);
-    if (what.gated) // a change of the gate wakes all who wait there, and each of them asks all nodes (S17)
-        return;
     if (++what.vain[host] > attempts_at_once + (time_.now() - what.changed) / between_attempts)
         flaw("program " + std::to_string(host) + " asks for " + what.name + " without pause");
 }

@@ -44,14 +44,23 @@ BOOST_AUTO_TEST_CASE(keys_that_go_are_asked_for_behind_their_end)
     BOOST_TEST((refused({.free_in = 30ms}).due() == t + 32ms));
 }
 
-BOOST_AUTO_TEST_CASE(one_change_is_waited_for_and_a_majority_is_not)
+BOOST_AUTO_TEST_CASE(majority_of_changes_is_followed_at_once)
 {
     auto wait = refused({});
     wait.changed(1, t + 20ms);
-    BOOST_TEST((wait.due() == t + 22ms));
     wait.changed(1, t + 21ms);
-    BOOST_TEST((wait.due() == t + 22ms));
+    BOOST_TEST((wait.due() == t + 100ms));
     wait.changed(2, t + 21ms);
+    BOOST_TEST((wait.due() == t + 21ms));
+}
+
+/// With one more the node that had granted it makes a majority.
+BOOST_AUTO_TEST_CASE(node_that_granted_counts_as_one_that_changed)
+{
+    auto wait = refused({.granted = node_set(0)});
+    wait.changed(0, t + 20ms);
+    BOOST_TEST((wait.due() == t + 100ms));
+    wait.changed(1, t + 21ms);
     BOOST_TEST((wait.due() == t + 21ms));
 }
 
@@ -62,19 +71,21 @@ BOOST_AUTO_TEST_CASE(changes_are_counted_from_the_refusal_on)
     wait.changed(0, t);
     wait.refused(t + 1ms, how, {}, 0);
     wait.changed(1, t + 20ms);
-    BOOST_TEST((wait.due() == t + 22ms));
+    BOOST_TEST((wait.due() == t + 101ms));
+    wait.changed(2, t + 20ms);
+    BOOST_TEST((wait.due() == t + 20ms));
 }
 
 BOOST_AUTO_TEST_CASE(votes_that_crossed_are_taken_apart)
 {
     gate_wait wait;
     wait.start(3);
-    wait.refused(t, how, {.crossed = true}, longest);
+    wait.refused(t, how, {.granted = node_set(2)}, longest);
     wait.changed(0, t);
     wait.changed(1, t);
     BOOST_TEST((in(wait) > 1ms));
     BOOST_TEST((in(wait) <= 2ms));
-    wait.refused(t, how, {.crossed = true}, longest);
+    wait.refused(t, how, {.granted = node_set(2)}, longest);
     wait.changed(0, t);
     wait.changed(1, t);
     BOOST_TEST((in(wait) > 3ms));

@@ -15,9 +15,13 @@ if redis.call('mget', KEYS[1])[1] == ARGV[1] then
     redis.call('del', KEYS[1])
     local gate = has_gate()
     if ARGV[3] == '1' and (gate or redis.call('type', KEYS[2]).ok == 'none') then
-        touch_gate() -- without the rights to that a gate would be left that never expires
-        redis.call('zadd', KEYS[2], now + ARGV[2], 'writer')
-        touch_gate()
+        -- Whom that vote refused hears of the lock's key; a mark that is fresh is not left anew, which would wake all.
+        local mark = tonumber(redis.call('zscore', KEYS[2], 'writer') or 0)
+        if mark < now + ARGV[2] * 3 / 4 or mark > now + ARGV[2] then
+            touch_gate() -- without the rights to that a gate would be left that never expires
+            redis.call('zadd', KEYS[2], now + ARGV[2], 'writer')
+            touch_gate()
+        end
     elseif gate then
         if tonumber(redis.call('zscore', KEYS[2], 'reader') or 0) > now then
             local need = tonumber(redis.call('zscore', KEYS[2], 'need') or 0)
