@@ -111,34 +111,24 @@ private:
     bool reads_;
 };
 
+template <bool Reads>
+constexpr lock_kind gated{
+    .agreement = core::agreement::majority,
+    .marked = false,
+    .gated = true,
+    .shared = Reads,
+    .scripts = {Reads ? &redis::scripts::shared_vote : &redis::scripts::exclusive_vote, nullptr, nullptr,
+                &redis::scripts::shared_extend, &redis::scripts::extend, &redis::scripts::shared_release},
+    .inspection = gated_commands::questions,
+    .make_commands = gated_commands::make<Reads>,
+    .append = gated_commands::append_constant<Reads>,
+    .read = gated_commands::read,
+    .read_sighting = gated_commands::read_sighting,
+};
+
 } // namespace
 
-constinit lock_kind const reader{
-    .agreement = core::agreement::majority,
-    .marked = false,
-    .gated = true,
-    .shared = true,
-    .scripts = {&redis::scripts::shared_vote, nullptr, nullptr, &redis::scripts::shared_extend,
-                &redis::scripts::extend, &redis::scripts::shared_release},
-    .inspection = gated_commands::questions,
-    .make_commands = gated_commands::make<true>,
-    .append = gated_commands::append_constant<true>,
-    .read = gated_commands::read,
-    .read_sighting = gated_commands::read_sighting,
-};
-
-constinit lock_kind const writer{
-    .agreement = core::agreement::majority,
-    .marked = false,
-    .gated = true,
-    .shared = false,
-    .scripts = {&redis::scripts::exclusive_vote, nullptr, nullptr, &redis::scripts::shared_extend,
-                &redis::scripts::extend, &redis::scripts::shared_release},
-    .inspection = gated_commands::questions,
-    .make_commands = gated_commands::make<false>,
-    .append = gated_commands::append_constant<false>,
-    .read = gated_commands::read,
-    .read_sighting = gated_commands::read_sighting,
-};
+constinit lock_kind const reader = gated<true>;
+constinit lock_kind const writer = gated<false>;
 
 } // namespace redlock::kind

@@ -194,6 +194,15 @@ BOOST_AUTO_TEST_CASE(fresh_mark_is_not_left_anew)
     BOOST_TEST((node.command({"DUMP", "gate"}) == before));
 }
 
+BOOST_AUTO_TEST_CASE(mark_that_is_fresh_outlasts_a_vote_that_is_taken_back)
+{
+    leave_mark("writer", 900);
+    auto const before = node.command({"ZSCORE", "gate", "writer"});
+    node.command({"SET", "lock", a, "PX", long_time});
+    release(a, "1");
+    BOOST_TEST(node.command({"ZSCORE", "gate", "writer"}) == before);
+}
+
 BOOST_AUTO_TEST_CASE(who_does_not_wait_leaves_no_mark)
 {
     write(a);
@@ -330,6 +339,20 @@ BOOST_AUTO_TEST_CASE(reader_whose_end_may_not_be_set_changes_nothing)
     forbid("pexpireat");
     BOOST_TEST(read(a) != "1");
     BOOST_TEST(!node.exists("lock"));
+}
+
+/// Nor a gate: all votes would fail there.
+BOOST_AUTO_TEST_CASE(mark_whose_end_may_not_be_set_is_not_left)
+{
+    for (std::string const right : {"pttl", "pexpire"}) {
+        write(a);
+        forbid(right);
+        BOOST_TEST(write(c) != "1");
+        BOOST_TEST(read(b) != "1");
+        BOOST_TEST(release(a, "1") != "1");
+        BOOST_TEST(!node.exists("gate"));
+        node.command({"ACL", "SETUSER", "default", "+" + right});
+    }
 }
 
 BOOST_AUTO_TEST_CASE(vote_of_writer_that_may_remove_no_mark_stands)
