@@ -8,7 +8,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <future>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -133,6 +135,28 @@ BOOST_AUTO_TEST_CASE(context_destroyed_below_coroutine_destroys_client_and_lease
             }
             BOOST_TEST(witness.use_count() == 1);
         }
+    real_servers::get().clear();
+}
+
+/// The one that leads was not the first to come.
+BOOST_AUTO_TEST_CASE(context_destroyed_with_readers_that_share_a_key)
+{
+    {
+        asio::io_context context;
+        client locks(context.get_executor(), real_servers::get().settings());
+        lock_options options = long_lived;
+        options.handover.period = 1h;
+        shared_mutex wanted(locks, "resource", options);
+        std::vector<lease> held(5);
+        for (lease& each : held)
+            wanted.acquire_shared([&each](error_code, lease got) { each = std::move(got); });
+        run_until(context, [&] { return std::ranges::all_of(held, &lease::valid); });
+        held.erase(held.begin(), held.begin() + 2);
+        lease late;
+        wanted.acquire_shared([&late](error_code, lease got) { late = std::move(got); });
+        run_until(context, [&] { return late.valid(); });
+        BOOST_TEST(late.nonce() == held.front().nonce());
+    }
     real_servers::get().clear();
 }
 

@@ -397,22 +397,6 @@ BOOST_AUTO_TEST_CASE(reader_joins_nobody_who_does_not_renew)
     BOOST_TEST(all_valid(held));
 }
 
-/// In whatever order, and whoever leads.
-BOOST_AUTO_TEST_CASE(readers_go_with_their_context)
-{
-    contender& one = add();
-    auto held = read_often(one, 4);
-    held.erase(held.begin());
-    lease late;
-    one.shared->acquire_shared([&](error_code, lease got) { late = std::move(got); });
-    pass(10ms);
-    BOOST_TEST(late.valid());
-    BOOST_TEST(members(0) == 1U);
-    held.clear();
-    late = {};
-    all.clear(); // before any of that has run
-}
-
 /// Who is asked for next does not wait for what another one was refused.
 BOOST_AUTO_TEST_CASE(writer_behind_a_reader_that_leaves_asks_at_once)
 {
