@@ -35,8 +35,7 @@ void attempt_loop::begin(core::start_mode how)
     core::instant const now = runtime_.loop().now();
     if (type().gated && how != core::start_mode::at_once) {
         offered_turn_ = true;
-        gate_.leave_alone(now + runtime_.turn());
-        return ask_at_gate();
+        return ask_at_gate(now + runtime_.turn());
     }
     core::passage const& passing = key_->local().passing();
     bool const left_free =
@@ -61,7 +60,7 @@ void attempt_loop::serve(candidate& successor)
     note_terms();
     bool const waits = phase_ == phase::at_gate || waits_for_others();
     if (waits && !same && (was_gated || type().gated))
-        return ask_anew();
+        return ask_at_gate(runtime_.loop().now());
     bool const leaves_line = phase_ == phase::in_line && !wants_line();
     if (phase_ == phase::in_line && !leaves_line && told_)
         whom_->tell_waiting(place_.before(), true);
@@ -237,7 +236,7 @@ void attempt_loop::on_lost(errc cause)
     offered_turn_ = false; // or somebody took it
     key_->local().refused();
     if (type().gated)
-        return goes_on ? wait_at_gate() : ask_anew();
+        return goes_on ? wait_at_gate() : ask_at_gate(now);
     barred_ = barred_ || attempt_.claims();
     if (std::exchange(barred_, false) || !stand_in_line(now))
         wait_for_others();

@@ -162,8 +162,8 @@ private:
     [[nodiscard]] std::optional<core::duration> free_in() const;
     void wait_at_gate();
     [[nodiscard]] bool hears_more();
-    void ask_at_gate();
-    void ask_anew();
+    void ask_at_gate(core::instant then);
+    void stand_at_gate();
     ///@}
 
     void begin(core::start_mode);

@@ -61,8 +61,8 @@ void attempt_loop::wait_at_gate()
     core::duration const round_trip = std::max<core::duration>(runtime_.round_trip(), core::duration{1});
     gate_.refused(now, {round_trip, kind::mark_life}, at_gate_, chances().dodge);
     if (hears_more())
-        gate_.leave_alone(now); // what they read before they are told to tell, they do not tell of
-    ask_at_gate();
+        return ask_at_gate(now); // what they read before they are told to tell, they do not tell of
+    stand_at_gate();
 }
 
 /// From now on, of those who refused.
@@ -78,14 +78,14 @@ bool attempt_loop::hears_more()
     return more;
 }
 
-/// For somebody who was not asked for before.
-void attempt_loop::ask_anew()
+/// Then, whatever the last refusal was.
+void attempt_loop::ask_at_gate(core::instant then)
 {
-    gate_.leave_alone(runtime_.loop().now());
-    ask_at_gate();
+    gate_.leave_alone(then);
+    stand_at_gate();
 }
 
-void attempt_loop::ask_at_gate()
+void attempt_loop::stand_at_gate()
 {
     enter(phase::at_gate);
     cause_ = errc::contended;

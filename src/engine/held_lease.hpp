@@ -143,6 +143,7 @@ private:
     void on_extension_silence(unsigned node, bool late, net::failure const&);
     void on_release_silence(unsigned node, net::failure const&);
 
+    [[nodiscard]] bool hangs() const;
     void renew();
     void start_extension();
     [[nodiscard]] bool extension_awaited() const;

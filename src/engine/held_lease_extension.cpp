@@ -32,12 +32,16 @@ core::extension_answer counted(meaning said)
 
 template class round<held_lease>;
 
+bool held_lease::hangs() const
+{
+    return on().loop().now().boot - progressed() > lock().plan->terms.progress_within;
+}
+
 /// What nobody works under is not kept alive (rule H8).
 void held_lease::renew()
 {
     core::instant const now = on().loop().now();
-    core::duration const silence = now.boot - progressed();
-    bool const stalled = silence > lock().plan->terms.progress_within;
+    bool const stalled = hangs();
     bool const news = stalled && !stalled_;
     stalled_ = stalled;
     if (!stalled)
@@ -251,8 +255,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
         failed_ = 0;
         tell_followers([](held_lease& each) { each.follow(); });
         finish_extension({});
-        if (!may_lead())
-            pass_lead();
+        pass_lead();
         if (std::exchange(changed_, false))
             machine_.postpone_renewal(on().loop().now()); // not at a third of the TTL, but soon
         return schedule();

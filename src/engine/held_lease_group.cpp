@@ -33,8 +33,7 @@ boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<l
     group_->followers.back() = made.get();
     made->machine_.follow(machine_);
     made->begin();
-    if (!may_lead())
-        pass_lead();
+    pass_lead();
     return made;
 }
 
@@ -78,8 +77,7 @@ held_lease& held_lease::group::next_leader() const
 /// It has time left to renew the key, and gets on (rule H8).
 bool held_lease::may_lead() const
 {
-    core::duration const silence = on().loop().now().boot - progressed();
-    return machine_.may_renew() && silence <= lock().plan->terms.progress_within;
+    return machine_.may_renew() && !hangs();
 }
 
 bool held_lease::leave_to_others(errc why)
@@ -99,10 +97,10 @@ void held_lease::take_lead(held_lease const& before)
     extending ? start_extension() : schedule();
 }
 
-/// To one that may, if there is one.
+/// Who may not lead any more leaves it to one that may, if there is one.
 void held_lease::pass_lead()
 {
-    if (!group_ || group_->followers.empty() || !group_->next_leader().may_lead())
+    if (!group_ || group_->followers.empty() || may_lead() || !group_->next_leader().may_lead())
         return;
     group& ours = *group_;
     (void)leave_group();

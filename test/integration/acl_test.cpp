@@ -33,26 +33,9 @@ constexpr char const* needed[] = {"+set",     "+get",  "+del",        "+pexpire"
 constexpr char const* needed_when_fenced[] = {"+set",  "+get",  "+del",     "+pexpire", "+mget",      "+pttl",
                                               "+time", "+eval", "+evalsha", "+info",    "+config|get"};
 
-constexpr char const* needed_for_turns[] = {"+set",
-                                            "+get",
-                                            "+del",
-                                            "+pexpire",
-                                            "+eval",
-                                            "+evalsha",
-                                            "+info",
-                                            "+config|get",
-                                            "+time",
-                                            "+mget",
-                                            "+pttl",
-                                            "+type",
-                                            "+pexpireat",
-                                            "+zadd",
-                                            "+zrem",
-                                            "+zrange",
-                                            "+zscore",
-                                            "+zcard",
-                                            "+zremrangebyscore",
-                                            "+client|tracking"};
+/// Beside what all need, readers and writers do.
+constexpr char const* needed_for_turns =
+    " +mget +pttl +type +pexpireat +zadd +zrem +zrange +zscore +zcard +zremrangebyscore +client|tracking";
 
 constexpr char const* full[] = {"+set",
                                 "+get",
@@ -230,7 +213,7 @@ BOOST_AUTO_TEST_CASE(documented_acl_line_causes_no_complaint)
 /// A reader is followed by a writer, and that one by a reader; who waits leaves a mark.
 BOOST_AUTO_TEST_CASE(documented_rights_suffice_for_readers_and_writers)
 {
-    guarded_server const guarded(without(needed_for_turns, "nothing"));
+    guarded_server const guarded(rights_without("nothing") + needed_for_turns);
     probe eye = guarded.eye();
     asio::io_context context;
     redlock::client first(context.get_executor(), guarded.settings());
