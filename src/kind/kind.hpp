@@ -23,7 +23,9 @@ enum class request : std::uint8_t {
     claim,      ///< take it from who has handed it over
     write_back, ///< have the number that the others agree on
     extend,
-    adopt, ///< the first extension of a lease that another client was granted
+    downgrade, ///< have it as a reader, if it is ours as a writer, and renew it (rule S12)
+    upgrade,   ///< have it as a writer, if nobody else is a reader, and renew it (rule S8)
+    adopt,     ///< the first extension of a lease that another client was granted
     release,
     line_release, ///< hand it to the first in line, and leave the line
     line_enter,
@@ -31,7 +33,7 @@ enum class request : std::uint8_t {
     time_left, ///< and for how long still
     number,    ///< the highest so far
 };
-inline constexpr std::size_t request_count = 11;
+inline constexpr std::size_t request_count = 13;
 
 /// What is said to the line beside that.
 struct line_words {
@@ -109,6 +111,8 @@ struct lock_kind {
     bool gated;
     /// May many have it at once, each as a member of its own?
     bool shared;
+    /// That of a reader of the same lock; null: it has no readers.
+    lock_kind const* as_reader;
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
     /// What is asked of a key that somebody else may have.

@@ -35,6 +35,8 @@ public:
         switch (what) {
         case request::vote: return append_vote(out, whose, form);
         case request::extend: return append_keyed(out, extension, form, whose, time_);
+        case request::downgrade: return append_keyed(out, downgrading, form, whose, time_);
+        case request::upgrade: return append_keyed(out, upgrading, form, whose, time_);
         case request::adopt: return append_keyed(out, adoption, form, whose, time_);
         default:
             return reads_ ? append_constant<true>(out, what, whose, form)
@@ -62,12 +64,12 @@ public:
 
     static answer read(request what, redis::resp_node const& reply)
     {
-        return read_common(what == request::vote ? request::claim : what, reply);
+        return read_common(tells_who(what) ? request::claim : what, reply);
     }
 
     static sighting read_sighting(request what, redis::resp_node const& reply)
     {
-        if (what != request::vote)
+        if (!tells_who(what))
             return read_common_sighting(what, reply);
         auto seen = read_common_sighting(request::claim, reply);
         if (seen.owner == owner_id("READERS"))
@@ -79,12 +81,16 @@ public:
         return seen;
     }
 
+    static bool tells_who(request what) { return what == request::vote || what == request::upgrade; }
+
     static constexpr std::array questions{request::owner, request::time_left};
 
 private:
     static constexpr redis::script_call shared_vote{redis::scripts::shared_vote, 2, 6};
     static constexpr redis::script_call exclusive_vote{redis::scripts::exclusive_vote, 2, 6};
     static constexpr redis::script_call extension{redis::scripts::shared_extend, 1, 3};
+    static constexpr redis::script_call downgrading{redis::scripts::downgrade, 1, 3};
+    static constexpr redis::script_call upgrading{redis::scripts::upgrade, 1, 3};
     /// A writer's alone: a reader's key may be that of others, too.
     static constexpr redis::script_call adoption{redis::scripts::extend, 1, 3};
     static constexpr redis::script_call giving_back{redis::scripts::shared_release, 2, 6};
@@ -117,8 +123,10 @@ constexpr lock_kind gated{
     .marked = false,
     .gated = true,
     .shared = Reads,
+    .as_reader = &reader,
     .scripts = {Reads ? &redis::scripts::shared_vote : &redis::scripts::exclusive_vote, nullptr, nullptr,
-                &redis::scripts::shared_extend, &redis::scripts::extend, &redis::scripts::shared_release},
+                &redis::scripts::shared_extend, &redis::scripts::downgrade, &redis::scripts::upgrade,
+                &redis::scripts::extend, &redis::scripts::shared_release},
     .inspection = gated_commands::questions,
     .make_commands = gated_commands::make<Reads>,
     .append = gated_commands::append_constant<Reads>,

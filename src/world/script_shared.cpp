@@ -148,7 +148,7 @@ std::string script_run::upgrade()
         return reply::number(1);
     }
     admit();
-    return reply::number(2);
+    return held_by(static_cast<double>(pttl(keys_[0])), "READERS");
 }
 
 /// As a writer's key.

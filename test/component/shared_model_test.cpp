@@ -42,11 +42,11 @@ struct rules {
 class lease_holder;
 
 /// What a node says of what was asked.
-enum class answer { no, yes, not_alone };
+enum class answer { no, yes };
 
 answer read(std::string const& said)
 {
-    return said == ":1\r\n" ? answer::yes : said == ":2\r\n" ? answer::not_alone : answer::no;
+    return said == ":1\r\n" ? answer::yes : answer::no;
 }
 
 /// The servers, and who holds what.
@@ -92,6 +92,7 @@ public:
     {
         mode_ = mode::none;
         silent_ = {};
+        was_reader_ = false;
         nonce_ = std::to_string(number_) + '/' + std::to_string(++leases_);
         nonce_.resize(32, '.');
         bool const writes = dice_.one_in(2);
@@ -102,6 +103,7 @@ public:
                 return give_up();
             deadline_ = deadline_from(asked_);
             mode_ = writes ? mode::writer : mode::reader;
+            was_reader_ = !writes;
             go_on();
         });
     }
@@ -136,7 +138,11 @@ private:
         default: return extend();
         }
     }
-    void extend() { renew(redis::scripts::shared_extend); }
+    void extend()
+    {
+        bool const upgraded = mode_ == mode::writer && was_reader_;
+        renew(upgraded ? redis::scripts::upgrade : redis::scripts::shared_extend);
+    }
     void renew(redis::script const& script)
     {
         bool const downgrades = script.sha1 == redis::scripts::downgrade.sha1;
@@ -144,6 +150,8 @@ private:
             for (std::size_t n = 0; n != nodes && downgrades; ++n)
                 if (world_.may_ask(n) && !answered_[n])
                     silent_[n] = true;
+            if (mode_ == mode::writer)
+                forget_unsure();
             if (yes_ >= majority && valid())
                 deadline_ = deadline_from(asked_);
             go_on();
@@ -152,6 +160,7 @@ private:
     void downgrade()
     {
         mode_ = mode::reader;
+        was_reader_ = true;
         if (!world_.rule.downgrade_keeps_deadline)
             deadline_ = deadline_from(now());
         renew(redis::scripts::downgrade);
@@ -161,14 +170,18 @@ private:
         ask(redis::scripts::upgrade, {}, [this] {
             if (!valid())
                 return give_up();
-            for (std::size_t n = 0; n != nodes && world_.rule.silent_downgrade_bars; ++n)
-                yes_ -= silent_[n] && said_yes_[n] ? 1 : 0;
+            forget_unsure();
             if (yes_ < majority)
                 return renew(redis::scripts::downgrade); // where it has become a writer's
             mode_ = mode::writer;
             deadline_ = deadline_from(asked_);
             go_on();
         });
+    }
+    void forget_unsure()
+    {
+        for (std::size_t n = 0; n != nodes && world_.rule.silent_downgrade_bars; ++n)
+            yes_ -= silent_[n] && said_yes_[n] ? 1 : 0;
     }
     void give_up()
     {
@@ -227,6 +240,7 @@ private:
     unsigned leases_ = 0;
     std::string nonce_;
     mode mode_ = mode::none;
+    bool was_reader_ = false; ///< its key may be a reader's on some nodes
     duration deadline_{};
     duration asked_{};
     unsigned yes_ = 0;

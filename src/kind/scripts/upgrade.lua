@@ -1,5 +1,6 @@
 -- Makes the only reader into a writer (docs/protocol.md, rules S8 and S13). KEYS[1] the lock. ARGV: nonce, milliseconds.
--- 1: done, or we were one already. 2: not the only one; a reader still, and renewed. 0: we are none here.
+-- 1: done, or we were one already. "HELD <milliseconds left> 0 READERS": not the only one; a reader still, and renewed.
+-- 0: we are none here.
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 if redis.call('mget', KEYS[1])[1] == ARGV[1] then
@@ -17,4 +18,4 @@ if redis.call('zcard', KEYS[1]) == 1 then
 end
 redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('pexpireat', KEYS[1], redis.call('zrange', KEYS[1], -1, -1, 'withscores')[2])
-return 2
+return redis.status_reply(string.format('HELD %.0f 0 READERS', redis.call('pttl', KEYS[1])))
