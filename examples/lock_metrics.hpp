@@ -83,6 +83,8 @@ public:
         case handed_over: handed_over_.Increment(); return note_end(e);
         case detached: detached_.Increment(); return note_end(e);
         case suspect: return; // lost, or renewed, within the slack
+        case downgraded:
+        case upgraded: return;
         }
     }
 

@@ -113,7 +113,7 @@ public:
     [[nodiscard]] unsigned
     attempts() const noexcept; ///< of its acquisition; 0 if it was handed over or shared
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
-    /// A reader's: others may have the lock at the same time (`shared_mutex::acquire_shared`).
+    /// A reader's: others may have the lock at the same time (`shared_mutex::acquire_shared`, `downgrade`).
     [[nodiscard]] bool shared() const noexcept;
     /// The token of the grant; it never changes during a lease. Zero unless the lock is a `fenced_mutex`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
@@ -163,6 +163,40 @@ public:
     /// \throws std::bad_alloc and has done nothing
     void detach();
 
+    /// Makes a writer's lease of a `shared_mutex` a reader's: other readers may have the lock beside it as soon as the
+    /// nodes have been told. Between the two nobody else has it. From the call on the holder may only do what a reader may,
+    /// and `shared()` is true. The deadline stays what it is until a majority has confirmed the change, as with a renewal.
+    /// If too few nodes answer, the next renewals repeat it.
+    ///
+    /// It cannot be left to another client any more: `detach()` releases it. No effect on a lease that has ended. Any
+    /// thread.
+    /// \throws lock_error `errc::wrong_mode`: it is a reader's already, or not of a `shared_mutex`. `errc::empty_lease`
+    /// \throws std::bad_alloc and has done nothing
+    /// \par Source
+    /// docs/protocol.md, rule S12
+    void downgrade();
+
+    /// Makes a reader's lease of a `shared_mutex` a writer's, if no other reader has the lock, in this client or another.
+    /// Makes one attempt and does not wait: two readers that try it at the same time are both refused, and keep their
+    /// leases.
+    ///
+    /// On success nobody else has had the lock as a writer since this lease began, so what was read under it still holds.
+    /// The validity starts just before the attempt was sent.
+    /// \par Completion signature
+    /// `void(boost::system::error_code)`
+    /// \par Errors
+    /// The lease stays a reader's, with the deadline that it had: `errc::contended`: other readers have the lock.
+    /// `errc::no_quorum`: too few nodes answered. `errc::too_slow`. `errc::wrong_mode`: it is a writer's already, not of a
+    /// `shared_mutex`, or was adopted and downgraded.
+    ///
+    /// `errc::lease_lost`, `errc::released`, `errc::shut_down`: it has ended. `errc::empty_lease`. `errc::forked`.
+    /// \par Cancellation
+    /// terminal, partial, total: stops waiting; the attempt goes on, and `shared()` says what it came to.
+    /// \par Source
+    /// docs/protocol.md, rules S8 and S13
+    template <class Token = boost::asio::deferred_t>
+    [[nodiscard]] auto try_upgrade(Token&& token = {});
+
     /// Waits for the end of the lease. Any number of operations may wait.
     ///
     /// The error code does not say why a lease was lost: `cause()` does, and `explain(ec)` gives the details.
@@ -192,7 +226,7 @@ public:
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
 
 private:
-    enum class operation : std::uint8_t { extend, release, lost };
+    enum class operation : std::uint8_t { extend, release, lost, try_upgrade };
     struct start;
     friend struct detail::lease_access;
 
@@ -245,6 +279,12 @@ template <class Token>
 auto lease::release(Token&& token)
 {
     return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::release}, token);
+}
+
+template <class Token>
+auto lease::try_upgrade(Token&& token)
+{
+    return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::try_upgrade}, token);
 }
 
 template <class Token>

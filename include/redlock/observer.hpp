@@ -121,7 +121,9 @@ struct lease_event {
         released,    ///< released by its holder or the client
         stalled,     ///< not renewed, because the holder makes no progress (`lock_options::progress_within`)
         handed_over, ///< it continues as the lease of another operation of this client, which is then `acquired`
-        detached     ///< its keys were left behind, for another process to adopt
+        detached,    ///< its keys were left behind, for another process to adopt
+        downgraded, ///< it was a writer's, and is a reader's (`lease::downgrade`)
+        upgraded    ///< it was a reader's, and is a writer's (`lease::try_upgrade`)
     };
     kind what;                          ///< what happened
     std::string_view resource;          ///< the lock's name

@@ -24,7 +24,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     attempt_.forget_refusals();
     waiting_.start();
     gate_.start(nodes().size());
-    barred_ = false;
+    barred_ = again_ = false;
     begin(how);
 }
 
@@ -56,6 +56,7 @@ void attempt_loop::serve(candidate& successor)
     bool const same = same_terms(lock(), *successor.lock());
     bool const open = phase_ == phase::voting || phase_ == phase::won;
     whom_ = &successor;
+    again_ = false;
     bool const was_gated = type().gated;
     note_terms();
     bool const waits = phase_ == phase::at_gate || waits_for_others();
@@ -156,7 +157,8 @@ void attempt_loop::vote()
     phase_ = phase::voting;
     if (auto const missing = attempt_.provide())
         return fail_candidate(missing);
-    whom_->attempt_began();
+    if (!std::exchange(again_, false))
+        whom_->attempt_began();
     waiting_.attempt_began();
     open_round(); // what was asked before is not believed any more
     bool const in_turn = std::exchange(in_turn_, false);

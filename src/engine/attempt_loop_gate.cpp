@@ -60,7 +60,8 @@ void attempt_loop::wait_at_gate()
     core::instant const now = runtime_.loop().now();
     core::duration const round_trip = std::max<core::duration>(runtime_.round_trip(), core::duration{1});
     gate_.refused(now, {round_trip, kind::mark_life}, at_gate_, chances().dodge);
-    if (hears_more())
+    again_ = hears_more();
+    if (again_)
         return ask_at_gate(now); // what they read before they are told to tell, they do not tell of
     stand_at_gate();
 }

@@ -10,19 +10,6 @@
 // What an attempt asks of the nodes, and what it makes of their answers.
 namespace redlock::detail {
 
-namespace {
-
-core::vote vote_of(kind::answer::meaning said)
-{
-    switch (said) {
-    case kind::answer::meaning::granted: return core::vote::granted;
-    case kind::answer::meaning::denied: return core::vote::denied;
-    default: return core::vote::failed;
-    }
-}
-
-} // namespace
-
 template class round<attempt>;
 
 /// Those who vote at one node first find out there who of them may go on to the others (rule W3).

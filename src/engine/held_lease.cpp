@@ -27,6 +27,7 @@ held_lease::held_lease(std::shared_ptr<lock_state> its, held_lease const& before
     : lease_status(std::move(its),
                    {before.owner(), before.number(), before.handovers() + 1, attempts, waited},
                    before.on().loop().now()),
+      adopted_(before.adopted_),
       machine_(before.machine_.handed_over(lock().plan->terms, before.on().loop().now()))
 {
     show(lease_state::held);
@@ -60,6 +61,7 @@ void intrusive_ptr_release(held_lease* held) noexcept
 
 void held_lease::begin()
 {
+    begun_ = true;
     on().life.begin_lease(*this);
     began_ = on().loop().now().boot;
     schedule();

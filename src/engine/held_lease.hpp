@@ -5,6 +5,7 @@
 #include "core/lease_machine.hpp"
 #include "core/release_tally.hpp"
 #include "core/tally.hpp"
+#include "engine/conversion.hpp"
 #include "engine/lease_history.hpp"
 #include "engine/lease_status.hpp"
 #include "engine/lifecycle.hpp"
@@ -65,7 +66,6 @@ public:
     pass_to(void* block, std::shared_ptr<lock_state> const& next, core::duration waited, unsigned attempts);
     /// \name With others whose key is the same (rule S18)
     ///@{
-    [[nodiscard]] bool is_shared() const { return type().shared; }
     /// May the reader of that lock have this one's key, too?
     [[nodiscard]] bool may_be_joined(lock_state const& by) const;
     /// Null: there is no memory.
@@ -77,6 +77,18 @@ public:
     void on_usable(unsigned node) override;
     void hurry() override { release_the_rest(); }
     [[nodiscard]] lock_state const* wanted_lock() const override { return &lock(); }
+
+    /// \name Of a lock that has readers and writers
+    ///@{
+    /// To be made before, on any thread: it is a reader's from now on. False: it was none of a writer.
+    [[nodiscard]] bool call_shared() { return lock().plan->kind.as_reader && !publish_mode(true); }
+    /// \throws std::bad_alloc
+    [[nodiscard]] std::unique_ptr<conversion> make_conversion();
+    /// The nodes are told.
+    /// \param made for it, if it has none yet
+    void downgrade(std::unique_ptr<conversion> made);
+    void try_upgrade(wait_op&);
+    ///@}
 
     void extend(wait_op&);
     void await_end(wait_op&);
@@ -100,13 +112,24 @@ private:
     /// \name Its round
     ///@{
     [[nodiscard]] node_group& nodes() const { return on().nodes; }
-    [[nodiscard]] kind::lock_kind const& type() const { return lock().plan->kind; }
+    [[nodiscard]] kind::lock_kind const& type() const
+    {
+        kind::lock_kind const& own = lock().plan->kind;
+        return conversion_ ? *own.as_reader : own; // who is not alone gives back no less than that
+    }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
         kind::subject said{lock().key(), owner().text(), number()};
         if (what == kind::request::line_release)
             said.line = word_to_line();
-        lock().plan->commands->append(out, what, said, form);
+        if (conversion_ && what == kind::request::release)
+            type().append(out, what, said, form);
+        else
+            lock().plan->commands->append(out, what, said, form);
+    }
+    [[nodiscard]] kind::request renewal() const
+    {
+        return conversion_ ? conversion_->renewal() : kind::request::extend;
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
     void on_repeated(unsigned node, kind::request);
@@ -127,12 +150,19 @@ private:
     [[nodiscard]] bool leave_group();
     [[nodiscard]] bool leave_to_others(errc why);
     [[nodiscard]] bool may_lead() const;
-    void take_lead(held_lease const& before);
+    void take_lead(held_lease& before);
     void pass_lead();
     void follow();
     [[nodiscard]] std::vector<held_lease*> end_group();
     void lose_with(held_lease const& leader);
     void forget_group();
+
+    [[nodiscard]] bool may_go_on_as(lock_state const& next) const;
+    class own_conversion;
+    void take_conversion(held_lease& before);
+    [[nodiscard]] bool upgrading() const { return conversion_ && conversion_->upgrading(); }
+    [[nodiscard]] bool become_writer(core::attempt const& won);
+    void stay_reader(wait_list& asked, errc why);
 
     void take_up();
     [[nodiscard]] bool wait_for_nodes();
@@ -200,15 +230,17 @@ private:
     core::release_tally release_;
     std::uint8_t failed_ = 0;     ///< rounds in a row, as far as it can count
     std::uint8_t line_ = no_line; ///< the node that is told of the release before the others
-    bool may_be_claimed_ : 1 =
-        false; ///< by whom the line has handed it to: nodes that say so have not lost it
+    /// By whom the line has handed it to: nodes that say so have not lost it.
+    bool may_be_claimed_ : 1 = false;
     bool releasing_ : 1 = false;
-    bool stalled_ = false;
-    bool taken_back_ = false;
-    bool watching_ = false;
-    bool changed_ = false; ///< a key, while an extension was under way
-    bool adopted_ = false; ///< and not begun yet
+    bool stalled_ : 1 = false;
+    bool taken_back_ : 1 = false;
+    bool watching_ : 1 = false;
+    bool changed_ : 1 = false; ///< a key, while an extension was under way
+    bool adopted_ : 1 = false; ///< granted to another client
+    bool begun_ : 1 = false;
     std::atomic<std::uint32_t> references_{0};
+    std::uint32_t among_ = 0; ///< the followers of its group
     core::lease_machine machine_;
     core::duration began_{}; ///< on CLOCK_BOOTTIME
     lease_history history_;
@@ -222,8 +254,8 @@ private:
         std::vector<held_lease*> followers;
         core::duration won; ///< by the first of them, on CLOCK_BOOTTIME
     };
-    group* group_ = nullptr; ///< null: it is alone
-    std::size_t among_ = 0;  ///< the followers
+    group* group_ = nullptr;                 ///< null: it is alone
+    std::unique_ptr<conversion> conversion_; ///< null: it has always been what it is
 
 public:
     held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so

@@ -17,6 +17,8 @@ constexpr core::duration look_again = std::chrono::milliseconds{2};
 void held_lease::detach()
 {
     take_up();
+    if (conversion_) // nobody may go on with it (rule S8)
+        return handle_gone();
     taken_back_ = true; // its keys stay, also where it turned out to be lost
     if (machine_.over())
         return;
@@ -49,8 +51,9 @@ boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& 
 /// Its time begins with the first operation, not with the object.
 void held_lease::take_up()
 {
-    if (!std::exchange(adopted_, false))
+    if (begun_)
         return;
+    begun_ = true;
     if (on().life.closing()) {
         machine_.release();
         return show(lease_state::released);

@@ -41,6 +41,8 @@ loss_cause held_lease::find_cause() const
 
 void held_lease::lose()
 {
+    if (follows() && machine_.cause() != core::lease_machine::loss::hold_ended)
+        history_.share(lock().wanted->tables(), leader().history_); // which is over in this moment, too
     auto const others = end_group();
     core::instant const now = on().loop().read_clock();
     bool const expired = find_cause() == loss_cause::expired;
@@ -60,6 +62,8 @@ void held_lease::end(errc reason)
     stop_watching();
     on().life.end_lease(*this);
     finish_all(waiting_, reason);
+    if (conversion_)
+        conversion_->stop(reason);
 }
 
 void held_lease::release(wait_op& w)
@@ -106,13 +110,20 @@ void held_lease::abort(boost::system::error_code why)
     machine_.release();
     show(lease_state::lost);
     on().loop().cancel(*this);
+    if (conversion_)
+        conversion_->drop();
     watching_ = false;
     on().life.end_lease(*this);
 }
 
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
-    if (!same_terms(lock(), heir) || !heir.plan->options.renew ||
+    return !conversion_ && &lock().plan->kind == &heir.plan->kind && may_go_on_as(heir);
+}
+
+bool held_lease::may_go_on_as(lock_state const& heir) const
+{
+    if (!same_times(lock(), heir) || !heir.plan->options.renew ||
         machine_.phase() != core::lease_phase::held || on().life.closing())
         return false;
     auto const needed = heir.plan->options.handover.min_validity.value_or(heir.plan->options.ttl / 2);
@@ -145,8 +156,9 @@ void held_lease::give_up(errc reason, event how)
 
 void held_lease::take_back()
 {
-    if (on().life.closing() || std::exchange(taken_back_, true))
+    if (on().life.closing() || taken_back_)
         return;
+    taken_back_ = true;
     try {
         on().clean.start(on().clean.prepare(), owed(), nodes().all());
     } catch (std::bad_alloc const&) { // the keys expire by themselves
@@ -155,7 +167,7 @@ void held_lease::take_back()
 
 pending_release held_lease::owed() const
 {
-    return {{lock().wanted, &lock().plan->kind, owner(), number()}, on().loop().now() + lock().plan->key_ttl};
+    return {{lock().wanted, &type(), owner(), number()}, on().loop().now() + lock().plan->key_ttl};
 }
 
 // Release: behind everything sent before on each connection, so no renewal comes after it

@@ -41,6 +41,10 @@ bool held_lease::hangs() const
 void held_lease::renew()
 {
     core::instant const now = on().loop().now();
+    if (upgrading()) { // which ends soon, and renews it, too
+        machine_.postpone_renewal(now);
+        return schedule();
+    }
     bool const stalled = hangs();
     bool const news = stalled && !stalled_;
     stalled_ = stalled;
@@ -61,6 +65,8 @@ void held_lease::extend(wait_op& w)
     waiting_.push_back(w);
     if (follows() && lose_if_over())
         return leave_key();
+    if (upgrading())
+        return;
     if (held_lease& asks = leader(); !asks.machine_.extending())
         asks.start_extension();
     if (follows() && !leader().machine_.extending()) // that one's time was over
@@ -105,9 +111,11 @@ void held_lease::extend_on(unsigned node)
         keep(node, std::move(row));
         return answer_extension(node, core::extension_answer::failed);
     }
+    if (conversion_ && !conversion_->may_rely_on(node))
+        return answer_extension(node, core::extension_answer::failed);
     // What adopts is asked once: it is always said as text.
     if (machine_.proven())
-        send(node, kind::request::extend);
+        send(node, renewal());
     else
         send(node, kind::request::adopt, redis::script_form::text);
 }
@@ -188,6 +196,8 @@ void held_lease::on_extension(node_answer const& got)
 
 void held_lease::on_silence(unsigned node, kind::request what, bool late, net::failure const& why)
 {
+    if (what == kind::request::downgrade && !why.unsent && conversion_)
+        conversion_->downgrade_in_silence(node);
     switch (what) {
     case kind::request::owner: return;
     case kind::request::release:
@@ -256,8 +266,9 @@ void held_lease::settle(core::lease_machine::outcome outcome)
         tell_followers([](held_lease& each) { each.follow(); });
         finish_extension({});
         pass_lead();
-        if (std::exchange(changed_, false))
+        if (changed_)
             machine_.postpone_renewal(on().loop().now()); // not at a third of the TTL, but soon
+        changed_ = false;
         return schedule();
     }
     case result::failed:

@@ -12,8 +12,10 @@ bool held_lease::may_be_joined(lock_state const& by) const
 {
     core::duration const won = group_ ? group_->won : began_;
     core::lease_terms const& ours = lock().plan->terms;
-    bool const alike = ours.renew && ours.tolerate_suspect == by.plan->terms.tolerate_suspect;
-    return alike && may_pass_to(by) && on().loop().now().boot - won < by.plan->batch_policy.period;
+    bool const alike = ours.renew && ours.tolerate_suspect == by.plan->terms.tolerate_suspect &&
+                       lock().plan->kind.as_reader == &by.plan->kind;
+    bool const lately = on().loop().now().boot - won < by.plan->batch_policy.period;
+    return is_shared() && !upgrading() && alike && may_go_on_as(by) && lately;
 }
 
 boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<lock_state> const& by,
@@ -29,7 +31,7 @@ boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<l
     }
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(by, *this, attempts, waited));
     made->group_ = group_;
-    made->among_ = group_->followers.size() - 1;
+    made->among_ = static_cast<std::uint32_t>(group_->followers.size() - 1);
     group_->followers.back() = made.get();
     made->machine_.follow(machine_);
     made->begin();
@@ -89,9 +91,12 @@ bool held_lease::leave_to_others(errc why)
 }
 
 /// What was asked for is asked again: the answers come to the one before.
-void held_lease::take_lead(held_lease const& before)
+void held_lease::take_lead(held_lease& before)
 {
     bool const extending = before.machine_.extending();
+    failed_ = before.failed_;
+    history_.share(lock().wanted->tables(), before.history_);
+    take_conversion(before);
     machine_.lead(before.machine_);
     lock().wanted->led_by(before, *this);
     extending ? start_extension() : schedule();
@@ -105,7 +110,7 @@ void held_lease::pass_lead()
     group& ours = *group_;
     (void)leave_group();
     taken_back_ = false;
-    among_ = ours.followers.size();
+    among_ = static_cast<std::uint32_t>(ours.followers.size());
     ours.followers.push_back(this); // in the place of the one that leads now
     group_ = &ours;
     machine_.follow(ours.leader->machine_);
@@ -142,6 +147,8 @@ void held_lease::lose_with(held_lease const& leader)
 {
     taken_back_ = true; // by the one that has led
     stalled_ = leader.stalled_;
+    failed_ = leader.failed_;
+    history_.share(lock().wanted->tables(), leader.history_);
     machine_.lose_with(leader.machine_);
     lose();
     leave_key();

@@ -40,8 +40,9 @@ void held_lease::on_usable(unsigned node)
 
 void held_lease::stop_watching()
 {
-    if (std::exchange(watching_, false))
+    if (watching_)
         nodes().stop_listening();
+    watching_ = false;
 }
 
 void held_lease::on_watch(node_answer const& got)

@@ -180,6 +180,27 @@ bool key_queue::hand_over(held_lease& held)
     return true;
 }
 
+void key_queue::downgraded(held_lease& held)
+{
+    if (holder_ == &held) {
+        holder_ = nullptr;
+        local().lease_ended(queues().on().loop().now());
+    }
+    changed_here(queues().on().nodes.all());
+    readers_ = &held;
+    let_readers_join();
+}
+
+void key_queue::upgraded(held_lease& held)
+{
+    if (readers_ == &held)
+        readers_ = nullptr;
+    if (holder_)
+        return;
+    holder_ = &held;
+    local().hold(queues().on().loop().now());
+}
+
 void key_queue::led_by(held_lease const& before, held_lease& now)
 {
     if (readers_ == &before)

@@ -82,6 +82,8 @@ private:
     void taken_back(attempt_loop const&, core::node_set) override;
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
+    void downgraded(held_lease&) override;
+    void upgraded(held_lease&) override;
     void led_by(held_lease const& before, held_lease&) override;
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;

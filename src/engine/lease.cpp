@@ -1,4 +1,5 @@
 #include "engine/cancellation.hpp"
+#include "engine/conversion.hpp"
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/wait_op.hpp"
@@ -8,6 +9,7 @@
 #include <boost/system/errc.hpp>
 
 #include <exception>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -52,6 +54,18 @@ void lease::detach()
 {
     if (held_)
         held_->client().on_executor([held = held_](detail::engine&) { held->detach(); });
+}
+
+void lease::downgrade()
+{
+    if (!held_)
+        throw lock_error(errc::empty_lease, make_error_code(errc::empty_lease).message(), {});
+    auto made = held_->make_conversion();
+    if (!held_->call_shared())
+        throw held_->explain(errc::wrong_mode);
+    held_->client().on_executor([held = held_, made = std::move(made)](detail::engine&) mutable {
+        held->downgrade(std::move(made));
+    });
 }
 
 lease::executor_type lease::get_executor() const noexcept
@@ -144,6 +158,7 @@ void lease::start::begin(detail::completion_handler<signature> handler)
         case operation::extend: return held->extend(waiting);
         case operation::release: return held->release(waiting);
         case operation::lost: return held->await_end(waiting);
+        case operation::try_upgrade: return held->try_upgrade(waiting);
         }
     };
     client.initiate(detail::wait_start{std::move(work), std::move(cancel), std::move(handler)});

@@ -63,7 +63,7 @@ bool lease_history::open(core::lease_machine const& machine) noexcept
     if (record_)
         return true;
     try {
-        auto made = std::make_unique<record>(machine.nodes());
+        boost::intrusive_ptr<record> made(new record(machine.nodes()));
         for (unsigned i = 0; i != machine.nodes(); ++i) {
             if (!machine.voted_for_us(i))
                 continue;
@@ -90,6 +90,12 @@ void lease_history::keep(std::mutex& guard, core::lease_machine const& machine, 
         return;
     record_->rows[node] = std::move(said);
     record_->when[node] = now;
+}
+
+void lease_history::share(std::mutex& guard, lease_history const& other) noexcept
+{
+    std::scoped_lock const held(guard);
+    record_ = other.record_;
 }
 
 void lease_history::confirm(std::mutex& guard, core::lease_machine const& machine) noexcept

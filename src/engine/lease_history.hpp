@@ -5,8 +5,10 @@
 #include "engine/node_report.hpp"
 #include <redlock/node_outcome.hpp>
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
 #include <cstddef>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -18,7 +20,7 @@ namespace redlock::detail {
 /// memory nothing is kept.
 class lease_history {
 public:
-    struct record {
+    struct record : boost::intrusive_ref_counter<record> {
         explicit record(std::size_t nodes) : rows(nodes), when(nodes) {}
 
         std::vector<node_report> rows;   ///< pending: silent since then
@@ -33,6 +35,8 @@ public:
 
     void keep(std::mutex& guard, core::lease_machine const&, unsigned node, node_report&&,
               core::instant now) noexcept;
+    /// What is told of another lease, whose key is this one's, too.
+    void share(std::mutex& guard, lease_history const&) noexcept;
     /// A majority has confirmed it.
     void confirm(std::mutex& guard, core::lease_machine const&) noexcept;
     /// A round begins: if all nodes confirmed the last one, nothing of it is worth telling.
@@ -50,7 +54,7 @@ public:
 private:
     [[nodiscard]] bool open(core::lease_machine const&) noexcept;
 
-    std::unique_ptr<record> record_; ///< null: all nodes confirm
+    boost::intrusive_ptr<record> record_; ///< null: all nodes confirm
 };
 
 } // namespace redlock::detail

@@ -8,7 +8,7 @@ namespace redlock::detail {
 lease_status::lease_status(std::shared_ptr<lock_state> lock, origin const& from, core::instant begun)
     : lock_(std::move(lock)), deadline_boot_(0), deadline_raw_(0), progressed_(begun.boot.count()),
       waited_(from.waited), number_(from.number), nonce_(from.owner), attempts_(from.attempts),
-      handovers_(static_cast<std::uint16_t>(from.handovers)), votes_(0)
+      handovers_(static_cast<std::uint16_t>(from.handovers)), votes_(0), shared_(lock_->plan->kind.shared)
 {}
 
 /// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.

@@ -33,8 +33,10 @@ public:
     [[nodiscard]] core::duration waited() const { return waited_; }
     [[nodiscard]] std::uint64_t fencing_token() const
     {
-        return number_ == 0 ? 0 : core::fencing_token(number_, handovers_);
+        return number() == 0 ? 0 : core::fencing_token(number(), handovers_);
     }
+    /// With other readers.
+    [[nodiscard]] bool is_shared() const { return shared_.load(std::memory_order_acquire); }
     /// The holder gets on (rule H8).
     void progress();
 
@@ -72,7 +74,11 @@ protected:
     {
         return core::duration{progressed_.load(std::memory_order_relaxed)};
     }
-    [[nodiscard]] core::fence number() const { return number_; }
+    [[nodiscard]] core::fence number() const { return number_.load(std::memory_order_relaxed); }
+    /// A reader has become a writer, or a writer a reader.
+    /// \return what it was before
+    bool publish_mode(bool shared) { return shared_.exchange(shared, std::memory_order_acq_rel); }
+    void publish_number(core::fence number) { number_.store(number, std::memory_order_relaxed); }
     [[nodiscard]] unsigned handovers() const { return handovers_; }
     /// Keeps the client, and with it the lease's memory.
     [[nodiscard]] std::shared_ptr<lock_state> const& shared_lock() const { return lock_; }
@@ -83,13 +89,14 @@ private:
     std::atomic<core::duration::rep> deadline_raw_;
     std::atomic<core::duration::rep> progressed_;
     core::duration const waited_;
-    core::fence const number_;
+    std::atomic<core::fence> number_;
     nonce const nonce_;
     std::uint32_t const attempts_;
     std::uint16_t const handovers_;
     std::atomic<std::uint8_t> votes_;
     std::atomic<lease_state> state_{lease_state::held};
     std::atomic<loss_cause> cause_{loss_cause::none};
+    std::atomic<bool> shared_;
 };
 
 } // namespace redlock::detail

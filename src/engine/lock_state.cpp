@@ -64,10 +64,15 @@ lock_error lock_state::explain(boost::system::error_code ec) const
     return {ec, std::move(text), std::move(table), {}, name()};
 }
 
+bool same_times(lock_state const& a, lock_state const& b)
+{
+    return a.plan == b.plan ||
+           (a.plan->key_ttl == b.plan->key_ttl && a.plan->options.ttl == b.plan->options.ttl);
+}
+
 bool same_terms(lock_state const& a, lock_state const& b)
 {
-    return a.plan == b.plan || (a.plan->key_ttl == b.plan->key_ttl &&
-                                a.plan->options.ttl == b.plan->options.ttl && &a.plan->kind == &b.plan->kind);
+    return same_times(a, b) && &a.plan->kind == &b.plan->kind;
 }
 
 namespace {

@@ -29,7 +29,9 @@ struct lock_state {
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
 };
 
-/// Do the keys that one of them sets live as long as those of the other, and carry the same?
+/// Do the keys that one of them sets live as long as those of the other?
+[[nodiscard]] bool same_times(lock_state const&, lock_state const&);
+/// And carry the same?
 [[nodiscard]] bool same_terms(lock_state const&, lock_state const&);
 
 } // namespace redlock::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/tally.hpp"
 #include "engine/node_report.hpp"
 #include "kind/kind.hpp"
 #include "net/connect.hpp"
@@ -17,6 +18,14 @@ struct node_answer {
     redis::resp_node const& reply;
 };
 
+/// To a vote, or a write-back.
+[[nodiscard]] constexpr core::vote vote_of(kind::answer::meaning said)
+{
+    using meaning = kind::answer::meaning;
+    if (said == meaning::granted)
+        return core::vote::granted;
+    return said == meaning::denied ? core::vote::denied : core::vote::failed;
+}
 /// What it means for a row of the table, if it is no plain grant.
 void report_other(node_answer const&, kind::lock_kind const&, node_report& row);
 /// What it means for a row of the table.

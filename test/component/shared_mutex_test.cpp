@@ -1,57 +1,14 @@
 // Readers and writers as their clients see them (docs/protocol.md, rules S1 to S18), in simulated time.
-#include "component/line_fixture.hpp"
-#include "kind/shared.hpp"
+#include "component/shared_fixture.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace redlock::test {
-
-namespace {
-
-/// The release, and the vote of whom it wakes.
-constexpr duration hand_over = 3 * round_trip + a_tick + 2ms;
-/// A writer's mark is left anew, and fades.
-constexpr duration a_mark = kind::mark_life;
-
-struct shared_fixture : line_fixture {
-    shared_fixture() { options.line = true; } // which means nothing here
-
-    contender& add_reader()
-    {
-        contender& one = add();
-        one.read();
-        (void)until_granted(one);
-        return one;
-    }
-    std::size_t members(std::size_t node)
-    {
-        auto const found = on(node, "seat");
-        return found ? found->members.size() : 0;
-    }
-    /// All of one client, at once.
-    std::vector<lease> read_often(contender& by, std::size_t times)
-    {
-        std::vector<lease> held(times);
-        for (lease& each : held)
-            by.shared->acquire_shared([&each](error_code ec, lease got) {
-                BOOST_TEST(ec == error_code());
-                each = std::move(got);
-            });
-        pass(100ms);
-        return held;
-    }
-};
-
-bool all_valid(std::vector<lease> const& some)
-{
-    return std::ranges::all_of(some, [](lease const& each) { return each.valid(); });
-}
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(shared_mutexes, shared_fixture)
 
@@ -133,6 +90,20 @@ BOOST_AUTO_TEST_CASE(readers_follow_writer_at_once)
         return std::ranges::count_if(all, [](auto const& one) { return one->holds(); }) == 4;
     };
     BOOST_TEST((until(all_read) <= hand_over));
+}
+
+/// The vote that is said again, so that the nodes tell of the gate, is none of its attempts.
+BOOST_AUTO_TEST_CASE(attempts_are_counted_with_the_pauses_between_them)
+{
+    contender& reader = add_reader();
+    options.retry.max_attempts = 2;
+    contender& writer = add();
+    writer.write();
+    pass(50ms);
+    BOOST_TEST(!writer.ended);
+    reader.release();
+    BOOST_TEST((until_granted(writer) <= hand_over));
+    BOOST_TEST(writer.held.attempts() == 2U);
 }
 
 /// S14: new readers wait behind it.
@@ -308,6 +279,22 @@ BOOST_AUTO_TEST_CASE(lost_key_is_lost_to_all)
     BOOST_TEST(told == 5U);
     for (lease const& each : held)
         BOOST_TEST((each.cause() == loss_cause::refused));
+}
+
+/// One of them asks the nodes, and what they say is told of all.
+BOOST_AUTO_TEST_CASE(loss_of_each_is_explained)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    auto held = read_often(one, 3);
+    net.kill(0);
+    net.kill(1);
+    pass(options.ttl);
+    for (lease const& each : held) {
+        auto const why = each.explain(errc::lease_lost);
+        BOOST_TEST(why.outcomes().size() == net.size());
+        BOOST_TEST(std::string_view(why.what()).find("unreachable") != std::string_view::npos);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(all_lose_it_in_time_without_a_majority)

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "component/line_fixture.hpp"
+#include "kind/shared.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+/// The release, and the vote of whom it wakes.
+inline constexpr duration hand_over = 3 * round_trip + a_tick + 2ms;
+/// A writer's mark is left anew, and fades.
+inline constexpr duration a_mark = kind::mark_life;
+
+struct shared_fixture : line_fixture {
+    shared_fixture() { options.line = true; } // which means nothing here
+
+    contender& add_reader()
+    {
+        contender& one = add();
+        one.read();
+        (void)until_granted(one);
+        return one;
+    }
+    std::size_t members(std::size_t node)
+    {
+        auto const found = on(node, "seat");
+        return found ? found->members.size() : 0;
+    }
+    /// All of one client, at once.
+    std::vector<lease> read_often(contender& by, std::size_t times)
+    {
+        std::vector<lease> held(times);
+        for (lease& each : held)
+            by.shared->acquire_shared([&each](error_code ec, lease got) {
+                BOOST_TEST(ec == error_code());
+                each = std::move(got);
+            });
+        pass(100ms);
+        return held;
+    }
+};
+
+inline bool all_valid(std::vector<lease> const& some)
+{
+    return std::ranges::all_of(some, [](lease const& each) { return each.valid(); });
+}
+
+} // namespace redlock::test
