@@ -127,6 +127,9 @@ void schedule::actor::hold()
     auto const most = all.quiet() || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
     if (dice.one_in(8))
         later(dice.between(0, most) * 1ms, [this] { extend(); });
+    if (how == manner::reading || how == manner::writing)
+        for (auto times = dice.below(4); times > 1; --times)
+            later(dice.between(0, most) * 1ms, [this] { change_mode(); });
     later(dice.between(0, most) * 1ms, [this] { let_go(); });
 }
 
@@ -153,6 +156,17 @@ void schedule::actor::extend()
     if (held.empty())
         return;
     held.extend(noted("extend", 2 * duration{options.ttl} + 1s));
+}
+
+/// From reader to writer, or the other way round.
+void schedule::actor::change_mode()
+{
+    if (!held.valid())
+        return;
+    if (held.shared())
+        return held.try_upgrade(noted("try_upgrade", on_its_clock(2 * duration{*options.node_timeout})));
+    all.note(name + " becomes a reader");
+    held.downgrade();
 }
 
 void schedule::actor::let_go()

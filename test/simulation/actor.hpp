@@ -73,6 +73,7 @@ private:
     void hold();
     void use();
     void extend();
+    void change_mode();
     void let_go();
     void come_again(duration pause);
     void abandon();

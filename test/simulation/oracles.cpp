@@ -132,7 +132,7 @@ void schedule::check_exclusion()
                 if (!a->held.valid())
                     continue;
                 actor const* const other = a->about.valid;
-                if (other && (other->how != manner::reading || a->how != manner::reading))
+                if (other && !(other->held.shared() && a->held.shared()))
                     flaw("both " + other->name + " and " + a->name + " hold " + a->about.name);
                 a->about.valid = a.get();
             }
