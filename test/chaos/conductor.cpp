@@ -4,6 +4,7 @@
 #include "chaos/plan.hpp"
 #include "kind/fenced.hpp"
 #include "kind/line.hpp"
+#include "kind/shared.hpp"
 #include "kit/certificates.hpp"
 #include "kit/child_process.hpp"
 #include "kit/fault_proxy.hpp"
@@ -43,11 +44,11 @@ constexpr milliseconds last_words = 3s;
 
 using words = std::vector<std::string>;
 
-/// A fence and a marker; and a line that will be forgotten, as who was killed does not leave it.
+/// A fence and a marker; and a line or a gate that will be forgotten, as who was killed does not leave it.
 bool may_stay(test::probe& eye, std::string const& key)
 {
     return key.ends_with(kind::fence_suffix) || key.ends_with(redis::marker_name) ||
-           (key.ends_with(kind::line_suffix) && eye.pttl(key) >= 0);
+           ((key.ends_with(kind::line_suffix) || key.ends_with(kind::gate_suffix)) && eye.pttl(key) >= 0);
 }
 
 /// What a server is told, so that it suffers and recovers.

@@ -21,10 +21,13 @@ enum class event : std::uint32_t {
     refused,     // the error
     holds,       // the token
     valid,       // until when, as the library tells
+    valid_too,   // the same, as a reader
+    downgrades,  // from before the call on
     lets_go,     // and only then tells the library
     told,        // that the lease is over; value: how many of its looks had found that before
     not_told,    // for far too long
     extended,    // the error
+    upgraded,    // the error
     released,    // the error
     reads,       // what the lock guards
     has_read,    // the register's value
@@ -35,10 +38,10 @@ enum class event : std::uint32_t {
     overdue,     // an operation has not ended; value: which, an `event`
     leaves,
 };
-inline constexpr std::array<std::string_view, 17> event_names{
-    "asks",     "refused",     "holds",           "valid until",   "lets go",  "told",
-    "not told", "extended",    "released",        "reads",         "has read", "reads too late",
-    "writes",   "has written", "writes too late", "has not ended", "leaves"};
+inline constexpr std::array<std::string_view, 20> event_names{
+    "asks",           "refused",  "holds",       "valid until",     "reads until",   "downgrades", "lets go",
+    "told",           "not told", "extended",    "upgraded",        "released",      "reads",      "has read",
+    "reads too late", "writes",   "has written", "writes too late", "has not ended", "leaves"};
 
 /// What a program did or was told.
 struct entry {

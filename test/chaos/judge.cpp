@@ -17,6 +17,7 @@ struct tenure {
     nanoseconds begin{}; ///< it is valid from here
     nanoseconds end{};   ///< to there
     std::uint64_t owner = 0;
+    bool reads = false;
 };
 
 nanoseconds instant_of(entry const& one)
@@ -43,7 +44,12 @@ public:
             ++seen_.leases;
             tokens_[one.owner()] = one.value;
             break;
-        case event::valid: tenures_[one.owner()].push_back({one.at, instant_of(one), one.owner()}); break;
+        case event::valid:
+        case event::valid_too:
+            tenures_[one.owner()].push_back(
+                {one.at, instant_of(one), one.owner(), one.what == event::valid_too});
+            break;
+        case event::downgrades:
         case event::lets_go: cut(tenures_[one.owner()], one.at); break;
         case event::told:
             ++seen_.lost;
@@ -87,20 +93,23 @@ private:
             one.end = std::min(one.end, at);
     }
 
-    /// T1: no two leases are valid at once.
+    /// T1: no two leases are valid at once, unless both are readers'.
     void check_exclusion()
     {
         std::vector<tenure> all;
         for (auto const& [owner, some] : tenures_)
             all.insert(all.end(), some.begin(), some.end());
         std::ranges::sort(all, {}, &tenure::begin);
-        tenure last{};
+        std::vector<tenure> at_once;
         for (tenure const& one : all) {
-            if (one.begin < last.end && one.owner != last.owner)
+            std::erase_if(at_once, [&one](tenure const& other) { return other.end <= one.begin; });
+            auto const other = std::ranges::find_if(at_once, [&one](tenure const& it) {
+                return it.owner != one.owner && !(it.reads && one.reads);
+            });
+            if (other != at_once.end())
                 flaw(in_seconds(one.begin) + ' ' + name_of(one.owner) + " holds it, and " +
-                     name_of(last.owner) + " does until " + in_seconds(last.end));
-            if (one.end > last.end)
-                last = one;
+                     name_of(other->owner) + " does until " + in_seconds(other->end));
+            at_once.push_back(one);
         }
     }
 
@@ -164,7 +173,7 @@ verdict judge(std::vector<entry> const& entries)
 std::string describe(entry const& one)
 {
     std::string value = std::to_string(one.value);
-    if (one.what == event::valid)
+    if (one.what == event::valid || one.what == event::valid_too)
         value = in_seconds(instant_of(one));
     if (one.what == event::overdue)
         value = event_names.at(one.value);

@@ -111,13 +111,23 @@ private:
     std::list<actor> actors_;
 };
 
+test::any_lock make_lock(client& locks, std::string const& name, part const& mine)
+{
+    switch (mine.how) {
+    case manner::plainly: break;
+    case manner::fenced: return fenced_mutex(locks, name, mine.options);
+    case manner::reading: return shared_mutex(locks, name, mine.options).shared();
+    case manner::writing: return shared_mutex(locks, name, mine.options);
+    }
+    return mutex(locks, name, mine.options);
+}
+
 /// One operation after the other.
 class actor {
 public:
     actor(participant& home, unsigned number, part const& mine)
         : home_(home), mine_(mine), chance_(mine.chance), number_(static_cast<std::uint8_t>(number)),
-          lock_(mine.fenced ? test::any_lock(fenced_mutex(*home.locks, name(), mine.options))
-                            : test::any_lock(mutex(*home.locks, name(), mine.options)))
+          lock_(make_lock(*home.locks, name(), mine))
     {}
 
     awaitable<void> run();
@@ -148,6 +158,7 @@ private:
     awaitable<void> hold();
     awaitable<void> let_go();
     awaitable<void> extend_after(milliseconds, entry its);
+    awaitable<void> change_after(milliseconds);
     awaitable<void> use(std::uint64_t token, milliseconds thinking, entry its);
 
     participant& home_;
@@ -285,6 +296,9 @@ awaitable<void> actor::hold()
     }
     if (chance_.one_in(8))
         home_.spawn(extend_after(upto(length), here(event::extended)));
+    if ((mine_.how == manner::reading || mine_.how == manner::writing) && chance_.one_in(3))
+        for (auto times = chance_.between(1, 2); times != 0; --times)
+            home_.spawn(change_after(upto(length)));
     for (nanoseconds const end = now() + length; now() < end && !home_.leaving();)
         co_await home_.pause(tick);
 }
@@ -298,7 +312,8 @@ void actor::look()
     nanoseconds const until = asked + held_.remaining();
     if (until > asked && until > valid_until_ + 1ms) {
         valid_until_ = until;
-        entry valid = here(event::valid, static_cast<std::uint64_t>(until.count()));
+        entry valid =
+            here(held_.shared() ? event::valid_too : event::valid, static_cast<std::uint64_t>(until.count()));
         valid.at = asked;
         home_.note(valid);
     }
@@ -316,6 +331,30 @@ awaitable<void> actor::extend_after(milliseconds pause, entry its)
     its.at = now();
     its.value = static_cast<std::uint64_t>(ec.value());
     home_.note(its);
+}
+
+/// From writer to reader, which is written down before, or from reader to writer.
+awaitable<void> actor::change_after(milliseconds pause)
+{
+    entry its = here(event::upgraded);
+    co_await home_.pause(pause);
+    if (held_.empty() || its.operation != operation_ || !held_.valid())
+        co_return;
+    if (!held_.shared()) {
+        note(event::downgrades);
+        held_.downgrade();
+        valid_until_ = {};
+        co_return look();
+    }
+    auto const [ec] =
+        co_await home_.in_time(its, 2 * *mine_.options.node_timeout, held_.try_upgrade(no_throw));
+    its.at = now();
+    its.value = static_cast<std::uint64_t>(ec.value());
+    home_.note(its);
+    if (its.operation != operation_)
+        co_return;
+    valid_until_ = {};
+    look();
 }
 
 /// It is written down before the library is told.

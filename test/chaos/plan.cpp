@@ -43,6 +43,17 @@ lock_options draw_options(cast const& all, dice& chance)
     return drawn;
 }
 
+manner draw_manner(cast const& all, dice& chance)
+{
+    switch (all.locks_are) {
+    case kinds::plain: return manner::plainly;
+    case kinds::fenced: return manner::fenced;
+    case kinds::mixed: return chance.one_in(2) ? manner::fenced : manner::plainly;
+    case kinds::shared: break;
+    }
+    return chance.one_in(6) ? manner::plainly : chance.one_in(3) ? manner::writing : manner::reading;
+}
+
 /// Within the conditions of docs/protocol.md.
 std::string_view draw_for_server(cast const& all, unsigned server, dice& chance)
 {
@@ -74,6 +85,8 @@ cast::cast(std::uint64_t its_seed)
       locks(static_cast<unsigned>(chance.between(1, 4))), longest_ttl(between(chance, 1s, 4s)),
       slack_divisor(static_cast<int>(chance.between(4, 10))), pace(between(chance, 200ms, 2s))
 {
+    if (locks_are == kinds::plain && seed % 2 == 0)
+        locks_are = kinds::shared;
     for (unsigned n = 0; n != servers(); ++n) {
         durable[n] = chance.one_in(4);
         clocks_ahead.push_back(between(chance, -furthest_clock(), furthest_clock()));
@@ -82,7 +95,8 @@ cast::cast(std::uint64_t its_seed)
 
 std::string cast::describe() const
 {
-    constexpr std::array<std::string_view, 3> words{"plain", "fenced", "plain and fenced"};
+    constexpr std::array<std::string_view, 4> words{"plain", "fenced", "plain and fenced",
+                                                    "readers and writers"};
     return "seed " + std::to_string(seed) + ": " + std::to_string(servers()) + " servers, " +
            std::to_string(std::ranges::count(durable, true)) + " durable, " + std::to_string(programs) +
            " programs, " + std::to_string(locks) + " locks, " +
@@ -96,7 +110,7 @@ std::vector<part> draw_parts(cast const& all, unsigned program)
     std::vector<part> parts(static_cast<std::size_t>(chance.between(2, 6)));
     for (part& one : parts) {
         one.lock = static_cast<unsigned>(chance.below(all.locks));
-        one.fenced = all.locks_are == kinds::fenced || (all.locks_are == kinds::mixed && chance.one_in(2));
+        one.how = draw_manner(all, chance);
         one.options = draw_options(all, chance);
         one.chance = dice(chance.next());
     }

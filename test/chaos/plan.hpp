@@ -15,7 +15,8 @@ namespace redlock::chaos {
 
 using std::chrono::milliseconds;
 
-enum class kinds : std::uint8_t { plain, fenced, mixed };
+enum class kinds : std::uint8_t { plain, fenced, mixed, shared };
+enum class manner : std::uint8_t { plainly, fenced, reading, writing };
 
 struct cast {
     explicit cast(std::uint64_t its_seed);
@@ -43,7 +44,7 @@ struct cast {
 /// One who wants a lock again and again.
 struct part {
     unsigned lock = 0;
-    bool fenced = false;
+    manner how = manner::plainly;
     lock_options options{};
     test::dice chance{0}; ///< for what it does
 };

@@ -87,6 +87,25 @@ BOOST_AUTO_TEST_CASE(judge_finds_two_leases_at_once)
     BOOST_TEST(judge(killed).flaws.empty());
 }
 
+BOOST_AUTO_TEST_CASE(judge_lets_readers_hold_it_together)
+{
+    std::vector<entry> const together{said(1, 10ns, event::valid_too, until(100ns)),
+                                      said(2, 20ns, event::valid_too, until(50ns)),
+                                      said(3, 30ns, event::valid_too, until(90ns))};
+    BOOST_TEST(judge(together).flaws.empty());
+    auto with_writer = together;
+    with_writer.push_back(said(4, 95ns, event::valid, until(200ns)));
+    BOOST_TEST(judge(with_writer).flaws.size() == 1U);
+    with_writer.back().at = 100ns;
+    BOOST_TEST(judge(with_writer).flaws.empty());
+    std::vector<entry> downgraded{said(1, 10ns, event::valid, until(100ns)), said(1, 20ns, event::downgrades),
+                                  said(1, 20ns, event::valid_too, until(100ns)),
+                                  said(2, 30ns, event::valid_too, until(90ns))};
+    BOOST_TEST(judge(downgraded).flaws.empty());
+    downgraded.erase(downgraded.begin() + 1);
+    BOOST_TEST(judge(downgraded).flaws.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(judge_finds_tokens_that_do_not_increase)
 {
     auto const with_tokens = [](std::uint64_t first, std::uint64_t second) {
