@@ -1,8 +1,10 @@
 #include "attempt.hpp"
 #include "cluster.hpp"
 #include "interop_partner.hpp"
+#include "kit/any_lock.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
+#include <redlock/shared_mutex.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -102,6 +104,38 @@ public:
         co_await got.release();
     }
 
+    /// Readers, too, are in the way of a lock that knows no readers, and it of them.
+    asio::awaitable<void> they_exclude_readers_and_writers()
+    {
+        co_await they_hold();
+        auto const contended = make_error_code(redlock::errc::contended);
+        BOOST_TEST(co_await our_attempt(shared_) == contended);
+        BOOST_TEST(co_await our_attempt(shared_.shared()) == contended);
+        BOOST_TEST(partner_.ask("extend 60000") == "extended");
+        BOOST_TEST(partner_.ask("release") == "released");
+        BOOST_TEST(!co_await our_attempt(shared_.shared()));
+        BOOST_TEST(!co_await our_attempt(shared_));
+    }
+
+    asio::awaitable<void> readers_and_writers_exclude_them()
+    {
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        redlock::lease reads = co_await shared_.acquire_shared();
+        co_await until([&] { return reads.votes() == servers_.size(); });
+        BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
+        co_await reads.try_upgrade();
+        co_await until([&] { return reads.votes() == servers_.size(); });
+        BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
+        reads.downgrade();
+        BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
+        co_await reads.extend(); // their attempts have taken nothing from us
+        co_await reads.release();
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        auto const theirs = partner_.ask("acquire resource 60000");
+        BOOST_TEST(theirs.starts_with("held "), theirs);
+        BOOST_TEST(partner_.ask("release") == "released");
+    }
+
     void play()
     {
         run(context_, [this] { return they_exclude_us(); });
@@ -109,6 +143,8 @@ public:
         run(context_, [this] { return they_understand_our_value(); });
         run(context_, [this] { return we_respect_their_value(); });
         run(context_, [this] { return their_release_wakes_us(); });
+        run(context_, [this] { return they_exclude_readers_and_writers(); });
+        run(context_, [this] { return readers_and_writers_exclude_them(); });
     }
 
 private:
@@ -134,10 +170,11 @@ private:
         co_await until([&] { return held.votes() == servers_.size(); });
         co_return held;
     }
-    asio::awaitable<boost::system::error_code> our_attempt()
+    asio::awaitable<boost::system::error_code> our_attempt() { return our_attempt(lock_); }
+    asio::awaitable<boost::system::error_code> our_attempt(any_lock lock)
     {
         boost::system::error_code ec;
-        redlock::lease held = co_await lock_.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
+        redlock::lease held = co_await lock.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
         if (!ec)
             co_await held.release();
         co_return ec;
@@ -148,6 +185,7 @@ private:
     asio::io_context context_;
     redlock::client locks_{context_.get_executor(), settings_for(servers_.urls())};
     redlock::mutex lock_{locks_, "resource", one_minute};
+    redlock::shared_mutex shared_{locks_, "resource", one_minute};
 };
 
 void meet_redlock_js(std::string const& version)
