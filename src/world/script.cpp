@@ -15,8 +15,6 @@ namespace redlock::world {
 
 namespace {
 
-constexpr double end_of_fences = 8796093022208; // 2^43
-
 bool is_digits(std::string_view text)
 {
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -126,19 +124,19 @@ script_run::sight script_run::look()
 }
 
 /// Nothing: it is no number that can be counted on from.
-std::optional<double> script_run::fence_of(std::optional<std::string> const& text)
+std::optional<double> script_run::fence_of(std::optional<std::string> const& text, std::string const& key)
 {
     std::optional<double> fence;
     if (text)
         fence = to_number(*text);
-    else if (pttl(keys_[1]) == -2)
+    else if (pttl(key) == -2)
         fence = 0;
     return fence && *fence >= 0 && *fence < end_of_fences ? fence : std::nullopt;
 }
 
-std::string script_run::no_fence() const
+std::string script_run::no_fence(std::string const& key)
 {
-    return reply::error("WRONGTYPE the fence is no number that can be counted on from: " + keys_[1]);
+    return reply::error("WRONGTYPE the fence is no number that can be counted on from: " + key);
 }
 
 /// It was nobody's, or is handed to us.
@@ -164,7 +162,7 @@ std::string script_run::fenced_vote()
             del(keys_[0]);
         return reply::status("STRANGER");
     }
-    if (auto fence = fence_of(seen[0])) {
+    if (auto fence = fence_of(seen[0], keys_[1])) {
         if (!granted)
             return held(whole(*fence));
         double const latest = static_cast<double>(time()) + std::floor(number_of(arguments_[0]) / 2);
@@ -176,7 +174,7 @@ std::string script_run::fenced_vote()
     }
     if (granted)
         del(keys_[0]);
-    return no_fence();
+    return no_fence(keys_[1]);
 }
 
 std::string script_run::held(std::string const& fence)
@@ -191,10 +189,11 @@ std::string script_run::fenced_raise()
     sight const seen = look();
     if (strange(seen.marker, arguments_[4]))
         return reply::status("STRANGER");
-    auto const fence = fence_of(seen.fence);
+    auto const fence = fence_of(seen.fence, keys_[1]);
     if (!fence)
-        return no_fence();
-    if (seen.lock != arguments_[2] || *fence > number_of(arguments_[3]))
+        return no_fence(keys_[1]);
+    bool const ours = seen.lock == arguments_[2] || (!seen.lock && is_member(arguments_[2]));
+    if (!ours || *fence > number_of(arguments_[3]))
         return reply::number(0);
     set(keys_[1], arguments_[3], &arguments_[1]);
     return reply::number(1);
@@ -205,9 +204,9 @@ std::string script_run::fenced_extend()
     sight const seen = look();
     if (strange(seen.marker, arguments_[4]))
         return reply::status("STRANGER");
-    auto const fence = fence_of(seen.fence);
+    auto const fence = fence_of(seen.fence, keys_[1]);
     if (!fence)
-        return no_fence();
+        return no_fence(keys_[1]);
     if (*fence > number_of(arguments_[3]) || (seen.lock && seen.lock != arguments_[2]))
         return reply::number(0);
     if (seen.lock && *fence == number_of(arguments_[3])) {
@@ -232,9 +231,9 @@ std::string script_run::fenced_adopt()
         return reply::status("STRANGER");
     if (seen.lock != arguments_[2] || (!seen.fence && pttl(keys_[1]) == -2))
         return reply::number(0);
-    auto const fence = fence_of(seen.fence);
+    auto const fence = fence_of(seen.fence, keys_[1]);
     if (!fence)
-        return no_fence();
+        return no_fence(keys_[1]);
     if (*fence != number_of(arguments_[3]))
         return reply::number(0);
     pexpire(keys_[0], arguments_[0]);

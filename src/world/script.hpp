@@ -61,8 +61,9 @@ private:
     };
     [[nodiscard]] sight look();
     [[nodiscard]] static bool strange(std::optional<std::string> const& marker, std::string const& expected);
-    [[nodiscard]] std::optional<double> fence_of(std::optional<std::string> const& text);
-    [[nodiscard]] std::string no_fence() const;
+    [[nodiscard]] std::optional<double> fence_of(std::optional<std::string> const& text,
+                                                 std::string const& key);
+    [[nodiscard]] static std::string no_fence(std::string const& key);
     [[nodiscard]] bool take();
     [[nodiscard]] std::string held(std::string const& fence);
 
@@ -74,6 +75,16 @@ private:
     [[nodiscard]] bool hears_that_it_is_first(std::string const& place, std::string const& left);
     std::size_t call(std::string_view word, std::string const& place, std::string const& rest);
 
+    static constexpr double end_of_fences = 8796093022208; // 2^43
+    struct fence_sight {
+        bool is_kept = false;
+        bool strange = false; ///< another node than expected
+        bool absent = false;
+        std::optional<double> value{};  ///< nothing: it is no number that can be counted on from
+        std::optional<double> placed{}; ///< the marker, if it says when
+    };
+    [[nodiscard]] fence_sight see_fence(std::size_t key, std::size_t marker);
+    [[nodiscard]] bool is_member(std::string const& who);
     [[nodiscard]] bool is_ours();
     [[nodiscard]] bool reads();
     [[nodiscard]] bool is_set_of_readers(double left);

@@ -17,9 +17,18 @@ namespace {
 constexpr double most_apart = 1000;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-std::string held_by(double left, std::string const& who)
+/// Behind the last slash.
+std::optional<double> last_number_of(std::string const& marker)
 {
-    return reply::status("HELD " + whole(left) + " 0 " + who.substr(0, 8));
+    auto const digits = marker.substr(marker.rfind('/') + 1);
+    bool const is_number = digits.size() != marker.size() && !digits.empty() &&
+                           digits.find_first_not_of("0123456789") == digits.npos;
+    return is_number ? to_number(digits) : std::nullopt;
+}
+
+std::string held_by(double left, double fence, std::string const& who)
+{
+    return reply::status("HELD " + whole(left) + ' ' + whole(fence) + ' ' + who.substr(0, 8));
 }
 
 } // namespace
@@ -29,16 +38,34 @@ std::string script_run::shared_vote()
     auto const moment = static_cast<double>(time());
     if (!check_gate())
         return no_gate();
+    auto const seen = see_fence(2, 6);
+    if (seen.strange)
+        return reply::status("STRANGER");
+    auto snapshot = seen.value;
+    if (seen.is_kept && snapshot) {
+        auto const later_date = [step = std::floor(number_of(arguments_[1]) / 2)](double than) {
+            return than - std::fmod(than, step) + step;
+        };
+        double remembers = later_date(moment);
+        if (!seen.absent)
+            remembers =
+                seen.placed ? std::min(later_date(*seen.placed + number_of(arguments_[5])), remembers) : 0;
+        snapshot = std::max({*snapshot, remembers, 1.0});
+    }
+    if (!snapshot || *snapshot >= end_of_fences)
+        return no_fence(keys_[2]);
     auto const kind = type(keys_[0]);
     auto left = static_cast<double>(pttl(keys_[0]));
     bool const may_be_joined = !kind || is_set_of_readers(left);
     std::string const& mark = arguments_[3];
     double const writer = gate_mark("turn", mark) != 0 ? 0 : gate_mark("writer", mark);
     if (writer == 0 && may_be_joined) {
+        if (seen.is_kept)
+            set(keys_[2], whole(*snapshot), &arguments_[4]);
         pexpireat(keys_[0], kind ? *end_of_last() : moment);
         purge(keys_[0]);
         admit();
-        return reply::number(1);
+        return reply::number(seen.is_kept ? static_cast<std::int64_t>(*snapshot) : 1);
     }
     if (writer != 0 && may_be_joined)
         left = writer - moment;
@@ -46,7 +73,7 @@ std::string script_run::shared_vote()
         ask_for_turn();
     (void)members("zcard", keys_[1]);
     auto const owner = mget({keys_[0]})[0];
-    return held_by(left, owner ? *owner : writer != 0 ? "WRITER" : "");
+    return held_by(left, *seen.value, owner ? *owner : writer != 0 ? "WRITER" : "");
 }
 
 std::string script_run::exclusive_vote()
@@ -54,13 +81,25 @@ std::string script_run::exclusive_vote()
     auto const moment = static_cast<double>(time());
     if (!check_gate())
         return no_gate();
+    auto const seen = see_fence(2, 6);
+    if (seen.strange)
+        return reply::status("STRANGER");
+    auto counted = seen.value;
+    if (seen.is_kept && counted) {
+        double const latest = moment + std::floor(number_of(arguments_[1]) / 2);
+        counted = std::max(*counted + 1, std::min(number_of(arguments_[5]), latest));
+    }
+    if (!counted || *counted >= end_of_fences)
+        return no_fence(keys_[2]);
     double const turn = gate_mark("turn", arguments_[2]);
     if (turn == 0 && set_new(keys_[0], arguments_[0], &arguments_[1])) {
         try {
             (void)zrem(keys_[1], {"writer"});
         } catch (script_error const&) { // the vote stands
         }
-        return reply::number(1);
+        if (seen.is_kept)
+            set(keys_[2], whole(*counted), &arguments_[4]);
+        return reply::number(seen.is_kept ? static_cast<std::int64_t>(*counted) : 1);
     }
     if (arguments_[3] == "1")
         keep_readers_out(arguments_[2]);
@@ -71,7 +110,7 @@ std::string script_run::exclusive_vote()
         left = turn - moment;
     bool const readers = !kind || is_set_of_readers(left);
     auto const owner = mget({keys_[0]})[0];
-    return held_by(left, owner ? *owner : readers ? "READERS" : "");
+    return held_by(left, *seen.value, owner ? *owner : readers ? "READERS" : "");
 }
 
 std::string script_run::shared_release()
@@ -101,13 +140,29 @@ std::string script_run::shared_release()
 std::string script_run::shared_extend()
 {
     (void)time();
+    auto const seen = see_fence(1, 4);
+    if (seen.strange)
+        return reply::status("STRANGER");
+    if (!seen.value)
+        return no_fence(keys_[1]);
+    double const token = seen.is_kept ? number_of(arguments_[3]) : 0;
+    auto const keep_fence = [&] {
+        if (*seen.value < token)
+            set(keys_[1], arguments_[3], &arguments_[2]);
+        else if (seen.is_kept)
+            pexpire(keys_[1], arguments_[2]);
+    };
     if (is_ours()) {
+        if (*seen.value > token)
+            return reply::number(0);
+        keep_fence();
         pexpire(keys_[0], arguments_[1]);
         (void)mget({keys_[0]});
         return reply::number(1);
     }
     if (!reads())
         return reply::number(0);
+    keep_fence();
     purge(keys_[0]);
     admit();
     return reply::number(1);
@@ -148,13 +203,28 @@ std::string script_run::upgrade()
         return reply::number(1);
     }
     admit();
-    return held_by(static_cast<double>(pttl(keys_[0])), "READERS");
+    return held_by(static_cast<double>(pttl(keys_[0])), 0, "READERS");
 }
 
 /// As a writer's key.
 bool script_run::is_ours()
 {
     return mget({keys_[0]})[0] == arguments_[0];
+}
+
+/// \param key the fence's number among the keys; its node's marker is the next one
+/// \param marker the number of what is expected of it, among the arguments
+script_run::fence_sight script_run::see_fence(std::size_t key, std::size_t marker)
+{
+    if (keys_.size() < key + 2)
+        return {.value = 0};
+    auto const seen = mget({keys_[key], keys_[key + 1]});
+    if (strange(seen[1], arguments_[marker]))
+        return {.is_kept = true, .strange = true};
+    return {.is_kept = true,
+            .absent = !seen[0],
+            .value = fence_of(seen[0], keys_[key]),
+            .placed = seen[1] ? last_number_of(*seen[1]) : std::nullopt};
 }
 
 /// Are we one of the readers?
@@ -164,6 +234,19 @@ bool script_run::reads()
         return false;
     auto const ends = members("zscore", keys_[0]).score(arguments_[0]);
     return ends && *ends > static_cast<double>(now());
+}
+
+/// Whatever stands in the way of knowing says no.
+bool script_run::is_member(std::string const& who)
+{
+    auto const moment = static_cast<double>(time());
+    try {
+        return members("zscore", keys_[0]).score(who).value_or(0) > moment;
+    } catch (script_error const&) {
+        return false;
+    } catch (wrong_type const&) {
+        return false;
+    }
 }
 
 /// It goes with the last of its members.

@@ -127,6 +127,18 @@ void random_talk::compare_marked(unsigned id, std::string const& command)
     both_.compare(id, to_real, to_fake);
 }
 
+/// \param arguments all but the marker
+void random_talk::call_marked(unsigned id, redis::script const& which, words const& keys, words arguments)
+{
+    bool const named = dice_.one_in(2);
+    auto const form = dice_;
+    arguments.push_back(named ? both_.real_marker() : "");
+    std::string const to_real = call(which, keys, arguments);
+    dice_ = form; // the other way to name the script would be another command
+    arguments.back() = named ? both_.fake_marker() : "";
+    both_.compare(id, to_real, call(which, keys, arguments));
+}
+
 void random_talk::ask_line(unsigned id)
 {
     std::string const mine = place();
@@ -148,12 +160,22 @@ void random_talk::ask_shared(unsigned id)
     auto const ask = [&](redis::script const& which, words const& keys, words const& arguments) {
         both_.compare(id, call(which, keys, arguments));
     };
+    bool const with_fence = dice_.one_in(2);
+    auto const ask_fenced = [&](redis::script const& which, words keys, words arguments) {
+        if (!with_fence)
+            return ask(which, keys, arguments);
+        keys.insert(keys.end(), {"lock:redlock-fence", "redlock-marker"});
+        arguments.push_back(text(fence_time));
+        arguments.push_back(&which == &redis::scripts::shared_vote ? text(mark_time) : number());
+        call_marked(id, which, keys, std::move(arguments));
+    };
     namespace scripts = redis::scripts;
-    switch (dice_.below(9)) {
+    switch (dice_.below(10)) {
     case 0:
-        return ask(scripts::exclusive_vote, {"lock", "lock:gate"},
-                   {who, life, mark, dice_.one_in(3) ? "0" : "1"});
-    case 1: return ask(scripts::shared_extend, {"lock"}, {who, life});
+        return ask_fenced(scripts::exclusive_vote, {"lock", "lock:gate"},
+                          {who, life, mark, dice_.one_in(3) ? "0" : "1"});
+    case 1:
+    case 6: return ask_fenced(scripts::shared_extend, {"lock"}, {who, life});
     case 2: return ask(scripts::downgrade, {"lock"}, {who, life});
     case 3: return ask(scripts::upgrade, {"lock"}, {who, life});
     case 4:
@@ -161,8 +183,8 @@ void random_talk::ask_shared(unsigned id)
                    {who, mark, "0", dice_.one_in(4) ? "0" : "1"});
     case 5: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, mark, "1", "1"});
     default:
-        return ask(scripts::shared_vote, {"lock", "lock:gate"},
-                   {who, life, dice_.one_in(3) ? "0" : text(mark_time / 2 + later), mark});
+        return ask_fenced(scripts::shared_vote, {"lock", "lock:gate"},
+                          {who, life, dice_.one_in(3) ? "0" : text(mark_time / 2 + later), mark});
     }
 }
 
@@ -175,15 +197,8 @@ void random_talk::ask_for_what_is_given(unsigned id)
 {
     if (dice_.one_in(2))
         return both_.compare(id, call(redis::scripts::claim, {"lock"}, {owner(), text(lock_time), owner()}));
-    bool const named = dice_.one_in(2);
-    words arguments{text(lock_time), text(fence_time), owner(), number(), dice_.one_in(4) ? "" : owner()};
-    auto const form = dice_;
-    arguments.push_back(named ? both_.real_marker() : "");
-    words const keys{"lock", "lock:redlock-fence", "redlock-marker"};
-    std::string const to_real = call(redis::scripts::fenced_vote, keys, arguments);
-    dice_ = form; // the other way to name the script would be another command
-    arguments.back() = named ? both_.fake_marker() : "";
-    both_.compare(id, to_real, call(redis::scripts::fenced_vote, keys, arguments));
+    call_marked(id, redis::scripts::fenced_vote, {"lock", "lock:redlock-fence", "redlock-marker"},
+                {text(lock_time), text(fence_time), owner(), number(), dice_.one_in(4) ? "" : owner()});
 }
 
 void random_talk::ask_about_channels(unsigned id)

@@ -38,6 +38,7 @@ private:
     std::string place();
     std::string number();
     std::string call(redis::script const& which, words const& keys, words const& arguments);
+    void call_marked(unsigned id, redis::script const& which, words const& keys, words arguments);
     std::string mark();
     /// Each has its own, for their clocks differ a little.
     void compare_marked(unsigned id, std::string const& command);
