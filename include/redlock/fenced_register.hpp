@@ -8,7 +8,8 @@
 
 namespace redlock {
 
-/// A value in memory that holders of a `fenced_mutex` can access only in the order of their tokens.
+/// A value in memory that holders of a `fenced_mutex` or `fenced_shared_mutex` can access only in the order of their
+/// tokens.
 ///
 /// Reading shows the token, too ("fence first"): after a holder has read, no earlier holder can write. Otherwise a late
 /// write could happen between its read and its write.
@@ -47,7 +48,7 @@ public:
     }
 
 private:
-    /// An equal token comes from the same holder.
+    /// An equal token comes from the same holder, or from readers of the same moment.
     bool admit(std::uint64_t token)
     {
         if (token < fence_)

@@ -115,7 +115,8 @@ public:
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
     /// A reader's: others may have the lock at the same time (`shared_mutex::acquire_shared`, `downgrade`).
     [[nodiscard]] bool shared() const noexcept;
-    /// The token of the grant; it never changes during a lease. Zero unless the lock is a `fenced_mutex`.
+    /// The token of the grant; it never changes during a lease. Zero unless the lock is a `fenced_mutex`
+    /// or `fenced_shared_mutex`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
     /// Says that the holder makes progress: with `lock_options::progress_within`, renewal depends on it. Any thread. It

@@ -7,6 +7,7 @@
 #include <redlock/fence_options.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
+#include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/inspection.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
@@ -16,6 +17,7 @@
 #include <redlock/observer.hpp>
 #include <redlock/server_error.hpp>
 #include <redlock/shared_mutex.hpp>
+#include <redlock/shared_view.hpp>
 #include <redlock/version.hpp>
 #include <redlock/with_diagnostics.hpp>
 #include <redlock/with_lock.hpp>

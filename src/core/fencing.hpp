@@ -15,6 +15,8 @@ using fence = std::uint64_t;
 /// language's numbers are exact, until the year 2248.
 inline constexpr unsigned hand_off_bits = 10;
 inline constexpr unsigned max_hand_offs = (1U << hand_off_bits) - 1;
+/// A reader's, which is above those of the writer that its number is of (rule S16).
+inline constexpr unsigned readers_place = max_hand_offs;
 
 constexpr std::uint64_t fencing_token(fence value, unsigned hand_off = 0)
 {

@@ -127,7 +127,8 @@ bool held_lease::may_go_on_as(lock_state const& heir) const
         machine_.phase() != core::lease_phase::held || on().life.closing())
         return false;
     auto const needed = heir.plan->options.handover.min_validity.value_or(heir.plan->options.ttl / 2);
-    bool const token_left = number() == 0 || handovers() < core::max_hand_offs;
+    unsigned const most = type().gated ? core::readers_place - 1 : core::max_hand_offs;
+    bool const token_left = number() == 0 || is_shared() || handovers() < most;
     return token_left && remaining() >= needed;
 }
 

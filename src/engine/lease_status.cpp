@@ -20,6 +20,12 @@ core::duration lease_status::remaining() const
     return std::max(core::remaining(deadline, on().its.read_clocks()), core::duration::zero());
 }
 
+/// A reader's is above those of the writer before it, and all to whom that one has passed the lock (rule S16).
+std::uint64_t lease_status::fencing_token() const
+{
+    return number() == 0 ? 0 : core::fencing_token(number(), is_shared() ? core::readers_place : handovers_);
+}
+
 void lease_status::progress()
 {
     progressed_.store(on().its.read_clocks().boot.count(), std::memory_order_relaxed);

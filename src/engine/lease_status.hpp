@@ -31,10 +31,7 @@ public:
     [[nodiscard]] nonce const& owner() const { return nonce_; }
     [[nodiscard]] unsigned attempts() const { return attempts_; }
     [[nodiscard]] core::duration waited() const { return waited_; }
-    [[nodiscard]] std::uint64_t fencing_token() const
-    {
-        return number() == 0 ? 0 : core::fencing_token(number(), handovers_);
-    }
+    [[nodiscard]] std::uint64_t fencing_token() const;
     /// With other readers.
     [[nodiscard]] bool is_shared() const { return shared_.load(std::memory_order_acquire); }
     /// The holder gets on (rule H8).

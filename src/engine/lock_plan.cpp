@@ -1,8 +1,11 @@
 #include "engine/lock_plan.hpp"
 
+#include "core/admission.hpp"
 #include "core/validity.hpp"
 #include "engine/configuration.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace redlock::detail {
@@ -14,12 +17,20 @@ core::lease_terms terms_of(lock_options const& options, kind::lock_kind const& t
     core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};
     terms.renew = options.renew;
     terms.tolerate_suspect = options.tolerate_suspect;
-    terms.guarded = type.counts();
+    terms.guarded = type.counts() && !type.gated; // a higher fence may be of another reader (rule S16)
     if (options.progress_within)
         terms.progress_within = *options.progress_within;
     if (options.max_hold)
         terms.max_hold = *options.max_hold;
     return terms;
+}
+
+kind::lifetimes lifetimes_of(std::chrono::milliseconds key, lock_options const& options,
+                             client_settings const& settings)
+{
+    auto const longest = std::max(core::duration{key}, settings.longest_ttl);
+    return {key, fence_ttl_of(options),
+            std::chrono::ceil<std::chrono::milliseconds>(core::quarantine_length(longest))};
 }
 
 } // namespace
@@ -30,7 +41,8 @@ lock_plan::lock_plan(std::shared_ptr<engine> owner, runtime& its, client_setting
       terms(terms_of(its_options, type)), node_timeout(node_timeout_of(its_options, settings)),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
       batch_policy{its_options.handover.batch, its_options.handover.period},
-      commands(type.make_commands(settings.key_prefix, {key_ttl, fence_ttl_of(its_options)})), kind(type)
+      commands(type.make_commands(settings.key_prefix, lifetimes_of(key_ttl, its_options, settings))),
+      kind(type)
 {}
 
 std::shared_ptr<lock_plan const> lock_plans::get(std::shared_ptr<engine> const& owner, runtime& its,

@@ -6,9 +6,10 @@
 
 namespace redlock {
 
+/// Braces keep the order, unlike parentheses: the name is copied, and then moved.
 shared_mutex::shared_mutex(client& owner, std::string name, lock_options options)
-    : basic_lock(detail::lock_access::make(owner, name, options, kind::writer)),
-      shared_(detail::lock_access::make(owner, std::move(name), options, kind::reader))
+    : basic_shared_lock{detail::lock_access::make(owner, name, options, kind::writer),
+                        detail::lock_access::make(owner, std::move(name), options, kind::reader)}
 {}
 
 lease shared_mutex::adopt(std::string_view nonce)

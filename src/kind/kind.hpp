@@ -86,7 +86,8 @@ struct answer {
 /// Of the keys of a lock.
 struct lifetimes {
     std::chrono::milliseconds key;
-    std::chrono::milliseconds number; ///< of the highest number, while nobody takes the lock
+    std::chrono::milliseconds number;       ///< of the highest number, while nobody takes the lock
+    std::chrono::milliseconds quarantine{}; ///< of nodes that have forgotten
 };
 
 /// The commands of all locks of one kind with the same lifetimes, preformatted.
@@ -139,6 +140,8 @@ extern lock_kind const plain;
 extern lock_kind const fenced;
 extern lock_kind const reader;
 extern lock_kind const writer;
+extern lock_kind const fenced_reader;
+extern lock_kind const fenced_writer;
 
 /// The end of a command. \param marker as it must stand on the node; empty: whatever it is
 void append_marker(std::string& out, std::string_view marker);

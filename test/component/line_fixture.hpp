@@ -8,6 +8,7 @@
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
 #include <redlock/fenced_mutex.hpp>
+#include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>
 #include <redlock/observer.hpp>
@@ -65,6 +66,7 @@ struct contender {
         lock.emplace(*locks, "seat", options);
         fenced.emplace(*locks, "seat", options);
         shared.emplace(*locks, "seat", options);
+        fenced_shared.emplace(*locks, "seat", options);
     }
 
     template <class Lock>
@@ -92,6 +94,7 @@ struct contender {
     std::optional<mutex> lock;
     std::optional<fenced_mutex> fenced;
     std::optional<shared_mutex> shared;
+    std::optional<fenced_shared_mutex> fenced_shared;
     asio::cancellation_signal stop;
     std::optional<error_code> ended;
     lease held;

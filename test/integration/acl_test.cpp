@@ -3,6 +3,7 @@
 #include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
 #include <redlock/fenced_mutex.hpp>
+#include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/shared_mutex.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace {
@@ -211,15 +213,16 @@ BOOST_AUTO_TEST_CASE(documented_acl_line_causes_no_complaint)
 }
 
 /// A reader is followed by a writer, and that one by a reader; who waits leaves a mark.
-BOOST_AUTO_TEST_CASE(documented_rights_suffice_for_readers_and_writers)
+using locks_in_turn = std::tuple<redlock::shared_mutex, redlock::fenced_shared_mutex>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_readers_and_writers, lock, locks_in_turn)
 {
     guarded_server const guarded(rights_without("nothing") + needed_for_turns);
     probe eye = guarded.eye();
     asio::io_context context;
     redlock::client first(context.get_executor(), guarded.settings());
     redlock::client second(context.get_executor(), guarded.settings());
-    redlock::shared_mutex one(first, "seat", long_lived);
-    redlock::shared_mutex other(second, "seat", long_lived);
+    lock one(first, "seat", long_lived);
+    lock other(second, "seat", long_lived);
     auto const wait = [&](auto over) -> asio::awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor);
         while (!over()) {

@@ -205,6 +205,48 @@ BOOST_AUTO_TEST_CASE(readers_and_writers_are_told_apart_by_their_votes)
     }
 }
 
+/// The marker comes last, and is said elsewhere.
+BOOST_AUTO_TEST_CASE(readers_and_writers_with_a_fence_name_it_behind_the_rest)
+{
+    subject const waits{{"seat:", "42"}, nonce, 17, {}, {}, 7ms};
+    auto const said = [&](lock_kind const& type, request what) {
+        std::string out;
+        type.make_commands("p:", {10s, 20s, 30s})->append(out, what, waits, script_form::hash);
+        append_marker(out, "m");
+        auto const all = arguments(out);
+        return words{all.begin() + 2, all.end()};
+    };
+    std::string const lock = "seat:42";
+    std::string const gate = "seat:42:redlock-gate";
+    std::string const fence = "seat:42:redlock-fence";
+    std::string const marker = "p:redlock-marker";
+    BOOST_TEST((said(fenced_reader, request::vote) ==
+                words{"4", lock, gate, fence, marker, nonce, "10000", "7", "400", "20000", "30000", "m"}));
+    BOOST_TEST((said(fenced_writer, request::vote) ==
+                words{"4", lock, gate, fence, marker, nonce, "10000", "400", "1", "20000", "17", "m"}));
+    for (auto const* const type : {&fenced_reader, &fenced_writer}) {
+        BOOST_TEST((said(*type, request::extend) ==
+                    words{"3", lock, fence, marker, nonce, "10000", "20000", "17", "m"}));
+        for (auto const what : {request::write_back, request::adopt})
+            BOOST_TEST((said(*type, what) == said(fenced, what)));
+        BOOST_TEST(type->marks(request::vote));
+        BOOST_TEST(type->counts());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(answers_with_a_fence_tell_it)
+{
+    resp_node const granted{.type = resp_type::number, .number = 17};
+    resp_node const held{.type = resp_type::simple_string, .text = "HELD 700 17 READERS"};
+    for (auto const* const type : {&fenced_reader, &fenced_writer}) {
+        BOOST_TEST((type->read(request::vote, granted).what == answer::meaning::granted));
+        BOOST_TEST(type->read(request::vote, granted).number == 17U);
+        BOOST_TEST((type->read(request::vote, held).what == answer::meaning::denied));
+        BOOST_TEST(type->read(request::vote, held).number == 17U);
+        BOOST_TEST((type->read_sighting(request::vote, held).who == sighting::holder::readers));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(refusal_at_the_gate_says_who_is_in_the_way)
 {
     using holder = sighting::holder;

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <redlock/detail/basic_lock.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/detail/lock_operations.hpp>
+#include <redlock/shared_view.hpp>
+
+#include <boost/asio/async_result.hpp>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace redlock::detail {
+
+/// What the locks for readers and writers have in common. `acquire` and its kin are a writer's.
+class REDLOCK_EXPORT basic_shared_lock : public basic_lock {
+public:
+    /// Waits until no writer has the lock, and holds it as a reader.
+    template <boost::asio::completion_token_for<lease_signature> Token = default_token>
+    [[nodiscard]] auto acquire_shared(Token&& token = {})
+    {
+        return shared_.acquire(std::forward<Token>(token));
+    }
+    /// As a reader, makes one attempt, and does not wait: `try_acquire`. If another reader of this client has the lock
+    /// and no writer of this client waits, it may join that one.
+    template <boost::asio::completion_token_for<lease_signature> Token = default_token>
+    [[nodiscard]] auto try_acquire_shared(Token&& token = {})
+    {
+        return shared_.try_acquire(std::forward<Token>(token));
+    }
+    /// As a reader, waits for at most `limit`: `acquire_for`.
+    template <class Rep, class Period,
+              boost::asio::completion_token_for<lease_signature> Token = default_token>
+    [[nodiscard]] auto acquire_shared_for(std::chrono::duration<Rep, Period> limit, Token&& token = {})
+    {
+        return shared_.acquire_for(limit, std::forward<Token>(token));
+    }
+    /// As a reader, waits until `deadline` at most: `acquire_until`.
+    template <class Clock, class Duration,
+              boost::asio::completion_token_for<lease_signature> Token = default_token>
+    [[nodiscard]] auto acquire_shared_until(std::chrono::time_point<Clock, Duration> deadline,
+                                            Token&& token = {})
+    {
+        return shared_.acquire_until(deadline, std::forward<Token>(token));
+    }
+
+    /// The readers' side of this lock, for `with_lock(lock.shared(), body)`. The reference lives as long as this
+    /// object.
+    [[nodiscard]] shared_view const& shared() const noexcept { return shared_; }
+
+protected:
+    /// \cond
+    basic_shared_lock(std::shared_ptr<lock_state> writers, std::shared_ptr<lock_state> readers) noexcept
+        : basic_lock(std::move(writers)), shared_(std::move(readers))
+    {}
+    /// \endcond
+
+private:
+    shared_view shared_;
+};
+
+} // namespace redlock::detail

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/fencing.hpp"
+#include "engine/configuration.hpp"
+#include "kind/fenced.hpp"
+#include <redlock/fence_options.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+// What the locks have in common whose leases carry fencing tokens.
+namespace redlock::detail {
+
+inline lock_options with_fence(lock_options options, fence_options const& fence)
+{
+    if (fence.fence_ttl)
+        static_cast<std::optional<std::chrono::milliseconds>&>(options.fence_ttl) = fence.fence_ttl;
+    return options;
+}
+
+/// That a lease is adopted with.
+/// \throws lock_error `errc::misconfigured`
+inline void check_token(std::uint64_t token, std::string const& lock)
+{
+    if (token >> core::hand_off_bits == 0)
+        misconfigured("a fenced lock's lease is adopted with its fencing token, which is " +
+                          std::to_string(core::fencing_token(1)) + " or more, not " + std::to_string(token),
+                      lock);
+    if (token >> core::hand_off_bits >= kind::fence_end)
+        misconfigured("a fencing token is below 2^53, not " + std::to_string(token), lock);
+}
+
+} // namespace redlock::detail

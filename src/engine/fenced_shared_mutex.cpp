@@ -1,0 +1,31 @@
+#include "core/fencing.hpp"
+#include "engine/configuration.hpp"
+#include "engine/fence_terms.hpp"
+#include "engine/lock_access.hpp"
+#include "kind/kind.hpp"
+#include <redlock/fenced_shared_mutex.hpp>
+
+#include <utility>
+
+namespace redlock {
+
+/// Braces keep the order, unlike parentheses: the name is copied, and then moved.
+fenced_shared_mutex::fenced_shared_mutex(client& owner, std::string name, lock_options options,
+                                         fence_options fence)
+    : basic_shared_lock{
+          detail::lock_access::make(owner, name, detail::with_fence(options, fence), kind::fenced_writer),
+          detail::lock_access::make(owner, std::move(name), detail::with_fence(options, fence),
+                                    kind::fenced_reader)}
+{}
+
+lease fenced_shared_mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)
+{
+    detail::check_token(fencing_token, name());
+    if ((fencing_token & core::max_hand_offs) == core::readers_place)
+        detail::misconfigured("a reader's lease cannot be adopted, and this is its token: " +
+                                  std::to_string(fencing_token),
+                              name());
+    return adopt_lease(nonce, fencing_token);
+}
+
+} // namespace redlock
