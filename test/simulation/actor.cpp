@@ -25,12 +25,16 @@ schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_n
     : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)),
       fence(s.draw_fence(dice, options)), how(its_manner), name(std::move(its_name))
 {
-    about.gated = about.gated || how == manner::reading || how == manner::writing;
+    about.gated = about.gated || (how != manner::plainly && how != manner::fenced);
     switch (how) {
     case manner::plainly: lock = mutex(*p.locks, what.name, options); break;
     case manner::fenced: lock = fenced_mutex(*p.locks, what.name, options, fence); break;
     case manner::reading: lock = shared_mutex(*p.locks, what.name, options).shared(); break;
     case manner::writing: lock = shared_mutex(*p.locks, what.name, options); break;
+    case manner::fenced_reading:
+        lock = fenced_shared_mutex(*p.locks, what.name, options, fence).shared();
+        break;
+    case manner::fenced_writing: lock = fenced_shared_mutex(*p.locks, what.name, options, fence); break;
     }
 }
 
@@ -133,7 +137,7 @@ void schedule::actor::hold()
     later(dice.between(0, most) * 1ms, [this] { let_go(); });
 }
 
-/// Reads what the lock guards and writes one more, however late: its lease may be over when the write comes.
+/// Reads what the lock guards and, as a writer, writes one more, however late: its lease may be over when the write comes.
 void schedule::actor::use()
 {
     std::uint64_t const token = held.fencing_token();
@@ -145,6 +149,8 @@ void schedule::actor::use()
         auto const seen = about.counter.read(token);
         if (!seen)
             return all.came_late(*this, token);
+        if (reads(how))
+            return;
         later(thinking * 1ms, [this, token, on_the_way, next = *seen + 1] {
             all.time_.after(on_the_way, [this, token, next] { all.written(*this, token, next); });
         });
@@ -177,7 +183,7 @@ void schedule::actor::let_go()
         about.leases.ended(all.time_.now());
     if (all.stage_ == stage::expiring && dice.one_in(2)) {
         abandon();
-    } else if (!all.quiet() && dice.one_in(8) && how != manner::reading) {
+    } else if (!all.quiet() && dice.one_in(8) && !reads(how)) {
         bequeath();
     } else if (dice.one_in(3)) {
         held = {};
@@ -203,16 +209,19 @@ void schedule::actor::bequeath()
     held.detach();
 }
 
-/// A writer's key is a plain lock's.
+/// A writer's key is that of a lock without readers.
 bool schedule::actor::may_adopt(subject::bequest const& left) const
 {
-    return how != manner::reading && (left.token != 0) == (how == manner::fenced);
+    bool const counts = how == manner::fenced || how == manner::fenced_writing;
+    return !reads(how) && (left.token != 0) == counts;
 }
 
 lease schedule::actor::adopted(subject::bequest const& left) const
 {
     if (how == manner::fenced)
         return fenced_mutex(*home.locks, about.name, options, fence).adopt(left.nonce, left.token);
+    if (how == manner::fenced_writing)
+        return fenced_shared_mutex(*home.locks, about.name, options, fence).adopt(left.nonce, left.token);
     if (how == manner::writing)
         return shared_mutex(*home.locks, about.name, options).adopt(left.nonce);
     return mutex(*home.locks, about.name, options).adopt(left.nonce);

@@ -1,3 +1,4 @@
+#include "core/fencing.hpp"
 #include "kind/shared.hpp"
 #include "simulation/actor.hpp"
 
@@ -32,7 +33,7 @@ constexpr duration longest_row = 253ms + promptness;
 
 } // namespace
 
-/// T2: tokens rise.
+/// T2 and S16: tokens rise, and readers may have the same.
 void schedule::granted(actor& whose, std::uint64_t ticket)
 {
     ++seen_.leases;
@@ -45,10 +46,15 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     what.free_since.reset(); // it may have come and gone between two looks
     if (token == 0)
         return;
-    if (token <= what.highest_token)
-        flaw(whose.name + "'s token " + std::to_string(token) + " is not above " +
-             std::to_string(what.highest_token));
+    bool const is_readers = (token & core::max_hand_offs) == core::readers_place;
+    if (is_readers != reads(whose.how) && whose.how != manner::fenced)
+        flaw(whose.name + "'s token " + std::to_string(token) + " has the place of another");
+    auto const before = reads(whose.how) ? what.highest_of_writers : what.highest_token;
+    if (token <= before)
+        flaw(whose.name + "'s token " + std::to_string(token) + " is not above " + std::to_string(before));
     what.highest_token = std::max(what.highest_token, token);
+    if (!reads(whose.how))
+        what.highest_of_writers = std::max(what.highest_of_writers, token);
 }
 
 /// W1: those of one client are served as they came, but for a try that may barge in.

@@ -30,7 +30,7 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
       crowded_(dice_.one_in(8))
 {
     if (kinds_ == kinds::plain && seed_ % 2 == 0)
-        kinds_ = kinds::shared;
+        kinds_ = seed_ % 4 == 0 ? kinds::fenced_shared : kinds::shared;
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
     net_ = std::make_unique<world::network>(time_, sizes.at(dice_.below(sizes.size())), dice_.next());
@@ -132,6 +132,10 @@ schedule::manner schedule::draw_manner(test::dice& dice) const
     case kinds::plain: return manner::plainly;
     case kinds::fenced: return manner::fenced;
     case kinds::mixed: return dice.one_in(2) ? manner::fenced : manner::plainly;
+    case kinds::fenced_shared:
+        return dice.one_in(6)   ? manner::fenced
+               : dice.one_in(2) ? manner::fenced_writing
+                                : manner::fenced_reading;
     case kinds::shared: break;
     }
     return dice.one_in(6) ? manner::plainly : dice.one_in(2) ? manner::writing : manner::reading;

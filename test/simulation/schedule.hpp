@@ -8,6 +8,7 @@
 #include "world/timeline.hpp"
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
+#include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/mutex.hpp>
 #include <redlock/shared_mutex.hpp>
@@ -94,6 +95,7 @@ private:
 
         std::string name;
         std::uint64_t highest_token = 0;
+        std::uint64_t highest_of_writers = 0; ///< or of whoever excludes all others
         fenced_register<std::uint64_t> counter{};
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
@@ -113,9 +115,13 @@ private:
         step_budget clock{};
         world::network::data saved{}; ///< on its disk, or on its replica
     };
-    enum class kinds : std::uint8_t { plain, fenced, mixed, shared };
+    enum class kinds : std::uint8_t { plain, fenced, mixed, shared, fenced_shared };
     /// How somebody has a lock.
-    enum class manner : std::uint8_t { plainly, fenced, reading, writing };
+    enum class manner : std::uint8_t { plainly, fenced, reading, writing, fenced_reading, fenced_writing };
+    [[nodiscard]] static bool reads(manner how)
+    {
+        return how == manner::reading || how == manner::fenced_reading;
+    }
     enum class stage : std::uint8_t {
         faults,
         quiet,    ///< nothing bad happens any more
