@@ -7,6 +7,7 @@
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include <optional>
 #include <utility>
 
 namespace asio = boost::asio;
@@ -68,6 +69,22 @@ asio::awaitable<bool> nobody_changes_it(redlock::shared_mutex lock)
     co_return lease.valid(); // contended: a writer has it, or waits for it
 }
 
+asio::awaitable<bool> read_with_token(redlock::fenced_shared_mutex lock, redlock::fenced_register<int>& price)
+{
+    redlock::lease lease = co_await lock.acquire_shared();
+    std::optional<int> const seen = price.read(lease.fencing_token()); // nothing: a later writer was there
+    co_await lease.release();
+    co_return seen == 7;
+}
+
+asio::awaitable<void> write_with_token(redlock::fenced_shared_mutex lock,
+                                       redlock::fenced_register<int>& price)
+{
+    redlock::lease lease = co_await lock.acquire();
+    (void)price.write(lease.fencing_token(), 7);
+    co_await lease.release();
+}
+
 asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
 {
     using namespace asio::experimental::awaitable_operators;
@@ -80,6 +97,11 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     promises.keep(also_whole, "who came behind the writer saw all of what it wrote");
     promises.keep(prices.version == 1, "the writer got its turn");
     promises.keep(co_await replace_twice(lock, prices), "what was read was true until it was replaced");
+    redlock::fenced_shared_mutex fenced{locks, "price"};
+    redlock::fenced_register<int> price;
+    co_await write_with_token(fenced, price);
+    bool const saw_it = co_await read_with_token(fenced, price);
+    promises.keep(saw_it, "a reader's token is above that of the writer before it");
 }
 
 int main(int argc, char** argv)
