@@ -6,7 +6,10 @@
 
 #include <boost/asio.hpp>
 
+#include <atomic>
 #include <future>
+#include <utility>
+#include <vector>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -25,6 +28,14 @@ asio::awaitable<void> count(redlock::client& locks, int& counter)
 bool may_go_on(redlock::lease const& lease)
 {
     return lease.valid();
+}
+
+/// Works under a lock that its caller has.
+asio::awaitable<void> write_part(redlock::shared_lease held, std::atomic<int>& parts)
+{
+    if (held->valid())
+        ++parts;
+    co_await held.release(); // completes at once, but for the last one
 }
 
 int main(int argc, char** argv)
@@ -46,8 +57,17 @@ int main(int argc, char** argv)
     promises.keep(may_go_on(lease), "a lease is valid on a thread of its own");
     lease.release(asio::use_future).get();
 
+    std::atomic<int> parts = 0;
+    redlock::lease whole = other.acquire(asio::use_future).get();
+    redlock::shared_lease held = std::move(whole).share(); // one lease in several hands
+    for (int i = 0; i != 4; ++i)
+        ends.push_back(asio::co_spawn(pool, write_part(held, parts), asio::use_future));
+    held = {};
+
     for (std::future<void>& end : ends)
         end.get();
+    promises.keep(parts == 4, "four parts were written under one lease");
+    promises.keep(other.try_acquire(asio::use_future).get().valid(), "the last part has released it");
     promises.keep(counter == 200, "eight coroutines on four threads counted to 200");
     locks.shutdown(asio::use_future).get();
     pool.join();

@@ -34,6 +34,8 @@ REDLOCK_EXPORT std::exception_ptr explained(boost::intrusive_ptr<held_lease> con
                                             boost::system::error_code) noexcept;
 } // namespace detail
 
+class shared_lease;
+
 /// The state of a lease.
 enum class lease_state : std::uint8_t {
     empty, ///< default-constructed or moved from
@@ -115,13 +117,18 @@ public:
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
     /// A reader's: others may have the lock at the same time (`shared_mutex::acquire_shared`, `downgrade`).
     [[nodiscard]] bool shared() const noexcept;
-    /// The token of the grant; it never changes during a lease. Zero unless the lock is a `fenced_mutex`
+    /// The token of the grant; it changes with `downgrade` and `try_upgrade` alone. Zero unless the lock is a `fenced_mutex`
     /// or `fenced_shared_mutex`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
     /// Says that the holder makes progress: with `lock_options::progress_within`, renewal depends on it. Any thread. It
     /// costs as much as reading the clock.
     void progress() const noexcept;
+
+    /// Puts it into several hands, and leaves this one empty: copies of what it gives have the same lease, which the last
+    /// copy releases. Include `<redlock/shared_lease.hpp>`.
+    /// \throws std::bad_alloc and has done nothing
+    [[nodiscard]] shared_lease share() &&;
 
     /// Renews now: asks every node to set the key's expiry to the full TTL again. If a renewal is already under way, it
     /// joins that one.
@@ -135,7 +142,7 @@ public:
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the renewal itself continues.
     template <class Token = boost::asio::deferred_t>
-    [[nodiscard]] auto extend(Token&& token = {});
+    [[nodiscard]] auto extend(Token&& token = {}) const;
 
     /// Releases the lock: renewal stops, and a compare-and-delete is sent to every node after everything sent before. The
     /// lease stops being valid at the call. If it is called on another thread than the executor's, the lease stops being
@@ -209,7 +216,7 @@ public:
     /// \par Cancellation
     /// terminal, partial, total: stops waiting.
     template <class Token = boost::asio::deferred_t>
-    [[nodiscard]] auto lost(Token&& token = {});
+    [[nodiscard]] auto lost(Token&& token = {}) const;
 
     /// Makes a `lock_error` from an error that `extend()`, `release()` or `lost()` completed with, for logs and for
     /// throwing. The text names the lock. For `errc::lease_lost` and `errc::no_quorum` it also says what each node last
@@ -271,7 +278,7 @@ struct lease::start {
 };
 
 template <class Token>
-auto lease::extend(Token&& token)
+auto lease::extend(Token&& token) const
 {
     return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::extend}, token);
 }
@@ -289,7 +296,7 @@ auto lease::try_upgrade(Token&& token)
 }
 
 template <class Token>
-auto lease::lost(Token&& token)
+auto lease::lost(Token&& token) const
 {
     return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::lost}, token);
 }

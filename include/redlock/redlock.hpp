@@ -16,6 +16,7 @@
 #include <redlock/node_outcome.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/server_error.hpp>
+#include <redlock/shared_lease.hpp>
 #include <redlock/shared_mutex.hpp>
 #include <redlock/shared_view.hpp>
 #include <redlock/version.hpp>
