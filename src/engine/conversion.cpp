@@ -77,7 +77,7 @@ void conversion::on_answer(node_answer const& got)
                                                             : votes_.voted(got.node, vote, got.said.number);
     if (open_)
         follow(then);
-    else if (renewal_ == kind::request::upgrade && votes_.holders().contains(got.node))
+    else if (renewal_ == kind::request::adopt && votes_.holders().contains(got.node))
         late_vote(got.node);
 }
 
@@ -109,7 +109,7 @@ void conversion::follow(core::attempt::step then)
         close();
         if (!become_writer(votes_))
             return stay_reader(waits_, errc::too_slow);
-        renewal_ = kind::request::upgrade;
+        renewal_ = kind::request::adopt; // which renews a writer's alone
         return finish_all(waits_, {});
     case step::lost:
         close();

@@ -26,14 +26,15 @@ class conversion : private round<conversion>, private core::timer {
 public:
     virtual ~conversion() = default;
 
-    /// Its keys may be a reader's on some nodes and a writer's on others: the rest follow with each renewal.
+    /// Its keys may be a reader's on some nodes and a writer's on others. Those of a writer follow what becomes a reader's
+    /// with its renewals; those of a reader do not count for what becomes a writer's.
     [[nodiscard]] kind::request renewal() const { return renewal_; }
     void keep_as(kind::request what) { renewal_ = what; }
     /// May that node's answer to a renewal count? A downgrade that it has not answered may be executed after what makes it a
     /// writer's.
     [[nodiscard]] bool may_rely_on(unsigned node) const
     {
-        return renewal_ != kind::request::upgrade || !unsure_.contains(node);
+        return renewal_ != kind::request::adopt || !unsure_.contains(node);
     }
     void downgrade_in_silence(unsigned node) { unsure_.insert(node); }
 

@@ -83,7 +83,7 @@ public:
     /// To be made before, on any thread: it is a reader's from now on. False: it was none of a writer.
     [[nodiscard]] bool call_shared() { return changes_mode() && !publish_mode(true); }
     /// Does its kind of lock let a lease become a reader's or a writer's?
-    [[nodiscard]] bool changes_mode() const { return lock().plan->kind.script(kind::request::downgrade); }
+    [[nodiscard]] bool changes_mode() const { return lock().plan->kind.gated; }
     /// \throws std::bad_alloc
     [[nodiscard]] std::unique_ptr<conversion> make_conversion();
     /// The nodes are told.

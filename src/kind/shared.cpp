@@ -46,11 +46,9 @@ public:
     {
         switch (what) {
         case request::vote: return append_vote(out, whose, form);
-        case request::extend:
-            return fenced_ ? append_fenced_extension(out, whose, form)
-                           : append_keyed(out, extension, form, whose, time_);
-        case request::downgrade: return append_keyed(out, downgrading, form, whose, time_);
-        case request::upgrade: return append_keyed(out, upgrading, form, whose, time_);
+        case request::extend: return append_renewal(out, extension, fenced_extension, whose, form);
+        case request::downgrade: return append_renewal(out, downgrading, fenced_downgrading, whose, form);
+        case request::upgrade: return append_renewal(out, upgrading, fenced_upgrading, whose, form);
         case request::adopt:
             return fenced_ ? fenced_->append(out, what, whose, form)
                            : append_keyed(out, adoption, form, whose, time_);
@@ -95,7 +93,7 @@ public:
 
     static answer read_fenced(request what, redis::resp_node const& reply)
     {
-        return fenced.read(what, reply);
+        return fenced.read(tells_who(what) ? request::vote : what, reply);
     }
 
     static sighting read_sighting(request what, redis::resp_node const& reply)
@@ -126,6 +124,8 @@ private:
     static constexpr redis::script_call fenced_shared_vote{redis::scripts::shared_vote, 4, 11};
     static constexpr redis::script_call fenced_exclusive_vote{redis::scripts::exclusive_vote, 4, 11};
     static constexpr redis::script_call fenced_extension{redis::scripts::shared_extend, 3, 8};
+    static constexpr redis::script_call fenced_downgrading{redis::scripts::downgrade, 3, 8};
+    static constexpr redis::script_call fenced_upgrading{redis::scripts::upgrade, 3, 8};
     /// A writer's alone: a reader's key may be that of others, too.
     static constexpr redis::script_call adoption{redis::scripts::extend, 1, 3};
     static constexpr redis::script_call giving_back{redis::scripts::shared_release, 2, 6};
@@ -165,10 +165,13 @@ private:
             append_number(out, reads_ ? static_cast<std::uint64_t>(quarantine_.count()) : whose.number);
     }
 
-    void append_fenced_extension(std::string& out, subject const& whose, redis::script_form form) const
+    void append_renewal(std::string& out, redis::script_call const& plain, redis::script_call const& fenced,
+                        subject const& whose, redis::script_form form) const
     {
-        append_with_key_beside(out, fenced_extension, form, whose.key, fence_suffix, marker_key_,
-                               nonce_header, checked(whose.nonce), redis::crlf, time_, fence_time_);
+        if (!fenced_)
+            return append_keyed(out, plain, form, whose, time_);
+        append_with_key_beside(out, fenced, form, whose.key, fence_suffix, marker_key_, nonce_header,
+                               checked(whose.nonce), redis::crlf, time_, fence_time_);
         append_number(out, whose.number);
     }
 
@@ -189,7 +192,7 @@ constexpr lock_kind gated{
     .as_reader = Counts ? &fenced_reader : &reader,
     .scripts = {Reads ? &redis::scripts::shared_vote : &redis::scripts::exclusive_vote, nullptr,
                 Counts ? &redis::scripts::fenced_raise : nullptr, &redis::scripts::shared_extend,
-                Counts ? nullptr : &redis::scripts::downgrade, Counts ? nullptr : &redis::scripts::upgrade,
+                &redis::scripts::downgrade, &redis::scripts::upgrade,
                 Counts ? &redis::scripts::fenced_adopt : &redis::scripts::extend,
                 &redis::scripts::shared_release},
     .inspection = Counts ? std::span<request const>(gated_commands::fenced_questions)

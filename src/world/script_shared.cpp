@@ -60,9 +60,10 @@ std::string script_run::shared_vote()
     std::string const& mark = arguments_[3];
     double const writer = gate_mark("turn", mark) != 0 ? 0 : gate_mark("writer", mark);
     if (writer == 0 && may_be_joined) {
+        double const ends = kind ? *end_of_last() : moment; // read before the fence is set
         if (seen.is_kept)
             set(keys_[2], whole(*snapshot), &arguments_[4]);
-        pexpireat(keys_[0], kind ? *end_of_last() : moment);
+        pexpireat(keys_[0], ends);
         purge(keys_[0]);
         admit();
         return reply::number(seen.is_kept ? static_cast<std::int64_t>(*snapshot) : 1);
@@ -84,12 +85,8 @@ std::string script_run::exclusive_vote()
     auto const seen = see_fence(2, 6);
     if (seen.strange)
         return reply::status("STRANGER");
-    auto counted = seen.value;
-    if (seen.is_kept && counted) {
-        double const latest = moment + std::floor(number_of(arguments_[1]) / 2);
-        counted = std::max(*counted + 1, std::min(number_of(arguments_[5]), latest));
-    }
-    if (!counted || *counted >= end_of_fences)
+    auto const counted = count(seen, moment, 5);
+    if (!counted)
         return no_fence(keys_[2]);
     double const turn = gate_mark("turn", arguments_[2]);
     if (turn == 0 && set_new(keys_[0], arguments_[0], &arguments_[1])) {
@@ -145,24 +142,17 @@ std::string script_run::shared_extend()
         return reply::status("STRANGER");
     if (!seen.value)
         return no_fence(keys_[1]);
-    double const token = seen.is_kept ? number_of(arguments_[3]) : 0;
-    auto const keep_fence = [&] {
-        if (*seen.value < token)
-            set(keys_[1], arguments_[3], &arguments_[2]);
-        else if (seen.is_kept)
-            pexpire(keys_[1], arguments_[2]);
-    };
     if (is_ours()) {
-        if (*seen.value > token)
+        if (seen.is_kept && *seen.value > number_of(arguments_[3]))
             return reply::number(0);
-        keep_fence();
+        keep_fence(seen);
         pexpire(keys_[0], arguments_[1]);
         (void)mget({keys_[0]});
         return reply::number(1);
     }
     if (!reads())
         return reply::number(0);
-    keep_fence();
+    keep_fence(seen);
     purge(keys_[0]);
     admit();
     return reply::number(1);
@@ -171,7 +161,16 @@ std::string script_run::shared_extend()
 std::string script_run::downgrade()
 {
     (void)time();
-    if (is_ours()) {
+    auto const seen = see_fence(1, 4);
+    if (seen.strange)
+        return reply::status("STRANGER");
+    if (!seen.value)
+        return no_fence(keys_[1]);
+    bool const writes = is_ours();
+    if (!writes && !reads())
+        return reply::number(0);
+    keep_fence(seen);
+    if (writes) {
         pexpireat(keys_[0], static_cast<double>(now()) + number_of(arguments_[1]));
         try {
             where_.before("zadd");
@@ -179,8 +178,6 @@ std::string script_run::downgrade()
             return reply::error(e.text);
         }
         del(keys_[0]);
-    } else if (!reads()) {
-        return reply::number(0);
     } else {
         purge(keys_[0]);
     }
@@ -190,20 +187,46 @@ std::string script_run::downgrade()
 
 std::string script_run::upgrade()
 {
-    (void)time();
-    if (is_ours()) {
-        pexpire(keys_[0], arguments_[1]);
-        return reply::number(1);
+    auto const moment = static_cast<double>(time());
+    auto const seen = see_fence(1, 4);
+    if (seen.strange)
+        return reply::status("STRANGER");
+    auto const counted = count(seen, moment, 3);
+    if (!counted)
+        return no_fence(keys_[1]);
+    if (!is_ours()) {
+        if (!reads())
+            return reply::number(0);
+        purge(keys_[0]);
+        if (members("zcard", keys_[0]).size() != 1) {
+            admit();
+            return held_by(static_cast<double>(pttl(keys_[0])), *seen.value, "READERS");
+        }
     }
-    if (!reads())
-        return reply::number(0);
-    purge(keys_[0]);
-    if (members("zcard", keys_[0]).size() == 1) {
-        set(keys_[0], arguments_[0], &arguments_[1]);
-        return reply::number(1);
-    }
-    admit();
-    return held_by(static_cast<double>(pttl(keys_[0])), 0, "READERS");
+    if (seen.is_kept)
+        set(keys_[1], whole(*counted), &arguments_[2]);
+    set(keys_[0], arguments_[0], &arguments_[1]);
+    return reply::number(static_cast<std::int64_t>(*counted));
+}
+
+/// Nothing: what stands there is no number that can be counted on from.
+/// \param proposal its number among the arguments
+std::optional<double> script_run::count(fence_sight const& seen, double moment, std::size_t proposal)
+{
+    if (!seen.is_kept || !seen.value)
+        return seen.value ? std::optional(1.0) : std::nullopt;
+    double const latest = moment + std::floor(number_of(arguments_[1]) / 2);
+    double const counted = std::max(*seen.value + 1, std::min(number_of(arguments_[proposal]), latest));
+    return counted < end_of_fences ? std::optional(counted) : std::nullopt;
+}
+
+/// Behind those who came before us: our token, if it is behind, or for as long as it lives.
+void script_run::keep_fence(fence_sight const& seen)
+{
+    if (seen.is_kept && *seen.value < number_of(arguments_[3]))
+        set(keys_[1], arguments_[3], &arguments_[2]);
+    else if (seen.is_kept)
+        pexpire(keys_[1], arguments_[2]);
 }
 
 /// As a writer's key.

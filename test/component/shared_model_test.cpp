@@ -141,7 +141,7 @@ private:
     void extend()
     {
         bool const upgraded = mode_ == mode::writer && was_reader_;
-        renew(upgraded ? redis::scripts::upgrade : redis::scripts::shared_extend);
+        renew(upgraded ? redis::scripts::extend : redis::scripts::shared_extend);
     }
     void renew(redis::script const& script)
     {

@@ -131,7 +131,7 @@ void schedule::actor::hold()
     auto const most = all.quiet() || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
     if (dice.one_in(8))
         later(dice.between(0, most) * 1ms, [this] { extend(); });
-    if (how == manner::reading || how == manner::writing)
+    if (about.gated && how != manner::plainly && how != manner::fenced)
         for (auto times = dice.below(4); times > 1; --times)
             later(dice.between(0, most) * 1ms, [this] { change_mode(); });
     later(dice.between(0, most) * 1ms, [this] { let_go(); });
@@ -143,13 +143,14 @@ void schedule::actor::use()
     std::uint64_t const token = held.fencing_token();
     if (token == 0)
         return;
+    bool const writes = !held.shared();
     auto const thinking = dice.one_in(2) ? dice.between(0, 10) : dice.between(0, 1500);
     auto const on_the_way = dice.between(100, dice.one_in(2) ? 5'000 : 500'000) * 1us;
-    all.time_.after(dice.between(100, 20'000) * 1us, [this, token, thinking, on_the_way] {
+    all.time_.after(dice.between(100, 20'000) * 1us, [this, token, writes, thinking, on_the_way] {
         auto const seen = about.counter.read(token);
         if (!seen)
             return all.came_late(*this, token);
-        if (reads(how))
+        if (!writes)
             return;
         later(thinking * 1ms, [this, token, on_the_way, next = *seen + 1] {
             all.time_.after(on_the_way, [this, token, next] { all.written(*this, token, next); });
@@ -169,10 +170,21 @@ void schedule::actor::change_mode()
 {
     if (!held.valid())
         return;
-    if (held.shared())
-        return held.try_upgrade(noted("try_upgrade", on_its_clock(2 * duration{*options.node_timeout})));
-    all.note(name + " becomes a reader");
-    held.downgrade();
+    if (!held.shared()) {
+        all.note(name + " becomes a reader");
+        return held.downgrade();
+    }
+    auto const longest = on_its_clock(2 * duration{*options.node_timeout});
+    auto const number = started("try_upgrade", longest, longest);
+    held.try_upgrade([this, number, of = current_](error_code ec) {
+        ended(number, ec);
+        all.note(name + " becomes a writer: " + ec.message());
+        bool const told_before = std::exchange(upgraded_, held.fencing_token()) == held.fencing_token();
+        if (ec || over || of != current_ || !held.valid() || held.shared() || told_before)
+            return;
+        all.check_token(*this);
+        use();
+    });
 }
 
 void schedule::actor::let_go()
@@ -183,7 +195,7 @@ void schedule::actor::let_go()
         about.leases.ended(all.time_.now());
     if (all.stage_ == stage::expiring && dice.one_in(2)) {
         abandon();
-    } else if (!all.quiet() && dice.one_in(8) && !reads(how)) {
+    } else if (!all.quiet() && dice.one_in(8) && !reads(how) && !held.shared()) {
         bequeath();
     } else if (dice.one_in(3)) {
         held = {};

@@ -84,9 +84,10 @@ private:
 
     boost::asio::cancellation_signal cancelled_{};
     unsigned operations_ = 0;
-    unsigned current_ = 0;     ///< that lease's end
-    unsigned before_copy_ = 0; ///< the last one that had begun
-    lease adopted_{};          ///< and not confirmed yet
+    unsigned current_ = 0;       ///< that lease's end
+    std::uint64_t upgraded_ = 0; ///< its token
+    unsigned before_copy_ = 0;   ///< the last one that had begun
+    lease adopted_{};            ///< and not confirmed yet
 };
 
 } // namespace redlock::simulation

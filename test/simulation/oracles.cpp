@@ -44,16 +44,24 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     check_row(whose);
     what.changes(time_.now());
     what.free_since.reset(); // it may have come and gone between two looks
+    check_token(whose);
+}
+
+void schedule::check_token(actor const& whose)
+{
+    subject& what = whose.about;
+    std::uint64_t const token = whose.held.fencing_token();
     if (token == 0)
         return;
+    bool const reads = whose.held.shared();
     bool const is_readers = (token & core::max_hand_offs) == core::readers_place;
-    if (is_readers != reads(whose.how) && whose.how != manner::fenced)
+    if (is_readers != reads && whose.how != manner::fenced)
         flaw(whose.name + "'s token " + std::to_string(token) + " has the place of another");
-    auto const before = reads(whose.how) ? what.highest_of_writers : what.highest_token;
+    auto const before = reads ? what.highest_of_writers : what.highest_token;
     if (token <= before)
         flaw(whose.name + "'s token " + std::to_string(token) + " is not above " + std::to_string(before));
     what.highest_token = std::max(what.highest_token, token);
-    if (!reads(whose.how))
+    if (!reads)
         what.highest_of_writers = std::max(what.highest_of_writers, token);
 }
 

@@ -185,6 +185,7 @@ private:
     void granted(actor&, std::uint64_t ticket);
     void check_order(actor const&, std::uint64_t ticket);
     void check_row(actor const&);
+    void check_token(actor const&);
     void check_attempt(unsigned host, std::string_view lock);
     void written(actor const&, std::uint64_t token, std::uint64_t value);
     void came_late(actor const&, std::uint64_t token);
