@@ -130,6 +130,7 @@ private:
     void write_back();
     [[nodiscard]] step count(node_answer const&);
     void note_asked(core::node_set where);
+    void note_voter(node_answer const&);
     void note_refusal(unsigned node, node_report const&);
     void on_vote(node_answer const&);
     void fill(node_report& row, node_answer const&) const;

@@ -94,6 +94,8 @@ void attempt::write_back()
 
 void attempt::on_answer(node_answer const& got)
 {
+    if (got.late || !open_)
+        note_voter(got);
     if (got.late)
         return;
     if (got.what != kind::request::write_back)
@@ -111,6 +113,14 @@ void attempt::on_vote(node_answer const& got)
         note_refusal(got.node, row);
     tell_vote(got.node, row);
     follow_vote(got.node, then);
+}
+
+/// Who was silent when its attempt was decided may be free after all (rule W3): this one, or one before it.
+void attempt::note_voter(node_answer const& got)
+{
+    using meaning = kind::answer::meaning;
+    if (got.said.what == meaning::granted || got.said.what == meaning::denied)
+        waiting_.votes(got.node, true);
 }
 
 /// Not counted, but known (rule H5).

@@ -37,11 +37,9 @@ struct peek_fixture : scripted_cluster {
             .expect("GET", reply("$8\r\nstranger\r\n"));
     }
     /// The attempt is lost elsewhere, and its vote is taken back.
-    static void is_had_for_a_moment(scripted_node& node)
+    static void is_had_for_a_moment(scripted_node& node, answer const& vote = reply(canned::ok))
     {
-        node.expect("SET", reply(canned::ok))
-            .expect("EVALSHA", reply(canned::one))
-            .expect("PTTL", reply(":-2\r\n"));
+        node.expect("SET", vote).expect("EVALSHA", reply(canned::one)).expect("PTTL", reply(":-2\r\n"));
     }
     static void has_changed(scripted_node& node) { node.say(canned::invalidation); }
     /// An attempt that is lost everywhere. Afterwards `left` has no key any more.
@@ -85,6 +83,54 @@ BOOST_AUTO_TEST_CASE(vote_after_peek_does_not_wait_for_silent_node)
     be_idle();
     BOOST_TEST(meeting_point.count("SET") == votes_before + 1); // and not again when the others are asked
     meeting_point.deliver_late();
+}
+
+/// It is asked first, and is refused by the next one before it has answered.
+BOOST_AUTO_TEST_CASE(node_that_was_silent_counts_as_free_once_it_answers)
+{
+    lose_first_attempt(reply(":100000\r\n"));
+    is_had_for_a_moment(meeting_point, late(canned::ok));
+    is_taken(left);
+    has_changed(meeting_point);
+    run_until_all_is_said();
+    come_to_rest();
+
+    meeting_point.deliver_late();
+    come_to_rest();
+    BOOST_TEST(!result->done());
+    has_changed(left);
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(!surprised());
+    BOOST_TEST(result->ec == error_code());
+}
+
+/// Two are, and one of them still is in the attempt after that, which does not ask it.
+BOOST_AUTO_TEST_CASE(node_that_answers_attempts_later_counts_as_free)
+{
+    lose_first_attempt(reply(":100000\r\n"));
+    is_had_for_a_moment(meeting_point, late(canned::ok));
+    is_had_for_a_moment(left, late(canned::ok));
+    is_taken(slow);
+    has_changed(meeting_point);
+    run_until_all_is_said();
+    come_to_rest();
+    meeting_point.deliver_late();
+    come_to_rest();
+
+    is_taken(meeting_point);
+    left.expect("PTTL", reply(":-2\r\n"));
+    slow.expect("PTTL", reply(":100000\r\n"));
+    has_changed(slow);
+    run_until_all_is_said();
+    come_to_rest();
+
+    left.deliver_late();
+    come_to_rest();
+    BOOST_TEST(!result->done());
+    has_changed(meeting_point);
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(!surprised());
+    BOOST_TEST(result->ec == error_code());
 }
 
 /// The next attempt is lost where all meet, and its number is not that of the question: what was asked before is asked again.
