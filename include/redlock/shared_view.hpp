@@ -2,6 +2,7 @@
 
 #include <redlock/detail/basic_lock.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/lock_operations.hpp>
 
 #include <memory>
 #include <utility>

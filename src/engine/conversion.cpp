@@ -1,6 +1,8 @@
 #include "engine/conversion.hpp"
 
 #include "core/instant.hpp"
+#include "engine/key_state.hpp"
+#include "engine/node_report.hpp"
 #include "engine/runtime.hpp"
 #include <redlock/error.hpp>
 

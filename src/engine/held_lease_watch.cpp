@@ -2,8 +2,6 @@
 #include "net/node.hpp"
 #include "redis/resp.hpp"
 
-#include <utility>
-
 // How a holder hears that somebody else has touched its keys.
 namespace redlock::detail {
 

@@ -1,5 +1,4 @@
 #include "engine/cancellation.hpp"
-#include "engine/conversion.hpp"
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/wait_op.hpp"

@@ -84,6 +84,7 @@ private:
         std::optional<double> placed{}; ///< the marker, if it says when
     };
     [[nodiscard]] fence_sight see_fence(std::size_t key, std::size_t marker);
+    [[nodiscard]] std::optional<double> take_snapshot(fence_sight const&, double moment) const;
     [[nodiscard]] std::optional<double> count(fence_sight const&, double moment, std::size_t proposal);
     void keep_fence(fence_sight const&);
     [[nodiscard]] bool is_member(std::string const& who);

@@ -41,18 +41,8 @@ std::string script_run::shared_vote()
     auto const seen = see_fence(2, 6);
     if (seen.strange)
         return reply::status("STRANGER");
-    auto snapshot = seen.value;
-    if (seen.is_kept && snapshot) {
-        auto const later_date = [step = std::floor(number_of(arguments_[1]) / 2)](double than) {
-            return than - std::fmod(than, step) + step;
-        };
-        double remembers = later_date(moment);
-        if (!seen.absent)
-            remembers =
-                seen.placed ? std::min(later_date(*seen.placed + number_of(arguments_[5])), remembers) : 0;
-        snapshot = std::max({*snapshot, remembers, 1.0});
-    }
-    if (!snapshot || *snapshot >= end_of_fences)
+    auto const snapshot = take_snapshot(seen, moment);
+    if (!snapshot)
         return no_fence(keys_[2]);
     auto const kind = type(keys_[0]);
     auto left = static_cast<double>(pttl(keys_[0]));
@@ -75,6 +65,22 @@ std::string script_run::shared_vote()
     (void)members("zcard", keys_[1]);
     auto const owner = mget({keys_[0]})[0];
     return held_by(left, *seen.value, owner ? *owner : writer != 0 ? "WRITER" : "");
+}
+
+/// Nothing: what stands there is no number that can be counted on from.
+std::optional<double> script_run::take_snapshot(fence_sight const& seen, double moment) const
+{
+    if (!seen.is_kept || !seen.value)
+        return seen.value;
+    auto const later_date = [step = std::floor(number_of(arguments_[1]) / 2)](double than) {
+        return than - std::fmod(than, step) + step;
+    };
+    double remembers = later_date(moment);
+    if (!seen.absent)
+        remembers =
+            seen.placed ? std::min(later_date(*seen.placed + number_of(arguments_[5])), remembers) : 0;
+    double const snapshot = std::max({*seen.value, remembers, 1.0});
+    return snapshot < end_of_fences ? std::optional(snapshot) : std::nullopt;
 }
 
 std::string script_run::exclusive_vote()
