@@ -16,7 +16,7 @@ namespace redlock {
 enum class lock_status : std::uint8_t {
     unknown, ///< too few nodes answered: the missing answers could make it any of the others
     free,    ///< a majority has no key
-    held,    ///< a majority has the key of one owner
+    held,    ///< a majority has the key of one owner, or keys of readers
     blocked, ///< neither, whatever the missing nodes would say: several owners share the nodes, or keys are no locks
 };
 
@@ -27,12 +27,14 @@ enum class lock_status : std::uint8_t {
 /// no exclusion. To act as the only one, acquire the lock.
 struct inspection {
     lock_status status = lock_status::unknown; ///< the majority's answer
-    unsigned votes = 0;                        ///< nodes that have the key of the owner with the most nodes
-    unsigned free = 0;                         ///< nodes that have no key
-    /// The first characters of the holder's nonce (`lease::nonce()` there); empty unless `held()`. The rest is secret:
-    /// a client that knows the nonce can release the lock.
+    /// Nodes that have the key of the owner with the most nodes; or those where readers have it, if these are more.
+    unsigned votes = 0;
+    unsigned free = 0; ///< nodes that have no key
+    /// The first characters of the holder's nonce (`lease::nonce()` there); empty unless one owner has the lock. The rest
+    /// is secret: a client that knows the nonce can release the lock.
     std::string owner{};
-    bool ours = false; ///< held by a lease of this client; for its validity ask `lease::valid()`
+    /// Held by a lease of this client; for its validity ask `lease::valid()`. Always false if readers have the lock.
+    bool ours = false;
     /// The earliest time at which a majority of nodes is free if no key is released. Zero: not known, or free.
     /// `milliseconds::max()`: never, because the keys have no expiry.
     std::chrono::milliseconds expires_after{};
@@ -44,8 +46,12 @@ struct inspection {
     /// What each node answered, in the order of `config::nodes`: `free`; `granted` if the key belongs to a lease of this
     /// client; `held_by_other`, with `owner` and `remaining`; or why it did not answer. A quarantined node answers, too.
     std::vector<node_outcome> nodes{};
+    /// Who has the lock, or the key of its name, on a majority of the nodes: `owner` or `readers` if `held()`;
+    /// `maybe_readers` or `no_lock` if it is blocked by such keys alone; otherwise `unknown`. Nodes without the right to
+    /// MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too.
+    holder_kind holder = holder_kind::unknown;
 
-    /// Does a majority have the key of one owner?
+    /// Does a majority have the key of one owner, or keys of readers?
     [[nodiscard]] bool held() const noexcept { return status == lock_status::held; }
 };
 

@@ -16,7 +16,7 @@ namespace redlock {
 enum class node_result : std::uint8_t {
     pending,       ///< no answer yet: the attempt was decided without this node
     granted,       ///< voted for this client; of an inspection: the key belongs to this client
-    held_by_other, ///< the key exists with another owner's nonce
+    held_by_other, ///< somebody else is in the way: `node_outcome::holder`, if it is known
     timed_out,     ///< no answer within the per-node timeout
     unreachable,   ///< no connection: refused, reset, closed, TLS or handshake failure
     refused,       ///< answered with an error; see `node_outcome::error`
@@ -27,6 +27,19 @@ enum class node_result : std::uint8_t {
 /// Its name in words, as in messages: "held by another".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(node_result) noexcept;
 
+/// Who is in the way of a lock.
+enum class holder_kind : std::uint8_t {
+    unknown,        ///< nobody is, or the node was not asked
+    owner,          ///< one lease: of a `mutex`, a `fenced_mutex`, a writer, or a lock of another library
+    readers,        ///< readers of a `shared_mutex`
+    waiting_writer, ///< a writer of a `shared_mutex` waits, and keeps new readers out
+    maybe_readers, ///< the key is no string and expires: readers have it, or it is other data; the node did not say which
+    no_lock, ///< other data, or a key without an expiry: no lease will release it
+};
+
+/// Its name: "maybe_readers".
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(holder_kind) noexcept;
+
 /// One row of the table of a failed attempt, of an inspection, or of a lost lease.
 struct node_outcome {
     std::string node;                          ///< the node's URL, never with a password
@@ -34,7 +47,7 @@ struct node_outcome {
     server_error error = server_error::none;   ///< class of the server's error when `refused`
     std::string detail;                        ///< the server's or the system's error text, if any
     std::optional<std::chrono::milliseconds>
-        remaining; ///< time left, when the node answered, of the other owner's key or the quarantine
+        remaining; ///< time left, when the node answered, of the other's key, the writer's mark or the quarantine
     /// From sending the vote to reading its reply. Not recorded if every answer was a grant; `observer::on_vote` has it
     /// in any case.
     std::optional<std::chrono::microseconds> round_trip;
@@ -43,6 +56,9 @@ struct node_outcome {
     std::string owner{};
     /// In the table of `lease::explain`: how long before the lease's end the node answered this.
     std::optional<std::chrono::milliseconds> ago{};
+    /// If `held_by_other`: who it is, if the node was asked. A plain vote does not ask; a fenced one, those of a
+    /// `shared_mutex`, waiting operations and an inspection do.
+    holder_kind holder = holder_kind::unknown;
 };
 
 /// "1 of 3 granted; redis://b:6379 unreachable (Connection refused); redis://c:6379 refused (NOAUTH ...)". Nodes

@@ -21,14 +21,20 @@ duration end_of_majority(std::span<key_sighting const> nodes, Time time)
     return *last_needed;
 }
 
+/// Readers are one party, whoever they are: none of them is in the way of the others.
+bool is_held(key_sighting const& one)
+{
+    return one.what == key_sighting::kind::owned || one.what == key_sighting::kind::readers;
+}
+
 /// Who is named by most nodes.
 void count_owners(std::span<key_sighting const> nodes, lock_verdict& said)
 {
     for (unsigned i = 0; i != nodes.size(); ++i) {
-        if (nodes[i].what != key_sighting::kind::owned)
+        if (!is_held(nodes[i]))
             continue;
         auto const votes = static_cast<unsigned>(std::ranges::count_if(nodes, [&](key_sighting const& other) {
-            return other.what == key_sighting::kind::owned && other.owner == nodes[i].owner;
+            return other.what == nodes[i].what && other.owner == nodes[i].owner;
         }));
         if (votes <= said.votes)
             continue;

@@ -65,7 +65,7 @@ void attempt_table::publish(std::mutex& guard, std::vector<node_report>& rows) n
 void attempt_table::note_holder(std::mutex& guard, unsigned node, unsigned nodes,
                                 kind::sighting const& seen) noexcept
 {
-    if (seen.owner == 0 && !seen.left && !seen.no_lock)
+    if (seen.who == holder_kind::unknown && !seen.left && !seen.immortal)
         return;
     std::scoped_lock const held(guard);
     try {
@@ -77,12 +77,8 @@ void attempt_table::note_holder(std::mutex& guard, unsigned node, unsigned nodes
     node_report& row = (*table_)[node];
     if (row.result == node_result::pending) // the attempt was decided without it
         row.result = node_result::held_by_other;
-    if (seen.owner != 0)
-        row.owner = seen.owner;
-    if (seen.left)
-        row.remaining = seen.left;
-    if (seen.no_lock && row.result == node_result::held_by_other)
-        describe_no_lock(row);
+    if (row.result == node_result::held_by_other)
+        row.note(seen.who, seen.owner, seen.left, seen.immortal);
 }
 
 std::vector<node_outcome> attempt_table::outcomes(std::mutex& guard,

@@ -38,17 +38,30 @@ public:
     }
 };
 
+/// Who is no owner and has no name. Empty: the result says it.
+std::string_view words_of(holder_kind who)
+{
+    switch (who) {
+    case holder_kind::readers: return "held by readers";
+    case holder_kind::waiting_writer: return "kept for a waiting writer";
+    case holder_kind::maybe_readers: return "held by readers, or by another program's data,";
+    default: return {};
+    }
+}
+
 /// What it said, without its name.
 std::string words_of(node_outcome const& row)
 {
-    std::string text(to_string(row.result));
+    bool const held = row.result == node_result::held_by_other;
+    std::string_view const who = held ? words_of(row.holder) : std::string_view();
+    std::string text(who.empty() ? to_string(row.result) : who);
     if (row.result == node_result::quarantined && row.remaining)
         return text + " (" + row.detail + "; votes again in " + detail::in_words(*row.remaining) + ')';
     if (row.remaining)
         text += " for " + std::to_string(row.remaining->count()) + " ms";
     if (!row.owner.empty())
         text += " (" + row.owner + "...)";
-    if (!row.detail.empty())
+    if (!row.detail.empty() && who.empty())
         text += " (" + row.detail + ')';
     if (row.ago)
         text += ' ' + detail::in_words(*row.ago) + " ago";
@@ -104,6 +117,19 @@ std::string_view to_string(node_result result) noexcept
     case node_result::refused: return "refused";
     case node_result::quarantined: return "quarantined";
     case node_result::free: return "free";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(holder_kind who) noexcept
+{
+    switch (who) {
+    case holder_kind::unknown: return "unknown";
+    case holder_kind::owner: return "owner";
+    case holder_kind::readers: return "readers";
+    case holder_kind::waiting_writer: return "waiting_writer";
+    case holder_kind::maybe_readers: return "maybe_readers";
+    case holder_kind::no_lock: return "no_lock";
     }
     return "unknown";
 }

@@ -42,6 +42,7 @@ void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
     known_ = 0;
     type_ = &lock_->plan->kind;
     asked_again_ = {};
+    asked_for_readers_ = {};
     runtime_.life.begin_inspection(*this);
     if (runtime_.life.closing())
         return finish(make_error_code(errc::shut_down));
@@ -77,6 +78,7 @@ void inspector::on_answer(node_answer const& got)
     switch (got.what) {
     case kind::request::owner:
         return take_owner(got.node, type().read_sighting(got.what, got.reply), got.reply);
+    case kind::request::whose: return void(take_holder(got.node, type().read_sighting(got.what, got.reply)));
     case kind::request::time_left: return take_time_left(got.node, type().read_sighting(got.what, got.reply));
     default: highest_number_ = std::max(highest_number_, got.said.number);
     }
@@ -100,27 +102,35 @@ void inspector::missed(unsigned node, net::failure const& why)
 
 void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::resp_node const& reply)
 {
-    finding& found = found_[node];
     node_report& row = rows_[node];
     auto const took = core::elapsed(sent_, runtime_.loop().now());
     row.round_trip_us = static_cast<std::uint32_t>(took / std::chrono::microseconds{1});
-    if (seen.gone) {
-        found_absent(node);
-    } else if (seen.no_lock) {
-        found.key.what = core::key_sighting::kind::no_lock;
-        row.result = node_result::held_by_other;
-        describe_no_lock(row);
-    } else if (seen.nonce) {
-        found.key.what = core::key_sighting::kind::owned;
-        found.key.owner = std::hash<std::string_view>()(*seen.nonce);
-        found.ours = key_queue::of(*lock_).held_by(*seen.nonce);
-        row.result = found.ours ? node_result::granted : node_result::held_by_other;
-        row.owner = seen.owner;
-    } else {
+    if (!take_holder(node, seen))
         return report_refusal(reply, row);
-    }
     if (++known_ == core::majority(nodes().size()) && std::exchange(connecting_, false))
         runtime_.loop().schedule_after(*this, lock_->plan->node_timeout);
+}
+
+/// False: it does not say, and what was known stays.
+bool inspector::take_holder(unsigned node, kind::sighting const& seen)
+{
+    using kind = core::key_sighting::kind;
+    finding& found = found_[node];
+    node_report& row = rows_[node];
+    if (seen.gone) {
+        found_absent(node);
+        return true;
+    }
+    if (seen.who == holder_kind::unknown)
+        return false;
+    found.ours = seen.nonce && key_queue::of(*lock_).held_by(*seen.nonce);
+    found.key.owner = seen.nonce ? std::hash<std::string_view>()(*seen.nonce) : 0;
+    found.key.what = seen.nonce                         ? kind::owned
+                     : seen.who == holder_kind::readers ? kind::readers
+                                                        : kind::no_lock;
+    row.result = found.ours ? node_result::granted : node_result::held_by_other;
+    row.note(seen.who, seen.owner, {}, false);
+    return true;
 }
 
 /// Without the right to ask, the time alone is not known.
@@ -130,10 +140,23 @@ void inspector::take_time_left(unsigned node, kind::sighting const& seen)
         return found_absent(node); // between the two questions
     found_[node].read = runtime_.loop().now();
     found_[node].immortal = seen.immortal;
-    if (rows_[node].result != node_result::refused)
-        rows_[node].remaining = seen.left;
-    if (found_[node].immortal && rows_[node].result == node_result::held_by_other)
-        describe(rows_[node], [] { return "its key is no lock: it has no expiry"; });
+    node_report& row = rows_[node];
+    if (row.result == node_result::refused)
+        return;
+    row.remaining = seen.left;
+    row.immortal = seen.immortal && row.result == node_result::held_by_other;
+    if (row.holder == holder_kind::maybe_readers && seen.left)
+        ask_for_readers(node);
+}
+
+/// To GET they are as good as any other data. The time is asked for again, so that it is theirs.
+void inspector::ask_for_readers(unsigned node)
+{
+    if (asked_for_readers_.contains(node) || !nodes().at(node).make_reachable())
+        return;
+    asked_for_readers_.insert(node);
+    send(node, kind::request::whose, redis::script_form::text);
+    send(node, kind::request::time_left);
 }
 
 void inspector::found_absent(unsigned node)
@@ -230,6 +253,18 @@ core::key_sighting inspector::aged(unsigned node, core::instant now) const
     return key;
 }
 
+/// On a majority of the nodes.
+holder_kind inspector::holder_of(core::lock_verdict const& said) const
+{
+    bool const readers = found_[said.witness].key.what == core::key_sighting::kind::readers;
+    if (said.status == lock_status::held)
+        return readers ? holder_kind::readers : holder_kind::owner;
+    for (holder_kind const who : {holder_kind::maybe_readers, holder_kind::no_lock})
+        if (std::ranges::count(rows_, who, &node_report::known_holder) >= core::majority(nodes().size()))
+            return who;
+    return holder_kind::unknown;
+}
+
 inspection inspector::report() const
 {
     core::instant const now = runtime_.loop().now();
@@ -239,7 +274,8 @@ inspection inspector::report() const
     auto const said = core::judge({keys.data(), nodes().size()});
     inspection found{.status = said.status, .votes = said.votes, .free = said.free};
     found.nodes = to_table(rows_, runtime_.its.settings().names);
-    if (found.held()) {
+    found.holder = holder_of(said);
+    if (found.holder == holder_kind::owner) {
         found.owner = found.nodes[said.witness].owner;
         found.ours = found_[said.witness].ours;
     }

@@ -19,6 +19,7 @@
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/inspection.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -75,7 +76,10 @@ private:
     void ask(unsigned node);
     [[nodiscard]] bool connected_to_majority() const;
     void take_owner(unsigned node, kind::sighting const&, redis::resp_node const&);
+    [[nodiscard]] bool take_holder(unsigned node, kind::sighting const&);
     void take_time_left(unsigned node, kind::sighting const&);
+    void ask_for_readers(unsigned node);
+    [[nodiscard]] holder_kind holder_of(core::lock_verdict const&) const;
     void found_absent(unsigned node);
     void missed(unsigned node, net::failure const&);
     void finish(boost::system::error_code);
@@ -94,6 +98,7 @@ private:
     core::instant sent_;
     core::fence highest_number_ = 0;
     core::node_set asked_again_;
+    core::node_set asked_for_readers_;
     unsigned known_ = 0; ///< nodes that have said whose the key is
     std::uint32_t generation_ = 0;
     bool connecting_ = false; ///< the time for that is not over

@@ -93,9 +93,9 @@ std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
     std::vector<node_outcome> table;
     for (std::size_t i = 0; i != rows.size(); ++i) {
         node_report const& row = rows[i];
-        node_outcome out{names[i],      row.result, row.error, row.detail ? *row.detail : std::string(),
-                         row.remaining, {}};
+        node_outcome out{names[i], row.result, row.error, std::string(row.words()), row.remaining, {}};
         out.owner = owner_text(row.owner);
+        out.holder = row.known_holder();
         if (row.round_trip_us != 0)
             out.round_trip = std::chrono::microseconds{row.round_trip_us};
         table.push_back(std::move(out));

@@ -18,6 +18,8 @@ namespace redlock::detail {
 struct node_report {
     node_result result = node_result::pending;
     server_error error = server_error::none;
+    holder_kind holder = holder_kind::unknown;
+    bool immortal = false; ///< the other's key has no expiry
     std::uint32_t round_trip_us = 0;
     std::uint64_t owner = 0; ///< the first bytes of the other owner's nonce; zero: not known
     std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
@@ -27,12 +29,40 @@ struct node_report {
     {
         result = node_result::pending;
         error = server_error::none;
+        holder = holder_kind::unknown;
+        immortal = false;
         round_trip_us = 0;
         owner = 0;
         remaining.reset();
         detail.reset();
     }
-    [[nodiscard]] std::string_view words() const { return detail ? *detail : std::string_view(); }
+    /// What never expires is nobody's lock, and above all not readers'.
+    [[nodiscard]] holder_kind known_holder() const { return immortal ? holder_kind::no_lock : holder; }
+    [[nodiscard]] std::string_view words() const { return detail ? *detail : words_of_holder(); }
+    [[nodiscard]] std::string_view words_of_holder() const
+    {
+        switch (known_holder()) {
+        case holder_kind::readers: return "readers have it";
+        case holder_kind::waiting_writer: return "a writer waits for it";
+        case holder_kind::maybe_readers: return "readers have it, or its key is no lock";
+        case holder_kind::no_lock:
+            return immortal ? "its key is no lock: it has no expiry" : "its key is no lock";
+        default: return {};
+        }
+    }
+    /// Of another's key. What was known of it before and is not told now stays.
+    void note(holder_kind who, std::uint64_t whose, std::optional<std::chrono::milliseconds> left,
+              bool for_ever)
+    {
+        if (who != holder_kind::unknown) {
+            holder = who;
+            owner = whose;
+        }
+        if (left)
+            remaining = left;
+        if (left || for_ever)
+            immortal = for_ever;
+    }
 };
 
 /// It votes, one way or the other, or has not answered yet.
@@ -51,12 +81,6 @@ void describe(node_report& row, Words const& words)
     } catch (std::bad_alloc const&) {
         row.detail.reset();
     }
-}
-
-/// What is in the way has no owner that will release it.
-inline void describe_no_lock(node_report& row)
-{
-    describe(row, [] { return "its key is no lock"; });
 }
 
 /// \param names the nodes' URLs, in order

@@ -16,14 +16,10 @@ void report_other(node_answer const& got, kind::lock_kind const& type, node_repo
     case meaning::denied: {
         auto const seen = type.read_sighting(got.what, got.reply);
         row.result = node_result::held_by_other;
-        row.owner = seen.owner;
-        row.remaining = seen.left;
-        if (seen.no_lock)
-            describe_no_lock(row);
-        if (seen.who == kind::sighting::holder::readers)
-            describe(row, [] { return "readers have it"; });
-        if (seen.who == kind::sighting::holder::waiting_writer)
-            describe(row, [] { return "a writer waits for it"; });
+        row.owner = 0;
+        row.remaining.reset();
+        row.holder = holder_kind::unknown;
+        row.note(seen.who, seen.owner, seen.left, seen.immortal);
         break;
     }
     case meaning::other_data:

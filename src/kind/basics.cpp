@@ -8,6 +8,7 @@
 #include "redis/resp.hpp"
 #include "redis/scripts.hpp"
 #include "redis/text_number.hpp"
+#include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ namespace {
 constexpr redis::script_call release_call{redis::scripts::release, 1, 2};
 constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 6};
 constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 6};
+constexpr redis::script_call whose_call{redis::scripts::whose, 1, 1};
 
 constexpr std::array<std::string_view, 4> kept{fence_suffix, line_suffix, gate_suffix, redis::marker_name};
 
@@ -56,15 +58,35 @@ void append_question(std::string& out, std::string_view head, redis::lock_key co
                       key.name, redis::crlf);
 }
 
-sighting read_owner(redis::resp_node const& reply)
+void append_whose(std::string& out, redis::script_form form, redis::lock_key const& key)
+{
+    if (form == redis::script_form::text)
+        whose_call.append_text(out);
+    else
+        out += whose_call.by_hash();
+    append_question(out, "$", key);
+}
+
+/// \param other what a key of another type says of its holder
+sighting read_owner(redis::resp_node const& reply, holder_kind other)
 {
     if (reply.type == redis::resp_type::null)
         return {.gone = true};
-    if (redis::is_error(reply.type))
-        return {.no_lock = redis::classify(reply.text) == server_error::wrongtype};
+    if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::wrongtype)
+        return {.who = other};
     if (reply.type != redis::resp_type::bulk_string)
         return {};
-    return {.owner = owner_id(reply.text), .nonce = reply.text};
+    return {.who = holder_kind::owner, .owner = owner_id(reply.text), .nonce = reply.text};
+}
+
+sighting read_whose(redis::resp_node const& reply)
+{
+    bool const word = reply.type == redis::resp_type::simple_string;
+    if (word && reply.text == "READERS")
+        return {.who = holder_kind::readers};
+    if (word && reply.text == "NONE")
+        return {.gone = true};
+    return read_owner(reply, holder_kind::no_lock);
 }
 
 /// PTTL: -2 without a key, -1 where it never expires.
@@ -116,6 +138,7 @@ void append_common(std::string& out, request what, subject const& whose, redis::
     case request::release: return append_keyed(out, release_call, form, whose, {});
     case request::line_release: return append_line_release(out, form, whose);
     case request::line_enter: return append_enter(out, form, whose);
+    case request::whose: return append_whose(out, form, whose.key);
     case request::owner: return append_question(out, "*2\r\n$3\r\nGET\r\n$", whose.key);
     case request::time_left: return append_question(out, "*2\r\n$4\r\nPTTL\r\n$", whose.key);
     default: assert(false);
@@ -161,8 +184,8 @@ std::optional<refusal> read_refusal(std::string_view word, redis::resp_node cons
         !whole || found.number >= fence_end)
         return std::nullopt;
     found.seen.owner = owner_id(text);
-    found.seen.no_lock = text.empty();
     found.seen.immortal = left == -1;
+    found.seen.who = !text.empty() ? holder_kind::owner : holder_kind::maybe_readers;
     if (left >= 0)
         found.seen.left = std::chrono::milliseconds{left};
     return found;
@@ -173,7 +196,8 @@ sighting read_common_sighting(request what, redis::resp_node const& reply)
     switch (what) {
     case request::claim: return read_refusal("HELD", reply).value_or(refusal{}).seen;
     case request::line_enter: return read_refusal("LINE", reply).value_or(refusal{}).seen;
-    case request::owner: return read_owner(reply);
+    case request::whose: return read_whose(reply);
+    case request::owner: return read_owner(reply, holder_kind::maybe_readers);
     case request::time_left: return read_time_left(reply);
     default: return {};
     }

@@ -4,6 +4,7 @@
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
 #include "redis/script.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <array>
 #include <chrono>
@@ -29,11 +30,12 @@ enum class request : std::uint8_t {
     release,
     line_release, ///< hand it to the first in line, and leave the line
     line_enter,
+    whose,     ///< of a key that is no string: do readers have it?
     owner,     ///< whose key is there
     time_left, ///< and for how long still
     number,    ///< the highest so far
 };
-inline constexpr std::size_t request_count = 13;
+inline constexpr std::size_t request_count = 14;
 
 /// What is said to the line beside that.
 struct line_words {
@@ -58,10 +60,8 @@ struct subject {
 /// What a node told of another's key.
 struct sighting {
     bool gone = false;
-    bool no_lock = false;  ///< something else stands under its name
     bool immortal = false; ///< it has no expiry
-    enum class holder : std::uint8_t { owner, readers, waiting_writer };
-    holder who = holder::owner;
+    holder_kind who = holder_kind::unknown;
     std::uint64_t owner = 0;
     std::optional<std::string_view> nonce{}; ///< the owner's, if it was told whole; part of the reply
     std::optional<std::chrono::milliseconds> left{};

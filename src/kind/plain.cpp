@@ -78,7 +78,7 @@ constinit lock_kind const plain{
     .as_reader = nullptr,
     .scripts = {nullptr, &redis::scripts::claim, nullptr, &redis::scripts::extend, nullptr, nullptr,
                 &redis::scripts::extend, &redis::scripts::release, &redis::scripts::line_release,
-                &redis::scripts::line_enter},
+                &redis::scripts::line_enter, &redis::scripts::whose},
     .inspection = plain_commands::questions,
     .make_commands = plain_commands::make,
     .append = append_common,

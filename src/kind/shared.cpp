@@ -8,6 +8,7 @@
 #include "redis/resp.hpp"
 #include "redis/scripts.hpp"
 #include "redis/writer.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <array>
 #include <chrono>
@@ -102,10 +103,12 @@ public:
             return read_common_sighting(what, reply);
         auto seen = read_common_sighting(request::claim, reply);
         if (seen.owner == owner_id("READERS"))
-            seen.who = sighting::holder::readers;
+            seen.who = holder_kind::readers;
         else if (seen.owner == owner_id("WRITER"))
-            seen.who = sighting::holder::waiting_writer;
-        if (seen.who != sighting::holder::owner)
+            seen.who = holder_kind::waiting_writer;
+        else if (seen.who == holder_kind::maybe_readers)
+            seen.who = holder_kind::no_lock; // the script would have known them (rule S4)
+        if (seen.who != holder_kind::owner)
             seen.owner = 0;
         return seen;
     }
@@ -194,7 +197,7 @@ constexpr lock_kind gated{
                 Counts ? &redis::scripts::fenced_raise : nullptr, &redis::scripts::shared_extend,
                 &redis::scripts::downgrade, &redis::scripts::upgrade,
                 Counts ? &redis::scripts::fenced_adopt : &redis::scripts::extend,
-                &redis::scripts::shared_release},
+                &redis::scripts::shared_release, nullptr, nullptr, &redis::scripts::whose},
     .inspection = Counts ? std::span<request const>(gated_commands::fenced_questions)
                          : std::span<request const>(gated_commands::questions),
     .make_commands = Counts ? gated_commands::make_fenced<Reads> : gated_commands::make<Reads>,

@@ -81,6 +81,8 @@ std::string script_run::run(std::string_view sha1)
             return downgrade();
         if (sha1 == known::upgrade.sha1)
             return upgrade();
+        if (sha1 == known::whose.sha1)
+            return whose();
         return mark();
     } catch (script_error const& e) {
         return stopped(sha1, e.text);

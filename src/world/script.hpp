@@ -51,6 +51,7 @@ private:
     [[nodiscard]] std::string exclusive_vote();
     [[nodiscard]] std::string downgrade();
     [[nodiscard]] std::string upgrade();
+    [[nodiscard]] std::string whose();
     [[nodiscard]] std::string mark();
     [[nodiscard]] static std::string stopped(std::string_view sha1, std::string const& why);
 

@@ -1,5 +1,5 @@
 // The scripts of readers and writers: the twins of src/kind/scripts/shared_vote.lua, shared_extend.lua, shared_release.lua,
-// exclusive_vote.lua, downgrade.lua and upgrade.lua.
+// exclusive_vote.lua, downgrade.lua, upgrade.lua and whose.lua.
 #include "world/lua_number.hpp"
 #include "world/reply.hpp"
 #include "world/script.hpp"
@@ -233,6 +233,21 @@ void script_run::keep_fence(fence_sight const& seen)
         set(keys_[1], arguments_[3], &arguments_[2]);
     else if (seen.is_kept)
         pexpire(keys_[1], arguments_[2]);
+}
+
+std::string script_run::whose()
+{
+    auto const owner = mget({keys_[0]})[0];
+    if (owner)
+        return reply::bulk(*owner);
+    auto const left = pttl(keys_[0]);
+    if (left == -2)
+        return reply::status("NONE");
+    (void)members("zrange", keys_[0]);
+    (void)time();
+    if (is_set_of_readers(static_cast<double>(left)))
+        return reply::status("READERS");
+    return reply::error("WRONGTYPE this is no lock: " + keys_[0]);
 }
 
 /// As a writer's key.

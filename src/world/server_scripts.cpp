@@ -18,7 +18,7 @@ std::optional<std::string_view> hash_of(std::string_view text)
          {known::release, known::extend, known::fenced_vote, known::fenced_raise, known::fenced_extend,
           known::fenced_adopt, known::claim, known::line_enter, known::line_release, known::shared_vote,
           known::shared_extend, known::shared_release, known::exclusive_vote, known::downgrade,
-          known::upgrade, known::mark})
+          known::upgrade, known::whose, known::mark})
         if (one.text == text)
             return one.sha1;
     return {};

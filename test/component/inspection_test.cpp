@@ -1,5 +1,6 @@
 #include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
+#include "kit/text.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
@@ -27,6 +28,10 @@ struct inspection_fixture : scripted_cluster {
     void says(std::size_t node, std::string_view owner, std::string_view left)
     {
         nodes[node]->expect("GET", reply(owner)).expect("PTTL", reply(left));
+    }
+    void says_whose(std::size_t node, std::string_view whose, std::string_view left)
+    {
+        nodes[node]->expect("EVAL", reply(whose)).expect("PTTL", reply(left));
     }
     void has_key(std::size_t node, std::string_view owner, long long left = 9000)
     {
@@ -85,7 +90,9 @@ BOOST_AUTO_TEST_CASE(inspection_names_majority_owner_by_nonce_prefix_only)
     BOOST_TEST(told.free == 1U);
     BOOST_TEST((told.expires_within <= 8001ms));
     BOOST_TEST((told.expires_after <= *told.expires_within));
+    BOOST_TEST((told.holder == holder_kind::owner));
     BOOST_TEST(told.nodes.at(0).result == node_result::held_by_other);
+    BOOST_TEST((told.nodes[0].holder == holder_kind::owner));
     BOOST_TEST(told.nodes[0].owner == nonce.substr(0, 8));
     BOOST_TEST((told.nodes[0].remaining == 9000ms));
     BOOST_TEST(told.nodes[0].round_trip.has_value());
@@ -129,12 +136,81 @@ BOOST_AUTO_TEST_CASE(inspection_reports_key_that_is_no_lock)
 {
     says(0, canned::wrongtype, ":-1\r\n");
     says(1, canned::wrongtype, ":5000\r\n");
+    says_whose(1, canned::wrongtype, ":5000\r\n");
     has_none(2);
     inspection const told = seen();
     BOOST_TEST(text(told.status) == "blocked");
     BOOST_TEST(told.nodes.at(0).detail.starts_with("its key is no lock"));
     BOOST_TEST(told.nodes.at(1).detail == "its key is no lock");
+    BOOST_TEST((told.nodes[0].holder == holder_kind::no_lock));
+    BOOST_TEST((told.nodes[1].holder == holder_kind::no_lock));
+    BOOST_TEST((told.holder == holder_kind::no_lock));
     BOOST_TEST((told.expires_within > 4000ms));
+}
+
+BOOST_AUTO_TEST_CASE(inspection_names_readers)
+{
+    for (std::size_t i : {0U, 1U}) {
+        says(i, canned::wrongtype, ":5000\r\n");
+        says_whose(i, "+READERS\r\n", ":7000\r\n"); // another one came in between
+    }
+    has_none(2);
+    inspection const told = seen();
+    BOOST_TEST(told.held());
+    BOOST_TEST((told.holder == holder_kind::readers));
+    BOOST_TEST(told.votes == 2U);
+    BOOST_TEST(told.free == 1U);
+    BOOST_TEST(told.owner.empty());
+    BOOST_TEST(!told.ours);
+    BOOST_TEST((told.expires_within > 6000ms));
+    BOOST_TEST((told.nodes.at(0).holder == holder_kind::readers));
+    BOOST_TEST(told.nodes[0].result == node_result::held_by_other);
+    BOOST_TEST((told.nodes[0].remaining == 7000ms));
+    BOOST_TEST(contains(summary(told.nodes), "held by readers for 7000 ms"), summary(told.nodes));
+    check_usable();
+}
+
+/// It is what GET and PTTL prove.
+BOOST_AUTO_TEST_CASE(inspection_without_permission_to_see_readers_leaves_it_open)
+{
+    for (std::size_t i = 0; i != 3; ++i) {
+        says(i, canned::wrongtype, ":5000\r\n");
+        says_whose(i, canned::noperm, ":5000\r\n");
+    }
+    inspection const told = seen();
+    BOOST_TEST(text(told.status) == "blocked");
+    BOOST_TEST((told.holder == holder_kind::maybe_readers));
+    BOOST_TEST((told.nodes.at(0).holder == holder_kind::maybe_readers));
+    BOOST_TEST(contains(summary(told.nodes), "held by readers, or by another program's data, for 5000 ms"),
+               summary(told.nodes));
+}
+
+/// What GET could not read may be a writer's by now, or gone.
+BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_about_readers)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        says(i, canned::wrongtype, ":5000\r\n");
+    says_whose(0, bulk(nonce), ":9000\r\n");
+    says_whose(1, bulk(nonce), ":9000\r\n");
+    says_whose(2, "+NONE\r\n", ":-2\r\n");
+    inspection const told = seen();
+    BOOST_TEST(told.held());
+    BOOST_TEST((told.holder == holder_kind::owner));
+    BOOST_TEST(told.owner == nonce.substr(0, 8));
+    BOOST_TEST(told.free == 1U);
+    BOOST_TEST((told.nodes.at(2).holder == holder_kind::unknown));
+}
+
+BOOST_AUTO_TEST_CASE(inspection_keeps_what_it_knows_when_nobody_says_whether_readers_have_it)
+{
+    warm_up();
+    for (std::size_t i = 0; i != 3; ++i) {
+        says(i, canned::wrongtype, ":5000\r\n");
+        nodes[i]->expect("EVAL", hang_up());
+    }
+    inspection const told = seen();
+    BOOST_TEST(text(told.status) == "blocked");
+    BOOST_TEST((told.holder == holder_kind::maybe_readers));
 }
 
 BOOST_AUTO_TEST_CASE(inspection_reports_key_without_expiry)
@@ -146,6 +222,8 @@ BOOST_AUTO_TEST_CASE(inspection_reports_key_without_expiry)
     BOOST_TEST((told.expires_after == std::chrono::milliseconds::max()));
     BOOST_TEST(!told.expires_within);
     BOOST_TEST(told.nodes.at(0).detail == "its key is no lock: it has no expiry");
+    BOOST_TEST((told.nodes[0].holder == holder_kind::no_lock));
+    BOOST_TEST((told.holder == holder_kind::owner));
 }
 
 BOOST_AUTO_TEST_CASE(inspection_without_permission_for_pttl_has_no_expiry)

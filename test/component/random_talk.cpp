@@ -170,7 +170,8 @@ void random_talk::ask_shared(unsigned id)
         call_marked(id, which, keys, std::move(arguments));
     };
     namespace scripts = redis::scripts;
-    switch (dice_.below(10)) {
+    switch (dice_.below(11)) {
+    case 10: return ask(scripts::whose, {"lock"}, {});
     case 0:
         return ask_fenced(scripts::exclusive_vote, {"lock", "lock:gate"},
                           {who, life, mark, dice_.one_in(3) ? "0" : "1"});

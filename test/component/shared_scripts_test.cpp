@@ -52,6 +52,7 @@ struct shared_key {
         return ask(redis::scripts::shared_release, {"lock", "gate"}, {who, mark, waits_on, "1"});
     }
     void forbid(std::string const& command) { node.command({"ACL", "SETUSER", "default", "-" + command}); }
+    std::string whose() { return ask(redis::scripts::whose, {"lock"}, {}); }
     std::string vote_of_plain_lock() { return node.command({"SET", "lock", c, "NX", "PX", long_time}); }
     bool marked(std::string const& who) { return node.command({"ZSCORE", "gate", who}) != "(nil)"; }
     long long now()
@@ -102,6 +103,28 @@ BOOST_AUTO_TEST_CASE(readers_and_other_locks_exclude_each_other)
     BOOST_TEST(vote_of_plain_lock() == "OK");
     BOOST_TEST(read(a).ends_with(" 0 cccccccc"));
     BOOST_TEST(write(b).ends_with(" 0 cccccccc"));
+}
+
+/// S4: a set whose key ends with the last of its members.
+BOOST_AUTO_TEST_CASE(question_whose_key_it_is_tells_readers_from_other_data)
+{
+    BOOST_TEST(whose() == "NONE");
+    read(a);
+    read(b, short_time);
+    auto const before = node.command({"DUMP", "lock"});
+    BOOST_TEST(whose() == "READERS");
+    BOOST_TEST((node.command({"DUMP", "lock"}) == before));
+    node.command({"PEXPIRE", "lock", short_time}); // of the one that ends first
+    BOOST_TEST(whose().find("WRONGTYPE this is no lock: lock") != std::string::npos);
+    node.command({"PERSIST", "lock"});
+    BOOST_TEST(whose().find("WRONGTYPE this is no lock: lock") != std::string::npos);
+    node.command({"DEL", "lock"});
+    node.command({"RPUSH", "lock", "1"});
+    node.command({"PEXPIRE", "lock", short_time});
+    BOOST_TEST(whose().find("WRONGTYPE") != std::string::npos);
+    node.command({"DEL", "lock"});
+    write(c);
+    BOOST_TEST(whose() == c);
 }
 
 /// S14, and what ends it.

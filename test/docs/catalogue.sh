@@ -24,6 +24,7 @@ values=$(
     enumerators error.hpp loss_cause
     enumerators node_outcome.hpp node_result
     enumerators node_outcome.hpp node_state
+    enumerators node_outcome.hpp holder_kind
     enumerators server_error.hpp server_error
     enumerators inspection.hpp lock_status
     enumerators lease.hpp lease_state

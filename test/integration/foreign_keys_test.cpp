@@ -21,7 +21,7 @@ constexpr std::size_t all_kinds[] = {0, 1, 2, 3};
 
 bool is_no_lock(node_outcome const& row)
 {
-    return row.result == node_result::held_by_other && row.detail == "its key is no lock";
+    return row.result == node_result::held_by_other && row.holder == holder_kind::no_lock;
 }
 
 struct foreign_keys_fixture : cluster {

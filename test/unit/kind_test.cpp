@@ -243,13 +243,13 @@ BOOST_AUTO_TEST_CASE(answers_with_a_fence_tell_it)
         BOOST_TEST(type->read(request::vote, granted).number == 17U);
         BOOST_TEST((type->read(request::vote, held).what == answer::meaning::denied));
         BOOST_TEST(type->read(request::vote, held).number == 17U);
-        BOOST_TEST((type->read_sighting(request::vote, held).who == sighting::holder::readers));
+        BOOST_TEST((type->read_sighting(request::vote, held).who == redlock::holder_kind::readers));
     }
 }
 
 BOOST_AUTO_TEST_CASE(refusal_at_the_gate_says_who_is_in_the_way)
 {
-    using holder = sighting::holder;
+    using holder = redlock::holder_kind;
     auto const seen = [](std::string_view text) {
         resp_node const held{.type = resp_type::simple_string, .text = text};
         BOOST_TEST((reader.read(request::vote, held).what == answer::meaning::denied));
@@ -261,7 +261,43 @@ BOOST_AUTO_TEST_CASE(refusal_at_the_gate_says_who_is_in_the_way)
     BOOST_TEST((seen("HELD 700 0 01234567").who == holder::owner));
     BOOST_TEST(seen("HELD 700 0 01234567").owner == owner_id("01234567"));
     BOOST_TEST((seen("HELD 700 0 01234567").left == 700ms));
-    BOOST_TEST(seen("HELD -1 0 ").no_lock);
+    BOOST_TEST((seen("HELD -1 0 ").who == holder::no_lock));
+    BOOST_TEST((seen("HELD 700 0 ").who == holder::no_lock)); // it would know readers
+}
+
+/// A plain or fenced lock cannot tell readers from other data that expires.
+BOOST_AUTO_TEST_CASE(refusal_without_owner_may_be_readers)
+{
+    resp_node const held{.type = resp_type::simple_string, .text = "HELD 700 0 "};
+    auto const seen = fenced.read_sighting(request::vote, held);
+    using redlock::holder_kind;
+    BOOST_TEST((seen.who == holder_kind::maybe_readers));
+    BOOST_TEST(!seen.immortal);
+    resp_node const wrong_type{.type = resp_type::simple_error, .text = "WRONGTYPE Operation against"};
+    BOOST_TEST((plain.read_sighting(request::owner, wrong_type).who == holder_kind::maybe_readers));
+}
+
+BOOST_AUTO_TEST_CASE(question_whose_key_it_is_knows_readers)
+{
+    using redlock::holder_kind;
+    for (auto const* const type : {&plain, &fenced, &reader, &writer}) {
+        BOOST_TEST(type->script(request::whose) != nullptr);
+        std::string out;
+        type->append(out, request::whose, {{"", "seat:42"}, {}}, script_form::hash);
+        BOOST_TEST(out.starts_with("*4\r\n$7\r\nEVALSHA\r\n"));
+        BOOST_TEST(out.ends_with("\r\n$1\r\n1\r\n$7\r\nseat:42\r\n"));
+        auto const seen = [&](resp_type what, std::string_view text) {
+            return type->read_sighting(request::whose, {.type = what, .text = text});
+        };
+        BOOST_TEST((seen(resp_type::simple_string, "READERS").who == holder_kind::readers));
+        BOOST_TEST(seen(resp_type::simple_string, "NONE").gone);
+        BOOST_TEST(
+            (seen(resp_type::simple_error, "WRONGTYPE this is no lock: seat").who == holder_kind::no_lock));
+        BOOST_TEST((seen(resp_type::simple_error, "NOPERM no").who == holder_kind::unknown));
+        auto const text = seen(resp_type::bulk_string, "READERS"); // somebody's nonce
+        BOOST_TEST((text.who == holder_kind::owner));
+        BOOST_TEST((text.nonce == "READERS"));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(place_has_its_window_before_its_channel)

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A letter for each node: an owner, '-' no key, '!' no lock, '?' no answer.
+/// A letter for each node: an owner, '-' no key, '=' readers, '!' no lock, '?' no answer.
 std::vector<key_sighting> nodes(std::string_view said)
 {
     std::vector<key_sighting> all;
@@ -22,6 +22,8 @@ std::vector<key_sighting> nodes(std::string_view said)
             one = absent_key;
         else if (c == '!')
             one.what = key_sighting::kind::no_lock;
+        else if (c == '=')
+            one.what = key_sighting::kind::readers;
         else if (c != '?')
             one = {.what = key_sighting::kind::owned,
                    .owner = static_cast<unsigned char>(c),
@@ -55,6 +57,11 @@ BOOST_AUTO_TEST_CASE(lock_status_is_decided_by_majority_of_all_nodes)
                                                                     {"-", lock_status::free, 0, 1},
                                                                     {"?", unknown, 0, 0},
                                                                     {"!", blocked, 0, 0},
+                                                                    {"=", held, 1, 0},
+                                                                    {"==-", held, 2, 1},
+                                                                    {"==a", held, 2, 0},
+                                                                    {"=a-", blocked, 1, 1},
+                                                                    {"=!?", unknown, 1, 0},
                                                                     {"aaa", held, 3, 0},
                                                                     {"aa-", held, 2, 1},
                                                                     {"aa?", held, 2, 0},

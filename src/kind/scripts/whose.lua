@@ -1,0 +1,17 @@
+-- Whose is a key that GET cannot read (docs/protocol.md, rule S4)? KEYS[1] the lock. "READERS"; "NONE": it is gone; a string
+-- that is there by now. An error: other data. Changes nothing.
+local owner = redis.call('mget', KEYS[1])[1]
+if owner then
+    return owner
+end
+local left = redis.call('pttl', KEYS[1])
+if left == -2 then
+    return redis.status_reply('NONE')
+end
+local ends = redis.call('zrange', KEYS[1], -1, -1, 'withscores')[2]
+local clock = redis.call('time')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+if left >= 0 and math.abs(ends - now - left) <= 1000 then
+    return redis.status_reply('READERS')
+end
+return redis.error_reply('WRONGTYPE this is no lock: ' .. KEYS[1])
