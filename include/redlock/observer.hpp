@@ -116,9 +116,9 @@ struct lease_event {
         renewal_failed, ///< a round was not confirmed by a majority; the deadline is unchanged, and the next round follows
         ///< after an eighth of the remaining time, at least 10 ms. Reported once in a row of such rounds: `failed`
         ///< of the next event says how many there were
-        suspect,     ///< the deadline has passed, and the lock tolerates that for its slack
-        lost,        ///< ended without a release
-        released,    ///< released by its holder or the client
+        suspect, ///< the deadline has passed, and the lock tolerates that for its slack
+        lost,    ///< ended without a release
+        released, ///< released by its holder or the client; or by `lease::detach`, if other readers keep its key
         stalled,     ///< not renewed, because the holder makes no progress (`lock_options::progress_within`)
         handed_over, ///< it continues as the lease of another operation of this client, which is then `acquired`
         detached,    ///< its keys were left behind, for another process to adopt
@@ -135,6 +135,7 @@ struct lease_event {
     loss_cause cause;                   ///< of `lost`
     unsigned failed = 0; ///< consecutive rounds before this event that no majority confirmed, at most 255
     std::string_view detail{}; ///< of `lost`: the text of the exception, as of `lease::explain`
+    bool shared = false;       ///< a reader's (`lease::shared()`)
 };
 
 /// Its name in words: "renewal failed".

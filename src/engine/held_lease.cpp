@@ -132,7 +132,7 @@ bool held_lease::lose_if_over()
 void held_lease::tell(observer& watcher, event what, core::duration spare, std::string_view detail)
 {
     watcher.on_lease({what, lock().name(), machine_.votes(), machine_.nodes(), remaining(), spare,
-                      on().loop().now().boot - began_, cause(), failed_, detail});
+                      on().loop().now().boot - began_, cause(), failed_, detail, is_shared()});
 }
 
 void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)

@@ -25,7 +25,7 @@ void held_lease::detach()
     bool const ours = !lose_if_over();
     bool const others = ours && leave_group();
     if (ours)
-        give_up(errc::released, event::detached);
+        give_up(errc::released, others ? event::released : event::detached);
     if (!others)
         leave_key(); // also where it was found to be over
 }

@@ -118,8 +118,8 @@ public:
                 line.quoted(e.resource) << ' ' << to_string(e.what);
                 if (e.what == lease_event::kind::lost)
                     line << " (" << to_string(e.cause) << ')';
-                line << ": held for " << in_words(e.held) << ", confirmed by " << e.votes << " of "
-                     << detail::count(e.nodes, "node");
+                line << ": held " << (e.shared ? "by a reader " : "") << "for " << in_words(e.held)
+                     << ", confirmed by " << e.votes << " of " << detail::count(e.nodes, "node");
                 if (e.remaining > e.remaining.zero())
                     line << ", valid for " << in_words(e.remaining);
                 if (auto const story = e.detail.find(": ", detail::title(e.resource).size());

@@ -50,7 +50,14 @@ struct places : observer {
             before.push_back(e.before);
     }
     void on_release(release_event const& e) noexcept override { released = e.result; }
+    void on_lease(lease_event const& e) noexcept override { leases.push_back({e.what, e.shared}); }
     std::vector<std::size_t> before;
+    struct lease_change {
+        lease_event::kind what;
+        bool shared;
+        bool operator==(lease_change const&) const = default;
+    };
+    std::vector<lease_change> leases;
     std::optional<error_code> released; ///< how its last release ended
 };
 

@@ -76,6 +76,16 @@ BOOST_AUTO_TEST_CASE(log_of_lost_lease_is_error_with_cause)
                last());
 }
 
+BOOST_AUTO_TEST_CASE(log_of_lost_lease_says_that_it_was_a_reader)
+{
+    lease_event event = of_lease(lease_event::kind::lost);
+    event.shared = true;
+    usual->on_lease(event);
+    BOOST_TEST(
+        last().starts_with("error: 'seat' lost (expired): held by a reader for 4.0 s, confirmed by 1 of"),
+        last());
+}
+
 BOOST_AUTO_TEST_CASE(log_of_lost_lease_includes_explanation)
 {
     lease_event event = of_lease(lease_event::kind::lost, "a: b");

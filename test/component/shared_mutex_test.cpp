@@ -512,6 +512,125 @@ BOOST_AUTO_TEST_CASE(writer_is_adopted_and_reader_is_not)
     BOOST_TEST(members(0) == 1U);
 }
 
+/// The key that it leaves to others is renewed and given back: it is not there for whoever would adopt it.
+BOOST_AUTO_TEST_CASE(reader_that_detaches_from_others_is_told_as_released)
+{
+    contender& one = add();
+    auto held = read_often(one, 2);
+    using enum lease_event::kind;
+    held[0].detach();
+    pass(1s);
+    BOOST_TEST((one.told->leases.back() == places::lease_change{released, true}));
+    BOOST_TEST(held[1].valid());
+    held[1].detach();
+    pass(1s);
+    BOOST_TEST((one.told->leases.back() == places::lease_change{detached, true}));
+    BOOST_TEST(members(0) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(inspection_of_any_lock_names_readers)
+{
+    contender& one = add_reader();
+    auto const check = [&](auto& lock, holder_kind who) {
+        inspection told;
+        lock.inspect([&](error_code, inspection found) { told = std::move(found); });
+        pass(100ms);
+        BOOST_TEST(told.held());
+        BOOST_TEST((told.holder == who));
+        BOOST_TEST((told.nodes.at(0).holder == who));
+        BOOST_TEST(told.nodes[0].remaining.has_value());
+        BOOST_TEST(told.owner.empty() == (who == holder_kind::readers));
+    };
+    contender& other = add();
+    check(*one.shared, holder_kind::readers);
+    check(*other.shared, holder_kind::readers);
+    check(*other.lock, holder_kind::readers);
+    check(*other.fenced, holder_kind::readers);
+    one.release();
+    other.write();
+    (void)until_granted(other);
+    check(*one.shared, holder_kind::owner);
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_an_attempt_say_who_keeps_it_out)
+{
+    contender& reader = add_reader();
+    auto const rows_say = [](auto const& lock, holder_kind who) {
+        auto const table = lock.last_attempt();
+        return std::ranges::count(table, who, &node_outcome::holder) >= 2;
+    };
+    contender& writer = add();
+    writer.write();
+    (void)until([&] { return rows_say(*writer.shared, holder_kind::readers); });
+    contender& late = add();
+    late.read();
+    (void)until([&] { return rows_say(*late.shared, holder_kind::waiting_writer); });
+    auto const told = late.shared->explain(errc::contended);
+    BOOST_TEST(std::string(told.what()).find("kept for a waiting writer for ") != std::string::npos,
+               told.what());
+    reader.release();
+    (void)until_granted(writer);
+    (void)until([&] { return rows_say(*late.shared, holder_kind::owner); });
+}
+
+/// GET and PTTL prove no more; and a line asks one node.
+BOOST_AUTO_TEST_CASE(plain_lock_says_that_readers_may_keep_it_out)
+{
+    for (bool const in_line : {true, false}) {
+        options.line = in_line;
+        contender& reader = add_reader();
+        contender& plain = add();
+        plain.acquire();
+        auto const is_told = [&] {
+            auto const table = plain.lock->last_attempt();
+            return std::ranges::any_of(table, [](node_outcome const& row) {
+                return row.holder == holder_kind::maybe_readers && row.remaining;
+            });
+        };
+        (void)until(is_told);
+        auto const told = plain.lock->explain(errc::contended);
+        BOOST_TEST(std::string(told.what()).find("held by readers, or by another program's data, for ") !=
+                       std::string::npos,
+                   told.what());
+        reader.release();
+        (void)until_granted(plain);
+        plain.release();
+        pass(100ms);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(plain_lock_says_that_key_without_expiry_is_no_lock)
+{
+    say_everywhere({"ZADD", "seat", "1", "theirs"});
+    for (bool const in_line : {true, false}) {
+        options.line = in_line;
+        contender& plain = add();
+        plain.acquire();
+        (void)until([&] {
+            auto const table = plain.lock->last_attempt();
+            return std::ranges::any_of(table, [](node_outcome const& row) {
+                return row.holder == holder_kind::no_lock &&
+                       row.detail == "its key is no lock: it has no expiry";
+            });
+        });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lease_event_tells_readers_from_writers)
+{
+    contender& one = add_reader();
+    one.release();
+    pass(100ms);
+    one.write();
+    (void)until_granted(one);
+    one.release();
+    pass(100ms);
+    using enum lease_event::kind;
+    std::vector<places::lease_change> const all_of_them{
+        {acquired, true}, {released, true}, {acquired, false}, {released, false}};
+    BOOST_TEST((one.told->leases == all_of_them));
+}
+
 BOOST_AUTO_TEST_CASE(shutdown_gives_the_key_of_all_back)
 {
     contender& one = add();
