@@ -128,7 +128,8 @@ milliseconds node_timeout(options const& o)
 int doctor(options const& o, output const& out)
 {
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));
-    examination const terms{o.client, o.name, core::key_ttl(o.lock.ttl, slack), slack, node_timeout(o)};
+    examination const terms{o.client, o.name,          core::key_ttl(o.lock.ttl, slack),
+                            slack,    node_timeout(o), o.readers};
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
     detail::nonce_source nonces(*here, page);
@@ -138,6 +139,8 @@ int doctor(options const& o, output const& out)
         ask_for_line(all, o.client.key_prefix, o.name, node, nonces.next().text());
         if (o.prepare)
             ask_for_marker(all, o.client.key_prefix, node, nonces.next().text());
+        if (o.readers)
+            ask_for_readers(all, o.client.key_prefix, o.name);
         return all;
     });
     auto const found = examine(nodes, terms);

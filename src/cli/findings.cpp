@@ -7,11 +7,13 @@
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
 #include "kind/line.hpp"
+#include "kind/shared.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/info.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -119,24 +121,30 @@ void fence(interview const& node, examination const& terms, std::vector<finding>
              "' on all nodes while nobody has the lock, and what the resource remembers with it"});
 }
 
-/// To a vote every key of the lock's name is somebody's lock, also one that nobody will release. What expires may be
-/// readers (docs/protocol.md, rule S1).
+/// To a vote every key of the lock's name is somebody's lock, also one that nobody will release.
 void foreign_key(interview const& node, examination const& terms, std::vector<finding>& found)
 {
     if (node.failed || terms.lock.empty() || is_strange(node))
         return;
+    answer const& value = said(node, question::holder);
     answer const& left = said(node, question::lock_left);
-    auto const why = why_no_lock(said(node, question::holder), left);
-    if (!why.empty() && left.is(answer::kind::number) && left.number >= 0)
-        found.push_back({"foreign-key", severity::warning, node.node,
-                         "has a key '" + redis::printable(terms.client.key_prefix + terms.lock) + "', and " +
-                             std::string(why) + ": readers of a shared_mutex have the lock, or it is no lock",
-                         "do not delete it unless you know that nobody has the lock as a reader"});
-    else if (!why.empty())
-        found.push_back({"foreign-key", severity::error, node.node,
-                         "has a key '" + redis::printable(terms.client.key_prefix + terms.lock) +
-                             "' that is no lock: " + std::string(why) + ", and nobody gets this node's vote",
-                         "ask who uses that key: take another name for the lock, or delete the key"});
+    std::string const key = "has a key '" + redis::printable(terms.client.key_prefix + terms.lock) + '\'';
+    switch (holder_of(value, left, said(node, question::whose))) {
+    case holder_kind::maybe_readers:
+        return found.push_back({"foreign-key", severity::warning, node.node,
+                                key + " that is no string: readers of a shared_mutex have the lock, or it is "
+                                      "no lock. Which of the "
+                                      "two, the rights do not let see",
+                                "permit +eval, +mget, +pttl, +zrange and +time; do not delete the key unless "
+                                "you know that nobody "
+                                "has the lock as a reader"});
+    case holder_kind::no_lock:
+        return found.push_back({"foreign-key", severity::error, node.node,
+                                key + " that is no lock: " + std::string(why_no_lock(value, left)) +
+                                    ", and nobody gets this node's vote",
+                                "ask who uses that key: take another name for the lock, or delete the key"});
+    default: return;
+    }
 }
 
 } // namespace
@@ -203,9 +211,9 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
     all.count += 6;
     all.ask({"MGET", key_prefix + probe, fence, marker});
     all.ask({"GET", redis::name_beside(key_prefix + lock, kind::fence_suffix)});
-    for (auto const what : kind::plain.inspection)
+    for (auto const what : {kind::request::owner, kind::request::time_left, kind::request::whose})
         commands->append(all.bytes, what, {{key_prefix, lock}, nonce}, redis::script_form::text);
-    all.count += 2;
+    all.count += 3;
     return all;
 }
 
@@ -224,6 +232,25 @@ void ask_for_line(questions& all, std::string const& key_prefix, std::string con
         all.ask({"SUBSCRIBE", channel});
     else
         all.ask({"PUBLISH", channel, ""});
+}
+
+std::vector<trial> trials_of_readers(std::string const& key_prefix, std::string const& lock)
+{
+    std::string const gate = redis::name_beside(key_prefix + probe_of(lock), kind::gate_suffix);
+    return {{"type", {"TYPE", gate}},
+            {"pexpireat", {"PEXPIREAT", gate, "9999999999999"}},
+            {"zadd", {"ZADD", gate, "XX", "0", "none"}}, // only where it stands already
+            {"zrem", {"ZREM", gate, "none"}},
+            {"zrange", {"ZRANGE", gate, "0", "0"}},
+            {"zscore", {"ZSCORE", gate, "none"}},
+            {"zcard", {"ZCARD", gate}},
+            {"zremrangebyscore", {"ZREMRANGEBYSCORE", gate, "1", "0"}}}; // no score is between these
+}
+
+void ask_for_readers(questions& all, std::string const& key_prefix, std::string const& lock)
+{
+    for (trial const& one : trials_of_readers(key_prefix, lock))
+        all.ask({one.command.begin(), one.command.end()});
 }
 
 std::vector<finding> examine(std::vector<interview> const& nodes, examination const& terms)

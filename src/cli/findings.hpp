@@ -46,7 +46,8 @@ enum class question : std::uint8_t {
     fence,
     holder,
     lock_left,
-    zadd, ///< these on the line's key: what a script is refused does not always say which right is missing
+    whose, ///< of the lock's key, if it is no string
+    zadd,  ///< these on the line's key: what a script is refused does not always say which right is missing
     zrange,
     zrem,
     zrank,
@@ -81,6 +82,18 @@ struct examination;
 void ask_for_line(questions&, std::string const& key_prefix, std::string const& lock, interview const&,
                   std::string_view nonce);
 
+/// A right that readers and writers need beside those of the others, and a command that tries it and changes nothing.
+struct trial {
+    std::string_view right;
+    std::vector<std::string> command;
+};
+
+/// On the key of the gate beside the trial's.
+[[nodiscard]] std::vector<trial> trials_of_readers(std::string const& key_prefix, std::string const& lock);
+
+/// Behind everything else that is asked.
+void ask_for_readers(questions&, std::string const& key_prefix, std::string const& lock);
+
 /// The key that is locked to try the rights: beside the lock's, so that a user who may use only some keys may use it.
 [[nodiscard]] std::string probe_of(std::string const& lock);
 
@@ -90,6 +103,7 @@ struct examination {
     std::chrono::milliseconds key_ttl; ///< of the locks in question
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;
+    bool readers = false; ///< whether their rights were tried, too
 };
 
 /// How long a server that was started a short time ago does not vote yet, unless it is taken for new.

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -26,6 +27,27 @@ namespace redlock::cli {
 using namespace std::chrono_literals;
 
 namespace {
+
+/// The right to the command, or to what it is about.
+/// \param object its pattern; empty: that right is of no concern
+void note_missing(std::set<std::string>& missing, answer const& said, std::string const& right,
+                  std::string const& object)
+{
+    if (!said.refused() || redis::classify(said.text) != server_error::noperm)
+        return;
+    bool const of_object = said.text.find(" to access ") != std::string::npos;
+    if (!of_object || !object.empty())
+        missing.insert(of_object ? object : '+' + right);
+}
+
+/// "+zadd, +zcard"
+std::string list_of(std::set<std::string> const& some)
+{
+    std::string words;
+    for (std::string const& one : some)
+        words.append(words.empty() ? "" : ", ").append(one);
+    return words;
+}
 
 /// One node, and what is found there.
 class node_examination {
@@ -70,6 +92,7 @@ private:
     void security();
     void rights();
     void line();
+    void readers();
     void must_be_allowed(question, std::string const& lost, std::string const& needs);
     void should_be_allowed(question, std::string const& right, std::string const& without);
 
@@ -327,11 +350,7 @@ void node_examination::line()
         return;
     std::set<std::string> missing;
     auto const needs = [&](question q, std::string const& right, std::string const& object = {}) {
-        if (!said(q).refused() || redis::classify(said(q).text) != server_error::noperm)
-            return;
-        bool const of_object = said(q).text.find(" to access ") != std::string::npos;
-        if (!of_object || !object.empty())
-            missing.insert(of_object ? object : '+' + right);
+        note_missing(missing, said(q), right, object);
     };
     std::string const& prefix = terms_.client.key_prefix;
     std::string const key = '~' + redis::name_beside(prefix + probe_of(terms_.lock), kind::line_suffix);
@@ -348,14 +367,32 @@ void node_examination::line()
     needs(question::mget, "mget"); // of other keys
     if (node_.facts.protocol < 3)
         missing.insert("RESP3");
-    std::string words;
-    for (std::string const& one : missing)
-        words.append(words.empty() ? "" : ", ").append(one);
-    if (!words.empty())
+    if (!missing.empty())
         add(severity::warning, "no-line",
-            "keeps no line for those who wait, for want of " + redis::printable(words),
+            "keeps no line for those who wait, for want of " + redis::printable(list_of(missing)),
             "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is served in no "
             "promised order");
+}
+
+/// Each of these is needed: a vote is a script.
+void node_examination::readers()
+{
+    if (!terms_.readers || is_about_keys(said(question::vote)))
+        return;
+    std::set<std::string> missing;
+    auto const trials = trials_of_readers(terms_.client.key_prefix, terms_.lock);
+    std::size_t answer = node_.answers.size() - trials.size(); // the last that was asked
+    for (trial const& one : trials)
+        note_missing(missing, node_.answers[answer++], std::string(one.right), '~' + one.command[1]);
+    note_missing(missing, said(question::pttl), "pttl", {});
+    note_missing(missing, said(question::mget), "mget", {});
+    if (!node_.ahead)
+        missing.insert("+time");
+    if (!missing.empty())
+        add(severity::error, "rights",
+            "readers and writers of a shared_mutex do not work, for want of " +
+                redis::printable(list_of(missing)),
+            "docs/howto/readers.md, \"Rights\"");
 }
 
 /// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
@@ -371,6 +408,7 @@ void node_examination::rights()
                       "waiters do not know when a lock expires, and fenced locks do not work");
     should_be_allowed(question::mget, "mget", "fenced locks do not work");
     line();
+    readers();
     if (is_untried(node_, terms_))
         add(severity::warning, "unchecked",
             "the rights to a lock's keys were not tried: the key '" + terms_.client.key_prefix +

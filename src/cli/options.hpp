@@ -36,6 +36,7 @@ struct options {
     bool verbose = false;
     bool json = false;
     bool prepare = false; ///< doctor: leave the marker of fenced locks
+    bool readers = false; ///< doctor: try the rights of readers and writers, too
 
     std::string ttl_as_typed = "30s";
     std::string kill_after_as_typed;

@@ -107,6 +107,8 @@ json to_json(std::vector<node_outcome> const& rows)
             one["error"] = to_string(row.error);
         if (!row.detail.empty())
             one["detail"] = row.detail;
+        if (row.holder != holder_kind::unknown)
+            one["holder_kind"] = std::string(to_string(row.holder));
         if (row.remaining)
             one["remaining_ms"] = row.remaining->count();
         if (!row.owner.empty())

@@ -44,6 +44,23 @@ std::string_view why_no_lock(answer const& value, answer const& left)
     return left.is(answer::kind::number) && left.number == without_expiry ? "it has no expiry" : "";
 }
 
+holder_kind holder_of(answer const& value, answer const& left, answer const& whose)
+{
+    auto const is_other_type = [](answer const& a) {
+        return a.refused() && redis::classify(a.text) == server_error::wrongtype;
+    };
+    bool const text = value.is(answer::kind::text);
+    if (!text && !is_other_type(value))
+        return holder_kind::unknown;
+    if (!why_no_lock({}, left).empty())
+        return holder_kind::no_lock;
+    if (text)
+        return holder_kind::owner;
+    if (whose.is(answer::kind::text) && whose.text == "READERS")
+        return holder_kind::readers;
+    return is_other_type(whose) ? holder_kind::no_lock : holder_kind::maybe_readers;
+}
+
 namespace {
 
 answer to_answer(std::span<redis::resp_node const> message)

@@ -3,6 +3,7 @@
 #include "net/connect.hpp"
 #include "redis/info.hpp"
 #include <redlock/config.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -55,6 +56,10 @@ struct questions {
 /// \param value of GET
 /// \param left of PTTL
 [[nodiscard]] std::string_view why_no_lock(answer const& value, answer const& left);
+
+/// Who has a key under a lock's name.
+/// \param whose of the question that knows readers; refused where a right is missing
+[[nodiscard]] holder_kind holder_of(answer const& value, answer const& left, answer const& whose);
 
 /// Asks all nodes at once. What the library may not say, or does not want to know, is asked here: its own connections
 /// are not touched.

@@ -6,6 +6,7 @@
 #include "core/fencing.hpp"
 #include "core/sightings.hpp"
 #include "kind/fenced.hpp"
+#include "kind/kind.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 #include "redis/server_words.hpp"
@@ -34,10 +35,10 @@ constexpr std::size_t shown_of_token = 8;
 /// The key on one node.
 struct sighting {
     interview const* node;
-    bool known = false;   ///< whether it is there
-    std::string holder{}; ///< whoever it is; empty: nobody
-    bool no_lock = false; ///< another type under the key, which is in the way of every lock
-    std::string shown{};  ///< of the holder
+    bool known = false;                  ///< whether it is there
+    std::optional<std::string> holder{}; ///< what the key holds, if it is a string
+    holder_kind who = holder_kind::unknown;
+    std::string shown{}; ///< of the holder
     std::optional<std::chrono::milliseconds> left{};
     std::string fence{};
     bool no_expiry = false;
@@ -50,6 +51,16 @@ std::string trouble_of(interview const& node)
     return std::string(to_string(why.result)) + (why.detail.empty() ? "" : " (" + why.detail + ')');
 }
 
+/// Whose key is no string.
+std::string other_holder(holder_kind who)
+{
+    switch (who) {
+    case holder_kind::readers: return "readers";
+    case holder_kind::maybe_readers: return "(readers, or not a lock)";
+    default: return "(not a lock)";
+    }
+}
+
 sighting look(interview const& node)
 {
     sighting seen{.node = &node};
@@ -60,17 +71,17 @@ sighting look(interview const& node)
     answer const& owner = node.answers[0];
     answer const& left = node.answers[1];
     seen.known = !owner.refused() || owner.text.starts_with("WRONGTYPE");
+    seen.who = holder_of(owner, left, node.answers[3]);
     if (owner.is(answer::kind::text)) {
         seen.holder = owner.text;
         seen.shown = redis::printable(owner.text.substr(0, shown_of_token)) + "...";
     } else if (seen.known && owner.refused()) {
-        seen.shown = "(not a lock)";
-        seen.no_lock = true;
+        seen.shown = other_holder(seen.who);
     } else if (owner.refused()) {
         seen.trouble = redis::quote(owner.text);
     }
-    if (auto const why = why_no_lock(owner, left); !why.empty())
-        seen.trouble = "no lock: " + std::string(why);
+    if (seen.who == holder_kind::no_lock)
+        seen.trouble = "no lock: " + std::string(why_no_lock(owner, left));
     seen.no_expiry = left.is(answer::kind::number) && left.number == -1;
     if (left.is(answer::kind::number) && left.number >= 0)
         seen.left = std::chrono::milliseconds{left.number};
@@ -98,11 +109,11 @@ core::key_sighting to_key(sighting const& s)
     using kind = core::key_sighting::kind;
     if (!s.known)
         return {};
-    if (s.no_lock)
-        return {.what = kind::no_lock};
-    if (s.holder.empty())
-        return core::absent_key;
-    return {.what = kind::owned, .owner = std::hash<std::string>()(s.holder)};
+    if (s.who == holder_kind::readers)
+        return {.what = kind::readers};
+    if (s.holder)
+        return {.what = kind::owned, .owner = std::hash<std::string>()(*s.holder)};
+    return s.who == holder_kind::unknown ? core::absent_key : core::key_sighting{.what = kind::no_lock};
 }
 
 core::lock_verdict judge(std::vector<sighting> const& nodes)
@@ -118,6 +129,8 @@ json to_json(sighting const& s)
     json row{{"node", s.node->node}, {"reachable", !s.node->failed}};
     if (!s.shown.empty())
         row["holder"] = s.shown;
+    if (s.who != holder_kind::unknown)
+        row["holder_kind"] = std::string(to_string(s.who));
     if (s.left)
         row["pttl_ms"] = s.left->count();
     if (!s.fence.empty())
@@ -149,7 +162,7 @@ std::string to_text(std::string const& headline, std::vector<sighting> const& no
     return headline + '\n' + table(rows);
 }
 
-/// "held by 4f1c... on 2 of 3 nodes", "blocked: free on 1 of 3 nodes"
+/// "held by 4f1c... on 2 of 3 nodes", "held by readers on 2 of 3 nodes", "blocked: free on 1 of 3 nodes"
 std::string headline(core::lock_verdict const& v, std::vector<sighting> const& nodes)
 {
     auto const counted = [&](unsigned some) {
@@ -173,6 +186,9 @@ int status(options const& o, output const& out)
     asked.ask({"GET", key});
     asked.ask({"PTTL", key});
     asked.ask({"GET", fence});
+    kind::plain.append(asked.bytes, kind::request::whose, {{o.client.key_prefix, o.name}, {}},
+                       redis::script_form::text);
+    ++asked.count;
     auto const interviews = ask_nodes(o.client, [&](interview const&) { return asked; });
 
     std::vector<sighting> nodes;
@@ -184,8 +200,11 @@ int status(options const& o, output const& out)
         rows.push_back(to_json(s));
     json object{
         {"name", o.name}, {"status", std::string(to_string(v.status))}, {"votes", v.votes}, {"nodes", rows}};
-    if (v.status == lock_status::held)
+    if (v.status == lock_status::held) {
+        bool const readers = nodes[v.witness].who == holder_kind::readers;
         object["holder"] = nodes[v.witness].shown;
+        object["holder_kind"] = std::string(to_string(readers ? holder_kind::readers : holder_kind::owner));
+    }
     out.result(object, to_text(o.name + ": " + headline(v, nodes), nodes));
     return status_of(v.status);
 }

@@ -66,6 +66,48 @@ BOOST_FIXTURE_TEST_CASE(status_of_key_that_is_no_lock_is_blocked, servers)
     BOOST_TEST(finished_run({"status", "seat"}, env()).status == 69);
 }
 
+BOOST_FIXTURE_TEST_CASE(status_names_readers, servers)
+{
+    std::string const inside =
+        "'" REDLOCK_TOOL "' status --json seat; '" REDLOCK_TOOL "' status seat; exit $?";
+    finished_run const run({"run", "--shared", "seat", "-c", inside}, env());
+    BOOST_TEST(run.status == 0, run.err);
+    json const told = json::parse(run.out.substr(0, run.out.find('\n')));
+    BOOST_TEST(told.at("status") == "held");
+    BOOST_TEST(told.at("holder_kind") == "readers");
+    auto const& rows = told.at("nodes");
+    auto const holds = std::ranges::find_if(rows, [](json const& row) { return row.contains("holder"); });
+    BOOST_REQUIRE((holds != rows.end()));
+    BOOST_TEST(holds->at("holder") == "readers");
+    BOOST_TEST(holds->at("holder_kind") == "readers");
+    BOOST_TEST(holds->at("pttl_ms").get<int>() > 0);
+    BOOST_TEST(!holds->contains("trouble"));
+    BOOST_TEST(contains(run.out, "seat: held by readers on "), run.out);
+    BOOST_TEST(finished_run({"status", "seat"}, env()).status == 1);
+}
+
+/// A user without that right sees a key that expires, and no more.
+BOOST_AUTO_TEST_CASE(status_without_permission_to_see_readers_leaves_it_open)
+{
+    redis_server server({.acl = {"user default off", "user all on >pw ~* +@all",
+                                 "user few on >pw ~seat* -@all +set +get +pttl +eval +mget +time"}});
+    std::string const place = "@127.0.0.1:" + std::to_string(server.port());
+    auto const as = [&](std::string const& user) {
+        return environment{{"REDLOCK_NODES", "redis://" + user + ":pw" + place},
+                           {"REDLOCK_ASSUME_FRESH", "1"}};
+    };
+    std::string const inside = "REDLOCK_NODES='redis://few:pw" + place +
+                               "' '" REDLOCK_TOOL "' status seat; "
+                               "REDLOCK_NODES='redis://few:pw" +
+                               place + "' '" REDLOCK_TOOL "' doctor --json seat >&2; exit 0";
+    finished_run const run({"run", "--shared", "seat", "-c", inside}, as("all"));
+    BOOST_TEST(contains(run.out, "(readers, or not a lock)"), run.out + run.err);
+    BOOST_TEST(contains(run.err, "readers of a shared_mutex have the lock, or it is no lock"), run.err);
+    finished_run const full({"run", "--shared", "seat", "--", REDLOCK_TOOL, "doctor", "--json", "seat"},
+                            as("all"));
+    BOOST_TEST(!contains(full.out, "foreign-key"), full.out);
+}
+
 BOOST_FIXTURE_TEST_CASE(status_reports_key_without_expiry_as_no_lock, servers)
 {
     BOOST_TEST(finished_run({"acquire", "seat"}, env()).status == 0);
@@ -198,7 +240,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
     std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
     for (std::string const answer : {":1\r\n", "+OK\r\n", "*0\r\n", "_\r\n", "HTTP/1.1\r\n"}) {
         std::string all;
-        for (int i = 0; i != 22; ++i)
+        for (int i = 0; i != 23; ++i)
             all += answer;
         curt_server const server({greeting, no, all});
         doctor_report const report("redis" + server.place());
@@ -250,7 +292,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_reports_key_that_is_no_lock, servers)
     probes[1].command({"RPUSH", "seat", "1"});
     BOOST_TEST(doctor_report(nodes, {"seat"}).found("foreign-key", at(1).url()) == "error");
     probes[1].command({"EXPIRE", "seat", "60"}); // as the key of readers does
-    BOOST_TEST(doctor_report(nodes, {"seat"}).found("foreign-key", at(1).url()) == "warning");
+    BOOST_TEST(doctor_report(nodes, {"seat"}).found("foreign-key", at(1).url()) == "error");
+    BOOST_TEST(contains(doctor_report(nodes, {"seat"}).words("foreign-key"), "it is no string"));
     BOOST_TEST(doctor_report(nodes).found("foreign-key") == "");
     BOOST_TEST(doctor_report(nodes, {"other"}).found("foreign-key") == "");
 }
@@ -311,6 +354,32 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
     BOOST_TEST(report_of(bare).words("no-line") == beginning + "~seat:redlock-doctor:redlock-line");
     BOOST_TEST(report_of(usual, "?protocol=2").words("no-line") == beginning + "RESP3");
     BOOST_TEST(report_of(usual).found("no-line") == "");
+}
+
+/// Where their rights are asked for: others do not need them.
+BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
+{
+    std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels &redlock-to:* +@all ";
+    auto const report_of = [](std::string const& rights, std::vector<std::string> const& words) {
+        redis_server server({.acl = {"user default off", rights}});
+        return doctor_report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), words);
+    };
+    std::string const beginning = "readers and writers of a shared_mutex do not work, for want of ";
+    for (std::string const missing :
+         {"type", "pexpireat", "zadd", "zrem", "zrange", "zscore", "zcard", "zremrangebyscore", "time"}) {
+        doctor_report const report = report_of(usual + '-' + missing, {"--shared", "seat"});
+        BOOST_TEST(report.found("rights") == "error", missing);
+        BOOST_TEST(report.words("rights") == beginning + '+' + missing);
+    }
+    BOOST_TEST(report_of(usual + "-type -zscore", {"--shared", "seat"}).words("rights") ==
+               beginning + "+type, +zscore");
+    BOOST_TEST(report_of(usual + "-type", {"seat"}).found("rights") == "");
+    std::string const bare =
+        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-line "
+        "~redlock-marker ~seat:redlock-doctor:redlock-fence +@all &redlock-to:*";
+    BOOST_TEST(report_of(bare, {"--shared", "seat"}).words("rights") ==
+               beginning + "~seat:redlock-doctor:redlock-gate");
+    BOOST_TEST(report_of(usual, {"--shared", "--prepare", "seat"}).found("rights") == "");
 }
 
 /// What the lock's own keys are for is not known then.
