@@ -82,6 +82,19 @@ BOOST_AUTO_TEST_CASE(without_a_majority_nobody_books)
     BOOST_TEST(servers.run(book(locks, "42")) == "unavailable");
 }
 
+BOOST_AUTO_TEST_CASE(readers_of_another_process_keep_writers_out_and_no_readers)
+{
+    redlock::client others = servers.make_client();
+    redlock::shared_mutex theirs{others, "prices"};
+    redlock::lease reads = servers.run(theirs.acquire_shared(asio::use_awaitable));
+
+    redlock::shared_mutex prices{locks, "prices"};
+    redlock::inspection seen = servers.run(prices.inspect(asio::use_awaitable));
+    BOOST_TEST((seen.holder == redlock::holder_kind::readers));
+    BOOST_TEST(servers.run(prices.acquire_shared(asio::use_awaitable)).valid());
+    BOOST_TEST(reads.valid());
+}
+
 BOOST_AUTO_TEST_CASE(work_stops_when_the_lease_is_lost)
 {
     int steps = 0;

@@ -163,8 +163,8 @@ public:
     /// Ends the lease and leaves its keys on the nodes: renewal stops, and nothing is released. The keys expire by
     /// themselves unless another client, in this process or another, continues with them (`mutex::adopt`). Read
     /// `nonce()`, `fencing_token()` and `remaining()` before. If the lease is lost, its remaining keys are not removed.
-    /// No effect on a lease that was released or is empty.
-    ///
+    /// No effect on a lease that was released or is empty. Nobody can adopt a reader's: if other readers of its client share
+    /// its key, they keep it; otherwise writers wait until it expires.
     /// Afterwards the lease is `released`, and `lost()` completes with `errc::released`. Any thread.
     /// \par Errors
     /// none
