@@ -16,8 +16,18 @@ void append_command(std::string& out, std::initializer_list<std::string_view> ar
 /// 16 random bytes as lower-case hex.
 inline constexpr std::size_t nonce_length = 32;
 
-/// How a script is named: by its hash, or by its text where the server answered NOSCRIPT.
-enum class script_form : std::uint8_t { hash, text };
+/// How what is a script is said: the script's hash, or its text, which every server understands; or the command that does
+/// the same on servers that compare by themselves (docs/protocol.md, rule K8).
+enum class script_form : std::uint8_t {
+    hash,
+    text,
+    delex,   ///< DELEX and SET with IFEQ: Redis from 8.4 on
+    delifeq, ///< DELIFEQ and SET with IFEQ: Valkey from 9.0 on
+};
+[[nodiscard]] constexpr bool is_native(script_form form)
+{
+    return form >= script_form::delex;
+}
 
 /// A lock's key: what the keys of all locks of its client begin with, and its name. May hold any byte.
 struct lock_key {

@@ -77,6 +77,7 @@ constexpr std::array sentences{
     rule{"invalid db index", server_error::no_database},
     rule{"select is not allowed in cluster mode", server_error::no_database},
     rule{"max number of clients", server_error::max_clients},
+    rule{"key should be of string type", server_error::wrongtype}, // DELEX
     rule{"the user executing the script", server_error::noperm},
     rule{"acl failure in script", server_error::noperm},
     rule{"invalid password", server_error::wrongpass},

@@ -41,10 +41,27 @@ std::optional<std::chrono::seconds> read_uptime(std::string_view value)
     return std::chrono::seconds{std::min<std::uint64_t>(seconds, century)};
 }
 
+/// "9.1.2": is that this release, or a later one? No number: it is not.
+bool reaches(std::string_view version, std::uint64_t major, std::uint64_t minor)
+{
+    auto const next = [&version] {
+        auto const dot = version.find('.');
+        auto const part = version.substr(0, dot);
+        version.remove_prefix(dot == version.npos ? version.size() : dot + 1);
+        return part;
+    };
+    std::uint64_t told_major = 0;
+    std::uint64_t told_minor = 0;
+    return read_number(next(), told_major) && read_number(next(), told_minor) &&
+           (told_major > major || (told_major == major && told_minor >= minor));
+}
+
 struct reading {
     server_info info;
     std::optional<bool> memory_is_limited;
     std::optional<bool> keeps_everything;
+    std::string valkey;
+    bool is_other = false; ///< neither Redis nor Valkey
 
     void line(std::string_view name, std::string_view value)
     {
@@ -74,6 +91,20 @@ struct reading {
             (void)read_number(value, info.replicas); // decides nothing, so it refuses nobody either
         else if (name == "redis_version")
             info.version = quote(value);
+        else if (name == "valkey_version")
+            valkey = quote(value);
+        else if (name.ends_with("_version") && name != "gcc_version")
+            is_other = true;
+    }
+
+    /// Whoever names a version of its own tells with Redis' only whom it is compatible with.
+    [[nodiscard]] std::optional<script_form> native() const
+    {
+        if (is_other)
+            return std::nullopt;
+        if (!valkey.empty())
+            return reaches(valkey, 9, 0) ? std::optional(script_form::delifeq) : std::nullopt;
+        return reaches(info.version, 8, 4) ? std::optional(script_form::delex) : std::nullopt;
     }
 
     [[nodiscard]] std::optional<bool> may_evict() const
@@ -102,6 +133,7 @@ server_info parse_info(std::string_view text)
             read.line(line.substr(0, colon), line.substr(colon + 1));
     }
     read.info.may_evict = read.may_evict();
+    read.info.native = read.native();
     return std::move(read.info);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "redis/command.hpp"
 #include "redis/resp.hpp"
 
 #include <chrono>
@@ -16,6 +17,8 @@ namespace redlock::redis {
 /// writes it, is not known.
 struct server_info {
     std::string version{};
+    /// How this version is told to compare by itself; nothing: it cannot, or is not known to.
+    std::optional<script_form> native{};
     std::string run_id{}; ///< of this process: drawn when it started
     std::optional<std::chrono::seconds> uptime{};
     std::optional<bool> replica{};

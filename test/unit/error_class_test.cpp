@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(error_reply_is_classified_by_its_first_words)
         {"NOPROTO unsupported protocol version", server_error::noproto},
         {"WRONGTYPE Operation against a key holding the wrong kind of value", server_error::wrongtype},
         {"DENIED Redis is running in protected mode because protected mode is enabled", server_error::denied},
+        {"ERR Key should be of string type if conditions are specified", server_error::wrongtype},
         {"ERR max number of clients reached", server_error::max_clients},
         {"ERR max number of clients + cluster connections reached", server_error::max_clients},
         {"ERR unknown command 'HELLO', with args beginning with: '3' ", server_error::unknown_command},

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -109,6 +110,39 @@ BOOST_AUTO_TEST_CASE(info_parser_tolerates_forks_and_unknown_lines)
     BOOST_TEST(parse_info("run_id:a\nuptime_in_seconds:1\nrole:master").run_id ==
                "a"); // no CR, no last line end
     BOOST_TEST(with("redis_version:6\x1b[31m" + std::string(500, '.')).version.size() <= 200U);
+}
+
+BOOST_AUTO_TEST_CASE(native_commands_are_known_from_the_version)
+{
+    using form = script_form;
+    struct row {
+        std::string lines;
+        std::optional<form> native;
+    };
+    constexpr auto none = std::nullopt;
+    for (auto const& [lines, native] : {row{"redis_version:8.4.0", form::delex},
+                                        row{"redis_version:8.6.3", form::delex},
+                                        row{"redis_version:9.0", form::delex},
+                                        row{"redis_version:10.1.2", form::delex},
+                                        row{"redis_version:8.4.0\r\ngcc_version:15.2.0", form::delex},
+                                        row{"redis_version:8.3.999", none},
+                                        row{"redis_version:7.0.15", none},
+                                        row{"redis_version:8", none},
+                                        row{"redis_version:8.", none},
+                                        row{"redis_version:8.x", none},
+                                        row{"redis_version:", none},
+                                        row{"redis_version:-9.4", none},
+                                        row{"redis_version:unstable", none},
+                                        row{"run_id:x", none},
+                                        row{"redis_version:7.2.4\r\nvalkey_version:9.0.0", form::delifeq},
+                                        row{"redis_version:7.2.4\r\nvalkey_version:9.1.2", form::delifeq},
+                                        row{"valkey_version:10.0.0\r\nredis_version:8.4.0", form::delifeq},
+                                        row{"redis_version:7.2.4\r\nvalkey_version:8.1.9", none},
+                                        row{"redis_version:8.4.0\r\nvalkey_version:8.1.9", none},
+                                        row{"redis_version:8.4.0\r\nvalkey_version:?", none},
+                                        row{"redis_version:8.4.0\r\ndragonfly_version:df-v9.30.0", none},
+                                        row{"kvrocks_version:9.9.9\r\nredis_version:8.4.0", none}})
+        BOOST_TEST((parse_info(lines + "\r\n").native == native), lines);
 }
 
 BOOST_AUTO_TEST_CASE(info_with_missing_lines_leaves_other_facts_known)
