@@ -16,14 +16,34 @@ namespace {
 /// The connection of who asks with `execute`.
 constexpr server::connection_id somebody_else = ~0U;
 
-std::string no_permission(std::string const& command)
+std::string no_permission(std::string const& command, server::release version)
 {
-    return reply::error("NOPERM this user has no permissions to run the '" + command + "' command");
+    std::string const who = version == server::release::redis_7_0 ? "this user" : "User default";
+    return reply::error("NOPERM " + who + " has no permissions to run the '" + command + "' command");
+}
+
+std::string unknown(std::vector<std::string> const& command)
+{
+    constexpr std::size_t enough = 128;
+    std::string said;
+    for (std::size_t i = 1; i != command.size() && said.size() < enough; ++i)
+        said += '\'' + command[i].substr(0, enough - said.size()) + "' ";
+    return reply::error("ERR unknown command '" + command[0] + "', with args beginning with: " + said);
 }
 
 std::string append_pair(std::string const& name, std::string const& told)
 {
     return reply::bulk(name) + reply::bulk(told);
+}
+
+/// Valkey tells which Redis it is compatible with.
+std::string redis_version(server::release version)
+{
+    switch (version) {
+    case server::release::redis_8_6: return "8.6.3";
+    case server::release::valkey_9_1: return "7.2.4";
+    default: return "7.0.15";
+    }
 }
 
 } // namespace
@@ -135,6 +155,8 @@ server::command_form const* server::form_of(std::string_view name)
         command_form{"client", 2, &s::client, while_loading},
         command_form{"config", 2, &s::config, while_loading},
         command_form{"del", 2, &s::del, writes},
+        command_form{"delex", 2, &s::delex, writes},
+        command_form{"delifeq", 3, &s::delifeq, writes},
         command_form{"eval", 3, &s::eval},
         command_form{"evalsha", 3, &s::evalsha},
         command_form{"flushall", 1, &s::flushall, writes},
@@ -168,6 +190,12 @@ server::command_form const* server::form_of(std::string_view name)
     return at == all.end() ? nullptr : &*at;
 }
 
+bool server::knows(command_form const& command) const
+{
+    return (command.name != "delex" || is.version == release::redis_8_6) &&
+           (command.name != "delifeq" || is.version == release::valkey_9_1);
+}
+
 /// In the order in which a real one looks.
 std::string server::refusal(connection const& c, command_form const& command) const
 {
@@ -176,7 +204,7 @@ std::string server::refusal(connection const& c, command_form const& command) co
     if (!c.authenticated && !introduces)
         return reply::error("NOAUTH Authentication required.");
     if (is.forbidden.contains(name))
-        return no_permission(name == "config" ? "config|get" : name);
+        return no_permission(name == "config" ? "config|get" : name, is.version);
     if (is.forbidden_channels && (name == "subscribe" || name == "publish"))
         return reply::error(
             "NOPERM this user has no permissions to access one of the channels used as arguments");
@@ -206,8 +234,8 @@ std::string server::answer(connection& c, words const& command)
     if (command.empty())
         return {};
     auto const* const form = form_of(lower(command[0]));
-    if (!form)
-        return reply::error("ERR unknown command '" + command[0] + "', with args beginning with: ");
+    if (!form || !knows(*form))
+        return unknown(command);
     if (command.size() < form->length)
         return reply::error("ERR wrong number of arguments for '" + std::string(form->name) + "' command");
     if (std::string no = refusal(c, *form); !no.empty())
@@ -234,8 +262,10 @@ std::string server::hello(connection& c, words const& command)
             "<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
             "RESP protocol version at the same time");
     c.resp3 = true;
-    return "%7\r\n" + append_pair("server", "redis") + append_pair("version", "7.0.15") +
-           reply::bulk("proto") + reply::number(3) + reply::bulk("id") + reply::number(current_) +
+    bool const valkey = is.version == release::valkey_9_1;
+    return "%7\r\n" + append_pair("server", valkey ? "valkey" : "redis") +
+           append_pair("version", valkey ? "9.1.2" : redis_version(is.version)) + reply::bulk("proto") +
+           reply::number(3) + reply::bulk("id") + reply::number(current_) +
            append_pair("mode", is.cluster ? "cluster" : "standalone") +
            append_pair("role", is.replica ? "replica" : "master") + reply::bulk("modules") + "*0\r\n";
 }
@@ -254,7 +284,7 @@ std::string server::client(connection& c, words const& command)
 {
     if (command.size() > 2 && lower(command[1]) == "tracking") {
         if (is.forbidden.contains("client|tracking"))
-            return no_permission("client|tracking");
+            return no_permission("client|tracking", is.version);
         c.tracking = lower(command[2]) == "on";
         c.no_loop = command.size() > 3 && lower(command[3]) == "noloop";
     }
@@ -288,8 +318,9 @@ std::string server::info(connection&, words const&)
     // Of two clocks in whole seconds: it may be one too much.
     auto const uptime = now_us_ / 1'000'000 - is.started_us / 1'000'000;
     bool const promoted = is.replid2.find_first_not_of('0') != std::string::npos;
-    std::string text = "# Server\r\nredis_version:7.0.15\r\nrun_id:" + is.run_id +
-                       "\r\nuptime_in_seconds:" + std::to_string(uptime) + "\r\n";
+    std::string text = "# Server\r\nredis_version:" + redis_version(is.version) + "\r\n" +
+                       (is.version == release::valkey_9_1 ? "valkey_version:9.1.2\r\n" : "") +
+                       "run_id:" + is.run_id + "\r\nuptime_in_seconds:" + std::to_string(uptime) + "\r\n";
     text += "# Memory\r\nmaxmemory:" + std::to_string(is.maxmemory) +
             "\r\nmaxmemory_policy:" + is.maxmemory_policy +
             "\r\n# Persistence\r\nloading:" + (is.loading ? "1" : "0") +

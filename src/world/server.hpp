@@ -20,8 +20,12 @@ class server {
 public:
     using connection_id = unsigned;
 
+    /// Those from Redis 8.4 and Valkey 9.0 on have commands that compare, each its own.
+    enum class release : std::uint8_t { redis_7_0, redis_8_6, valkey_9_1 };
+
     /// What is told in INFO and CONFIG, and how it treats clients. May change at any time.
     struct traits {
+        release version = release::redis_7_0;
         std::string run_id{};
         std::string replid{};
         std::string replid2 = std::string(40, '0');
@@ -90,6 +94,8 @@ private:
     static constexpr unsigned while_loading = 4;   ///< answered then, too
     static constexpr unsigned while_listening = 8; ///< by RESP2: answered then, too
     [[nodiscard]] static command_form const* form_of(std::string_view name);
+    [[nodiscard]] bool knows(command_form const&) const;
+    [[nodiscard]] bool compares() const { return is.version != release::redis_7_0; }
 
     void changed(std::string const& key);
     void flushed();
@@ -118,6 +124,8 @@ private:
     [[nodiscard]] std::string pexpireat(connection&, words const&);
     [[nodiscard]] std::string type(connection&, words const&);
     [[nodiscard]] std::string del(connection&, words const&);
+    [[nodiscard]] std::string delex(connection&, words const&);
+    [[nodiscard]] std::string delifeq(connection&, words const&);
     [[nodiscard]] std::string rpush(connection&, words const&);
     [[nodiscard]] std::string flushall(connection&, words const&);
     [[nodiscard]] std::string zadd(connection&, words const&);

@@ -56,17 +56,25 @@ std::string server::set(connection& c, words const& command)
 {
     keyspace::value v{.text = command[2]};
     bool only_new = false;
+    std::string const* expected = nullptr;
     for (std::size_t i = 3; i < command.size(); ++i) {
         std::string const option = lower(command[i]);
-        only_new |= option == "nx";
-        if (option == "px") {
-            millis const time = whole_number(command.at(++i)).value_or(0);
+        if (option == "nx") {
+            only_new = true;
+        } else if (option == "px" && i + 1 != command.size()) {
+            millis const time = whole_number(command[++i]).value_or(0);
             if (time <= 0 || time > std::numeric_limits<millis>::max() - now())
                 return reply::error("ERR invalid expire time in 'set' command");
             v.expires = now() + time;
+        } else if (option == "ifeq" && compares() && i + 1 != command.size()) {
+            expected = &command[++i];
+        } else {
+            return reply::error("ERR syntax error");
         }
     }
     if (only_new && keys_.find(command[1], now()))
+        return nil(c);
+    if (expected && keyspace::text_of(keys_.find(command[1], now())) != *expected)
         return nil(c);
     keys_.set(command[1], std::move(v));
     return reply::status("OK");
@@ -134,6 +142,27 @@ std::string server::del(connection&, words const& command)
     for (std::size_t i = 1; i != command.size(); ++i)
         gone += keys_.erase(command[i], now()) ? 1 : 0;
     return reply::number(gone);
+}
+
+/// Without a condition it deletes whatever is there.
+std::string server::delex(connection&, words const& command)
+{
+    if (command.size() == 2)
+        return reply::number(keys_.erase(command[1], now()) ? 1 : 0);
+    if (command.size() != 4 || lower(command[2]) != "ifeq")
+        return reply::error("ERR this server knows the library's use of it only");
+    auto const* const found = keys_.find(command[1], now());
+    if (found && found->is != keyspace::type::string)
+        return reply::error("ERR Key should be of string type if conditions are specified");
+    bool const gone = found && found->text == command[3] && keys_.erase(command[1], now());
+    return reply::number(gone ? 1 : 0);
+}
+
+std::string server::delifeq(connection&, words const& command)
+{
+    bool const gone =
+        keyspace::text_of(keys_.find(command[1], now())) == command[2] && keys_.erase(command[1], now());
+    return reply::number(gone ? 1 : 0);
 }
 
 /// A list that nobody looks into.

@@ -1,6 +1,7 @@
 #include "component/pair_of_servers.hpp"
 
 #include "redis/command.hpp"
+#include "redis/info.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
@@ -91,6 +92,11 @@ pair_of_servers::pair_of_servers()
     probe_.command({"AUTH", "admin", "any"});
     // What expires goes when it is looked at, and not when the server finds the time.
     BOOST_REQUIRE(probe_.command({"DEBUG", "SET-ACTIVE-EXPIRE", "0"}) == "OK");
+    auto const told = redis::parse_info(probe_.command({"INFO"})).native;
+    fake_.is.shows_declared_keys = fake_.is.own_messages_first = !told;
+    if (told)
+        fake_.is.version = *told == redis::script_form::delex ? world::server::release::redis_8_6
+                                                              : world::server::release::valkey_9_1;
     fake_.is.run_id = fake_.is.replid = std::string(40, 'a');
     fake_.is.started_us = now_us();
 }

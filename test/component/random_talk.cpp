@@ -77,7 +77,7 @@ void random_talk::step()
 void random_talk::ask_about_lock(unsigned id)
 {
     std::string command;
-    auto const form = dice_.one_in(2) ? redis::script_form::hash : redis::script_form::text;
+    auto const form = static_cast<redis::script_form>(dice_.below(4)); // whatever the servers know
     std::string const whose = owner();
     auto const plain = [&](kind::request what) {
         plain_->append(command, what, {{"", "lock"}, whose, 0}, form);
@@ -225,6 +225,12 @@ void random_talk::ask_about_keys(unsigned id)
         {"DEL", key, draw({"lock", "nothing"})},
         {"SET", key, owner(), "PX", "1200000"},
         {"SET", key, owner(), "NX"},
+        {"SET", key, owner(), "IFEQ", owner(), "PX", "1200000"},
+        {"SET", key, owner(), "IFEQ"},
+        {"SET", key, owner(), "PX"},
+        {"DELEX", key, "IFEQ", owner()},
+        {"DELEX", key},
+        {"DELIFEQ", key, owner()},
         {"ZADD", key, draw({"1", "2.5", "17", "-3", "nonsense", "1e17", "inf"}), owner() + place()},
         {"ZADD", key, "NX", draw({"1", "4"}), owner() + place(), "5", owner() + place()},
         {"ZADD", key, "NX", "4"},
@@ -255,9 +261,27 @@ void random_talk::make_trouble()
     case 5: return both_.advance_clock(short_leap);
     case 6: return both_.advance_clock(long_leap);
     default:
-        both_.forbid(draw({"publish", "subscribe", "set", "zadd", "zrem", "zrange", "zcard", "zrank",
-                           "zscore", "zcount", "zremrangebyscore", "pexpireat", "type", "pexpire", "pttl",
-                           "mget", "get", "del", "time"}));
+        both_.forbid(draw({"publish",
+                           "subscribe",
+                           "set",
+                           "zadd",
+                           "zrem",
+                           "zrange",
+                           "zcard",
+                           "zrank",
+                           "zscore",
+                           "zcount",
+                           "zremrangebyscore",
+                           "pexpireat",
+                           "type",
+                           "pexpire",
+                           "pttl",
+                           "mget",
+                           "get",
+                           "del",
+                           "time",
+                           "eval",
+                           "evalsha"}));
     }
 }
 

@@ -1,6 +1,7 @@
 // The simulation's server says what a real one says, byte for byte: to every command of the library, and unasked.
 #include "component/pair_of_servers.hpp"
 #include "component/random_talk.hpp"
+#include "kit/dice.hpp"
 #include "kit/redis_server.hpp"
 #include "redis/handshake.hpp"
 #include "redis/info.hpp"
@@ -177,6 +178,37 @@ BOOST_AUTO_TEST_CASE(simulated_server_answers_like_real_server)
             for (int i = 0; i != 3000; ++i)
                 talk.step();
         }
+}
+
+/// Whatever version the real one is; those that know none of the commands say so in the same words.
+BOOST_AUTO_TEST_CASE(simulated_server_compares_like_real_server)
+{
+    using words = pair_of_servers::words;
+    dice chance(1);
+    pair_of_servers both;
+    both.connect({.tracks = true, .no_loop = true});
+    both.connect({.tracks = true});
+    both.connect({.protocol = 2});
+    auto const owner = [&] { return std::string(32, static_cast<char>('a' + chance.below(2))); };
+    for (int i = 0; i != 3000; ++i) {
+        std::vector<words> const said{{"SET", "lock", owner(), "NX", "PX", "600000"},
+                                      {"SET", "lock", owner(), "IFEQ", owner(), "PX", "1200000"},
+                                      {"SET", "lock", owner(), "IFEQ", owner(), "PX", "1200000"},
+                                      {"SET", "lock", owner(), "IFEQ", owner(), "PX", "0"},
+                                      {"DELEX", "lock", "IFEQ", owner()},
+                                      {"DELEX", "lock"},
+                                      {"DELIFEQ", "lock", owner()},
+                                      {"GET", "lock"},
+                                      {"PTTL", "lock"},
+                                      {"RPUSH", "lock", "no owner"},
+                                      {"DEL", "lock"}};
+        both.ask(static_cast<unsigned>(1 + chance.below(3)), said[chance.below(said.size())]);
+        if (chance.one_in(20))
+            both.fill(chance.one_in(3));
+        if (chance.one_in(10))
+            both.as_somebody_else({"SET", "lock", owner(), "PX", "1800000"});
+        both.compare_keys({"lock"});
+    }
 }
 
 BOOST_AUTO_TEST_CASE(simulated_server_reports_facts_like_real_server)
