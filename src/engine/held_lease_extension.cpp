@@ -113,11 +113,10 @@ void held_lease::extend_on(unsigned node)
     }
     if (conversion_ && !conversion_->may_rely_on(node))
         return answer_extension(node, core::extension_answer::failed);
-    // What adopts is asked once: it is always said as text.
     if (machine_.proven())
         send(node, renewal());
     else
-        send(node, kind::request::adopt, redis::script_form::text);
+        send_in_full(node, kind::request::adopt); // once
 }
 
 /// Of a lease that is over no extension is said again: it would come behind the release (rule R1). Nor is one whose time
@@ -191,6 +190,8 @@ void held_lease::on_extension(node_answer const& got)
         return tell_answer(got.node, row); // what comes too late says nothing of the end
     tell_answer(got.node, row, core::elapsed(machine_.extension_sent(), on().loop().now()));
     keep(got.node, std::move(row));
+    if (got.said.unread && watching_)
+        watch_on(got.node);
     answer_extension(got.node, counted(got.said.what));
 }
 

@@ -11,13 +11,14 @@
 
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <string>
 
 namespace redlock::detail {
 
 /// Sends commands about one lock to nodes, and gives each answer back as a value: votes, write-backs, extensions, releases,
-/// peeks and inspections. A command is sent once; but a script that the node does not know, and so has not executed, is
-/// sent again as text.
+/// peeks and inspections. A command is sent once; but what the node has not executed for its form, a script that it does
+/// not know for example, is sent once more in the other (docs/protocol.md, rule A7).
 ///
 /// `Self`, which derives from it, supplies
 /// - `node_group& nodes()`, `kind::lock_kind const& type()`,
@@ -32,7 +33,7 @@ protected:
     round() = default;
     ~round() = default;
 
-    /// May that script still be sent again?
+    /// May that still be sent in another form?
     [[nodiscard]] bool repeats(unsigned, kind::request, bool /*late*/) const { return false; }
     /// It has been.
     void on_repeated(unsigned, kind::request) {}
@@ -47,40 +48,44 @@ protected:
     void send(unsigned node, kind::request what)
     {
         net::node& to = self().nodes().at(node);
-        auto const* const script = self().type().script(what);
-        send(to, what, script ? to.form(*script) : redis::script_form::hash);
+        send(to, what, form_for(to, what));
     }
-    void send(unsigned node, kind::request what, redis::script_form form)
+    /// Not by a script's hash, which the node may not know.
+    void send_in_full(unsigned node, kind::request what)
     {
-        send(self().nodes().at(node), what, form);
+        net::node& to = self().nodes().at(node);
+        send(to, what, native_for(to, what).value_or(redis::script_form::text));
     }
 
     /// The same command for several nodes.
     struct draft {
         kind::request what;
         bool marked;
-        std::uint32_t tag;           ///< with scripts named by their hash
+        redis::script_form form; ///< no text: that is long
+        std::uint32_t tag;
         redis::script const* script; ///< null: a command
-        /// With scripts named by their hash, up to the marker. Null: there is no room, and it is written for each node.
+        /// Up to the marker. Null: there is no room, and it is written for each node.
         std::string const* bytes;
     };
     /// \param room what it is written into, and must outlive it; may be null
     [[nodiscard]] draft make_draft(kind::request what, std::string* room) noexcept
     {
         kind::lock_kind const& type = self().type();
+        // Nodes are alike, as a rule.
+        auto const form = native_for(self().nodes().at(0), what).value_or(redis::script_form::hash);
         try {
             if (room) {
                 room->clear();
-                self().append(*room, what, redis::script_form::hash);
+                self().append(*room, what, form);
             }
         } catch (std::bad_alloc const&) {
             room = nullptr;
         }
-        return {what, type.marks(what), tag(what, redis::script_form::hash), type.script(what), room};
+        return {what, type.marks(what), form, tag(what, form), type.script(what), room};
     }
     void send(net::node& to, draft const& command)
     {
-        if (!command.bytes || !knows_script(to, command))
+        if (!command.bytes || !is_told_so(to, command))
             return send(to.index(), command.what);
         to.output().append(*command.bytes);
         await(to, command.tag, command.marked);
@@ -95,7 +100,7 @@ protected:
         node_group& group = self().nodes();
         for (unsigned i = 0, size = group.size(); i != size; ++i) {
             net::node& to = group.at(i);
-            if (!where.contains(i) || !to.at_work() || !knows_script(to, command))
+            if (!where.contains(i) || !to.at_work() || !is_told_so(to, command))
                 continue;
             to.output().append(*command.bytes);
             await(to, command.tag, false);
@@ -109,14 +114,16 @@ protected:
     {
         if (!why.unsent || !self().nodes().at(node).make_reachable())
             return false;
-        send(node, kind::request::release, redis::script_form::text);
+        send_in_full(node, kind::request::release);
         return true;
     }
 
 private:
-    // A tag: the number of the round, the request, the form.
-    static constexpr unsigned request_shift = 1;
-    static constexpr unsigned number_shift = 5;
+    // A tag: the number of the round, the request, whether it is sent again, the form.
+    static constexpr std::uint32_t form_mask = 3;
+    static constexpr std::uint32_t again = 4;
+    static constexpr unsigned request_shift = 3;
+    static constexpr unsigned number_shift = 7;
     static constexpr unsigned most_requests = 1U << (number_shift - request_shift);
     static_assert(kind::request_count <= most_requests);
 
@@ -124,6 +131,10 @@ private:
     {
         return number_ << number_shift | static_cast<std::uint32_t>(what) << request_shift |
                static_cast<std::uint32_t>(form);
+    }
+    [[nodiscard]] static redis::script_form form_in(std::uint32_t tag)
+    {
+        return static_cast<redis::script_form>(tag & form_mask);
     }
     [[nodiscard]] static kind::request request_in(std::uint32_t tag)
     {
@@ -134,17 +145,26 @@ private:
         return (tag ^ number_ << number_shift) >> number_shift != 0;
     }
 
-    [[nodiscard]] static bool knows_script(net::node const& to, draft const& command)
+    [[nodiscard]] std::optional<redis::script_form> native_for(net::node const& to, kind::request what)
     {
-        return !command.script || to.form(*command.script) == redis::script_form::hash;
+        return self().type().native(what) ? to.native() : std::nullopt;
+    }
+    [[nodiscard]] redis::script_form form_for(net::node const& to, kind::request what)
+    {
+        auto const* const script = self().type().script(what);
+        return native_for(to, what).value_or(script ? to.form(*script) : redis::script_form::hash);
+    }
+    [[nodiscard]] bool is_told_so(net::node const& to, draft const& command)
+    {
+        return !command.script || form_for(to, command.what) == command.form;
     }
 
     [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
 
-    void send(net::node& to, kind::request what, redis::script_form form)
+    void send(net::node& to, kind::request what, redis::script_form form, std::uint32_t mark = 0)
     {
         self().append(to.output(), what, form);
-        await(to, tag(what, form), self().type().marks(what));
+        await(to, tag(what, form) | mark, self().type().marks(what));
     }
 
     void await(net::node& to, std::uint32_t tag, bool marked)
@@ -161,12 +181,10 @@ private:
         auto const what = request_in(tag);
         bool const late = is_late(tag);
         auto const said = self().type().read(what, reply);
-        bool const by_hash = (tag & 1U) == static_cast<std::uint32_t>(redis::script_form::hash);
-        if (!by_hash || says_more(said.what))
-            learn(node, what, said.what);
-        if (said.what == kind::answer::meaning::unknown_script && by_hash &&
-            self().repeats(node, what, late)) {
-            send(node, what, redis::script_form::text);
+        auto const other =
+            says_more(said.what, form_in(tag)) ? learn(node, tag, said.what, reply) : std::nullopt;
+        if (other && self().repeats(node, what, late)) {
+            send(self().nodes().at(node), what, *other, again);
             self().on_repeated(node, what);
         } else {
             self().on_answer({node, what, late, said, reply});
@@ -175,21 +193,32 @@ private:
             self().on_drained();
     }
 
-    /// Than that the script is known, and what the lock asked.
-    [[nodiscard]] static bool says_more(kind::answer::meaning said)
+    /// Than that the form is known, and what the lock asked.
+    [[nodiscard]] static bool says_more(kind::answer::meaning said, redis::script_form form)
     {
         using meaning = kind::answer::meaning;
-        return said == meaning::other_data || said == meaning::unknown_script;
+        return form == redis::script_form::text || said == meaning::other_data ||
+               said == meaning::unknown_script || said == meaning::error;
     }
 
-    /// Whether this connection may name the script by its hash from now on, and whether the data are what they were.
-    void learn(unsigned node, kind::request what, kind::answer::meaning said)
+    /// Which forms this connection understands, and whether the data are what they were.
+    /// \return in which other form it is told what it has not executed
+    [[nodiscard]] std::optional<redis::script_form>
+    learn(unsigned node, std::uint32_t tag, kind::answer::meaning said, redis::resp_node const& reply)
     {
         using meaning = kind::answer::meaning;
+        net::node& by = self().nodes().at(node);
+        auto const what = request_in(tag);
+        auto const form = form_in(tag);
+        auto const* const script = self().type().script(what);
         if (said == meaning::other_data)
             self().nodes().marker_of(node).missed();
-        else if (auto const* const script = self().type().script(what); script && said != meaning::error)
-            self().nodes().at(node).script_worked(*script, said != meaning::unknown_script);
+        else if (script && said != meaning::error)
+            by.script_worked(*script, said != meaning::unknown_script);
+        if (redis::is_native(form) && kind::refuses_form(reply))
+            by.native_refused();
+        bool const is_final = !script || (tag & again) != 0;
+        return is_final ? std::nullopt : kind::other_form(form, reply, native_for(by, what));
     }
 
     void on_failure(unsigned node, std::uint32_t tag, net::failure const& why) final

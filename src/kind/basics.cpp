@@ -52,6 +52,19 @@ void append_enter(std::string& out, redis::script_form form, subject const& whos
     redis::append_argument(out, std::string_view(redis::digits(longest_line)));
 }
 
+/// DELEX without IFEQ would delete whatever is there.
+void append_release(std::string& out, redis::script_form form, subject const& whose)
+{
+    if (form == redis::script_form::delifeq)
+        return append_keyed(out, "*3\r\n$7\r\nDELIFEQ\r\n", whose, {});
+    if (form != redis::script_form::delex)
+        return append_keyed(out, release_call, form, whose, {});
+    auto const& [prefix, name] = whose.key;
+    redis::append_all(out, std::string_view("*4\r\n$5\r\nDELEX\r\n$"),
+                      redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name, redis::crlf,
+                      std::string_view("$4\r\nIFEQ\r\n"), nonce_header, checked(whose.nonce), redis::crlf);
+}
+
 void append_question(std::string& out, std::string_view head, redis::lock_key const& key)
 {
     redis::append_all(out, head, redis::digits(key.prefix.size() + key.name.size()), redis::crlf, key.prefix,
@@ -116,6 +129,28 @@ answer read_script(redis::resp_node const& reply)
     return {stranger ? meaning::other_data : meaning::error};
 }
 
+std::optional<redis::script_form> other_form(redis::script_form said, redis::resp_node const& reply,
+                                             std::optional<redis::script_form> native)
+{
+    using form = redis::script_form;
+    auto const error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::none;
+    if (redis::is_native(said))
+        return error == server_error::oom || refuses_form(reply) ? std::optional(form::text) : std::nullopt;
+    if (said == form::hash && error == server_error::noscript)
+        return form::text;
+    return refuses_form(reply) ? native : std::nullopt;
+}
+
+/// A right to the lock's keys is missing for all forms alike.
+bool refuses_form(redis::resp_node const& reply)
+{
+    if (!redis::is_error(reply.type) || redis::is_about_keys(reply.text))
+        return false;
+    auto const error = redis::classify(reply.text);
+    return error == server_error::unknown_command || error == server_error::syntax ||
+           error == server_error::noperm;
+}
+
 void append_keyed(std::string& out, redis::script_call const& call, redis::script_form form,
                   subject const& what, std::string_view rest)
 {
@@ -135,7 +170,7 @@ std::string milliseconds(std::chrono::milliseconds time)
 void append_common(std::string& out, request what, subject const& whose, redis::script_form form)
 {
     switch (what) {
-    case request::release: return append_keyed(out, release_call, form, whose, {});
+    case request::release: return append_release(out, form, whose);
     case request::line_release: return append_line_release(out, form, whose);
     case request::line_enter: return append_enter(out, form, whose);
     case request::whose: return append_whose(out, form, whose.key);

@@ -81,6 +81,8 @@ struct answer {
     meaning what = meaning::error;
     std::uint64_t number =
         0; ///< the node's own, with a vote's answer; how many stand before us, with a line's
+    /// Was the key changed and not read? Then the node tells of its next change only after another look at it.
+    bool unread = false;
 };
 
 /// Of the keys of a lock.
@@ -98,7 +100,7 @@ public:
     commands& operator=(commands const&) = delete;
     virtual ~commands() = default;
 
-    /// \param form of what is a script
+    /// \param form of what is a script; none that is native, unless the kind says so of the request
     virtual void append(std::string& out, request, subject const&, redis::script_form) const = 0;
 };
 
@@ -114,6 +116,8 @@ struct lock_kind {
     bool shared;
     /// That of a reader of the same lock; null: it has no readers.
     lock_kind const* as_reader;
+    /// Are an extension and a release, but for the line, commands where the server compares by itself (rule K8)?
+    bool compares = false;
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
     /// What is asked of a key that somebody else may have.
@@ -131,6 +135,11 @@ struct lock_kind {
     {
         return scripts[static_cast<std::size_t>(what)];
     }
+    /// Is it a command where the server compares by itself?
+    [[nodiscard]] constexpr bool native(request what) const
+    {
+        return compares && (what == request::extend || what == request::adopt || what == request::release);
+    }
     /// Does this command end with the node's marker?
     [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
     [[nodiscard]] constexpr bool counts() const { return agreement == core::agreement::one_number; }
@@ -142,6 +151,13 @@ extern lock_kind const reader;
 extern lock_kind const writer;
 extern lock_kind const fenced_reader;
 extern lock_kind const fenced_writer;
+
+/// In which other form a node must be told what it has not executed for the form that it was told in (rule A7).
+/// \param native how this connection compares by itself, if the request can be said so
+[[nodiscard]] std::optional<redis::script_form> other_form(redis::script_form, redis::resp_node const& reply,
+                                                           std::optional<redis::script_form> native);
+/// Does that answer say that a request cannot be told in this form, of whatever lock?
+[[nodiscard]] bool refuses_form(redis::resp_node const& reply);
 
 /// The end of a command. \param marker as it must stand on the node; empty: whatever it is
 void append_marker(std::string& out, std::string_view marker);

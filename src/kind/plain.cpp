@@ -16,7 +16,8 @@ namespace redlock::kind {
 
 namespace {
 
-/// SET key nonce NX PX: OK is a grant. An extension compares the nonce, and renews to the full time.
+/// SET key nonce NX PX: OK is a grant. An extension compares the nonce, and renews to the full time. SET has no other form
+/// here than with NX or IFEQ: nothing is ever set over another's key.
 class plain_commands final : public commands {
 public:
     explicit plain_commands(std::chrono::milliseconds key)
@@ -29,7 +30,7 @@ public:
         case request::vote: return append_keyed(out, "*6\r\n$3\r\nSET\r\n", whose, vote_options_);
         case request::claim: return append_claim(out, whose, form);
         case request::extend:
-        case request::adopt: return append_keyed(out, extension, form, whose, time_);
+        case request::adopt: return append_extension(out, whose, form);
         default: return append_common(out, what, whose, form);
         }
     }
@@ -41,7 +42,12 @@ public:
 
     static answer read(request what, redis::resp_node const& reply)
     {
-        return what == request::vote ? read_vote(reply) : read_common(what, reply);
+        switch (what) {
+        case request::vote: return read_set(reply);
+        case request::extend:
+        case request::adopt: return read_extension(reply);
+        default: return read_common(what, reply);
+        }
     }
 
     static constexpr std::array questions{request::owner, request::time_left};
@@ -50,6 +56,15 @@ private:
     static constexpr redis::script_call extension{redis::scripts::extend, 1, 3};
     static constexpr redis::script_call claiming{redis::scripts::claim, 1, 4};
 
+    void append_extension(std::string& out, subject const& whose, redis::script_form form) const
+    {
+        if (!redis::is_native(form))
+            return append_keyed(out, extension, form, whose, time_);
+        append_keyed(out, "*7\r\n$3\r\nSET\r\n", whose, "$4\r\nIFEQ\r\n");
+        redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf,
+                          std::string_view("$2\r\nPX\r\n"), time_);
+    }
+
     void append_claim(std::string& out, subject const& whose, redis::script_form form) const
     {
         append_keyed(out, claiming, form, whose, time_);
@@ -57,11 +72,21 @@ private:
     }
 
     /// Only a nil says that another holds the key (docs/protocol.md, rule A4).
-    static answer read_vote(redis::resp_node const& reply)
+    static answer read_set(redis::resp_node const& reply)
     {
         if (reply.type == redis::resp_type::simple_string && reply.text == "OK")
             return {answer::meaning::granted};
         return {reply.type == redis::resp_type::null ? answer::meaning::denied : answer::meaning::error};
+    }
+
+    /// A script says a number and has read the key behind its own change, which SET does not (rule W6).
+    static answer read_extension(redis::resp_node const& reply)
+    {
+        if (reply.type == redis::resp_type::number || redis::is_error(reply.type))
+            return read_script(reply);
+        auto said = read_set(reply);
+        said.unread = said.what == answer::meaning::granted;
+        return said;
     }
 
     std::string vote_options_;
@@ -76,6 +101,7 @@ constinit lock_kind const plain{
     .gated = false,
     .shared = false,
     .as_reader = nullptr,
+    .compares = true,
     .scripts = {nullptr, &redis::scripts::claim, nullptr, &redis::scripts::extend, nullptr, nullptr,
                 &redis::scripts::extend, &redis::scripts::release, &redis::scripts::line_release,
                 &redis::scripts::line_enter, &redis::scripts::whose},

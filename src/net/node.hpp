@@ -114,6 +114,9 @@ public:
     {
         return known_scripts_[s.index] ? redis::script_form::hash : redis::script_form::text;
     }
+    /// How this connection compares by itself; nothing: it does not, or that is not known yet.
+    [[nodiscard]] std::optional<redis::script_form> native() const { return native_; }
+    void native_refused() { native_.reset(); }
     void script_worked(redis::script const& s, bool known) { known_scripts_[s.index] = known; }
 
     /// A new connection in place of the one that stands, to learn who the server is now.
@@ -298,6 +301,7 @@ private:
     service tracking_ = service::off;
     service subscription_ = service::off;
     std::array<bool, redis::most_scripts> known_scripts_{};
+    std::optional<redis::script_form> native_;
     bool dirty_ = false;
     bool reading_ = false;
     bool listening_ = false;

@@ -60,6 +60,7 @@ void node::connect()
     in_used_ = worked_off_ = 0;
     parser_.reset();
     std::ranges::fill(known_scripts_, false);
+    native_.reset();
     try {
         connector_ = std::make_shared<connector>(loop_.executor(), loop_.machine(), peer_,
                                                  static_cast<connect_listener&>(*this));
@@ -97,6 +98,7 @@ void node::meet(introduction told)
     facts_ = std::move(told.facts);
     server_time_ = told.clock;
     incarnation_ = redis::incarnation(facts_);
+    native_ = facts_.info ? facts_.info->native : std::nullopt;
     std::optional<failure> disqualification = listener_.disqualification(index_);
     answered_ = heard_ = checked_ = loop_.now();
     if (disqualification)

@@ -5,7 +5,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace redlock::kind;
@@ -85,6 +88,87 @@ BOOST_AUTO_TEST_CASE(plain_extension_is_sent_as_script)
     BOOST_TEST((words{by_text.begin() + 2, by_text.end()} == words{"1", "seat:42", nonce, "1"}));
 
     BOOST_TEST(arguments(plainly(request::release, seat))[1] != by_hash[1]);
+}
+
+BOOST_AUTO_TEST_CASE(plain_release_and_extension_compare_natively)
+{
+    lock_key const key{"seat:", "42"};
+    for (auto const form : {script_form::delex, script_form::delifeq})
+        for (auto const what : {request::extend, request::adopt})
+            BOOST_TEST((arguments(plainly(what, key, 1ms, form)) ==
+                        words{"SET", "seat:42", nonce, "IFEQ", nonce, "PX", "1"}));
+    BOOST_TEST((arguments(plainly(request::release, key, 1ms, script_form::delex)) ==
+                words{"DELEX", "seat:42", "IFEQ", nonce}));
+    BOOST_TEST((arguments(plainly(request::release, key, 1ms, script_form::delifeq)) ==
+                words{"DELIFEQ", "seat:42", nonce}));
+    std::string owed;
+    plain.append(owed, request::release, {key, nonce}, script_form::delex);
+    BOOST_TEST(owed == plainly(request::release, key, 1ms, script_form::delex));
+}
+
+BOOST_AUTO_TEST_CASE(only_plain_extension_and_release_are_native)
+{
+    for (std::size_t i = 0; i != request_count; ++i) {
+        auto const what = static_cast<request>(i);
+        bool const compares = what == request::extend || what == request::adopt || what == request::release;
+        BOOST_TEST(plain.native(what) == compares);
+        for (auto const* const type : {&fenced, &reader, &writer})
+            BOOST_TEST(!type->native(what));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(answers_to_native_extension_are_read)
+{
+    using meaning = answer::meaning;
+    resp_node const ok{.type = resp_type::simple_string, .text = "OK"};
+    resp_node const nil{.type = resp_type::null};
+    resp_node const one{.type = resp_type::number, .number = 1};
+    resp_node const odd{.type = resp_type::simple_string, .text = "QUEUED"};
+    for (auto const what : {request::extend, request::adopt}) {
+        BOOST_TEST((plain.read(what, ok).what == meaning::granted));
+        BOOST_TEST(plain.read(what, ok).unread);
+        BOOST_TEST((plain.read(what, nil).what == meaning::denied));
+        BOOST_TEST(!plain.read(what, nil).unread);
+        BOOST_TEST((plain.read(what, one).what == meaning::granted));
+        BOOST_TEST(!plain.read(what, one).unread);
+        BOOST_TEST((plain.read(what, odd).what == meaning::error));
+    }
+    BOOST_TEST((fenced.read(request::extend, ok).what == meaning::error));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_executed_for_its_form_is_said_in_the_other)
+{
+    using form = script_form;
+    struct row {
+        std::string_view text;
+        std::optional<form> after_hash;
+        std::optional<form> after_text;
+        std::optional<form> after_native;
+    };
+    constexpr auto no_form = std::nullopt;
+    for (auto const& [text, after_hash, after_text, after_native] :
+         {row{"NOSCRIPT No matching script. Please use EVAL.", form::text, no_form, no_form},
+          row{"ERR unknown command 'DELEX', with args", form::delex, form::delex, form::text},
+          row{"ERR syntax error", form::delex, form::delex, form::text},
+          row{"ERR wrong number of arguments for 'delex' command", form::delex, form::delex, form::text},
+          row{"NOPERM this user has no permissions to run the 'eval' command", form::delex, form::delex,
+              form::text},
+          row{"NOPERM No permissions to access a key", no_form, no_form, no_form},
+          row{"OOM command not allowed when used memory > 'maxmemory'.", no_form, no_form, form::text},
+          row{"WRONGTYPE Operation against a key", no_form, no_form, no_form},
+          row{"ERR Key should be of string type if conditions are specified", no_form, no_form, no_form},
+          row{"READONLY You can't write against a read only replica.", no_form, no_form, no_form},
+          row{"ERR what", no_form, no_form, no_form}}) {
+        resp_node const reply{.type = resp_type::simple_error, .text = text};
+        BOOST_TEST((other_form(form::hash, reply, form::delex) == after_hash), text);
+        BOOST_TEST((other_form(form::text, reply, form::delex) == after_text), text);
+        BOOST_TEST((other_form(form::delex, reply, form::delex) == after_native), text);
+        BOOST_TEST((other_form(form::delifeq, reply, no_form) == after_native), text);
+        BOOST_TEST((other_form(form::text, reply, no_form) == no_form), text);
+    }
+    resp_node const nil{.type = resp_type::null};
+    BOOST_TEST(!other_form(form::delex, nil, form::delex).has_value());
+    BOOST_TEST(!refuses_form(nil));
 }
 
 BOOST_AUTO_TEST_CASE(key_and_nonce_may_hold_any_byte)
