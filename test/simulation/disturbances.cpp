@@ -119,6 +119,8 @@ void schedule::restart(unsigned number, test::dice dice)
     if (n.up) // a replica has taken its place
         return;
     auto all = n.redis.keys().all();
+    if (dice.one_in(4))
+        n.redis.is.version = draw_version(dice);
     std::string story = name_of(number) + " is back, ";
     switch (servers_[number].durable ? 0 : dice.below(4)) {
     case 0:
@@ -212,7 +214,7 @@ void schedule::disturb_clock(unsigned number, test::dice& dice)
 
 void schedule::forbid(unsigned number, test::dice& dice)
 {
-    static std::array<std::set<std::string>, 10> const rights{{{"set"},
+    static std::array<std::set<std::string>, 11> const rights{{{"set"},
                                                                {"eval", "evalsha"},
                                                                {"client|tracking"},
                                                                {"info"},
@@ -221,12 +223,17 @@ void schedule::forbid(unsigned number, test::dice& dice)
                                                                {"get", "pttl"},
                                                                {"subscribe"},
                                                                {"publish"},
-                                                               {"zadd"}}};
+                                                               {"zadd"},
+                                                               {"delex", "delifeq"}}};
     world::server::traits& is = net_->at(number).redis.is;
     auto const length = dice.between(1, 3000) * 1ms;
     if (!is.out_of_memory && dice.one_in(3)) {
         note(name_of(number) + " is out of memory");
         return for_a_while(is.out_of_memory, true, length);
+    }
+    if (dice.one_in(8)) {
+        note(name_of(number) + " is another version behind its proxy");
+        return for_a_while(is.version, draw_version(dice), length);
     }
     if (!is.forbidden.empty())
         return;

@@ -58,6 +58,7 @@ void schedule::set_up_nodes()
         its.run_clock_at(1 + static_cast<double>(dice_.between(-10, 10)) * 1e-4, time_.now());
         its.redis.is.shows_declared_keys = dice_.one_in(2);
         its.redis.is.resp3 = !dice_.one_in(8);
+        its.redis.is.version = draw_version(dice_);
         polls_ = polls_ || !its.redis.is.resp3;
         servers_[n].durable = dice_.one_in(4);
         servers_[n].moves = dice_.one_in(3);
@@ -66,8 +67,16 @@ void schedule::set_up_nodes()
         if (its.redis.is.append_only)
             its.redis.is.append_fsync = "always";
         note(name_of(n) + (servers_[n].durable ? " never forgets" : "") +
+             (its.redis.is.version == world::server::release::redis_7_0 ? "" : " compares by itself") +
              (servers_[n].moves ? " is known by name" : "") + (its.redis.is.resp3 ? "" : " speaks RESP2"));
     }
+}
+
+world::server::release schedule::draw_version(test::dice& dice)
+{
+    using release = world::server::release;
+    static constexpr std::array all{release::redis_7_0, release::redis_8_6, release::valkey_9_1};
+    return all.at(dice.below(all.size()));
 }
 
 /// By one of the ways that lead to it.

@@ -132,6 +132,7 @@ private:
     // schedule.cpp: who takes part, and how time goes on
     void set_up_nodes();
     [[nodiscard]] std::unique_ptr<program> new_program(bool at_the_beginning = false);
+    [[nodiscard]] static world::server::release draw_version(test::dice&);
     [[nodiscard]] std::string draw_url(std::size_t node, test::dice&) const;
     [[nodiscard]] config draw_config(test::dice&, bool at_the_beginning);
     [[nodiscard]] lock_options draw_options(test::dice&) const;
