@@ -133,9 +133,9 @@ int doctor(options const& o, output const& out)
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
     detail::nonce_source nonces(*here, page);
-    auto const same = doctor_questions(o.client.key_prefix, o.name, nonces.next().text());
+    auto const nonce = nonces.next();
     auto const nodes = ask_nodes(o.client, [&](interview const& node) {
-        questions all = same;
+        questions all = doctor_questions(o.client.key_prefix, o.name, node, nonce.text());
         ask_for_line(all, o.client.key_prefix, o.name, node, nonces.next().text());
         if (o.prepare)
             ask_for_marker(all, o.client.key_prefix, node, nonces.next().text());

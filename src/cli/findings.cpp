@@ -183,7 +183,8 @@ bool is_strange(interview const& node)
            (voted && said(node, question::vote).text != "OK") || !is_one_of(question::pttl, {kind::number}) ||
            !is_one_of(question::get, {kind::text, kind::null}) ||
            !is_one_of(question::extend, {kind::number}) || !is_one_of(question::release, {kind::number}) ||
-           !is_one_of(question::mget, {kind::list});
+           !is_one_of(question::native_extend, {kind::number, kind::text, kind::null}) ||
+           !is_one_of(question::native_release, {kind::number}) || !is_one_of(question::mget, {kind::list});
 }
 
 std::string probe_of(std::string const& lock)
@@ -191,7 +192,13 @@ std::string probe_of(std::string const& lock)
     return lock.empty() ? "redlock-doctor" : lock + ":redlock-doctor";
 }
 
-questions doctor_questions(std::string const& key_prefix, std::string const& lock, std::string_view nonce)
+std::optional<redis::script_form> native_form(interview const& node)
+{
+    return node.facts.info ? node.facts.info->native : std::nullopt;
+}
+
+questions doctor_questions(std::string const& key_prefix, std::string const& lock, interview const& node,
+                           std::string_view nonce)
 {
     std::string const probe = probe_of(lock);
     auto const commands = kind::plain.make_commands(key_prefix, {probe_ttl, {}});
@@ -208,7 +215,9 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
                             kind::request::extend, kind::request::release})
         commands->append(all.bytes, what, key, redis::script_form::text);
     commands->append(all.bytes, kind::request::release, key, redis::script_form::hash);
-    all.count += 6;
+    for (auto const what : {kind::request::extend, kind::request::release})
+        commands->append(all.bytes, what, key, native_form(node).value_or(redis::script_form::text));
+    all.count += 8;
     all.ask({"MGET", key_prefix + probe, fence, marker});
     all.ask({"GET", redis::name_beside(key_prefix + lock, kind::fence_suffix)});
     for (auto const what : {kind::request::owner, kind::request::time_left, kind::request::whose})

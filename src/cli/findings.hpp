@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/query.hpp"
+#include "redis/command.hpp"
 #include <redlock/config.hpp>
 
 #include <chrono>
@@ -42,6 +43,8 @@ enum class question : std::uint8_t {
     extend,
     release,
     by_hash, ///< a script, as it is called when the server knows it
+    native_extend, ///< by a command, where the server compares by itself (rule K8); others are asked by the script again
+    native_release,
     mget,
     fence,
     holder,
@@ -73,9 +76,12 @@ struct examination;
 /// The key of the trial is not permitted, and the lock's own keys may be.
 [[nodiscard]] bool is_untried(interview const&, examination const&);
 
+/// How this server compares by itself; nothing: it does not.
+[[nodiscard]] std::optional<redis::script_form> native_form(interview const&);
+
 /// \param lock its name; empty where none is given
 [[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& lock,
-                                         std::string_view nonce);
+                                         interview const&, std::string_view nonce);
 
 /// Whether those who wait may stand in line; changes nothing. Last but for the marker: a connection that has subscribed is
 /// told more.

@@ -92,7 +92,9 @@ private:
     void security();
     void rights();
     void line();
+    void scripts();
     void readers();
+    [[nodiscard]] bool is_forbidden(question) const;
     void must_be_allowed(question, std::string const& lost, std::string const& needs);
     void should_be_allowed(question, std::string const& right, std::string const& without);
 
@@ -395,14 +397,42 @@ void node_examination::readers()
             "docs/howto/readers.md, \"Rights\"");
 }
 
-/// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
-void node_examination::rights()
+bool node_examination::is_forbidden(question q) const
 {
-    must_be_allowed(question::vote, "a lock cannot be taken", "+set");
+    auto const error = said(q).refused() ? redis::classify(said(q).text) : server_error::none;
+    return (error == server_error::noperm && !is_about_keys(said(q))) ||
+           error == server_error::unknown_command;
+}
+
+/// Where a server compares by itself, plain locks need none (rule K8).
+void node_examination::scripts()
+{
+    auto const native = native_form(node_);
+    bool const compares =
+        native && !said(question::native_extend).refused() && !said(question::native_release).refused();
+    bool const forbidden =
+        is_forbidden(question::extend) || is_forbidden(question::release) || is_forbidden(question::by_hash);
+    if (compares && forbidden)
+        return add(severity::warning, "no-scripts",
+                   "plain locks work, but fenced locks, readers and writers do not, and it keeps no line: " +
+                       redis::quote(
+                           said(is_forbidden(question::extend) ? question::extend : question::by_hash).text),
+                   "permit +eval, +evalsha, +get, +pexpire, +del: docs/server-checklist.md, \"Rights\"");
     must_be_allowed(question::extend, "a lock cannot be renewed", "+eval, +get, +pexpire");
     must_be_allowed(question::release, "a lock cannot be released", "+eval, +get, +del");
     must_be_allowed(question::by_hash, "locks are neither renewed nor released by a script's hash",
                     "+evalsha");
+    if (native && is_forbidden(question::native_release))
+        add(severity::info, "rights",
+            "its command that compares is not permitted: locks are released by a script",
+            native == redis::script_form::delex ? "permit +delex" : "permit +delifeq");
+}
+
+/// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
+void node_examination::rights()
+{
+    must_be_allowed(question::vote, "a lock cannot be taken", "+set");
+    scripts();
     should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
     should_be_allowed(question::pttl, "pttl",
                       "waiters do not know when a lock expires, and fenced locks do not work");

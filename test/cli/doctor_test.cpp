@@ -28,8 +28,9 @@ std::vector<std::string> friendly(std::string const& info, std::string const& co
                                 ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
     return {"%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + bulk(info) + config + "-NOPERM no\r\n",
             "-NOPERM no\r\n",
-            bulk(info) + config + config + config + "+OK\r\n+OK\r\n:1\r\n" + none + ":1\r\n:1\r\n:0\r\n" +
-                "*3\r\n_\r\n_\r\n_\r\n" + none + none + ":-2\r\n" + of_line};
+            bulk(info) + config + config + config + "+OK\r\n+OK\r\n:1\r\n" + none +
+                ":1\r\n:1\r\n:0\r\n:0\r\n:0\r\n" + "*3\r\n_\r\n_\r\n_\r\n" + none + none + ":-2\r\n" +
+                of_line};
 }
 
 } // namespace

@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
     std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
     for (std::string const answer : {":1\r\n", "+OK\r\n", "*0\r\n", "_\r\n", "HTTP/1.1\r\n"}) {
         std::string all;
-        for (int i = 0; i != 23; ++i)
+        for (int i = 0; i != 25; ++i)
             all += answer;
         curt_server const server({greeting, no, all});
         doctor_report const report("redis" + server.place());
