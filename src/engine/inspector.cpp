@@ -155,7 +155,7 @@ void inspector::ask_for_readers(unsigned node)
     if (asked_for_readers_.contains(node) || !nodes().at(node).make_reachable())
         return;
     asked_for_readers_.insert(node);
-    send(node, kind::request::whose, redis::script_form::text);
+    send_in_full(node, kind::request::whose);
     send(node, kind::request::time_left);
 }
 
