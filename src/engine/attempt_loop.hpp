@@ -188,7 +188,7 @@ private:
     bool in_turn_ = false; ///< the next attempt asks first where all meet
     bool offered_turn_ = false;
     bool listening_ = false;
-    bool again_ = false; ///< the next attempt is the last one, said again so that the nodes tell of what it reads
+    bool again_ = false; ///< the next attempt is the last one, said again
     bool barred_ =
         false; ///< from the line, for one refusal: others took what was handed to us, or do not let us in
     core::node_set free_{}; ///< nodes without a key while the one where it stands in line has one
