@@ -207,7 +207,7 @@ void parser::define_doctor()
     define_lease(doctor);
     doctor.add_flag("--prepare", o_.prepare,
                     "leave the marker of fenced locks where none stands: the first one need not wait later");
-    doctor.add_flag("--shared", o_.readers, "try the rights of run --shared and run --exclusive, too");
+    doctor.add_flag("--shared", o_.readers, "try the rights of readers and writers, too");
     doctor.footer("Examples:\n"
                   "  redlock doctor nightly-report\n"
                   "  redlock doctor --shared prices\n"

@@ -29,7 +29,7 @@ std::vector<std::string> friendly(std::string const& info, std::string const& co
     return {"%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + bulk(info) + config + "-NOPERM no\r\n",
             "-NOPERM no\r\n",
             bulk(info) + config + config + config + "+OK\r\n+OK\r\n:1\r\n" + none +
-                ":1\r\n:1\r\n:0\r\n:0\r\n:0\r\n" + "*3\r\n_\r\n_\r\n_\r\n" + none + none + ":-2\r\n" +
+                ":1\r\n:1\r\n:0\r\n:0\r\n:0\r\n" + "*3\r\n_\r\n_\r\n_\r\n" + none + none + ":-2\r\n" + none +
                 of_line};
 }
 
