@@ -48,6 +48,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return all_ == nullptr; }
     /// The lease, which lives as long as this copy; an empty one if this copy is empty.
     [[nodiscard]] lease const& operator*() const noexcept { return all_ ? all_->held : nobodys; }
+    /// The same.
     [[nodiscard]] lease const* operator->() const noexcept { return &**this; }
     /// As that of the lease.
     [[nodiscard]] executor_type get_executor() const noexcept { return (*this)->get_executor(); }
@@ -88,6 +89,7 @@ private:
     boost::intrusive_ptr<holders> all_;
 };
 
+/// \cond
 struct shared_lease::giving_back {
     using executor_type = lease::executor_type;
 
@@ -110,6 +112,7 @@ struct shared_lease::giving_back {
 
     shared_lease copy;
 };
+/// \endcond
 
 template <class Token>
 auto shared_lease::release(Token&& token)
