@@ -73,7 +73,7 @@ void held_lease::try_upgrade(wait_op& w)
         leave_key();
     if (machine_.over())
         return w.finish(why_over());
-    if (!changes_mode() || !is_shared() || adopted_)
+    if (!is_shared() || adopted_)
         return w.finish(errc::wrong_mode);
     if (group_ && !group_->followers.empty())
         return w.finish(errc::contended);
