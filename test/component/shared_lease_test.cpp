@@ -2,10 +2,11 @@
 #include "component/shared_fixture.hpp"
 #include <redlock/shared_lease.hpp>
 
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_future.hpp>
 
 #include <optional>
 #include <utility>
@@ -64,8 +65,16 @@ BOOST_AUTO_TEST_CASE(release_waits_for_the_nodes_with_the_last_copy)
     BOOST_TEST((give_back(other) == error_code()));
     BOOST_TEST(commands > before);
     check_that_no_key_is_left();
-    BOOST_CHECK_EXCEPTION(other.release(asio::use_future).get(), boost::system::system_error,
-                          [](auto const& e) { return e.code() == errc::empty_lease; });
+}
+
+BOOST_AUTO_TEST_CASE(release_of_an_empty_copy_is_an_error)
+{
+    asio::io_context context;
+    std::optional<error_code> result;
+    shared_lease().release(asio::bind_executor(context, [&](error_code ec) { result = ec; }));
+    BOOST_TEST(!result.has_value());
+    context.run();
+    BOOST_TEST((result == errc::empty_lease));
 }
 
 BOOST_AUTO_TEST_CASE(each_copy_is_told_of_the_loss)
