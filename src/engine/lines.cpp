@@ -66,7 +66,8 @@ void lines::refused(unsigned node, lock_state const& lock, redis::resp_node cons
 bool lines::stands(unsigned node, std::uint32_t connection)
 {
     link const& now = of(node);
-    return now.connection == connection && !now.refused && nodes_.at(node).may_track();
+    net::node const& its = nodes_.at(node);
+    return now.connection == connection && !now.refused && its.subscribed() && its.may_track();
 }
 
 /// What was known of another connection is forgotten.
@@ -76,6 +77,11 @@ lines::link& lines::of(unsigned node)
     if (std::uint32_t const now = nodes_.at(node).connection(); known.connection != now)
         known = {.connection = now};
     return known;
+}
+
+void lines::on_subscription_refused(unsigned node)
+{
+    of(node).refused |= !nodes_.at(node).may_subscribe();
 }
 
 /// Who is called but waits no more has told the node so: that word is on its way (rule L10).

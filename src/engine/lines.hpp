@@ -53,7 +53,7 @@ public:
 
 private:
     void on_message(unsigned node, std::string_view text) override;
-    void on_subscription_refused(unsigned node) override { of(node).refused = true; }
+    void on_subscription_refused(unsigned node) override;
 
     struct link {
         std::uint32_t connection = 0;

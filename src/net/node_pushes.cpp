@@ -1,6 +1,8 @@
 #include "net/node.hpp"
+#include "redis/error_class.hpp"
 #include "redis/push.hpp"
 #include "redis/resp.hpp"
+#include <redlock/server_error.hpp>
 
 #include <new>
 #include <optional>
@@ -107,7 +109,9 @@ void node::on_subscription(redis::resp_node const& reply)
 {
     if (reply.type == redis::resp_type::push)
         return;
-    subscription_ = service::refused;
+    // Redis 8 refuses it while it is out of memory, and that ends.
+    bool const for_now = redis::is_error(reply.type) && redis::classify(reply.text) == server_error::oom;
+    subscription_ = for_now ? service::off : service::refused;
     listener_.on_subscription_refused(index_, reply);
 }
 

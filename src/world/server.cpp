@@ -224,7 +224,9 @@ std::string server::write_refusal(command_form const& command) const
 {
     if (is.replica)
         return (command.flags & writes) != 0 ? "READONLY You can't write against a read only replica." : "";
-    if (is.out_of_memory && (command.flags & takes_memory) != 0)
+    // Redis 8 keeps channels in memory that it may not have.
+    bool const subscribes = is.version == release::redis_8_6 && command.name == "subscribe";
+    if (is.out_of_memory && (subscribes || (command.flags & takes_memory) != 0))
         return "OOM command not allowed when used memory > 'maxmemory'.";
     return {};
 }

@@ -334,6 +334,19 @@ BOOST_FIXTURE_TEST_CASE(second_subscription_push_is_ignored, connected_fixture)
     BOOST_TEST(other.answers == texts(3, "0 OK"));
 }
 
+BOOST_FIXTURE_TEST_CASE(subscription_refused_for_want_of_memory_is_asked_for_again, connected_fixture)
+{
+    server.expect("SUBSCRIBE", reply("-OOM command not allowed when used memory > 'maxmemory'.\r\n"));
+    subscribe();
+    BOOST_TEST(told.refusals.size() == 1U);
+    BOOST_TEST(!node.subscribed());
+    BOOST_TEST(node.may_subscribe());
+    subscribe();
+    BOOST_TEST(server.count("SUBSCRIBE") == 2U);
+    BOOST_TEST(node.subscribed());
+    BOOST_TEST(told.refusals.size() == 1U);
+}
+
 /// What waits in front of it is answered by something else.
 BOOST_FIXTURE_TEST_CASE(subscription_push_answers_no_earlier_command, connected_fixture)
 {

@@ -612,6 +612,26 @@ BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_next_connection)
     BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 2U);
 }
 
+/// Redis 8 does not even subscribe without memory.
+BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
+{
+    line_up(2);
+    std::size_t const first = where();
+    contender& other = add();
+    auto& is = net.at(first).redis.is;
+    is.version = world::server::release::redis_8_6;
+    is.out_of_memory = true;
+    other.acquire();
+    pass(100ms);
+    other.stop.emit(asio::cancellation_type::terminal);
+    pass(10ms);
+    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 1U);
+    is.out_of_memory = false;
+    other.acquire();
+    pass(100ms);
+    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 2U);
+}
+
 /// Rule L11: the others stand where it can stand again.
 BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_again)
 {
