@@ -77,10 +77,12 @@ std::string server::run_script(std::string const& hash, words const& command)
 /// \param written before: it is not stopped halfway for lack of memory
 void server::allow_in_script(command_form const& command, bool written) const
 {
-    if (is.forbidden.contains(std::string(command.name)))
+    std::string const no = written ? "" : write_refusal(command);
+    bool const memory_first = is.version == release::valkey_9_1 && no.starts_with("OOM");
+    if (is.forbidden.contains(std::string(command.name)) && !memory_first)
         throw script_error{"ERR The user executing the script can't run this command or subcommand"};
-    if (auto no = write_refusal(command); !no.empty() && !written)
-        throw script_error{std::move(no)};
+    if (!no.empty())
+        throw script_error{no};
 }
 
 } // namespace redlock::world

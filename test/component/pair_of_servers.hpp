@@ -62,6 +62,8 @@ public:
     void forget_scripts();
     void advance_clock(std::chrono::milliseconds by);
     std::int64_t now_us() const;
+    /// Is the real one newer than Redis 7.0, whose words the simulation says?
+    bool is_newer() const { return newer_; }
 
     redis_server& real() { return real_; }
     world::server& fake() { return fake_; }
@@ -85,6 +87,7 @@ private:
     boost::asio::io_context context_;
     std::map<unsigned, peer> peers_;
     world::server fake_{[](world::server::connection_id) {}};
+    bool newer_ = false;
     std::chrono::milliseconds ahead_{};
     std::string real_marker_;
     std::string fake_marker_;
