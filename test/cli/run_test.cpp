@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(lock_is_renewed_while_command_runs)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go), env());
     for (int const times : {1, 2, 3})
-        wait_until([&] { return probes[0].command_calls("pexpire") >= times; });
+        wait_until([&] { return renewals() >= times; });
     run.write("go", "");
     BOOST_TEST(run.wait() == 0);
 }
@@ -328,8 +328,8 @@ BOOST_DATA_TEST_CASE(run_is_not_suspended_while_it_guards_a_command,
     tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go + "exit 5"), env());
     wait_until([&] { return !run.read("pid").empty(); });
     run.send(signal);
-    auto const before = probes[0].command_calls("pexpire");
-    wait_until([&] { return probes[0].command_calls("pexpire") > before + 1; });
+    auto const before = renewals();
+    wait_until([&] { return renewals() > before + 1; });
     run.write("go", "");
     BOOST_TEST(run.wait() == 5);
 }

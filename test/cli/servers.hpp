@@ -34,6 +34,11 @@ struct servers : server_group {
         std::ranges::sort(times);
         return times[(times.size() - 1) / 2];
     }
+    /// Of the only lease so far, on the first: by a script, or by SET, which the vote was before (rule K8).
+    [[nodiscard]] long long renewals()
+    {
+        return probes[0].command_calls("pexpire") + std::max(0LL, probes[0].command_calls("set") - 1);
+    }
     void set(std::string const& name, std::string const& value) { command({"SET", name, value}); }
 
     std::string nodes;

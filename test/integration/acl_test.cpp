@@ -1,4 +1,5 @@
 #include "attempt.hpp"
+#include "kit/native_right.hpp"
 #include "kit/probe.hpp"
 #include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
@@ -70,19 +71,6 @@ std::string without(Rights const& rights, std::string const& missing)
         if (right != missing)
             list += ' ' + right;
     return list;
-}
-
-/// To the command with which a server from Redis 8.4 and Valkey 9.0 on compares by itself; an older one has none.
-std::string const& native_right()
-{
-    static std::string const right = [] {
-        redis_server const any;
-        for (std::string const name : {"delex", "delifeq"})
-            if (probe(any.port()).command({"COMMAND", "INFO", name}).find(name) != std::string::npos)
-                return " +" + name;
-        return std::string();
-    }();
-    return right;
 }
 
 /// Of the documented line, less one.
