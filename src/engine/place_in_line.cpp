@@ -142,6 +142,8 @@ void place_in_line::move_on()
 {
     if (!lost())
         pass_over(core::line_place::refresh);
+    else if (nodes().at(node_).connection() == connection_)
+        pass_over(as_long_as_it_stands);
     move();
 }
 
