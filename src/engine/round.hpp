@@ -61,6 +61,7 @@ protected:
     struct draft {
         kind::request what;
         bool marked;
+        bool native;             ///< where the server compares by itself
         redis::script_form form; ///< no text: that is long
         std::uint32_t tag;
         redis::script const* script; ///< null: a command
@@ -81,7 +82,7 @@ protected:
         } catch (std::bad_alloc const&) {
             room = nullptr;
         }
-        return {what, type.marks(what), form, tag(what, form), type.script(what), room};
+        return {what, type.marks(what), type.native(what), form, tag(what, form), type.script(what), room};
     }
     void send(net::node& to, draft const& command)
     {
@@ -152,11 +153,11 @@ private:
     [[nodiscard]] redis::script_form form_for(net::node const& to, kind::request what)
     {
         auto const* const script = self().type().script(what);
-        return native_for(to, what).value_or(script ? to.form(*script) : redis::script_form::hash);
+        return script ? to.form(*script, self().type().native(what)) : redis::script_form::hash;
     }
-    [[nodiscard]] bool is_told_so(net::node const& to, draft const& command)
+    [[nodiscard]] static bool is_told_so(net::node const& to, draft const& command)
     {
-        return !command.script || form_for(to, command.what) == command.form;
+        return !command.script || to.form(*command.script, command.native) == command.form;
     }
 
     [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
@@ -197,8 +198,7 @@ private:
     [[nodiscard]] static bool says_more(kind::answer::meaning said, redis::script_form form)
     {
         using meaning = kind::answer::meaning;
-        return form == redis::script_form::text || said == meaning::other_data ||
-               said == meaning::unknown_script || said == meaning::error;
+        return form == redis::script_form::text || said >= meaning::unknown_script;
     }
 
     /// Which forms this connection understands, and whether the data are what they were.

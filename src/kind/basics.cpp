@@ -55,14 +55,14 @@ void append_enter(std::string& out, redis::script_form form, subject const& whos
 /// DELEX without IFEQ would delete whatever is there.
 void append_release(std::string& out, redis::script_form form, subject const& whose)
 {
-    if (form == redis::script_form::delifeq)
-        return append_keyed(out, "*3\r\n$7\r\nDELIFEQ\r\n", whose, {});
-    if (form != redis::script_form::delex)
+    if (!redis::is_native(form))
         return append_keyed(out, release_call, form, whose, {});
+    bool const delex = form == redis::script_form::delex;
     auto const& [prefix, name] = whose.key;
-    redis::append_all(out, std::string_view("*4\r\n$5\r\nDELEX\r\n$"),
+    redis::append_all(out, std::string_view(delex ? "*4\r\n$5\r\nDELEX\r\n$" : "*3\r\n$7\r\nDELIFEQ\r\n$"),
                       redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name, redis::crlf,
-                      std::string_view("$4\r\nIFEQ\r\n"), nonce_header, checked(whose.nonce), redis::crlf);
+                      std::string_view(delex ? "$4\r\nIFEQ\r\n" : ""), nonce_header, checked(whose.nonce),
+                      redis::crlf);
 }
 
 void append_question(std::string& out, std::string_view head, redis::lock_key const& key)
@@ -187,7 +187,7 @@ answer read_common(request what, redis::resp_node const& reply)
     case request::release: return read_script(reply); // most of all
     case request::line_enter:
         if (auto const standing = read_refusal("LINE", reply))
-            return {meaning::denied, standing->number};
+            return {.what = meaning::denied, .number = standing->number};
         break;
     case request::claim:
         if (read_refusal("HELD", reply))

@@ -99,9 +99,11 @@ private:
     {
         auto const counted = static_cast<std::uint64_t>(reply.number);
         if (reply.type == redis::resp_type::number)
-            return counted != 0 && counted < fence_end ? answer{answer::meaning::granted, counted} : answer{};
+            return counted != 0 && counted < fence_end
+                       ? answer{.what = answer::meaning::granted, .number = counted}
+                       : answer{};
         if (auto const held = read_refusal("HELD", reply))
-            return {answer::meaning::denied, held->number};
+            return {.what = answer::meaning::denied, .number = held->number};
         return read_script(reply);
     }
 

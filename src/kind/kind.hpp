@@ -70,19 +70,20 @@ struct sighting {
 /// What a node answered.
 struct answer {
     enum class meaning : std::uint8_t {
-        granted,        ///< or done
-        repaired,       ///< the key was gone, and is set again
-        handed_on,      ///< to the first in line
-        denied,         ///< the key is another's, or is gone
+        granted,   ///< or done
+        repaired,  ///< the key was gone, and is set again
+        handed_on, ///< to the first in line
+        denied,    ///< the key is another's, or is gone
+        // These say more than what the lock asked.
         unknown_script, ///< nothing was executed
         other_data,     ///< than the connection began with
         error,          ///< or none of the answers that there are
     };
     meaning what = meaning::error;
-    std::uint64_t number =
-        0; ///< the node's own, with a vote's answer; how many stand before us, with a line's
     /// Was the key changed and not read? Then the node tells of its next change only after another look at it.
     bool unread = false;
+    /// The node's own, with a vote's answer; how many stand before us, with a line's.
+    std::uint64_t number = 0;
 };
 
 /// Of the keys of a lock.

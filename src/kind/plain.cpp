@@ -60,9 +60,12 @@ private:
     {
         if (!redis::is_native(form))
             return append_keyed(out, extension, form, whose, time_);
-        append_keyed(out, "*7\r\n$3\r\nSET\r\n", whose, "$4\r\nIFEQ\r\n");
-        redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf,
-                          std::string_view("$2\r\nPX\r\n"), time_);
+        auto const& [prefix, name] = whose.key;
+        std::string_view const nonce = checked(whose.nonce);
+        redis::append_all(out, std::string_view("*7\r\n$3\r\nSET\r\n$"),
+                          redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name, redis::crlf,
+                          nonce_header, nonce, redis::crlf, std::string_view("$4\r\nIFEQ\r\n"), nonce_header,
+                          nonce, redis::crlf, std::string_view("$2\r\nPX\r\n"), time_);
     }
 
     void append_claim(std::string& out, subject const& whose, redis::script_form form) const

@@ -110,8 +110,11 @@ public:
     }
 
     /// Scripts travel as text until this connection has seen them work once.
-    [[nodiscard]] redis::script_form form(redis::script const& s) const
+    /// \param natively may it be a command where the server compares by itself?
+    [[nodiscard]] redis::script_form form(redis::script const& s, bool natively) const
     {
+        if (natively && native_)
+            return *native_;
         return known_scripts_[s.index] ? redis::script_form::hash : redis::script_form::text;
     }
     /// How this connection compares by itself; nothing: it does not, or that is not known yet.
