@@ -118,11 +118,10 @@ void parser::define_run()
     define_waiting(run);
     auto* const reads = run.add_flag_callback(
         "--shared", [this] { o_.with = sharing::reader; }, "together with other readers");
-    auto* const writes = run.add_flag_callback(
-        "--exclusive", [this] { o_.with = sharing::writer; },
-        "alone, in turn with those who run with --shared");
-    reads->excludes(writes)->excludes("--fenced");
-    writes->excludes("--fenced");
+    run.add_flag_callback(
+           "--exclusive", [this] { o_.with = sharing::writer; },
+           "alone, in turn with those who run with --shared")
+        ->excludes(reads);
     run.add_option("-c,--command", shell_line_, "run this line with /bin/sh")->type_name("LINE");
     run.add_option_function<std::string>(
            "-s,--signal", [this](std::string const& text) { o_.stop_signal = read_signal(text); },

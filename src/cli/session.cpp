@@ -33,14 +33,22 @@ constexpr auto longest_silence = 1s;
 
 } // namespace
 
+template <class Lock>
+session::any_lock session::make_shared_lock(client& owner, options const& o)
+{
+    Lock all(owner, o.name, o.lock);
+    if (o.with == sharing::reader)
+        return all.shared();
+    return all;
+}
+
 session::any_lock session::make_lock(client& owner, options const& o)
 {
+    if (o.with != sharing::none)
+        return o.fenced ? make_shared_lock<fenced_shared_mutex>(owner, o)
+                        : make_shared_lock<shared_mutex>(owner, o);
     if (o.fenced)
         return fenced_mutex(owner, o.name, o.lock);
-    if (o.with == sharing::reader)
-        return shared_mutex(owner, o.name, o.lock).shared();
-    if (o.with == sharing::writer)
-        return shared_mutex(owner, o.name, o.lock);
     return mutex(owner, o.name, o.lock);
 }
 

@@ -63,11 +63,13 @@ public:
     [[nodiscard]] std::string troubles() const;
 
 private:
-    using any_lock = std::variant<mutex, fenced_mutex, shared_mutex, shared_view>;
+    using any_lock = std::variant<mutex, fenced_mutex, shared_mutex, fenced_shared_mutex, shared_view>;
 
     struct place_in_line;
 
     [[nodiscard]] static any_lock make_lock(client&, options const&);
+    template <class Lock>
+    [[nodiscard]] static any_lock make_shared_lock(client&, options const&);
     /// By who tells where the operation stands in line.
     [[nodiscard]] config watched(config);
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;

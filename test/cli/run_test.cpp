@@ -40,8 +40,27 @@ BOOST_AUTO_TEST_CASE(commands_run_together_as_readers_and_alone_as_writer)
     run.write("go", "");
     BOOST_TEST(run.wait() == 0);
     BOOST_TEST(finished_run(run_shell({"--exclusive", "-n"}, "true"), env()).status == 0);
-    for (std::string const other : {"--exclusive", "--fenced"})
-        BOOST_TEST(finished_run(run_shell({"--shared", other}, "true"), env()).status == 64);
+    BOOST_TEST(finished_run(run_shell({"--shared", "--exclusive"}, "true"), env()).status == 64);
+}
+
+/// Rule S16.
+BOOST_AUTO_TEST_CASE(tokens_of_readers_and_writers_follow_the_order_of_grants)
+{
+    auto const token = [&](std::string const& how) {
+        finished_run const run(run_shell({how, "--fenced", "-n"}, "echo $REDLOCK_FENCE"), env());
+        BOOST_TEST_REQUIRE(run.status == 0, run.err);
+        return std::stoull(run.out);
+    };
+    tool reader(run_shell({"--shared", "--fenced"}, "echo $REDLOCK_FENCE > fence; " + wait_for_go), env());
+    wait_until([&] { return !reader.read("pid").empty(); });
+    auto const first = std::stoull(reader.read("fence"));
+    BOOST_TEST(token("--shared") == first);
+    BOOST_TEST(finished_run(run_shell({"--exclusive", "--fenced", "-n"}, "true"), env()).status == 75);
+    reader.write("go", "");
+    BOOST_TEST(reader.wait() == 0);
+    auto const written = token("--exclusive");
+    BOOST_TEST(written > first);
+    BOOST_TEST(token("--shared") > written);
 }
 
 BOOST_AUTO_TEST_CASE(command_killed_by_signal_gives_status_like_shells)
