@@ -1,5 +1,6 @@
-// redlock_cycles CONCURRENCY CYCLES PORT...: so many cycles against nodes that are there, and no word: for instructions.sh.
-#include "library.hpp"
+// redlock_cycles CONCURRENCY CYCLES URL...: so many cycles against nodes that are there, and no word: for instructions.sh
+// and native.py.
+#include "cycle_client.hpp"
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -7,12 +8,10 @@
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -46,15 +45,13 @@ void rethrow(std::exception_ptr const& error)
 int main(int argc, char** argv)
 {
     if (argc < 4) {
-        std::fputs("redlock_cycles CONCURRENCY CYCLES PORT...\n", stderr);
+        std::fputs("redlock_cycles CONCURRENCY CYCLES URL...\n", stderr);
         return 64;
     }
-    std::vector<std::uint16_t> ports;
-    for (int i = 3; i != argc; ++i)
-        ports.push_back(static_cast<std::uint16_t>(std::strtoul(argv[i], nullptr, 10)));
+    redlock::config settings{.nodes = {argv + 3, argv + argc}};
+    settings.admission.assume_fresh = true;
     asio::io_context context{1};
-    load shared{.locks{context.get_executor(), redlock::bench::settings_for(ports)},
-                .left = std::strtol(argv[2], nullptr, 10)};
+    load shared{.locks{context.get_executor(), settings}, .left = std::strtol(argv[2], nullptr, 10)};
     auto const concurrency = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
     for (unsigned slot = 0; slot != concurrency; ++slot)
         asio::co_spawn(context, cycles(shared, slot), rethrow);

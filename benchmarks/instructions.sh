@@ -8,13 +8,13 @@ shift
 coproc responder { exec "$programs/redlock_null_responder" 3; }
 ended=$responder_PID
 trap 'kill "$ended"' EXIT
-ports=()
-for _ in 1 2 3; do read -r port <&"${responder[0]}" && ports+=("$port"); done
+nodes=()
+for _ in 1 2 3; do read -r port <&"${responder[0]}" && nodes+=("redis://127.0.0.1:$port"); done
 
 # count CONCURRENCY CYCLES: all instructions of such a run.
 count()
 {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$programs/redlock_cycles" "$1" "$2" "${ports[@]}" 2>&1 |
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$programs/redlock_cycles" "$1" "$2" "${nodes[@]}" 2>&1 |
         sed -n 's/.*Collected : //p'
 }
 
