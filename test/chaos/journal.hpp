@@ -20,6 +20,7 @@ enum class event : std::uint32_t {
     asks,        // value: how
     refused,     // the error
     holds,       // the token
+    renumbered,  // the token from now on
     valid,       // until when, as the library tells
     valid_too,   // the same, as a reader
     downgrades,  // from before the call on
@@ -38,10 +39,10 @@ enum class event : std::uint32_t {
     overdue,     // an operation has not ended; value: which, an `event`
     leaves,
 };
-inline constexpr std::array<std::string_view, 20> event_names{
-    "asks",           "refused",  "holds",       "valid until",     "reads until",   "downgrades", "lets go",
-    "told",           "not told", "extended",    "upgraded",        "released",      "reads",      "has read",
-    "reads too late", "writes",   "has written", "writes too late", "has not ended", "leaves"};
+inline constexpr std::array<std::string_view, 21> event_names{
+    "asks",     "refused",        "holds",    "has token",   "valid until",     "reads until",   "downgrades",
+    "lets go",  "told",           "not told", "extended",    "upgraded",        "released",      "reads",
+    "has read", "reads too late", "writes",   "has written", "writes too late", "has not ended", "leaves"};
 
 /// What a program did or was told.
 struct entry {

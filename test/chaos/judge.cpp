@@ -17,6 +17,7 @@ struct tenure {
     nanoseconds begin{}; ///< it is valid from here
     nanoseconds end{};   ///< to there
     std::uint64_t owner = 0;
+    std::uint64_t token = 0;
     bool reads = false;
 };
 
@@ -44,10 +45,12 @@ public:
             ++seen_.leases;
             tokens_[one.owner()] = one.value;
             break;
+        case event::renumbered: tokens_[one.owner()] = one.value; break;
         case event::valid:
         case event::valid_too:
+            readers_ = readers_ || one.what == event::valid_too;
             tenures_[one.owner()].push_back(
-                {one.at, instant_of(one), one.owner(), one.what == event::valid_too});
+                {one.at, instant_of(one), one.owner(), tokens_[one.owner()], one.what == event::valid_too});
             break;
         case event::downgrades:
         case event::lets_go: cut(tenures_[one.owner()], one.at); break;
@@ -113,24 +116,45 @@ private:
         }
     }
 
-    /// T2: no two are the same; and of leases that were valid when their holders heard of them the later has the larger.
+    /// T2: of leases that were valid when their holders heard of them the later has the larger token; a reader's is larger
+    /// than those of the writers before it (rule S16).
     void check_tokens()
     {
+        std::vector<tenure> firsts; // with a token
+        for (auto const& [owner, some] : tenures_)
+            for (std::size_t i = 0; i != some.size(); ++i)
+                if (some[i].token != 0 &&
+                    (i == 0 || some[i].token != some[i - 1].token || some[i].reads != some[i - 1].reads))
+                    firsts.push_back(some[i]);
+        std::ranges::sort(firsts, {}, &tenure::begin);
+        tenure const* highest = nullptr;
+        tenure const* highest_writer = nullptr;
+        for (tenure const& one : firsts) {
+            auto const* const before = one.reads ? highest_writer : highest;
+            bool const by_place =
+                before && (one.reads || before->reads); // otherwise equal ones are found below
+            if (before && (one.token < before->token || (by_place && one.token == before->token)))
+                flaw(in_seconds(one.begin) + ' ' + name_of(one.owner) + "'s token is not above that of " +
+                     name_of(before->owner));
+            if (!highest || one.token > highest->token)
+                highest = &one;
+            if (!one.reads && (!highest_writer || one.token > highest_writer->token))
+                highest_writer = &one;
+        }
+        check_that_tokens_differ();
+    }
+
+    /// Also those of leases that were over when their holders heard of them; but readers may have the same.
+    void check_that_tokens_differ()
+    {
         std::map<std::uint64_t, std::uint64_t> owners;
-        std::vector<tenure> firsts;
         for (auto const& [owner, token] : tokens_) {
-            if (token == 0)
+            bool const may_be_readers = readers_ && token % 1024 == 1023; // rule S16
+            if (token == 0 || may_be_readers)
                 continue;
             if (auto const [other, is_first] = owners.emplace(token, owner); !is_first)
                 flaw(name_of(owner) + " and " + name_of(other->second) + " have the same token");
-            if (!tenures_[owner].empty())
-                firsts.push_back(tenures_[owner].front());
         }
-        std::ranges::sort(firsts, {}, &tenure::begin);
-        for (std::size_t i = 1; i < firsts.size(); ++i)
-            if (tokens_[firsts[i].owner] < tokens_[firsts[i - 1].owner])
-                flaw(in_seconds(firsts[i].begin) + ' ' + name_of(firsts[i].owner) +
-                     "'s token is below that of " + name_of(firsts[i - 1].owner));
     }
 
     /// It was a register, and no write missed another: each counts one more than what was read.
@@ -153,7 +177,8 @@ private:
     std::string name_;
     verdict& seen_;
     std::map<std::uint64_t, std::vector<tenure>> tenures_; ///< each with the one before, or after it
-    std::map<std::uint64_t, std::uint64_t> tokens_;
+    std::map<std::uint64_t, std::uint64_t> tokens_;        ///< the last of each
+    bool readers_ = false;                                 ///< are there any?
     std::map<std::uint64_t, register_use> reads_, writes_; ///< each owner reads once, and writes once
 };
 

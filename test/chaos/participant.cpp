@@ -118,6 +118,8 @@ test::any_lock make_lock(client& locks, std::string const& name, part const& min
     case manner::fenced: return fenced_mutex(locks, name, mine.options);
     case manner::reading: return shared_mutex(locks, name, mine.options).shared();
     case manner::writing: return shared_mutex(locks, name, mine.options);
+    case manner::fenced_reading: return fenced_shared_mutex(locks, name, mine.options).shared();
+    case manner::fenced_writing: return fenced_shared_mutex(locks, name, mine.options);
     }
     return mutex(locks, name, mine.options);
 }
@@ -169,6 +171,7 @@ private:
     lease held_{};
     std::uint32_t operation_ = 0;
     nanoseconds valid_until_{};
+    std::uint64_t token_ = 0; ///< as it was written down last
     unsigned looks_after_the_end_ = 0;
     bool told_ = false;
 };
@@ -277,7 +280,7 @@ awaitable<actor::grant> actor::wait_and_leave(milliseconds limit)
 
 awaitable<void> actor::hold()
 {
-    std::uint64_t const token = held_.fencing_token();
+    std::uint64_t const token = token_ = held_.fencing_token();
     note(event::holds, token);
     valid_until_ = {};
     looks_after_the_end_ = 0;
@@ -296,7 +299,7 @@ awaitable<void> actor::hold()
     }
     if (chance_.one_in(8))
         home_.spawn(extend_after(upto(length), here(event::extended)));
-    if ((mine_.how == manner::reading || mine_.how == manner::writing) && chance_.one_in(3))
+    if (mine_.how >= manner::reading && chance_.one_in(3))
         for (auto times = chance_.between(1, 2); times != 0; --times)
             home_.spawn(change_after(upto(length)));
     for (nanoseconds const end = now() + length; now() < end && !home_.leaving();)
@@ -308,6 +311,8 @@ void actor::look()
 {
     if (held_.empty() || home_.leaving())
         return;
+    if (std::uint64_t const token = held_.fencing_token(); std::exchange(token_, token) != token)
+        note(event::renumbered, token);
     nanoseconds const asked = now();
     nanoseconds const until = asked + held_.remaining();
     if (until > asked && until > valid_until_ + 1ms) {
@@ -369,7 +374,8 @@ awaitable<void> actor::let_go()
     note(event::released, static_cast<std::uint64_t>(ec.value()));
 }
 
-/// Reads what the lock guards and writes one more, however late: its lease may be over when the write comes.
+/// Reads what the lock guards and, but for a reader, writes one more, however late: its lease may be over when the write
+/// comes.
 awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, entry its)
 {
     auto const note_use = [this, &its](event what, std::uint64_t value) {
@@ -384,6 +390,8 @@ awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, entry its
         co_return note_use(event::reads_late, 0);
     std::uint64_t const seen = found == "[1, (nil)]" ? 0 : std::stoull(found.substr(4));
     note_use(event::has_read, seen);
+    if (mine_.how == manner::fenced_reading)
+        co_return;
     co_await home_.pause(thinking);
     std::uint64_t const next = home_.next_value(seen);
     note_use(event::writes, next);

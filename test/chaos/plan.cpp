@@ -49,6 +49,7 @@ manner draw_manner(cast const& all, dice& chance)
     case kinds::plain: return manner::plainly;
     case kinds::fenced: return manner::fenced;
     case kinds::mixed: return chance.one_in(2) ? manner::fenced : manner::plainly;
+    case kinds::fenced_shared: return chance.one_in(3) ? manner::fenced_writing : manner::fenced_reading;
     case kinds::shared: break;
     }
     return chance.one_in(6) ? manner::plainly : chance.one_in(3) ? manner::writing : manner::reading;
@@ -87,6 +88,8 @@ cast::cast(std::uint64_t its_seed)
 {
     if (locks_are == kinds::plain && seed % 2 == 0)
         locks_are = kinds::shared;
+    if (locks_are == kinds::fenced && seed % 2 == 0)
+        locks_are = kinds::fenced_shared;
     for (unsigned n = 0; n != servers(); ++n) {
         durable[n] = chance.one_in(4);
         clocks_ahead.push_back(between(chance, -furthest_clock(), furthest_clock()));
@@ -95,8 +98,8 @@ cast::cast(std::uint64_t its_seed)
 
 std::string cast::describe() const
 {
-    constexpr std::array<std::string_view, 4> words{"plain", "fenced", "plain and fenced",
-                                                    "readers and writers"};
+    constexpr std::array<std::string_view, 5> words{"plain", "fenced", "plain and fenced",
+                                                    "readers and writers", "readers and writers with tokens"};
     return "seed " + std::to_string(seed) + ": " + std::to_string(servers()) + " servers, " +
            std::to_string(std::ranges::count(durable, true)) + " durable, " + std::to_string(programs) +
            " programs, " + std::to_string(locks) + " locks, " +

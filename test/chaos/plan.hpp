@@ -15,8 +15,8 @@ namespace redlock::chaos {
 
 using std::chrono::milliseconds;
 
-enum class kinds : std::uint8_t { plain, fenced, mixed, shared };
-enum class manner : std::uint8_t { plainly, fenced, reading, writing };
+enum class kinds : std::uint8_t { plain, fenced, mixed, shared, fenced_shared };
+enum class manner : std::uint8_t { plainly, fenced, reading, writing, fenced_reading, fenced_writing };
 
 struct cast {
     explicit cast(std::uint64_t its_seed);

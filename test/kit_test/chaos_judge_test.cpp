@@ -118,6 +118,35 @@ BOOST_AUTO_TEST_CASE(judge_finds_tokens_that_do_not_increase)
     BOOST_TEST(with_tokens(6, 6) == 1U);
 }
 
+/// Rule S16. Numbers are 1024 apart, and the readers' place is the last below the next number.
+BOOST_AUTO_TEST_CASE(judge_compares_tokens_of_readers_with_those_of_writers)
+{
+    constexpr std::uint64_t number = 1024;
+    constexpr std::uint64_t readers = number + 1023;
+    auto const story = [](std::uint64_t first, std::uint64_t second, std::uint64_t writers) {
+        return judge({said(1, 10ns, event::holds, first), said(1, 11ns, event::valid_too, until(100ns)),
+                      said(2, 12ns, event::holds, second), said(2, 13ns, event::valid_too, until(100ns)),
+                      said(1, 20ns, event::lets_go), said(2, 21ns, event::lets_go),
+                      said(3, 30ns, event::holds, writers), said(3, 31ns, event::valid, until(100ns)),
+                      said(3, 40ns, event::downgrades), said(3, 41ns, event::renumbered, writers + 1023),
+                      said(3, 42ns, event::valid_too, until(100ns))})
+            .flaws;
+    };
+    BOOST_TEST(story(readers, readers, 2 * number).empty());
+    BOOST_TEST(story(readers + number, readers, 3 * number).empty());
+    BOOST_TEST(story(readers, readers, number).size() == 1U);
+    BOOST_TEST(story(readers + number, readers, 2 * number).size() == 1U);
+    std::vector<entry> const reader_behind_writer{
+        said(1, 10ns, event::holds, 2 * number), said(1, 11ns, event::valid, until(20ns)),
+        said(2, 30ns, event::holds, readers), said(2, 31ns, event::valid_too, until(100ns))};
+    BOOST_TEST(judge(reader_behind_writer).flaws.size() == 1U);
+    std::vector<entry> const upgraded_without_number{
+        said(1, 10ns, event::holds, readers), said(1, 11ns, event::valid_too, until(20ns)),
+        said(2, 12ns, event::holds, readers), said(2, 13ns, event::valid_too, until(20ns)),
+        said(2, 14ns, event::lets_go),        said(1, 30ns, event::valid, until(100ns))};
+    BOOST_TEST(judge(upgraded_without_number).flaws.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(judge_finds_overlapping_writes)
 {
     constexpr std::uint64_t one = std::uint64_t{1} << 32U;
