@@ -141,7 +141,14 @@ std::string name(contest const& what)
         return what.with == trouble::killed ? "killed" : "paused";
     if (what.how == manner::polling)
         return "polling " + std::to_string(what.poll_pause.count() / 1000) + "ms";
-    return what.how == manner::line ? "line" : what.how == manner::turns ? "turns" : "mixed";
+    switch (what.how) {
+    case manner::line: return "line";
+    case manner::turns: return "turns";
+    case manner::readers: return "readers";
+    case manner::writers: return "writers";
+    case manner::both: return "both";
+    default: return "mixed";
+    }
 }
 
 } // namespace redlock::bench

@@ -11,7 +11,8 @@ namespace redlock::bench {
 
 /// Rows are all combinations of these.
 struct choice {
-    std::vector<std::string> rows{"line"}; ///< line, turns, mixed, polling, killed, paused
+    std::vector<std::string> rows{
+        "line"}; ///< line, turns, mixed, polling, killed, paused, readers, writers, both
     std::vector<unsigned> nodes{3};
     std::vector<unsigned> processes{4};
     std::vector<unsigned> each{1};
