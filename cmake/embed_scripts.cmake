@@ -2,6 +2,7 @@
 #
 # Turns the *.lua files of src/kind/scripts and src/redis/scripts into the header "redis/scripts.hpp" of the build tree
 # and lets <target> include it. The hash is taken of the very text that is embedded, so the two cannot drift apart.
+# The line "-- with <part>.lua" stands for a part that several have in common.
 
 set(REDLOCK_SOURCES_DIR "${CMAKE_CURRENT_LIST_DIR}/../src")
 
@@ -14,6 +15,14 @@ function(redlock_embed_scripts target)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
         cmake_path(GET path STEM name)
         file(READ "${path}" text)
+        string(REGEX MATCHALL "-- with [a-z_]+\\.lua\n" parts "${text}")
+        foreach(line IN LISTS parts)
+            string(REGEX REPLACE "-- with ([a-z_]+\\.lua)\n" "parts/\\1" part "${line}")
+            cmake_path(ABSOLUTE_PATH part BASE_DIRECTORY "${REDLOCK_SOURCES_DIR}/kind/scripts")
+            set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${part}")
+            file(READ "${part}" common)
+            string(REPLACE "${line}" "${common}" text "${text}")
+        endforeach()
         string(SHA1 sha1 "${text}")
         string(APPEND scripts
                "inline constexpr script ${name}{R\"lua(${text})lua\",\n    \"${sha1}\", ${count}};\n")

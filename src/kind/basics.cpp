@@ -58,7 +58,7 @@ void append_release(std::string& out, redis::script_form form, subject const& wh
     if (!redis::is_native(form))
         return append_keyed(out, release_call, form, whose, {});
     bool const delex = form == redis::script_form::delex;
-    auto const& [prefix, name] = whose.key;
+    auto const& [prefix, name, several] = whose.key;
     redis::append_all(out, std::string_view(delex ? "*4\r\n$5\r\nDELEX\r\n$" : "*3\r\n$7\r\nDELIFEQ\r\n$"),
                       redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name, redis::crlf,
                       std::string_view(delex ? "$4\r\nIFEQ\r\n" : ""), nonce_header, checked(whose.nonce),

@@ -29,7 +29,7 @@ inline std::string_view checked(std::string_view nonce)
 /// What stands before the key, the key, the nonce, and the rest.
 inline void append_keyed(std::string& out, std::string_view head, subject const& what, std::string_view rest)
 {
-    auto const& [prefix, name] = what.key;
+    auto const& [prefix, name, several] = what.key;
     redis::append_all(out, head, std::string_view("$"), redis::digits(prefix.size() + name.size()),
                       redis::crlf, prefix, name, redis::crlf, nonce_header, checked(what.nonce), redis::crlf,
                       rest);
@@ -44,7 +44,7 @@ void append_with_key_beside(std::string& out, redis::script_call const& call, re
                             redis::lock_key const& key, std::string_view suffix, Rest const&... rest)
 {
     constexpr std::string_view dollar = "$";
-    auto const& [prefix, name] = key;
+    auto const& [prefix, name, several] = key;
     std::size_t const length = prefix.size() + name.size();
     if (form == redis::script_form::text)
         call.append_text(out);

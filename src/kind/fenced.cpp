@@ -51,7 +51,7 @@ public:
     {
         if (what != request::number)
             return append_common(out, what, whose, form);
-        auto const& [prefix, name] = whose.key;
+        auto const& [prefix, name, several] = whose.key;
         redis::append_all(out, std::string_view("*2\r\n$3\r\nGET\r\n$"),
                           redis::digits(prefix.size() + name.size() + fence_suffix.size()), redis::crlf,
                           prefix, name, fence_suffix, redis::crlf);

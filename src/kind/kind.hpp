@@ -51,7 +51,8 @@ struct subject {
     redis::lock_key key;
     std::string_view nonce;
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
-    std::string_view giver{}; ///< for a claim: the nonce that was given up for it, or its own
+    /// For a claim: the nonce that was given up for it, or its own; one for each of several names.
+    std::string_view giver{};
     line_words line{};
     /// Of one who waits for a lock of readers and writers: how long a turn must last for him. Zero: he does not wait.
     std::chrono::milliseconds turn{};
@@ -65,6 +66,7 @@ struct sighting {
     std::uint64_t owner = 0;
     std::optional<std::string_view> nonce{}; ///< the owner's, if it was told whole; part of the reply
     std::optional<std::chrono::milliseconds> left{};
+    std::uint8_t which = 0; ///< of several names, counted from zero
 };
 
 /// What a node answered.
@@ -119,6 +121,8 @@ struct lock_kind {
     lock_kind const* as_reader;
     /// Are an extension and a release, but for the line, commands where the server compares by itself (rule K8)?
     bool compares = false;
+    /// Is it held under several names at once (rules M1 to M9)? Then nobody stands in line for it.
+    bool several = false;
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
     /// What is asked of a key that somebody else may have.
@@ -143,6 +147,8 @@ struct lock_kind {
     }
     /// Does this command end with the node's marker?
     [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
+    /// Do those who wait stand in line (rules L1 to L15)?
+    [[nodiscard]] constexpr bool lines_up() const { return !gated && !several; }
     [[nodiscard]] constexpr bool counts() const { return agreement == core::agreement::one_number; }
 };
 
@@ -152,6 +158,8 @@ extern lock_kind const reader;
 extern lock_kind const writer;
 extern lock_kind const fenced_reader;
 extern lock_kind const fenced_writer;
+extern lock_kind const multi;
+extern lock_kind const fenced_multi;
 
 /// In which other form a node must be told what it has not executed for the form that it was told in (rule A7).
 /// \param native how this connection compares by itself, if the request can be said so

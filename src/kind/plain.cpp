@@ -60,7 +60,7 @@ private:
     {
         if (!redis::is_native(form))
             return append_keyed(out, extension, form, whose, time_);
-        auto const& [prefix, name] = whose.key;
+        auto const& [prefix, name, several] = whose.key;
         std::string_view const nonce = checked(whose.nonce);
         redis::append_all(out, std::string_view("*7\r\n$3\r\nSET\r\n$"),
                           redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name, redis::crlf,

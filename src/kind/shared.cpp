@@ -145,7 +145,7 @@ private:
     void append_to_gate_and_fence(std::string& out, redis::script_call const& call, redis::script_form form,
                                   subject const& whose) const
     {
-        auto const& [prefix, name] = whose.key;
+        auto const& [prefix, name, several] = whose.key;
         append_to_gate(out, call, form, whose, std::string_view("$"),
                        redis::digits(prefix.size() + name.size() + fence_suffix.size()), redis::crlf, prefix,
                        name, fence_suffix, redis::crlf, marker_key_);

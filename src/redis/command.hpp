@@ -33,6 +33,7 @@ enum class script_form : std::uint8_t {
 struct lock_key {
     std::string_view prefix;
     std::string_view name;
+    std::span<std::string const> several{}; ///< of a lock of several names, these
 };
 
 /// On each node one marker for all locks that are marked (docs/protocol.md, rule F6).

@@ -83,6 +83,14 @@ std::string script_run::run(std::string_view sha1)
             return upgrade();
         if (sha1 == known::whose.sha1)
             return whose();
+        if (sha1 == known::multi_vote.sha1)
+            return multi_vote();
+        if (sha1 == known::multi_extend.sha1)
+            return multi_extend();
+        if (sha1 == known::multi_raise.sha1)
+            return multi_raise();
+        if (sha1 == known::multi_release.sha1)
+            return multi_release();
         return mark();
     } catch (script_error const& e) {
         return stopped(sha1, e.text);

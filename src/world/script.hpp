@@ -52,6 +52,10 @@ private:
     [[nodiscard]] std::string downgrade();
     [[nodiscard]] std::string upgrade();
     [[nodiscard]] std::string whose();
+    [[nodiscard]] std::string multi_vote();
+    [[nodiscard]] std::string multi_extend();
+    [[nodiscard]] std::string multi_raise();
+    [[nodiscard]] std::string multi_release();
     [[nodiscard]] std::string mark();
     [[nodiscard]] static std::string stopped(std::string_view sha1, std::string const& why);
 
@@ -70,9 +74,12 @@ private:
 
     using two_places = std::pair<std::optional<std::string>, std::optional<std::string>>;
     [[nodiscard]] std::string stand_in_line(std::string const& me, millis left, std::string const& owner);
-    [[nodiscard]] two_places front();
-    [[nodiscard]] millis keep_for(std::string const& heir, std::optional<std::string> const& next);
-    void tell_first(std::optional<std::string> place, std::string const& left);
+    [[nodiscard]] two_places front(std::string const& line);
+    [[nodiscard]] two_places call_first(std::string const& line, std::string const& word,
+                                        std::string const& rest);
+    [[nodiscard]] millis give(std::string const& lock, std::string const& line, std::string const& heir,
+                              std::optional<std::string> const& next);
+    void tell_first(std::string const& line, std::optional<std::string> place, std::string const& left);
     [[nodiscard]] bool hears_that_it_is_first(std::string const& place, std::string const& left);
     std::size_t call(std::string_view word, std::string const& place, std::string const& rest);
 
@@ -107,6 +114,16 @@ private:
     void purge(std::string const& key);
     [[nodiscard]] std::optional<double> end_of_last();
 
+    struct fences_sight {
+        std::optional<std::string> refused{}; ///< a reply that says why they are not to be counted on
+        std::vector<double> fences{};         ///< none: there are none
+        double highest = 0;
+    };
+    [[nodiscard]] std::vector<std::string> locks() const;
+    [[nodiscard]] fences_sight see_fences();
+    [[nodiscard]] bool is_handed_on(std::string const& lock, std::string const& line);
+    [[nodiscard]] std::optional<std::string> in_the_way(std::vector<std::string> const& all, double fence);
+
     [[nodiscard]] millis now() const { return where_.now_us / 1000; }
     [[nodiscard]] keyspace::value const* look_at(std::string_view command, std::string const& key);
     [[nodiscard]] std::optional<std::string> get(std::string const& key);
@@ -114,6 +131,7 @@ private:
     [[nodiscard]] millis pttl(std::string const& key);
     [[nodiscard]] millis time();
     [[nodiscard]] std::optional<keyspace::type> type(std::string const& key);
+    [[nodiscard]] bool exists(std::vector<std::string> const& keys);
     [[nodiscard]] sorted_set const& members(std::string_view command, std::string const& key);
     void zadd(std::string const& key, sorted_set::member);
     bool zrem(std::string const& key, std::vector<std::string> const& names);

@@ -61,14 +61,13 @@ std::string script_run::line_enter()
         return reply::number(1);
     millis left = pttl(keys_[0]);
     while (left == -2) {
-        auto const [first, second] = front();
+        auto const [first, second] = front(keys_[1]);
         std::string const heir = first.value_or(me);
-        bool const given = heir == me || call("take", heir, "0 ") != 0;
-        if (first)
+        if (heir != me && call("take", heir, "0 ") == 0) {
             (void)zrem(keys_[1], {heir});
-        if (!given)
             continue;
-        left = keep_for(heir, second);
+        }
+        left = give(keys_[0], keys_[1], heir, second);
         if (heir == me)
             return reply::number(1);
         owner = mget({keys_[0]})[0];
@@ -96,30 +95,25 @@ std::string script_run::line_release()
     bool const ours = mget({keys_[0]})[0] == arguments_[0];
     if (!arguments_[1].empty()) {
         std::string const me = arguments_[0] + arguments_[1];
-        auto const [first, second] = front();
+        auto const [first, second] = front(keys_[1]);
         (void)zrem(keys_[1], {me});
         if (first == me && second && !ours)
-            tell_first(second, std::to_string(std::max<millis>(pttl(keys_[0]), 0)));
+            tell_first(keys_[1], second, std::to_string(std::max<millis>(pttl(keys_[0]), 0)));
     }
     if (!ours)
         return reply::number(0);
-    auto [first, second] = front();
-    while (first && call(arguments_[2], *first, arguments_[3] + ' ' + arguments_[0]) == 0) {
-        (void)zrem(keys_[1], {*first});
-        std::tie(first, second) = front();
-    }
+    auto const [first, second] = call_first(keys_[1], arguments_[2], arguments_[3] + ' ' + arguments_[0]);
     if (!first || arguments_[2] == "free") {
         del(keys_[0]);
         return reply::number(1);
     }
-    (void)zrem(keys_[1], {*first});
-    (void)keep_for(*first, second);
+    (void)give(keys_[0], keys_[1], *first, second);
     return reply::number(2);
 }
 
-script_run::two_places script_run::front()
+script_run::two_places script_run::front(std::string const& line)
 {
-    auto const places = members("zrange", keys_[1]).range(0, 1);
+    auto const places = members("zrange", line).range(0, 1);
     two_places found;
     if (!places.empty())
         found.first = places[0].name;
@@ -128,22 +122,35 @@ script_run::two_places script_run::front()
     return found;
 }
 
-/// The lock is given to who stood there.
-millis script_run::keep_for(std::string const& heir, std::optional<std::string> const& next)
+script_run::two_places script_run::call_first(std::string const& line, std::string const& word,
+                                              std::string const& rest)
 {
+    auto [first, second] = front(line);
+    while (first && call(word, *first, rest) == 0) {
+        (void)zrem(line, {*first});
+        std::tie(first, second) = front(line);
+    }
+    return {first, second};
+}
+
+/// To who stands there, or would.
+millis script_run::give(std::string const& lock, std::string const& line, std::string const& heir,
+                        std::optional<std::string> const& next)
+{
+    (void)zrem(line, {heir});
     double const window = number_of(window_of(heir));
     std::string const milliseconds = whole(window);
-    set(keys_[0], nonce_of(heir), &milliseconds);
-    tell_first(next, window_of(heir));
+    set(lock, nonce_of(heir), &milliseconds);
+    tell_first(line, next, window_of(heir));
     return static_cast<millis>(window);
 }
 
-void script_run::tell_first(std::optional<std::string> place, std::string const& left)
+void script_run::tell_first(std::string const& line, std::optional<std::string> place,
+                            std::string const& left)
 {
     while (place && !hears_that_it_is_first(*place, left)) {
-        (void)zrem(keys_[1], {*place});
-        auto const next = members("zrange", keys_[1]).range(0, 0);
-        place = next.empty() ? std::nullopt : std::optional(next[0].name);
+        (void)zrem(line, {*place});
+        place = front(line).first;
     }
 }
 

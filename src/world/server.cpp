@@ -159,6 +159,7 @@ server::command_form const* server::form_of(std::string_view name)
         command_form{"delifeq", 3, &s::delifeq, writes},
         command_form{"eval", 3, &s::eval},
         command_form{"evalsha", 3, &s::evalsha},
+        command_form{"exists", 2, &s::exists},
         command_form{"flushall", 1, &s::flushall, writes},
         command_form{"get", 2, &s::get},
         command_form{"hello", 1, &s::hello, while_loading},

@@ -118,6 +118,7 @@ private:
     [[nodiscard]] std::string time(connection&, words const&);
     [[nodiscard]] std::string set(connection&, words const&);
     [[nodiscard]] std::string get(connection&, words const&);
+    [[nodiscard]] std::string exists(connection&, words const&);
     [[nodiscard]] std::string mget(connection&, words const&);
     [[nodiscard]] std::string pttl(connection&, words const&);
     [[nodiscard]] std::string pexpire(connection&, words const&);

@@ -86,6 +86,14 @@ std::string server::get(connection& c, words const& command)
     return text ? reply::bulk(*text) : nil(c);
 }
 
+std::string server::exists(connection&, words const& command)
+{
+    std::int64_t found = 0;
+    for (std::size_t i = 1; i != command.size(); ++i)
+        found += look_at(command[i]) ? 1 : 0;
+    return reply::number(found);
+}
+
 std::string server::mget(connection& c, words const& command)
 {
     std::string said = '*' + std::to_string(command.size() - 1) + "\r\n";

@@ -50,7 +50,7 @@ void random_talk::step()
         troubled_ = false;
     }
     auto const id = static_cast<unsigned>(1 + dice_.below(dice_.one_in(3) ? 5 : 3));
-    switch (dice_.below(18)) {
+    switch (dice_.below(21)) {
     case 0:
     case 1: ask_about_lock(id); break;
     case 2:
@@ -68,10 +68,14 @@ void random_talk::step()
     case 14:
     case 15:
     case 16: ask_shared(id); break;
+    case 17:
+    case 18:
+    case 19: ask_several(id); break;
     default: write();
     }
     if (dice_.one_in(6))
-        both_.compare_keys({"lock", "lock:line", "lock:gate", "lock:redlock-fence", "redlock-marker"});
+        both_.compare_keys({"lock", "lock:line", "lock:gate", "lock:redlock-fence", "redlock-marker", "lock2",
+                            "lock2:redlock-fence", "lock3"});
 }
 
 void random_talk::ask_about_lock(unsigned id)
@@ -189,6 +193,40 @@ void random_talk::ask_shared(unsigned id)
     }
 }
 
+void random_talk::ask_several(unsigned id)
+{
+    words const locks = dice_.one_in(2) ? words{"lock", "lock2"} : words{"lock", "lock2", "lock3"};
+    std::string const who = owner();
+    words keys = locks;
+    words arguments{std::to_string(locks.size()), who, text(lock_time)};
+    namespace scripts = redis::scripts;
+    auto const ask = [&](redis::script const& which, bool with_fences, std::string const& more) {
+        arguments.push_back(more);
+        if (!with_fences)
+            return both_.compare(id, call(which, keys, arguments));
+        for (std::string const& lock : locks)
+            keys.push_back(lock + ":redlock-fence");
+        keys.emplace_back("redlock-marker");
+        arguments.push_back(text(fence_time));
+        arguments.push_back(number());
+        call_marked(id, which, keys, std::move(arguments));
+    };
+    std::string const givers = dice_.one_in(2) ? "" : owner() + owner() + owner();
+    bool const with_fences = dice_.one_in(2);
+    switch (dice_.below(8)) {
+    case 0:
+    case 1:
+    case 2: return ask(scripts::multi_vote, with_fences, givers);
+    case 3:
+    case 4: return ask(scripts::multi_extend, with_fences, dice_.one_in(3) ? "1" : "");
+    case 5: return ask(scripts::multi_raise, true, "");
+    default:
+        for (std::string const& lock : locks)
+            keys.push_back(lock + ":line");
+        both_.compare(id, call(scripts::multi_release, keys, {who}));
+    }
+}
+
 std::string random_talk::place()
 {
     return kind::place(keeping_time, draw(channels_));
@@ -221,6 +259,7 @@ void random_talk::ask_about_keys(unsigned id)
     std::vector<words> const questions{
         {"GET", key},
         {"MGET", key, "lock", "nothing"},
+        {"EXISTS", key, "lock", "nothing"},
         {"TYPE", key},
         {"PTTL", key},
         {"PEXPIRE", key, draw({"0", "1200000"})},
@@ -279,6 +318,7 @@ void random_talk::make_trouble()
                            "pexpire",
                            "pttl",
                            "mget",
+                           "exists",
                            "get",
                            "del",
                            "time",
@@ -292,6 +332,11 @@ void random_talk::write()
     std::vector<words> const deeds{{"DEL", "lock"},
                                    {"DEL", "lock"},
                                    {"DEL", "lock:redlock-fence"},
+                                   {"DEL", "lock2"},
+                                   {"DEL", "lock2:redlock-fence"},
+                                   {"SET", "lock2:redlock-fence", "17"},
+                                   {"RPUSH", "lock3", "no owner"},
+                                   {"DEL", "lock3"},
                                    {"DEL", "redlock-marker"},
                                    {"DEL", "lock:line"},
                                    {"DEL", "lock:gate"},

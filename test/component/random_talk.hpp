@@ -26,6 +26,7 @@ private:
     void ask_fenced(unsigned id);
     void ask_line(unsigned id);
     void ask_shared(unsigned id);
+    void ask_several(unsigned id);
     void ask_for_what_is_given(unsigned id);
     void ask_about_channels(unsigned id);
     void ask_about_keys(unsigned id);

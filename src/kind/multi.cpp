@@ -1,0 +1,193 @@
+#include "kind/multi.hpp"
+
+#include "core/attempt.hpp"
+#include "kind/basics.hpp"
+#include "kind/fenced.hpp"
+#include "kind/kind.hpp"
+#include "kind/line.hpp"
+#include "redis/command.hpp"
+#include "redis/resp.hpp"
+#include "redis/script.hpp"
+#include "redis/scripts.hpp"
+#include "redis/text_number.hpp"
+#include "redis/writer.hpp"
+#include <redlock/node_outcome.hpp>
+
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace redlock::kind {
+
+namespace {
+
+/// All that takes, renews or raises says the same: the locks and, with a fence, that of each, and the node's marker; then how many
+/// locks there are, the nonce, the times, and the number.
+class multi_commands final : public commands {
+public:
+    explicit multi_commands(std::chrono::milliseconds key) : time_(milliseconds(key)) {}
+    multi_commands(std::string_view key_prefix, lifetimes const& times)
+        : time_(milliseconds(times.key)), fence_time_(milliseconds(times.number))
+    {
+        redis::append_argument(marker_key_, redis::name_beside(key_prefix, redis::marker_name));
+    }
+
+    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    {
+        switch (what) {
+        case request::vote:
+        case request::claim: return append_call(out, redis::scripts::multi_vote, whose, whose.giver, form);
+        case request::write_back: return append_call(out, redis::scripts::multi_raise, whose, {}, form);
+        case request::extend: return append_call(out, redis::scripts::multi_extend, whose, {}, form);
+        case request::adopt: return append_call(out, redis::scripts::multi_extend, whose, "1", form);
+        default: return append_constant(out, what, whose, form);
+        }
+    }
+
+    static std::unique_ptr<commands const> make(std::string_view, lifetimes const& times)
+    {
+        return std::make_unique<multi_commands const>(times.key);
+    }
+    static std::unique_ptr<commands const> make_fenced(std::string_view key_prefix, lifetimes const& times)
+    {
+        return std::make_unique<multi_commands const>(key_prefix, times);
+    }
+
+    /// What has no lifetimes in it. A question is about one of the names.
+    static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
+    {
+        if (what != request::release)
+            return append_common(out, what, whose, form);
+        append_head(out, redis::scripts::multi_release, form, 2 * whose.key.several.size(), 1);
+        append_names(out, whose.key, {});
+        append_names(out, whose.key, line_suffix);
+        redis::append_argument(out, checked(whose.nonce));
+    }
+
+    template <bool Counts>
+    static answer read(request what, redis::resp_node const& reply)
+    {
+        if (what != request::vote && what != request::claim)
+            return read_common(what, reply);
+        if (auto const held = read_held(reply))
+            return {.what = answer::meaning::denied, .number = held->number};
+        if constexpr (Counts)
+            return fenced.read(request::vote, reply);
+        return read_script(reply);
+    }
+
+    static sighting read_sighting(request what, redis::resp_node const& reply)
+    {
+        switch (what) {
+        case request::vote:
+        case request::claim: return read_held(reply).value_or(refusal{}).seen;
+        case request::extend:
+        case request::adopt: return {.which = place_of(-1 - reply.number)};
+        default: return read_common_sighting(what, reply);
+        }
+    }
+
+private:
+    static std::uint8_t place_of(std::int64_t number)
+    {
+        constexpr auto end = static_cast<std::int64_t>(most_names);
+        return static_cast<std::uint8_t>(number >= 0 && number < end ? number : 0);
+    }
+
+    /// "HELD <milliseconds left> <number> <which> <start of the owner's nonce>"
+    static std::optional<refusal> read_held(redis::resp_node const& reply)
+    {
+        auto held = read_refusal("HELD", reply);
+        std::string_view rest = reply.text;
+        for (int words = 0; held && words != 3; ++words)
+            rest.remove_prefix(rest.find(' ') + 1);
+        auto const space = rest.find(' ');
+        std::int64_t which = 0;
+        if (!held || space == rest.npos || !redis::read_number(rest.substr(0, space), which))
+            return std::nullopt;
+        held->seen.which = place_of(which);
+        rest.remove_prefix(space + 1);
+        held->seen.owner = owner_id(rest);
+        held->seen.who = rest.empty() ? holder_kind::maybe_readers : holder_kind::owner;
+        return held;
+    }
+
+    /// Of a call, up to its first key.
+    static void append_head(std::string& out, redis::script const& which, redis::script_form form,
+                            std::size_t keys, std::size_t arguments)
+    {
+        bool const by_hash = form == redis::script_form::hash;
+        std::string_view const named = by_hash ? which.sha1 : which.text;
+        redis::digits const count(keys);
+        redis::append_all(out, std::string_view("*"), redis::digits(3 + keys + arguments), redis::crlf,
+                          by_hash ? std::string_view("$7\r\nEVALSHA\r\n$")
+                                  : std::string_view("$4\r\nEVAL\r\n$"),
+                          redis::digits(named.size()), redis::crlf, named, redis::crlf);
+        redis::append_argument(out, std::string_view(count));
+    }
+
+    static void append_names(std::string& out, redis::lock_key const& key, std::string_view suffix)
+    {
+        assert(!key.several.empty() && key.several.size() <= most_names);
+        for (std::string const& name : key.several)
+            redis::append_all(out, std::string_view("$"),
+                              redis::digits(key.prefix.size() + name.size() + suffix.size()), redis::crlf,
+                              key.prefix, name, suffix, redis::crlf);
+    }
+
+    [[nodiscard]] bool counts() const { return !marker_key_.empty(); }
+
+    /// \param more what is for one of the scripts alone
+    void append_call(std::string& out, redis::script const& which, subject const& whose,
+                     std::string_view more, redis::script_form form) const
+    {
+        std::size_t const count = whose.key.several.size();
+        append_head(out, which, form, counts() ? 2 * count + 1 : count, counts() ? 7 : 4);
+        append_names(out, whose.key, {});
+        if (counts()) {
+            append_names(out, whose.key, fence_suffix);
+            out += marker_key_;
+        }
+        redis::append_argument(out, std::string_view(redis::digits(count)));
+        redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf, time_);
+        redis::append_argument(out, more);
+        out += fence_time_;
+        if (counts())
+            redis::append_argument(out, std::string_view(redis::digits(whose.number)));
+    }
+
+    std::string time_;
+    std::string fence_time_{}; ///< no text, and neither the marker: there are no fences
+    std::string marker_key_{};
+};
+
+template <bool Counts>
+constexpr lock_kind several_names{
+    .agreement = Counts ? core::agreement::one_number : core::agreement::majority,
+    .marked = Counts,
+    .gated = false,
+    .shared = false,
+    .as_reader = nullptr,
+    .several = true,
+    .scripts = {&redis::scripts::multi_vote, &redis::scripts::multi_vote,
+                Counts ? &redis::scripts::multi_raise : nullptr, &redis::scripts::multi_extend, nullptr,
+                nullptr, &redis::scripts::multi_extend, &redis::scripts::multi_release, nullptr, nullptr,
+                &redis::scripts::whose},
+    .inspection = {}, // it is asked for each of its names
+    .make_commands = Counts ? multi_commands::make_fenced : multi_commands::make,
+    .append = multi_commands::append_constant,
+    .read = multi_commands::read<Counts>,
+    .read_sighting = multi_commands::read_sighting,
+};
+
+} // namespace
+
+constinit lock_kind const multi = several_names<false>;
+constinit lock_kind const fenced_multi = several_names<true>;
+
+} // namespace redlock::kind
