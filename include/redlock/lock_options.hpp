@@ -54,6 +54,18 @@ struct handover_policy {
     friend bool operator==(handover_policy const&, handover_policy const&) = default;
 };
 
+/// How long a lock of several names asks for all of them at once. While others keep taking now one, now another of its
+/// names, it may never find all of them free. After that it takes one name after the other, in their order, and stands in
+/// line for each; what it has it keeps until it has all. So it gets them, and those who want one of them wait longer.
+struct multi_policy {
+    /// Attempts that were refused, at least 1.
+    unsigned attempts = 8;
+    /// Time since the first attempt; zero: after the first one that is refused.
+    std::chrono::milliseconds time{1000};
+
+    friend bool operator==(multi_policy const&, multi_policy const&) = default;
+};
+
 /// Options of one lock. Trivially destructible on purpose: g++ 12 destroys other temporaries of an awaited
 /// expression twice.
 ///
@@ -89,6 +101,7 @@ struct lock_options {
     detail::former_fence_ttl fence_ttl{};
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own
+    multi_policy multi{};       ///< of a `multi_mutex`: how long it asks for all names at once
     /// Stand in line with the operations of other clients that wait for this lock: first come, first served, but for what
     /// docs/promise.md names under "Order between clients" (docs/protocol.md, rules L1 to L15). Give all clients of a lock
     /// the same value. An operation that does not stand in line asks again when a server says that the key has changed. It

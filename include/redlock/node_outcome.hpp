@@ -59,6 +59,9 @@ struct node_outcome {
     /// If `held_by_other`: who it is, if the node was asked. A plain vote does not ask; a fenced one, those of a
     /// `shared_mutex`, waiting operations and an inspection do.
     holder_kind holder = holder_kind::unknown;
+    /// If `held_by_other`, of a `multi_mutex`: the first of its names that is in the way on this node, or of those of a lease
+    /// that was lost the first that was not its own any more. Otherwise empty.
+    std::string resource{};
 };
 
 /// "1 of 3 granted; redis://b:6379 unreachable (Connection refused); redis://c:6379 refused (NOAUTH ...)". Nodes

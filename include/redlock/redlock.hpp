@@ -5,6 +5,7 @@
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
 #include <redlock/fence_options.hpp>
+#include <redlock/fenced_multi_mutex.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
@@ -12,6 +13,7 @@
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 #include <redlock/log.hpp>
+#include <redlock/multi_mutex.hpp>
 #include <redlock/mutex.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/observer.hpp>

@@ -22,6 +22,12 @@ void waiting::start()
     knows_ = peeks_all_ = yields_ = false;
 }
 
+void waiting::await_another()
+{
+    listening_ = {};
+    knows_ = false;
+}
+
 void waiting::meet(unsigned nodes, unsigned first, node_set refusing)
 {
     knows_ = true;

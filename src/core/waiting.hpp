@@ -34,6 +34,8 @@ public:
 
     /// For somebody new: nothing is known.
     void start();
+    /// Of several keys another one is waited for now (rule M7).
+    void await_another();
 
     /// \name Nodes
     ///@{

@@ -42,7 +42,7 @@ void acquire_op::start(std::shared_ptr<lock_state>&& lock, wait_limit limit, han
 /// Who asks once does not overtake those who wait, unless that is wanted.
 void acquire_op::enter()
 {
-    key_queue& wanted = queue();
+    lock_queue& wanted = queue();
     if (!asks_once() || !wanted.busy()) {
         wait();
         return wanted.enqueue(*this);
@@ -135,11 +135,11 @@ void acquire_op::leave_queue()
 /// Nobody's attempt has to be decided for that. Who is not asked for at the moment knows better if he has been refused.
 void acquire_op::note_outage()
 {
-    key_queue const& wanted = queue();
-    if ((last_cause_ != errc{} && !wanted.served(*this)) || !wanted.lacks_nodes())
+    lock_queue const& wanted = queue();
+    if ((last_cause_ != errc{} && !wanted.served(*this)) || !wanted.lacks_nodes(*this))
         return;
     last_cause_ = errc::no_quorum;
-    has_table_ = wanted.waits_for_nodes();
+    has_table_ = wanted.waits_for_nodes(*this);
 }
 
 void acquire_op::fail(boost::system::error_code ec)

@@ -2,8 +2,8 @@
 
 #include "engine/attempt_loop.hpp"
 #include "engine/candidate.hpp"
-#include "engine/key_queue.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/lock_queue.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 #include "net/loop.hpp"
@@ -61,7 +61,7 @@ private:
     [[nodiscard]] std::exception_ptr failure() const noexcept;
     [[nodiscard]] std::string story(std::vector<node_outcome> const&) const;
 
-    [[nodiscard]] key_queue& queue() const { return key_queue::of(*lock_); }
+    [[nodiscard]] lock_queue& queue() const { return lock_queue::of(*lock_); }
     void tell_end() const;
 
     runtime& runtime_;

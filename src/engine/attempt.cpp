@@ -42,9 +42,11 @@ boost::system::error_code attempt::provide() noexcept
     }
 }
 
-void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::chrono::milliseconds turn)
+void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::chrono::milliseconds turn,
+                    std::string_view given_up)
 {
     giver_.reset();
+    given_up_ = given_up;
     turn_ = turn;
     begin(lock);
     auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;

@@ -30,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::detail {
@@ -71,7 +72,9 @@ public:
     [[nodiscard]] boost::system::error_code provide() noexcept;
     /// \param in_turn ask first where all meet (rule W3)
     /// \param turn of the readers, for one who waits at the gate; zero: it does not
-    void start(std::shared_ptr<lock_state> const&, bool in_turn, std::chrono::milliseconds turn);
+    /// \param given_up nonces of others that it may take the place of (rule M8); must stay until it is decided
+    void start(std::shared_ptr<lock_state> const&, bool in_turn, std::chrono::milliseconds turn,
+               std::string_view given_up);
     /// The votes of the one whom the lock is handed to (rule L5).
     void claim(std::shared_ptr<lock_state> const&, inheritance const&);
     /// Time is up: who has not answered now does not count.
@@ -163,6 +166,7 @@ private:
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     nonce nonce_;
     std::optional<nonce> giver_; ///< of a claim
+    std::string_view given_up_;  ///< of a vote
     core::fence proposal_ = 0;
     std::chrono::milliseconds turn_{};
 

@@ -25,6 +25,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     waiting_.start();
     gate_.start(nodes().size());
     barred_ = again_ = false;
+    awaited_ = 0;
     begin(how);
 }
 
@@ -162,7 +163,9 @@ void attempt_loop::vote()
     waiting_.attempt_began();
     open_round(); // what was asked before is not believed any more
     bool const in_turn = std::exchange(in_turn_, false);
-    place_.called() ? claim() : attempt_.start(whom_->lock(), in_turn && !type().gated, turn_at_gate());
+    place_.called()
+        ? claim()
+        : attempt_.start(whom_->lock(), in_turn && !type().gated, turn_at_gate(), key_->given_up());
 }
 
 /// The next one is asked for, if there is one.
@@ -233,6 +236,8 @@ void attempt_loop::on_lost(errc cause)
         return finish();
     }
     note_terms();
+    if (key_->goes_on_alone(*this, cause))
+        return finish();
     if (cause != errc::contended)
         return wait_for_nodes(cause);
     offered_turn_ = false; // or somebody took it

@@ -51,6 +51,8 @@ public:
     void serve(candidate& next);
     [[nodiscard]] candidate* whom() const { return whom_; }
     [[nodiscard]] bool offered_turn() const { return offered_turn_; }
+    /// Where what it won is held.
+    [[nodiscard]] core::node_set holders() const { return attempt_.votes().holders(); }
     /// Nobody wants the lock any more: what was voted is taken back.
     void stop();
     /// Time is up: who has not answered now does not count.
@@ -63,10 +65,15 @@ public:
         return phase_ == phase::waiting && cause_ == errc::no_quorum;
     }
 
+    [[nodiscard]] bool waits_for_others() const
+    {
+        return phase_ == phase::waiting && cause_ == errc::contended;
+    }
+
     /// A node became usable, or certainly unusable.
     void nodes_changed();
-    /// A node says that the key has changed.
-    void invalidated(unsigned node);
+    /// A node says that a key has changed: its own, or one of several.
+    void invalidated(unsigned node, key_state const& which);
     /// Or the gate beside it.
     void gate_changed(unsigned node);
     /// The same, but the change was sent by this client, behind what this loop has sent so far.
@@ -94,13 +101,15 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return *type_; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        type_->append(out, what, {key_->key(), {}}, form);
+        type_->append(out, what, {awaited_key(), {}}, form);
     }
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool, net::failure const&) { waiting_.failed(node); }
     void on_drained() { retire_if_drained(); }
     void peek(unsigned node, bool at_owner);
     void believe(unsigned node, kind::sighting const&);
+    [[nodiscard]] redis::lock_key awaited_key() const;
+    void await_most_refused();
     ///@}
 
     /// \name Attempts
@@ -130,10 +139,6 @@ private:
     void plan();
     [[nodiscard]] core::waiting::pace pace() const;
     [[nodiscard]] core::waiting::chances chances() const;
-    [[nodiscard]] bool waits_for_others() const
-    {
-        return phase_ == phase::waiting && cause_ == errc::contended;
-    }
     ///@}
 
     /// \name The line
@@ -194,6 +199,7 @@ private:
     core::node_set free_{}; ///< nodes without a key while the one where it stands in line has one
     std::optional<std::uint64_t> told_{}; ///< how many stand before it in line
     errc cause_{};                        ///< of the wait; contended: for the others
+    std::uint8_t awaited_ = 0;            ///< of several names, the one that is in the way
 
     core::waiting waiting_;
     core::gate_wait gate_;

@@ -1,6 +1,7 @@
 #include "core/backoff.hpp"
 #include "core/rendezvous.hpp"
 #include "engine/attempt_loop.hpp"
+#include "kind/multi.hpp"
 #include "net/machine.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
@@ -8,6 +9,8 @@
 #include <redlock/node_outcome.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -45,6 +48,27 @@ void attempt_loop::wait_for_nodes(errc cause)
     at ? runtime_.loop().schedule(*this, *at) : runtime_.loop().schedule_after(*this, delay);
 }
 
+/// Of several names the one that is waited for.
+redis::lock_key attempt_loop::awaited_key() const
+{
+    auto const key = key_->key();
+    return key.several.empty() ? key : redis::lock_key{key.prefix, key.several[awaited_]};
+}
+
+/// The one that is in the way on most nodes (rule M7). What was known of another is forgotten.
+void attempt_loop::await_most_refused()
+{
+    if (!type().several)
+        return;
+    std::array<unsigned, kind::most_names> refusals{};
+    for (node_report const& row : attempt_.rows())
+        if (row.result == node_result::held_by_other)
+            ++refusals[row.which];
+    auto const most = std::ranges::max_element(refusals) - refusals.begin();
+    if (std::exchange(awaited_, static_cast<std::uint8_t>(most)) != most)
+        waiting_.await_another();
+}
+
 core::waiting::pace attempt_loop::pace() const
 {
     retry_policy const& policy = lock().plan->options.retry;
@@ -80,7 +104,7 @@ void attempt_loop::learn()
     if (!waiting_.knows_nodes())
         waiting_.meet(
             nodes().size(),
-            core::rendezvous_node(runtime_.its.settings().names, key_->key().prefix, key_->key().name),
+            core::rendezvous_node(runtime_.its.settings().names, awaited_key().prefix, awaited_key().name),
             attempt_.refused());
     for (unsigned i = 0; i != nodes().size(); ++i) {
         bool const ready = nodes().at(i).state() == node_state::ready;
@@ -94,12 +118,13 @@ void attempt_loop::learn()
 /// before anything was known of the nodes is believed now.
 void attempt_loop::note_failures()
 {
+    await_most_refused();
     bool const first = !waiting_.knows_nodes();
     learn();
     for (unsigned i = 0; i != nodes().size(); ++i) {
         auto const& row = attempt_.rows()[i];
         auto const said = row.result;
-        if (first && said == node_result::held_by_other)
+        if (first && said == node_result::held_by_other && row.which == awaited_)
             believe(i, {.owner = row.owner, .left = row.remaining});
         if (said != node_result::pending)
             waiting_.votes(i, said == node_result::granted || said == node_result::held_by_other);
@@ -145,7 +170,8 @@ void attempt_loop::on_answer(node_answer const& got)
     waiting_.answered(got.node);
     if (got.what == kind::request::time_left && redis::is_error(got.reply.type))
         nodes().note_lack(got.node, "PTTL", got.reply);
-    auto const found = type().read_sighting(got.what, got.reply);
+    auto found = type().read_sighting(got.what, got.reply);
+    found.which = awaited_;
     if (in_line)
         return found.gone ? found_free(got.node) : void();
     believe(got.node, found);
@@ -174,12 +200,15 @@ void attempt_loop::on_refused(unsigned node, node_report const& row)
     if (!waiting_.knows_nodes())
         return;
     waiting_.refused(node);
-    believe(node, {.owner = row.owner, .left = row.remaining});
+    if (row.which == awaited_)
+        believe(node, {.owner = row.owner, .left = row.remaining});
 }
 
 /// Who has waited less than others leaves them a moment (rule W5).
-void attempt_loop::invalidated(unsigned node)
+void attempt_loop::invalidated(unsigned node, key_state const& which)
 {
+    if (&which != key_ && which.name() != awaited_key().name)
+        return;
     if (phase_ == phase::at_gate)
         return owned_.contains(node) ? gate_changed(node) : void();
     bool const ends_a_row = waiting_.changed(node);

@@ -77,16 +77,18 @@ void attempt_table::note_holder(std::mutex& guard, unsigned node, unsigned nodes
     node_report& row = (*table_)[node];
     if (row.result == node_result::pending) // the attempt was decided without it
         row.result = node_result::held_by_other;
-    if (row.result == node_result::held_by_other)
-        row.note(seen.who, seen.owner, seen.left, seen.immortal);
+    if (row.result != node_result::held_by_other)
+        return;
+    row.which = seen.which & 63U;
+    row.note(seen.who, seen.owner, seen.left, seen.immortal);
 }
 
-std::vector<node_outcome> attempt_table::outcomes(std::mutex& guard,
-                                                  std::vector<std::string> const& nodes) const
+std::vector<node_outcome> attempt_table::outcomes(std::mutex& guard, std::vector<std::string> const& nodes,
+                                                  std::span<std::string const> several) const
 {
     std::scoped_lock const held(guard);
     if (has_table())
-        return to_table(*table_, nodes);
+        return to_table(*table_, nodes, several);
     auto const granted = granted_.load(std::memory_order_relaxed);
     return granted.empty() ? std::vector<node_outcome>() : to_table(rows_of(granted, nodes.size()), nodes);
 }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ public:
     /// \param nodes their number
     void note_holder(std::mutex& guard, unsigned node, unsigned nodes, kind::sighting const&) noexcept;
     /// \param nodes their names, in order
-    [[nodiscard]] std::vector<node_outcome> outcomes(std::mutex& guard,
-                                                     std::vector<std::string> const& nodes) const;
+    /// \param several the names of a lock that has several
+    [[nodiscard]] std::vector<node_outcome> outcomes(std::mutex& guard, std::vector<std::string> const& nodes,
+                                                     std::span<std::string const> several = {}) const;
 
 private:
     using table = std::vector<node_report>;

@@ -62,7 +62,7 @@ attempt::step attempt::ask_the_rest()
 void attempt::append(std::string& out, kind::request what, redis::script_form form) const
 {
     auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
-    auto const giver = giver_ ? giver_->text() : std::string_view();
+    auto const giver = giver_ ? giver_->text() : given_up_;
     plan_->commands->append(out, what, {lock_->key(), nonce_.text(), number, giver, {}, turn_}, form);
 }
 

@@ -3,9 +3,9 @@
 #include "engine/configuration.hpp"
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
-#include "engine/key_queue.hpp"
 #include "engine/lease_access.hpp"
 #include "engine/lock_access.hpp"
+#include "engine/lock_queue.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
 #include "redis/command.hpp"
@@ -14,6 +14,7 @@
 
 #include <boost/system/errc.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -77,6 +78,15 @@ std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, l
     return owner.engine_->make_lock(std::move(name), options, type);
 }
 
+std::shared_ptr<lock_state> lock_access::make(client& owner, std::vector<std::string> names,
+                                              lock_options const& options, kind::lock_kind const& type)
+{
+    std::ranges::sort(names);
+    names.erase(std::ranges::unique(names).begin(), names.end());
+    check(names, options, type, owner.engine_->settings());
+    return owner.engine_->make_lock(std::move(names), options, type);
+}
+
 lease basic_lock::adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const
 {
     if (nonce.size() != redis::nonce_length)
@@ -101,9 +111,14 @@ lock_options const& basic_lock::options() const noexcept
     return state_->plan->options;
 }
 
+std::span<std::string const> basic_lock::several_names() const noexcept
+{
+    return state_->key().several;
+}
+
 std::size_t basic_lock::waiting() const noexcept
 {
-    return key_queue::of(*state_).waiting();
+    return lock_queue::of(*state_).waiting();
 }
 
 std::vector<node_outcome> basic_lock::last_attempt() const

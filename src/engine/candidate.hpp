@@ -17,6 +17,7 @@
 namespace redlock::detail {
 
 class held_lease;
+class set_turn;
 
 /// Who wants a lock, as its queue and the attempts on its behalf know it.
 class candidate {
@@ -49,6 +50,12 @@ public:
             return cause;
         return out_of_time(now) ? errc::timed_out : errc{};
     }
+
+    /// Of whom it is one of several places, in as many queues (rule M6). Null: it stands in one queue.
+    [[nodiscard]] virtual set_turn* turn() { return nullptr; }
+    /// Of several: it is the first in this queue, and nobody of this client has the key. Who stands in one queue is asked
+    /// for there.
+    virtual void come_first() {}
 
     /// It has the lock. Runs user code.
     virtual void deliver(boost::intrusive_ptr<held_lease>) = 0;

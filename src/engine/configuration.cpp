@@ -3,6 +3,7 @@
 #include "core/tally.hpp"
 #include "core/validity.hpp"
 #include "engine/words.hpp"
+#include "kind/multi.hpp"
 #include "redis/url.hpp"
 #include <redlock/error.hpp>
 
@@ -223,6 +224,13 @@ void check_handover(handover_policy const& handover)
         require_positive(*handover.min_validity, "handover.min_validity");
 }
 
+void check_multi(multi_policy const& multi)
+{
+    require(multi.attempts > 0, "multi.attempts must be at least 1");
+    require(multi.time >= milliseconds::zero() && multi.time <= longest_time,
+            "multi.time must not be negative, nor above 24 hours, but is " + text(multi.time));
+}
+
 } // namespace
 
 milliseconds slack_of(lock_options const& options)
@@ -301,6 +309,7 @@ void check_lock(std::string const& name, lock_options const& options, kind::lock
                     text(shortest_fence(options)) + ") and a year");
     check_retry(options.retry);
     check_handover(options.handover);
+    check_multi(options.multi);
 }
 
 } // namespace
@@ -315,6 +324,42 @@ void check(std::string const& name, lock_options const& options, kind::lock_kind
             throw;
         throw lock_error(e.code(), title(name) + ": " + e.what(), {}, {}, name);
     }
+}
+
+namespace {
+
+/// What decides in a cluster where a key is, if it has it: between the first "{" and the next "}".
+std::string_view hash_tag(std::string_view key)
+{
+    auto const from = key.find('{');
+    auto const to = from == key.npos ? key.npos : key.find('}', from + 1);
+    return to == key.npos ? std::string_view() : key.substr(from + 1, to - from - 1);
+}
+
+/// A node of a cluster has all keys of one script, or refuses it.
+void check_hash_tags(std::vector<std::string> const& names, client_settings const& client)
+{
+    std::string const first(hash_tag(client.key_prefix + names.front()));
+    bool const same = std::ranges::all_of(
+        names, [&](std::string const& name) { return hash_tag(client.key_prefix + name) == first; });
+    require(names.size() == 1 || (same && !first.empty()),
+            "several names are locked at once on nodes of a cluster (admission.allow_cluster_node), which "
+            "need one "
+            "hash tag: {tag}a, {tag}b");
+}
+
+} // namespace
+
+void check(std::vector<std::string> const& names, lock_options const& options, kind::lock_kind const& type,
+           client_settings const& client)
+{
+    require(!names.empty(), "a lock of several names has none");
+    require(names.size() <= kind::most_names, "a lock of several names has " + std::to_string(names.size()) +
+                                                  " of them, more than " + std::to_string(kind::most_names));
+    for (std::string const& name : names)
+        check(name, options, type, client);
+    if (std::ranges::any_of(client.admission, &core::admission_terms::allow_cluster_node))
+        check_hash_tags(names, client);
 }
 
 } // namespace redlock::detail

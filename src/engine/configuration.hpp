@@ -36,6 +36,9 @@ struct client_settings {
 
 /// \throws lock_error `errc::misconfigured`
 void check(std::string const& name, lock_options const&, kind::lock_kind const&, client_settings const&);
+/// The same of several names.
+void check(std::vector<std::string> const& names, lock_options const&, kind::lock_kind const&,
+           client_settings const&);
 
 /// The slack and the times that a lock really has: what is checked is what is used.
 [[nodiscard]] std::chrono::milliseconds slack_of(lock_options const&);

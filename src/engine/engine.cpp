@@ -16,12 +16,23 @@ engine::~engine()
     runtime_.clean.drop_keys();
 }
 
-std::shared_ptr<lock_state> engine::make_lock(std::string name, lock_options const& options,
-                                              kind::lock_kind const& type)
+std::shared_ptr<lock_plan const> engine::plan_of(lock_options const& options, kind::lock_kind const& type)
 {
     auto plan = plans_.get(shared_from_this(), runtime_, settings(), options, type);
     runtime_.nodes.expect_keys(plan->key_ttl, plan->terms.slack);
-    return std::make_shared<lock_state>(std::move(plan), keys_.at(std::move(name)));
+    return plan;
+}
+
+std::shared_ptr<lock_state> engine::make_lock(std::string name, lock_options const& options,
+                                              kind::lock_kind const& type)
+{
+    return std::make_shared<lock_state>(plan_of(options, type), keys_.at(std::move(name)));
+}
+
+std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, lock_options const& options,
+                                              kind::lock_kind const& type)
+{
+    return std::make_shared<lock_state>(plan_of(options, type), keys_.at_all(std::move(names)));
 }
 
 } // namespace redlock::detail

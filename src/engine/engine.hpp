@@ -55,6 +55,9 @@ public:
     [[nodiscard]] std::vector<node_status> nodes() const { return runtime_.nodes.statuses(); }
     [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::string name, lock_options const&,
                                                         kind::lock_kind const&);
+    /// \param names sorted, and each of them once
+    [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::vector<std::string> names, lock_options const&,
+                                                        kind::lock_kind const&);
 
     /// Runs `work(engine&)` here if this is the executor, there otherwise. The work itself throws nothing.
     /// In a forked child it is left out.
@@ -124,6 +127,7 @@ public:
     ///@}
 
 private:
+    [[nodiscard]] std::shared_ptr<lock_plan const> plan_of(lock_options const&, kind::lock_kind const&);
     void on_connected(unsigned node) override { runtime_.clean.retry(node); }
     void on_nodes_changed() override { keys_.nodes_changed(); }
     void on_usable(unsigned node) override { runtime_.life.tell_usable(node); }

@@ -1,5 +1,6 @@
 #include "engine/in_words.hpp"
 #include "engine/words.hpp"
+#include "redis/server_words.hpp"
 #include <redlock/error.hpp>
 #include <redlock/inspection.hpp>
 #include <redlock/lease.hpp>
@@ -57,6 +58,8 @@ std::string words_of(node_outcome const& row)
     std::string text(who.empty() ? to_string(row.result) : who);
     if (row.result == node_result::quarantined && row.remaining)
         return text + " (" + row.detail + "; votes again in " + detail::in_words(*row.remaining) + ')';
+    if (!row.resource.empty())
+        text += " under \"" + redis::quote(row.resource) + '"';
     if (row.remaining)
         text += " for " + std::to_string(row.remaining->count()) + " ms";
     if (!row.owner.empty())

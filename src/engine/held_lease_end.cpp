@@ -177,7 +177,7 @@ void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
-    bool const lines = lock().plan->options.line && !type().gated && !on().life.closing();
+    bool const lines = lock().plan->options.line && type().lines_up() && !on().life.closing();
     if (lines)
         offer_turn();
     if (lines && lock().wanted->local().has_rivals() && release_in_line())

@@ -51,8 +51,8 @@ lock_error held_lease::explain(boost::system::error_code ec) const
         text.append(" (").append(to_string(why)).append(")");
     std::vector<node_outcome> table;
     if (lost || ec == errc::no_quorum)
-        history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names, text,
-                      table);
+        history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names,
+                      lock().key().several, text, table);
     return {ec, std::move(text), std::move(table), {}, lock().name(), why};
 }
 

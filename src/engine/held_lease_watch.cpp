@@ -17,15 +17,18 @@ void held_lease::start_watching()
     nodes().listen();
     for (unsigned i = 0; i != nodes().size(); ++i)
         watch_on(i);
+    if (type().several)
+        ask_whose();
 }
 
+/// Of several keys an extension reads all.
 void held_lease::watch_on(unsigned node)
 {
     net::node& asked = nodes().at(node);
     if (!asked.make_usable_now())
         return;
     asked.track();
-    if (asked.tracks())
+    if (asked.tracks() && !type().several)
         send(node, kind::request::owner);
 }
 

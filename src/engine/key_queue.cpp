@@ -12,7 +12,7 @@
 
 namespace redlock::detail {
 
-key_queue::key_queue(key_queues& all, std::string name) : key_state(all, std::move(name)) {}
+key_queue::key_queue(key_queues& all, std::string name) : lock_queue(all, std::move(name)) {}
 
 key_queues& key_queue::queues() const
 {
@@ -37,24 +37,50 @@ void key_queue::enqueue(candidate& one)
         ask(core::batch_policy::next::coming);
 }
 
+/// Before all others: it had the key, and gave it up for an attempt to get it with others (rule M8).
+void key_queue::come_back(candidate& one)
+{
+    one.ticket = queue_.empty() ? ++tickets_ : queue_.front().ticket - 1;
+    queue_.push_front(one);
+    waiting_.store(waiting() + 1, std::memory_order_relaxed);
+    runtime& on = queues().on();
+    local().lease_ended(on.loop().now());
+    (void)local().ask(one.lock()->plan->batch_policy, core::batch_policy::next::waiting, on.loop().now(),
+                      on.turn());
+}
+
 void key_queue::leave(candidate& one)
 {
+    bool const asks_itself = one.turn() && local().asking() && first() == &one;
     candidate* const next = after(one);
     drop(one);
+    if (asks_itself)
+        return stop_asking();
     if (!served(one))
         return;
     if (next)
         return asking_->serve(*next);
-    local().stop_asking();
-    std::exchange(asking_, nullptr)->stop();
+    attempt_loop& done = *asking_;
+    stop_asking();
+    done.stop();
 }
 
+/// For whoever it was. Whom the same loop cannot serve is asked for anew.
+void key_queue::stop_asking()
+{
+    asking_ = nullptr;
+    local().stop_asking();
+    if (!queue_.empty() && !holder_ && !queues().on().life.closing())
+        ask(core::batch_policy::next::waiting);
+}
+
+/// For one loop to serve both.
 candidate* key_queue::after(candidate& one)
 {
     if (!one.place.is_linked())
         return nullptr;
     auto const next = std::next(queue_.iterator_to(one));
-    return next == queue_.end() ? nullptr : &*next;
+    return next == queue_.end() || next->turn() ? nullptr : &*next;
 }
 
 void key_queue::drop(candidate& one)
@@ -65,33 +91,32 @@ void key_queue::drop(candidate& one)
     waiting_.store(waiting() - 1, std::memory_order_relaxed);
 }
 
-void key_queue::hurry(candidate& one)
-{
-    if (served(one) && !after(one))
-        asking_->hurry();
-}
-
 attempt_loop* key_queue::new_loop() noexcept
 {
     return queues().new_loop();
 }
 
-/// Without memory for a loop nobody who waits can be asked for.
 void key_queue::ask(core::batch_policy::next who)
 {
-    attempt_loop* const loop = queues().new_loop();
-    while (!loop && !queue_.empty()) {
-        candidate& vain = queue_.front();
-        drop(vain);
-        vain.fail(make_error_code(boost::system::errc::not_enough_memory));
-    }
-    if (!loop)
-        return;
     candidate& first = queue_.front();
+    bool const asks_itself = first.turn() != nullptr;
+    attempt_loop* const loop = asks_itself ? nullptr : queues().new_loop();
+    if (!loop && !asks_itself)
+        return fail_all(make_error_code(boost::system::errc::not_enough_memory));
     runtime& on = queues().on();
     auto const how = local().ask(first.lock()->plan->batch_policy, who, on.loop().now(), on.turn());
     asking_ = loop;
-    loop->start(*this, first, how);
+    asks_itself ? first.come_first() : loop->start(*this, first, how);
+}
+
+/// None of them can be asked for.
+void key_queue::fail_all(boost::system::error_code why)
+{
+    while (!queue_.empty()) {
+        candidate& vain = queue_.front();
+        drop(vain);
+        vain.fail(why);
+    }
 }
 
 void key_queue::won(attempt_loop& by, held_lease& held)
@@ -114,9 +139,9 @@ void key_queue::won(attempt_loop& by, held_lease& held)
 /// Those at the head of the queue; the first who may not is asked for.
 void key_queue::let_readers_join()
 {
-    while (!queue_.empty() && !asking_ && join(queue_.front()))
+    while (!queue_.empty() && !local().asking() && join(queue_.front()))
         ;
-    if (!queue_.empty() && !asking_)
+    if (!queue_.empty() && !local().asking())
         ask(core::batch_policy::next::waiting);
 }
 
@@ -146,10 +171,8 @@ void key_queue::taken_back(attempt_loop const& by, core::node_set where)
 
 void key_queue::loop_ended(attempt_loop const& by)
 {
-    if (asking_ != &by)
-        return;
-    asking_ = nullptr;
-    local().stop_asking();
+    if (asking_ == &by)
+        stop_asking();
 }
 
 void key_queue::adopted(held_lease& held)
@@ -172,12 +195,18 @@ bool key_queue::hand_over(held_lease& held)
     void* const block = on.lease_blocks.try_take();
     if (!block)
         return false;
-    drop(next);
-    local().hold(now);
     auto passed = held.pass_to(block, next.lock(), next.waited(now), next.attempts());
-    holder_ = passed.get();
+    pass_on(*passed, now);
     next.receive(std::move(passed));
     return true;
+}
+
+/// To the first of those who wait.
+void key_queue::pass_on(held_lease& passed, core::instant now)
+{
+    drop(queue_.front());
+    local().hold(now);
+    holder_ = &passed;
 }
 
 void key_queue::downgraded(held_lease& held)
@@ -217,14 +246,14 @@ void key_queue::lease_ended(held_lease const& held)
         return;
     holder_ = nullptr;
     local().lease_ended(on.loop().now());
-    if (!queue_.empty() && !asking_ && !on.life.closing())
+    if (!queue_.empty() && !local().asking() && !on.life.closing())
         ask(core::batch_policy::next::waiting);
 }
 
 void key_queue::invalidated(unsigned node)
 {
     if (asking_)
-        asking_->invalidated(node);
+        asking_->invalidated(node, *this);
     if (holder_)
         holder_->invalidated(node);
 }

@@ -5,11 +5,12 @@
 #include "engine/attempt_loop.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_queue.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 
 #include <boost/intrusive/list.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -19,48 +20,31 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::detail {
 
 class key_queues;
+class key_set;
+class set_turn;
 
 /// Who of this client holds one key, and who waits for it, in the order of their coming. Only the first of them, through one
 /// attempt loop, talks to the network (docs/protocol.md, rule W1). Everything but what is marked otherwise belongs to the
 /// client's executor.
-class key_queue final : public key_state {
+class key_queue final : public lock_queue {
 public:
     key_queue(key_queues&, std::string name);
 
-    /// That of a lock.
-    [[nodiscard]] static key_queue& of(lock_state const& lock)
-    {
-        return static_cast<key_queue&>(*lock.wanted);
-    }
-
-    /// Any thread. Operations that have not got the lock yet.
-    [[nodiscard]] std::uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
-    /// Held by this client, or asked for.
-    [[nodiscard]] bool busy() const { return holder_ || !queue_.empty(); }
-    [[nodiscard]] bool held_here() const { return holder_ || readers_; }
+    [[nodiscard]] std::uint32_t waiting() const override { return waiting_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool busy() const override { return holder_ || !queue_.empty(); }
+    [[nodiscard]] bool held_here() const override { return holder_ || readers_; }
     /// The same, with this nonce.
     [[nodiscard]] bool held_by(std::string_view nonce) const;
 
-    /// Last in the queue; asks for the lock if nobody else of this client holds it or is about to.
-    void enqueue(candidate&);
-    /// Out of the queue, wherever it stands.
-    void leave(candidate&);
-    /// For one that does not wait in the queue. Null: there is no memory.
-    [[nodiscard]] attempt_loop* new_loop() noexcept;
-    /// Its time is up: an attempt that is made for it alone counts as it stands.
-    void hurry(candidate&);
-    /// Do too few nodes answer whoever is asked for, as far as it can be told by now?
-    [[nodiscard]] bool lacks_nodes() const { return asking_ && asking_->lacks_nodes(); }
-    /// After an attempt that failed for want of them.
-    [[nodiscard]] bool waits_for_nodes() const { return asking_ && asking_->waits_for_nodes(); }
-    /// Is it the one for whom the nodes are asked?
-    [[nodiscard]] bool served(candidate const& one) const { return asking_ && asking_->whom() == &one; }
-    /// How many stand before it, at most: some may have left.
-    [[nodiscard]] std::size_t position(candidate const& one) const
+    void enqueue(candidate&) override;
+    void leave(candidate&) override;
+    [[nodiscard]] attempt_loop* new_loop() noexcept override;
+    [[nodiscard]] std::size_t position(candidate const& one) const override
     {
         return static_cast<std::size_t>(one.ticket - queue_.front().ticket);
     }
@@ -70,11 +54,14 @@ public:
     void gate_changed(unsigned node);
 
 private:
+    friend class key_set; // whose places stand here, and whose leases hold the key
+    friend class set_turn;
     using queue = boost::intrusive::list<
         candidate,
         boost::intrusive::member_hook<candidate, boost::intrusive::list_member_hook<>, &candidate::place>,
         boost::intrusive::constant_time_size<false>>;
 
+    [[nodiscard]] attempt_loop* asking(candidate const&) const override { return asking_; }
     [[nodiscard]] candidate* after(candidate&) override;
     void drop(candidate&) override;
     void won(attempt_loop&, held_lease&) override;
@@ -88,7 +75,12 @@ private:
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
 
+    [[nodiscard]] candidate* first() { return queue_.empty() ? nullptr : &queue_.front(); }
+    void pass_on(held_lease&, core::instant now);
+    void come_back(candidate&);
     void ask(core::batch_policy::next);
+    void stop_asking();
+    void fail_all(boost::system::error_code);
     [[nodiscard]] bool join(candidate&);
     void let_readers_join();
     [[nodiscard]] key_queues& queues() const;
@@ -109,6 +101,8 @@ public:
     [[nodiscard]] runtime& on() { return runtime_; }
     /// Null: there is no memory.
     [[nodiscard]] attempt_loop* new_loop() noexcept;
+    /// For a lock of all these names, which are sorted.
+    [[nodiscard]] boost::intrusive_ptr<key_state> at_all(std::vector<std::string> names);
     /// A node became usable, or certainly unusable.
     void nodes_changed()
     {

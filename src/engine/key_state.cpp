@@ -18,7 +18,9 @@ void intrusive_ptr_release(key_state* known) noexcept
         std::scoped_lock const guard(known->index_.guard_);
         if (--known->owners_ != 0)
             return;
-        known->index_.known_.erase(known);
+        auto& all = known->index_.known_;
+        if (auto const found = all.find(known->name()); found != all.end() && *found == known)
+            all.erase(found); // what is several keys has no name of its own
     }
     delete known;
 }
@@ -43,7 +45,7 @@ void key_state::expect_keys(std::chrono::milliseconds ttl)
 
 std::vector<node_outcome> key_state::last_attempt(std::vector<std::string> const& nodes) const
 {
-    return table_.outcomes(tables(), nodes);
+    return table_.outcomes(tables(), nodes, key().several);
 }
 
 void key_state::publish(std::vector<node_report>& rows) noexcept

@@ -7,6 +7,7 @@
 #include "engine/node_report.hpp"
 #include "kind/kind.hpp"
 #include "redis/command.hpp"
+#include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -30,8 +31,8 @@ class candidate;
 class held_lease;
 class key_index;
 
-/// One key within one client: what is known of it, and who is told of what its attempts and leases come to. Everything but
-/// what is marked otherwise belongs to the client's executor.
+/// One key within one client, or several that are locked at once: what is known of it, and who is told of what its attempts
+/// and leases come to. Everything but what is marked otherwise belongs to the client's executor.
 class key_state {
 public:
     key_state(key_index&, std::string name);
@@ -44,11 +45,11 @@ public:
     /// \name Any thread
     ///@{
     [[nodiscard]] std::string const& name() const { return name_; }
-    [[nodiscard]] redis::lock_key key() const;
+    [[nodiscard]] virtual redis::lock_key key() const;
     /// A lock of this name was made whose keys live this long, slack included.
-    void expect_keys(std::chrono::milliseconds ttl);
+    virtual void expect_keys(std::chrono::milliseconds ttl);
     /// Of all such locks (docs/protocol.md, rule N4).
-    [[nodiscard]] core::duration longest_key() const
+    [[nodiscard]] virtual core::duration longest_key() const
     {
         return std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)};
     }
@@ -80,6 +81,10 @@ public:
     virtual void loop_ended(attempt_loop const&) = 0;
     /// What it had voted for on these nodes is deleted.
     virtual void taken_back(attempt_loop const&, core::node_set) = 0;
+    /// An attempt was lost, and is taken back. True: whoever it was for goes on without the loop (rule M8).
+    [[nodiscard]] virtual bool goes_on_alone(attempt_loop&, errc) { return false; }
+    /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
+    [[nodiscard]] virtual std::string_view given_up() const { return {}; }
     ///@}
 
     /// \name What a lease tells

@@ -2,6 +2,7 @@
 
 #include "engine/in_words.hpp"
 #include "engine/words.hpp"
+#include "redis/server_words.hpp"
 
 #include <chrono>
 #include <new>
@@ -13,7 +14,8 @@ namespace {
 
 constexpr core::instant never{};
 
-std::string words_of_lease(node_report const& said, core::duration passed)
+std::string words_of_lease(node_report const& said, core::duration passed,
+                           std::span<std::string const> several)
 {
     auto const since = std::chrono::floor<std::chrono::milliseconds>(passed); // so that equal words meet
     std::string const when = ' ' + in_words(since) + " ago";
@@ -21,13 +23,15 @@ std::string words_of_lease(node_report const& said, core::duration passed)
     switch (said.result) {
     case node_result::pending: return "silent for " + in_words(since);
     case node_result::granted: return "confirmed" + when;
-    case node_result::held_by_other: return "does not hold its key" + when;
+    case node_result::held_by_other:
+        return "does not hold " +
+               (several.empty() ? "its key" : '"' + redis::quote(several[said.which]) + '"') + when;
     default: return std::string(to_string(said.result)) + words + when;
     }
 }
 
 std::string story_of(lease_history::record const& told, core::instant end,
-                     std::vector<std::string> const& names)
+                     std::vector<std::string> const& names, std::span<std::string const> several)
 {
     std::string text;
     if (told.late != core::duration::zero())
@@ -40,16 +44,17 @@ std::string story_of(lease_history::record const& told, core::instant end,
         plain = plain && told.rows[i].result == node_result::granted;
         all.add(names[i], told.when[i] == never
                               ? "did not grant it"
-                              : words_of_lease(told.rows[i], core::elapsed(told.when[i], end)));
+                              : words_of_lease(told.rows[i], core::elapsed(told.when[i], end), several));
     }
     text += plain ? "" : all.text();
     return text.replace(0, 1, ":");
 }
 
 std::vector<node_outcome> table_of(lease_history::record const& told, core::instant end,
-                                   std::vector<std::string> const& names)
+                                   std::vector<std::string> const& names,
+                                   std::span<std::string const> several)
 {
-    auto table = to_table(told.rows, names);
+    auto table = to_table(told.rows, names, several);
     for (std::size_t i = 0; i != table.size(); ++i)
         if (told.when[i] != never)
             table[i].ago = std::chrono::floor<std::chrono::milliseconds>(core::elapsed(told.when[i], end));
@@ -133,14 +138,15 @@ void lease_history::close(std::mutex& guard, core::lease_machine const& machine,
 }
 
 void lease_history::tell(std::mutex& guard, core::instant now, std::vector<std::string> const& names,
-                         std::string& story, std::vector<node_outcome>& table) const
+                         std::span<std::string const> several, std::string& story,
+                         std::vector<node_outcome>& table) const
 {
     std::scoped_lock const held(guard);
     if (!record_)
         return;
     core::instant const end = record_->ended == core::instant{} ? now : record_->ended;
-    story += story_of(*record_, end, names);
-    table = table_of(*record_, end, names);
+    story += story_of(*record_, end, names, several);
+    table = table_of(*record_, end, names, several);
 }
 
 } // namespace redlock::detail

@@ -48,7 +48,9 @@ public:
 
     /// ": last confirmed 5.0 s ago; ..." and what each node said. Any thread.
     /// \param names of the nodes
-    void tell(std::mutex& guard, core::instant now, std::vector<std::string> const& names, std::string& story,
+    /// \param several the names of a lock that has several
+    void tell(std::mutex& guard, core::instant now, std::vector<std::string> const& names,
+              std::span<std::string const> several, std::string& story,
               std::vector<node_outcome>& table) const;
 
 private:

@@ -18,7 +18,7 @@ lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(no
 
 std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
 {
-    auto const& [prefix, name] = lock.key();
+    auto const& [prefix, name, several] = lock.key();
     unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
     for (unsigned i = 0; i != nodes_.size(); ++i) {
         unsigned const node = (first + i) % nodes_.size();

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace redlock::kind {
 struct lock_kind;
@@ -19,6 +20,9 @@ struct lock_access {
     /// \throws lock_error `errc::misconfigured`
     static std::shared_ptr<lock_state> make(client& owner, std::string name, lock_options const&,
                                             kind::lock_kind const&);
+    /// The same of several names.
+    static std::shared_ptr<lock_state> make(client& owner, std::vector<std::string> names,
+                                            lock_options const&, kind::lock_kind const&);
 };
 
 } // namespace redlock::detail

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace redlock::detail {
@@ -88,7 +89,8 @@ std::string owner_text(std::uint64_t id)
 } // namespace
 
 std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
-                                   std::vector<std::string> const& names)
+                                   std::vector<std::string> const& names,
+                                   std::span<std::string const> several)
 {
     std::vector<node_outcome> table;
     for (std::size_t i = 0; i != rows.size(); ++i) {
@@ -96,6 +98,8 @@ std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
         node_outcome out{names[i], row.result, row.error, std::string(row.words()), row.remaining, {}};
         out.owner = owner_text(row.owner);
         out.holder = row.known_holder();
+        if (!several.empty() && row.result == node_result::held_by_other)
+            out.resource = several[row.which];
         if (row.round_trip_us != 0)
             out.round_trip = std::chrono::microseconds{row.round_trip_us};
         table.push_back(std::move(out));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,8 @@ struct node_report {
     node_result result = node_result::pending;
     server_error error = server_error::none;
     holder_kind holder = holder_kind::unknown;
-    bool immortal = false; ///< the other's key has no expiry
+    bool immortal : 1 = false;  ///< the other's key has no expiry
+    std::uint8_t which : 6 = 0; ///< of several names, the one that is the other's, counted from zero
     std::uint32_t round_trip_us = 0;
     std::uint64_t owner = 0; ///< the first bytes of the other owner's nonce; zero: not known
     std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
@@ -31,6 +33,7 @@ struct node_report {
         error = server_error::none;
         holder = holder_kind::unknown;
         immortal = false;
+        which = 0;
         round_trip_us = 0;
         owner = 0;
         remaining.reset();
@@ -84,7 +87,9 @@ void describe(node_report& row, Words const& words)
 }
 
 /// \param names the nodes' URLs, in order
+/// \param several the names of a lock that has several
 [[nodiscard]] std::vector<node_outcome> to_table(std::vector<node_report> const&,
-                                                 std::vector<std::string> const& names);
+                                                 std::vector<std::string> const& names,
+                                                 std::span<std::string const> several = {});
 
 } // namespace redlock::detail

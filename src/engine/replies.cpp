@@ -20,6 +20,7 @@ void report_other(node_answer const& got, kind::lock_kind const& type, node_repo
         row.remaining.reset();
         row.holder = holder_kind::unknown;
         row.note(seen.who, seen.owner, seen.left, seen.immortal);
+        row.which = seen.which & 63U;
         break;
     }
     case meaning::other_data:

@@ -3,8 +3,10 @@
 #include "kit/probe.hpp"
 #include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
+#include <redlock/fenced_multi_mutex.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
+#include <redlock/multi_mutex.hpp>
 #include <redlock/shared_mutex.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -254,6 +256,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_readers_and_writers,
     auto const tolerated =
         occurrences(log, "object, client|setinfo") + occurrences(log, "object, client|setname");
     BOOST_TEST(occurrences(log, "reason, ") == tolerated, log);
+}
+
+using locks_of_several = std::tuple<redlock::multi_mutex, redlock::fenced_multi_mutex>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_several_names, lock, locks_of_several)
+{
+    guarded_server const guarded(rights_without("nothing") + " +mget +pttl +exists");
+    asio::io_context context;
+    redlock::client locks(context.get_executor(), guarded.settings());
+    lock both(locks, {"a", "b"}, long_lived);
+    run(context, [&]() -> asio::awaitable<void> {
+        for (int i = 0; i != 2; ++i) { // the second time by the scripts' hashes
+            redlock::lease held = co_await both.acquire();
+            co_await held.extend();
+            co_await held.release();
+        }
+    });
+    probe eye = guarded.eye();
+    BOOST_TEST(eye.command({"EXISTS", "lock:a", "lock:b"}) == "0");
 }
 
 /// Another client waits meanwhile, without a line, and gets the lock.

@@ -107,6 +107,81 @@ BOOST_AUTO_TEST_CASE(several_locks_in_opposite_orders_do_not_deadlock)
     run_until([&] { return no_keys(); });
 }
 
+BOOST_AUTO_TEST_CASE(set_of_names_is_held_by_plain_keys)
+{
+    run([&]() -> asio::awaitable<void> {
+        multi_mutex both(*locks, {"b", "a"}, long_lived);
+        lease held = co_await both.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        for (std::size_t i = 0; i != 3; ++i) {
+            BOOST_TEST((ask(i).get("a") == std::string(held.nonce())));
+            BOOST_TEST((ask(i).get("b") == std::string(held.nonce())));
+        }
+        BOOST_TEST(co_await error_of(lock("a").try_acquire()) == errc::contended);
+        co_await held.extend();
+        co_await held.release();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(stranger_on_a_majority_keeps_a_set_out)
+{
+    stranger_holds("b", 2);
+    run([&]() -> asio::awaitable<void> {
+        multi_mutex both(*locks, {"a", "b"}, long_lived);
+        BOOST_TEST(co_await error_of(both.acquire_for(50ms)) == errc::timed_out);
+        co_await until([&] { return keys_left() == 2; }); // the stranger's
+        BOOST_TEST(!ask(2).exists("a"));
+    });
+}
+
+/// What is in the way never goes; the other name is taken meanwhile, and given back.
+BOOST_AUTO_TEST_CASE(set_that_is_taken_one_by_one_leaves_no_key)
+{
+    client others(context.get_executor(), settings);
+    run([&]() -> asio::awaitable<void> {
+        lease theirs = co_await mutex(others, "b", long_lived).acquire();
+        lock_options impatient = long_lived;
+        impatient.multi = {.attempts = 1, .time = 0ms};
+        multi_mutex both(*locks, {"a", "b"}, impatient);
+        BOOST_TEST(co_await error_of(both.acquire_for(300ms)) == errc::timed_out);
+        co_await theirs.release();
+        lease held = co_await both.acquire();
+        co_await held.release();
+        co_await until([&] { return no_keys(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(token_of_a_set_is_above_those_of_its_names)
+{
+    run([&]() -> asio::awaitable<void> {
+        lease one = co_await fenced_mutex(*locks, "a", long_lived).acquire();
+        auto const before = one.fencing_token();
+        co_await one.release();
+        fenced_multi_mutex both(*locks, {"a", "b"}, long_lived);
+        lease held = co_await both.acquire();
+        auto const set = held.fencing_token();
+        BOOST_TEST(set > before);
+        co_await held.release();
+        lease other = co_await fenced_mutex(*locks, "b", long_lived).acquire();
+        BOOST_TEST(other.fencing_token() > set);
+        co_await other.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(body_runs_under_all_names)
+{
+    run([&]() -> asio::awaitable<void> {
+        auto body = [&](lease& held) -> asio::awaitable<bool> {
+            co_await until([&] { return held.votes() == 3; });
+            co_return ask(0).exists("a") && ask(0).exists("b");
+        };
+        names const both{"a", "b"};
+        BOOST_TEST(co_await with_all(*locks, both, body));
+        co_await until([&] { return no_keys(); });
+    });
+}
+
 /// With `with_lock` inside `with_lock`, what the inner body throws leaves both.
 BOOST_AUTO_TEST_CASE(nested_with_lock_releases_all_when_innermost_body_throws)
 {

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -124,6 +125,7 @@ protected:
     /// \cond
     explicit basic_lock(std::shared_ptr<lock_state> state) noexcept : state_(std::move(state)) {}
     [[nodiscard]] lease adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const;
+    [[nodiscard]] std::span<std::string const> several_names() const noexcept;
     /// \endcond
 
 private:

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <redlock/client.hpp>
+#include <redlock/detail/basic_lock.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/fence_options.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock {
+
+/// A `multi_mutex` whose leases carry a fencing token: one for all names, larger than that of every earlier lease of each
+/// of them, of a `fenced_mutex` or of another set. While servers keep their data, no pause, network or clock changes that
+/// (docs/protocol.md, T2). What each name stands for remembers the largest token it has seen, and refuses smaller ones.
+///
+/// It keeps the keys of `fenced_mutex` beside each of its names, and one marker, and needs the rights of both.
+/// \par Source
+/// docs/protocol.md, rules M1 to M7 and F1 to F6.
+class REDLOCK_EXPORT fenced_multi_mutex : public detail::basic_lock {
+public:
+    /// \param names in any order. One that is given twice counts once.
+    /// \throws lock_error `errc::misconfigured`: as `multi_mutex`, or a `fence_ttl` outside its limits
+    /// \throws std::bad_alloc
+    fenced_multi_mutex(client& owner, std::vector<std::string> names, lock_options options = {},
+                       fence_options fence = {});
+
+    /// Sorted, each of them once.
+    [[nodiscard]] std::span<std::string const> names() const noexcept;
+
+    /// Continues a lease of these names that was left behind, as `fenced_mutex::adopt` does.
+    /// \throws lock_error `errc::misconfigured`: not a nonce; a token below 1024 or not below 2^53
+    [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token);
+
+    void inspect() const = delete;
+};
+
+} // namespace redlock

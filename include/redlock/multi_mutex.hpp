@@ -1,0 +1,69 @@
+#pragma once
+
+#include <redlock/client.hpp>
+#include <redlock/detail/basic_lock.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/lease.hpp>
+#include <redlock/lock_options.hpp>
+#include <redlock/with_lock.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock {
+
+/// Several names, locked together: all of them or none. It is made for work that touches several things that each have a
+/// lock: a transfer between two accounts, all seats of a booking.
+///
+/// It has the operations, errors and cancellation of `mutex`, and one lease for all names: one nonce, one deadline, one end.
+/// Acquiring it takes one round trip and one command a node, however many names there are. Each name excludes, and is
+/// excluded by, plain locks of that name, of this library and of others. A majority of the nodes must grant all names. A
+/// node that would grant some of them grants none.
+///
+/// Sets that overlap cannot deadlock each other: who waits holds nothing. Within one client an operation waits in the queues
+/// of all its names from the moment it is started, and is served when it is the first in all. So other operations on one of
+/// the names wait behind it, also while it waits for another name. Between clients, an operation waits for the name
+/// that is in its way, and then tries again.
+///
+/// Whoever holds one of the names already, by another lock, and waits for a set with that name waits for itself, as with
+/// every mutex.
+///
+/// `lease::resource()`, events and messages call it by all its names, in order: "a, b". After a failure
+/// `node_outcome::resource` is the name that was in the way on a node, and after a loss the one that was lost there.
+/// Ask each name's `mutex` who holds it: `inspect()` is not offered.
+///
+/// The client's user needs the rights of plain locks, and `+exists +mget +pttl +eval +evalsha`.
+/// \par Source
+/// docs/protocol.md, rules M1 to M7.
+class REDLOCK_EXPORT multi_mutex : public detail::basic_lock {
+public:
+    /// \param names in any order. One that is given twice counts once.
+    /// \throws lock_error `errc::misconfigured`: no name, or more than 64; a name or an option that `mutex` does not take;
+    ///         with `admission_settings::allow_cluster_node`, names without one common hash tag
+    /// \throws std::bad_alloc
+    multi_mutex(client& owner, std::vector<std::string> names, lock_options options = {});
+
+    /// Sorted, each of them once.
+    [[nodiscard]] std::span<std::string const> names() const noexcept;
+
+    /// Continues a lease of these names that was left behind, as `mutex::adopt` does.
+    /// \throws lock_error `errc::misconfigured`: not a nonce
+    [[nodiscard]] lease adopt(std::string_view nonce);
+
+    void inspect() const = delete;
+};
+
+/// Locks several names, runs `body(lease&)`, releases: `with_lock(multi_mutex{owner, names}, body)`. g++ 12 does not compile a
+/// list in braces inside `co_await`: give the names a variable.
+template <class Body, class... Token>
+[[nodiscard]] auto with_all(client& owner, std::vector<std::string> names, Body&& body, Token&&... token)
+{
+    return with_lock(multi_mutex{owner, std::move(names)}, std::forward<Body>(body),
+                     std::forward<Token>(token)...);
+}
+
+} // namespace redlock

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "engine/attempt_loop.hpp"
+#include "engine/candidate.hpp"
+#include "engine/key_state.hpp"
+#include "engine/lock_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace redlock::detail {
+
+/// Where operations of one client wait for a lock: for one key, or for several at once. Everything but what is marked
+/// otherwise belongs to the client's executor.
+class lock_queue : public key_state {
+public:
+    using key_state::key_state;
+
+    /// That of a lock.
+    [[nodiscard]] static lock_queue& of(lock_state const& lock)
+    {
+        return static_cast<lock_queue&>(*lock.wanted);
+    }
+
+    /// Any thread. Operations that have not got the lock yet.
+    [[nodiscard]] virtual std::uint32_t waiting() const = 0;
+    /// Held by this client, or asked for.
+    [[nodiscard]] virtual bool busy() const = 0;
+    [[nodiscard]] virtual bool held_here() const = 0;
+    /// How many stand before it, at most: some may have left.
+    [[nodiscard]] virtual std::size_t position(candidate const&) const = 0;
+    /// Last in the queue; asks for the lock if nobody else of this client holds it or is about to.
+    virtual void enqueue(candidate&) = 0;
+    /// Out of the queue, wherever it stands.
+    virtual void leave(candidate&) = 0;
+    /// For one that does not wait in the queue. Null: there is no memory.
+    [[nodiscard]] virtual attempt_loop* new_loop() noexcept = 0;
+
+    /// Its time is up: an attempt that is made for it alone counts as it stands.
+    void hurry(candidate& one)
+    {
+        if (served(one) && !after(one))
+            asking(one)->hurry();
+    }
+    /// Do too few nodes answer whoever is asked for, as far as it can be told by now?
+    [[nodiscard]] bool lacks_nodes(candidate const& one) const
+    {
+        return asking(one) && asking(one)->lacks_nodes();
+    }
+    /// After an attempt that failed for want of them.
+    [[nodiscard]] bool waits_for_nodes(candidate const& one) const
+    {
+        return asking(one) && asking(one)->waits_for_nodes();
+    }
+    /// Is it the one for whom the nodes are asked?
+    [[nodiscard]] bool served(candidate const& one) const
+    {
+        return asking(one) && asking(one)->whom() == &one;
+    }
+
+private:
+    /// What asks the nodes for it, or for one before it.
+    [[nodiscard]] virtual attempt_loop* asking(candidate const&) const = 0;
+};
+
+} // namespace redlock::detail

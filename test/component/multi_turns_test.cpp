@@ -1,0 +1,216 @@
+// Several names that are never free together (docs/protocol.md, rule M8).
+#include "component/multi_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace redlock::test {
+
+namespace {
+
+struct turns_fixture : multi_fixture {
+    turns_fixture() { options.multi.time = 300ms; }
+
+    [[nodiscard]] bool all_nodes_have(std::string const& key)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (!on(n, key))
+                return false;
+        return true;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(multi_turns, turns_fixture)
+
+BOOST_AUTO_TEST_CASE(names_that_are_never_free_together_are_taken_one_after_the_other)
+{
+    contender& one = add();
+    contender& other = add();
+    contender& wide = add();
+    auto const a = want_one(one, "a");
+    auto const set = want_all(wide, {"a", "b"});
+    auto const next = want_one(other, "b");
+    pass(1s);
+    BOOST_TEST(!set->ended.has_value());
+    a->held = {}; // a alone is free
+    pass(100ms);
+    BOOST_TEST(all_nodes_have("a")); // it is kept
+    BOOST_TEST((try_one(one, "a") == errc::contended));
+    next->held = {};
+    pass(100ms);
+    BOOST_TEST_REQUIRE(set->held.valid());
+    BOOST_TEST(nodes_with("a", set->held.nonce()) == 3U);
+    BOOST_TEST(nodes_with("b", set->held.nonce()) == 3U);
+    set->held = {};
+    pass(100ms);
+    BOOST_TEST(keys().empty());
+}
+
+/// While its nonces change, no key is free.
+BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b"});
+    (void)until([&] { return all_nodes_have("a"); });
+    b->held = {};
+    bool kept = true;
+    (void)until([&] {
+        kept = kept && all_nodes_have("a");
+        return set->held.valid();
+    });
+    BOOST_TEST(kept);
+}
+
+BOOST_AUTO_TEST_CASE(many_refusals_are_enough)
+{
+    options.multi = {.attempts = 2, .time = 60s};
+    contender& one = add();
+    contender& wide = add();
+    auto a = want_one(one, "a");
+    auto b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b"});
+    a->held = {};
+    pass(1s);
+    BOOST_TEST(all_nodes_have("a")); // taken after it was refused again for b
+    b->held = {};
+    pass(100ms);
+    BOOST_TEST(set->held.valid());
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_gives_back_what_it_had_taken)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b", "c"});
+    auto const behind = want_one(wide, "c");
+    (void)until([&] { return all_nodes_have("a"); });
+    BOOST_TEST(!behind->ended.has_value());
+    set->stop.emit(asio::cancellation_type::total);
+    pass(100ms);
+    BOOST_TEST((set->ended == asio::error::operation_aborted));
+    BOOST_TEST(!all_nodes_have("a"));
+    BOOST_TEST(behind->held.valid());
+    behind->held = {};
+    b->held = {};
+    pass(100ms);
+    BOOST_TEST(keys().empty());
+}
+
+BOOST_AUTO_TEST_CASE(time_limit_ends_it_and_leaves_nothing)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    std::optional<error_code> ended;
+    multi_mutex(*wide.locks, {"a", "b"}, options).acquire_for(2s, [&](error_code ec, lease) { ended = ec; });
+    (void)until([&] { return ended.has_value(); });
+    BOOST_TEST((ended == errc::timed_out));
+    pass(100ms);
+    BOOST_TEST(!all_nodes_have("a"));
+}
+
+BOOST_AUTO_TEST_CASE(key_that_was_lost_meanwhile_is_taken_again)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b"});
+    (void)until([&] { return all_nodes_have("a"); });
+    pass(1s);
+    say_everywhere({"DEL", "a"});
+    pass(1s);
+    b->held = {};
+    (void)until([&] { return set->held.valid(); });
+    BOOST_TEST(nodes_with("a", set->held.nonce()) == 3U);
+    set->held = {};
+    pass(100ms);
+    BOOST_TEST(keys().empty());
+}
+
+BOOST_AUTO_TEST_CASE(others_of_the_client_wait_until_all_is_given_back)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b"});
+    auto const behind = want_one(wide, "a");
+    pass(1s);
+    b->held = {};
+    (void)until([&] { return set->held.valid(); });
+    BOOST_TEST(!behind->ended.has_value());
+    set->held = {};
+    (void)until([&] { return behind->held.valid(); });
+}
+
+BOOST_AUTO_TEST_CASE(fenced_set_counts_above_what_it_took)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want(fenced_mutex(*one.locks, "b", options));
+    auto const before = b->held.fencing_token();
+    auto const set = want(fenced_multi_mutex(*wide.locks, {"a", "b"}, options));
+    (void)until([&] { return all_nodes_have("a"); });
+    b->held = {};
+    (void)until([&] { return set->held.valid(); });
+    BOOST_TEST(set->held.fencing_token() > before);
+    BOOST_TEST(nodes_with("a", set->held.nonce()) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(name_that_was_lost_meanwhile_goes_to_who_waits)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b"});
+    auto const behind = want_one(wide, "a");
+    (void)until([&] { return all_nodes_have("a"); });
+    pass(1s);
+    say_everywhere({"DEL", "a"});
+    (void)until([&] { return behind->held.valid(); });
+    b->held = {};
+    pass(1s);
+    BOOST_TEST(!set->ended.has_value());
+    BOOST_TEST(behind->held.valid());
+    behind->held = {};
+    (void)until([&] { return set->held.valid(); });
+    set->held = {};
+    pass(100ms);
+    BOOST_TEST(keys().empty());
+}
+
+/// What a node did not hear of does not stay there.
+BOOST_AUTO_TEST_CASE(node_that_missed_the_last_vote_forgets_what_was_taken)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b"});
+    (void)until([&] { return all_nodes_have("a"); });
+    std::string const taken = on(2, "a")->text;
+    net.at(2).redis.is.forbidden.insert("exists"); // the vote's alone
+    b->held = {};
+    (void)until([&] { return set->held.valid(); });
+    BOOST_TEST(nodes_with("a", set->held.nonce()) == 2U);
+    pass(100ms);
+    BOOST_TEST(nodes_with("a", taken) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(option_outside_its_limits_is_refused)
+{
+    contender& one = add();
+    options.multi.attempts = 0;
+    BOOST_CHECK_THROW(multi_mutex(*one.locks, {"a"}, options), lock_error);
+    options.multi = {.attempts = 1, .time = -1ms};
+    BOOST_CHECK_THROW(multi_mutex(*one.locks, {"a"}, options), lock_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
