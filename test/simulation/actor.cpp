@@ -22,10 +22,13 @@ duration on_its_clock(duration time)
 
 schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_name, manner its_manner,
                        test::dice chance)
-    : all(s), home(p), about(what), dice(chance), options(s.draw_options(dice)),
+    : all(s), home(p), about(what), all_about{&what}, dice(chance), options(s.draw_options(dice)),
       fence(s.draw_fence(dice, options)), how(its_manner), name(std::move(its_name))
 {
-    about.gated = about.gated || (how != manner::plainly && how != manner::fenced);
+    if (takes_several(how))
+        want_others_too();
+    else
+        about.gated = about.gated || (how != manner::plainly && how != manner::fenced);
     switch (how) {
     case manner::plainly: lock = mutex(*p.locks, what.name, options); break;
     case manner::fenced: lock = fenced_mutex(*p.locks, what.name, options, fence); break;
@@ -35,7 +38,28 @@ schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_n
         lock = fenced_shared_mutex(*p.locks, what.name, options, fence).shared();
         break;
     case manner::fenced_writing: lock = fenced_shared_mutex(*p.locks, what.name, options, fence); break;
+    case manner::with_others: lock = multi_mutex(*p.locks, names(), options); break;
+    case manner::fenced_with_others: lock = fenced_multi_mutex(*p.locks, names(), options, fence); break;
     }
+}
+
+void schedule::actor::want_others_too()
+{
+    options.multi = {.attempts = static_cast<unsigned>(dice.between(1, 4)),
+                     .time = dice.between(0, 400) * 1ms};
+    for (subject& other : all.subjects_)
+        if (&other != &about && dice.one_in(2))
+            all_about.push_back(&other);
+    for (subject* const each : all_about)
+        each->several = true;
+}
+
+std::vector<std::string> schedule::actor::names() const
+{
+    std::vector<std::string> found;
+    for (subject const* const each : all_about)
+        found.push_back(each->name);
+    return found;
 }
 
 unsigned schedule::actor::started(std::string what, duration longest, duration after_pause)
@@ -56,7 +80,7 @@ void schedule::actor::ended(unsigned number, error_code ec)
 
 void schedule::actor::begin()
 {
-    if (dice.one_in(16))
+    if (dice.one_in(16) && !takes_several(how))
         lock->inspect(noted("inspect", one_attempt));
     auto& left = about.left_behind;
     if (!left.empty() && may_adopt(left.back())) {
@@ -131,14 +155,20 @@ void schedule::actor::hold()
     auto const most = all.quiet() || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
     if (dice.one_in(8))
         later(dice.between(0, most) * 1ms, [this] { extend(); });
-    if (about.gated && how != manner::plainly && how != manner::fenced)
+    if (about.gated && how != manner::plainly && how != manner::fenced && !takes_several(how))
         for (auto times = dice.below(4); times > 1; --times)
             later(dice.between(0, most) * 1ms, [this] { change_mode(); });
     later(dice.between(0, most) * 1ms, [this] { let_go(); });
 }
 
-/// Reads what the lock guards and, as a writer, writes one more, however late: its lease may be over when the write comes.
 void schedule::actor::use()
+{
+    for (subject* const each : all_about)
+        use(*each);
+}
+
+/// Reads what the lock guards and, as a writer, writes one more, however late: its lease may be over when the write comes.
+void schedule::actor::use(subject& what)
 {
     std::uint64_t const token = held.fencing_token();
     if (token == 0)
@@ -146,14 +176,15 @@ void schedule::actor::use()
     bool const writes = !held.shared();
     auto const thinking = dice.one_in(2) ? dice.between(0, 10) : dice.between(0, 1500);
     auto const on_the_way = dice.between(100, dice.one_in(2) ? 5'000 : 500'000) * 1us;
-    all.time_.after(dice.between(100, 20'000) * 1us, [this, token, writes, thinking, on_the_way] {
-        auto const seen = about.counter.read(token);
+    all.time_.after(dice.between(100, 20'000) * 1us, [this, &what, token, writes, thinking, on_the_way] {
+        auto const seen = what.counter.read(token);
         if (!seen)
             return all.came_late(*this, token);
         if (!writes)
             return;
-        later(thinking * 1ms, [this, token, on_the_way, next = *seen + 1] {
-            all.time_.after(on_the_way, [this, token, next] { all.written(*this, token, next); });
+        later(thinking * 1ms, [this, &what, token, on_the_way, next = *seen + 1] {
+            all.time_.after(on_the_way,
+                            [this, &what, token, next] { all.written(*this, what, token, next); });
         });
     });
 }
@@ -190,12 +221,14 @@ void schedule::actor::change_mode()
 void schedule::actor::let_go()
 {
     all.note(name + " lets go");
-    about.changes(all.time_.now());
-    if (held.valid())
-        about.leases.ended(all.time_.now());
+    for (subject* const each : all_about) {
+        each->changes(all.time_.now());
+        if (held.valid())
+            each->leases.ended(all.time_.now());
+    }
     if (all.stage_ == stage::expiring && dice.one_in(2)) {
         abandon();
-    } else if (!all.quiet() && dice.one_in(8) && !reads(how) && !held.shared()) {
+    } else if (!all.quiet() && dice.one_in(8) && !reads(how) && !takes_several(how) && !held.shared()) {
         bequeath();
     } else if (dice.one_in(3)) {
         held = {};
@@ -209,7 +242,8 @@ void schedule::actor::let_go()
 void schedule::actor::abandon()
 {
     all.note(name + " leaves its keys to expire");
-    about.abandoned.emplace(held.nonce());
+    for (subject* const each : all_about)
+        each->abandoned.emplace(held.nonce());
     held.detach();
 }
 
@@ -225,7 +259,7 @@ void schedule::actor::bequeath()
 bool schedule::actor::may_adopt(subject::bequest const& left) const
 {
     bool const counts = how == manner::fenced || how == manner::fenced_writing;
-    return !reads(how) && (left.token != 0) == counts;
+    return !reads(how) && !takes_several(how) && (left.token != 0) == counts;
 }
 
 lease schedule::actor::adopted(subject::bequest const& left) const

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace redlock::simulation {
 
@@ -40,6 +41,7 @@ struct schedule::actor {
     schedule& all;
     program& home;
     subject& about;
+    std::vector<subject*> all_about; ///< the same, and those that it wants with it
     test::dice dice;
     lock_options options;
     fence_options fence;
@@ -68,10 +70,13 @@ private:
         };
     }
     [[nodiscard]] bool had_ended(unsigned number) const;
+    void want_others_too();
+    [[nodiscard]] std::vector<std::string> names() const;
     void acquire_and_leave(unsigned number);
     void acquired(unsigned number, error_code, lease);
     void hold();
     void use();
+    void use(subject&);
     void extend();
     void change_mode();
     void let_go();

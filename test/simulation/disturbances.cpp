@@ -87,7 +87,8 @@ void schedule::disturb_data(unsigned number, test::dice& dice)
 {
     // Where a server is said never to forget, it does not, but for a replica that takes its place. Under a standing connection
     // only fenced locks notice a loss (C3).
-    bool const all_notice = kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared;
+    bool const all_notice =
+        kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several;
     switch (dice.below(!servers_[number].durable && all_notice ? 4 : 3)) {
     case 0:
     case 1: return kill_node(number, dice);

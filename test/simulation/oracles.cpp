@@ -42,20 +42,27 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     note(whose.name + " holds " + what.name + ", token " + std::to_string(token));
     check_order(whose, ticket);
     check_row(whose);
-    what.changes(time_.now());
-    what.free_since.reset(); // it may have come and gone between two looks
+    for (subject* const each : whose.all_about) {
+        each->changes(time_.now());
+        each->free_since.reset(); // it may have come and gone between two looks
+    }
     check_token(whose);
 }
 
 void schedule::check_token(actor const& whose)
 {
-    subject& what = whose.about;
+    for (subject* const each : whose.all_about)
+        check_token(whose, *each);
+}
+
+void schedule::check_token(actor const& whose, subject& what)
+{
     std::uint64_t const token = whose.held.fencing_token();
     if (token == 0)
         return;
     bool const reads = whose.held.shared();
     bool const is_readers = (token & core::max_hand_offs) == core::readers_place;
-    if (is_readers != reads && whose.how != manner::fenced)
+    if (is_readers != reads && whose.how != manner::fenced && !takes_several(whose.how))
         flaw(whose.name + "'s token " + std::to_string(token) + " has the place of another");
     auto const before = reads ? what.highest_of_writers : what.highest_token;
     if (token <= before)
@@ -65,12 +72,13 @@ void schedule::check_token(actor const& whose)
         what.highest_of_writers = std::max(what.highest_of_writers, token);
 }
 
-/// W1: those of one client are served as they came, but for a try that may barge in.
+/// W1: those of one client are served as they came, but for a try that may barge in. Whoever takes several one after the
+/// other may lose one of them, and comes last again (M8).
 void schedule::check_order(actor const& whose, std::uint64_t ticket)
 {
     for (auto const& other : whose.home.actors)
-        if (&other->about == &whose.about && other->ticket && *other->ticket < ticket &&
-            !whose.options.barging && !other->options.barging)
+        if (&other->about == &whose.about && !takes_several(other->how) && other->ticket &&
+            *other->ticket < ticket && !whose.options.barging && !other->options.barging)
             flaw(whose.name + " was served before " + other->name + ", who had come earlier");
 }
 
@@ -78,7 +86,7 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 /// stand in none (L12), and programs that call servers by different names stand in different lines.
 void schedule::check_row(actor const& whose)
 {
-    if (whose.barges || whose.options.line || whose.about.gated) {
+    if (whose.barges || whose.options.line || whose.about.gated || whose.about.several) {
         whose.about.leases = {};
         return;
     }
@@ -94,19 +102,22 @@ void schedule::check_attempt(unsigned host, std::string_view lock)
 {
     if (!quiet() || time_.now() < late)
         return;
-    subject& what = *std::ranges::find(subjects_, lock, &subject::name);
+    auto const asked_for = std::ranges::find(subjects_, lock, &subject::name);
+    if (asked_for == subjects_.end() || asked_for->several)
+        return;
+    subject& what = *asked_for;
     if (++what.vain[host] > attempts_at_once + (time_.now() - what.changed) / between_attempts)
         flaw("program " + std::to_string(host) + " asks for " + what.name + " without pause");
 }
 
 /// Each writes one more than it has read. So a write that did not know the one before shows.
-void schedule::written(actor const& by, std::uint64_t token, std::uint64_t value)
+void schedule::written(actor const& by, subject& what, std::uint64_t token, std::uint64_t value)
 {
-    if (!by.about.counter.write(token, value))
+    if (!what.counter.write(token, value))
         return came_late(by, token);
     ++seen_.writes;
     note(by.name + " writes " + std::to_string(value) + " with token " + std::to_string(token));
-    if (++by.about.counted != value)
+    if (++what.counted != value)
         flaw(by.name + " wrote over what a holder between its reading and its writing had written");
 }
 
@@ -145,10 +156,12 @@ void schedule::check_exclusion()
             for (auto const& a : p->actors) {
                 if (!a->held.valid())
                     continue;
-                actor const* const other = a->about.valid;
-                if (other && !(other->held.shared() && a->held.shared()))
-                    flaw("both " + other->name + " and " + a->name + " hold " + a->about.name);
-                a->about.valid = a.get();
+                for (subject* const each : a->all_about) {
+                    actor const* const other = each->valid;
+                    if (other && !(other->held.shared() && a->held.shared()))
+                        flaw("both " + other->name + " and " + a->name + " hold " + each->name);
+                    each->valid = a.get();
+                }
             }
 }
 
@@ -191,9 +204,11 @@ void schedule::check_wake_ups()
         check_wake_up(s);
 }
 
-/// W2: whose lock is free gets it.
+/// W2: whose lock is free gets it, unless it is behind one who waits for another (M6).
 void schedule::check_wake_up(subject& s)
 {
+    if (s.several)
+        return;
     std::optional<duration> wanted_since;
     bool taken = false;
     for (auto const& p : programs_)

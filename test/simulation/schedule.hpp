@@ -6,10 +6,12 @@
 #include "world/network.hpp"
 #include "world/process.hpp"
 #include "world/timeline.hpp"
+#include <redlock/fenced_multi_mutex.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/lease.hpp>
+#include <redlock/multi_mutex.hpp>
 #include <redlock/mutex.hpp>
 #include <redlock/shared_mutex.hpp>
 
@@ -99,7 +101,8 @@ private:
         fenced_register<std::uint64_t> counter{};
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
-        bool gated = false; ///< some are readers or writers
+        bool gated = false;   ///< some are readers or writers
+        bool several = false; ///< some want it with others
         std::optional<duration> free_since{};
         std::set<std::string, std::less<>> abandoned{}; ///< nonces whose keys were left to expire
         duration changed{};                             ///< somebody got it, or left it
@@ -115,9 +118,22 @@ private:
         step_budget clock{};
         world::network::data saved{}; ///< on its disk, or on its replica
     };
-    enum class kinds : std::uint8_t { plain, fenced, mixed, shared, fenced_shared };
+    enum class kinds : std::uint8_t { plain, fenced, mixed, shared, fenced_shared, several, fenced_several };
     /// How somebody has a lock.
-    enum class manner : std::uint8_t { plainly, fenced, reading, writing, fenced_reading, fenced_writing };
+    enum class manner : std::uint8_t {
+        plainly,
+        fenced,
+        reading,
+        writing,
+        fenced_reading,
+        fenced_writing,
+        with_others,
+        fenced_with_others
+    };
+    [[nodiscard]] static bool takes_several(manner how)
+    {
+        return how == manner::with_others || how == manner::fenced_with_others;
+    }
     [[nodiscard]] static bool reads(manner how)
     {
         return how == manner::reading || how == manner::fenced_reading;
@@ -187,8 +203,9 @@ private:
     void check_order(actor const&, std::uint64_t ticket);
     void check_row(actor const&);
     void check_token(actor const&);
+    void check_token(actor const&, subject&);
     void check_attempt(unsigned host, std::string_view lock);
-    void written(actor const&, std::uint64_t token, std::uint64_t value);
+    void written(actor const&, subject&, std::uint64_t token, std::uint64_t value);
     void came_late(actor const&, std::uint64_t token);
     void check(bool ran);
     void check_exclusion();
