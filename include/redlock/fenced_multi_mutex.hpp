@@ -24,7 +24,7 @@ namespace redlock {
 /// docs/protocol.md, rules M1 to M7 and F1 to F6.
 class REDLOCK_EXPORT fenced_multi_mutex : public detail::basic_lock {
 public:
-    /// \param names in any order. One that is given twice counts once.
+    /// The names come in any order. One that is given twice counts once.
     /// \throws lock_error `errc::misconfigured`: as `multi_mutex`, or a `fence_ttl` outside its limits
     /// \throws std::bad_alloc
     fenced_multi_mutex(client& owner, std::vector<std::string> names, lock_options options = {},

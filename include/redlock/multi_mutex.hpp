@@ -7,7 +7,6 @@
 #include <redlock/lock_options.hpp>
 #include <redlock/with_lock.hpp>
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,7 +40,7 @@ namespace redlock {
 /// docs/protocol.md, rules M1 to M7.
 class REDLOCK_EXPORT multi_mutex : public detail::basic_lock {
 public:
-    /// \param names in any order. One that is given twice counts once.
+    /// The names come in any order. One that is given twice counts once.
     /// \throws lock_error `errc::misconfigured`: no name, or more than 64; a name or an option that `mutex` does not take;
     ///         with `admission_settings::allow_cluster_node`, names without one common hash tag
     /// \throws std::bad_alloc
