@@ -1,5 +1,6 @@
 #include "kind/basics.hpp"
 
+#include "kind/election.hpp"
 #include "kind/fenced.hpp"
 #include "kind/line.hpp"
 #include "kind/shared.hpp"
@@ -26,28 +27,27 @@ constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 
 constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 6};
 constexpr redis::script_call whose_call{redis::scripts::whose, 1, 1};
 
-constexpr std::array<std::string_view, 4> kept{fence_suffix, line_suffix, gate_suffix, redis::marker_name};
+constexpr std::array<std::string_view, 5> kept{fence_suffix, line_suffix, gate_suffix, leader_suffix,
+                                               redis::marker_name};
 
-/// The keys of the lock and its line, the nonce and the place.
+/// The keys of the lock and its line, and the nonce.
 void append_to_line(std::string& out, redis::script_call const& call, redis::script_form form,
                     subject const& whose)
 {
     append_with_key_beside(out, call, form, whose.key, line_suffix, nonce_header, checked(whose.nonce),
                            redis::crlf);
-    redis::append_argument(out, whose.line.place);
 }
 
 void append_line_release(std::string& out, redis::script_form form, subject const& whose)
 {
     append_to_line(out, line_release_call, form, whose);
-    redis::append_argument(out, std::string_view(whose.line.leaves_free ? "free" : "take"));
-    redis::append_argument(
-        out, std::string_view(redis::digits(static_cast<std::uint64_t>(whose.line.time.count()))));
+    append_line_words(out, whose.line);
 }
 
 void append_enter(std::string& out, redis::script_form form, subject const& whose)
 {
     append_to_line(out, line_enter_call, form, whose);
+    redis::append_argument(out, whose.line.place);
     out += milliseconds(line_life);
     redis::append_argument(out, std::string_view(redis::digits(longest_line)));
 }
@@ -157,6 +157,14 @@ void append_keyed(std::string& out, redis::script_call const& call, redis::scrip
     if (form == redis::script_form::text)
         call.append_text(out);
     append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), what, rest);
+}
+
+void append_line_words(std::string& out, line_words const& said)
+{
+    redis::append_argument(out, said.place);
+    redis::append_argument(out, std::string_view(said.leaves_free ? "free" : "take"));
+    redis::append_argument(out,
+                           std::string_view(redis::digits(static_cast<std::uint64_t>(said.time.count()))));
 }
 
 std::string milliseconds(std::chrono::milliseconds time)

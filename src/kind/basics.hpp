@@ -61,6 +61,9 @@ void append_with_key_beside(std::string& out, redis::script_call const& call, re
 /// reads the key makes the server tell when it changes.
 void append_common(std::string& out, request, subject const&, redis::script_form);
 
+/// What a release says to the line: the place that is given up, and what becomes of the lock.
+void append_line_words(std::string& out, line_words const&);
+
 /// The answer to a script that says 1, 2 or something else.
 [[nodiscard]] answer read_script(redis::resp_node const&);
 /// The answer to what all kinds have in common.

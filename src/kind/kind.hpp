@@ -34,8 +34,9 @@ enum class request : std::uint8_t {
     owner,     ///< whose key is there
     time_left, ///< and for how long still
     number,    ///< the highest so far
+    leader,    ///< who has proclaimed itself
 };
-inline constexpr std::size_t request_count = 14;
+inline constexpr std::size_t request_count = 15;
 
 /// What is said to the line beside that.
 struct line_words {
@@ -56,6 +57,8 @@ struct subject {
     line_words line{};
     /// Of one who waits for a lock of readers and writers: how long a turn must last for him. Zero: he does not wait.
     std::chrono::milliseconds turn{};
+    std::string_view
+        proclaimed{}; ///< with an extension, of an election: who leads; empty: nobody says so yet
 };
 
 /// What a node told of another's key.
@@ -123,6 +126,9 @@ struct lock_kind {
     bool compares = false;
     /// Is it held under several names at once (rules M1 to M9)? Then nobody stands in line for it.
     bool several = false;
+    /// Is its holder a leader, who tells others who it is (rules EL1 to EL7)? Such a lease is not handed to another holder of
+    /// its client.
+    bool proclaims = false;
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
     /// What is asked of a key that somebody else may have.
@@ -160,6 +166,8 @@ extern lock_kind const fenced_reader;
 extern lock_kind const fenced_writer;
 extern lock_kind const multi;
 extern lock_kind const fenced_multi;
+extern lock_kind const election;
+extern lock_kind const election_view; ///< of who only wants to know who leads: it is no lock
 
 /// In which other form a node must be told what it has not executed for the form that it was told in (rule A7).
 /// \param native how this connection compares by itself, if the request can be said so

@@ -69,6 +69,8 @@ std::string script_run::run(std::string_view sha1)
             return line_enter();
         if (sha1 == known::line_release.sha1)
             return line_release();
+        if (sha1 == known::leader_release.sha1)
+            return leader_release();
         if (sha1 == known::shared_vote.sha1)
             return shared_vote();
         if (sha1 == known::shared_extend.sha1)
@@ -212,7 +214,7 @@ std::string script_run::fenced_raise()
 std::string script_run::fenced_extend()
 {
     sight const seen = look();
-    if (strange(seen.marker, arguments_[4]))
+    if (strange(seen.marker, arguments_.back()))
         return reply::status("STRANGER");
     auto const fence = fence_of(seen.fence, keys_[1]);
     if (!fence)
@@ -222,6 +224,7 @@ std::string script_run::fenced_extend()
     if (seen.lock && *fence == number_of(arguments_[3])) {
         pexpire(keys_[0], arguments_[0]);
         pexpire(keys_[1], arguments_[1]);
+        proclaim();
         (void)get(keys_[0]);
         return reply::number(1);
     }
@@ -230,8 +233,32 @@ std::string script_run::fenced_extend()
     else if (!set_new(keys_[0], arguments_[2], arguments_.data()))
         return reply::number(0);
     set(keys_[1], arguments_[3], &arguments_[1]);
+    proclaim();
     (void)get(keys_[0]);
     return reply::number(seen.lock && seen.fence ? 1 : 2);
+}
+
+/// In an election alone is there a key for it.
+void script_run::proclaim()
+{
+    if (keys_.size() > 3)
+        set(keys_[3], arguments_[4], arguments_.data());
+}
+
+std::string script_run::leader_release()
+{
+    if (get(keys_[0]) != arguments_[0])
+        return reply::number(0);
+    retract(keys_[1], arguments_[1]);
+    del(keys_[0]);
+    return reply::number(1);
+}
+
+/// \param beginning of what is ours
+void script_run::retract(std::string const& leader, std::string const& beginning)
+{
+    if (mget({leader})[0].value_or("").starts_with(beginning))
+        del(leader);
 }
 
 std::string script_run::fenced_adopt()

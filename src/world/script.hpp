@@ -42,6 +42,7 @@ private:
     [[nodiscard]] std::string fenced_raise();
     [[nodiscard]] std::string fenced_extend();
     [[nodiscard]] std::string fenced_adopt();
+    [[nodiscard]] std::string leader_release();
     [[nodiscard]] std::string claim();
     [[nodiscard]] std::string line_enter();
     [[nodiscard]] std::string line_release();
@@ -70,6 +71,8 @@ private:
                                                  std::string const& key);
     [[nodiscard]] static std::string no_fence(std::string const& key);
     [[nodiscard]] bool take();
+    void proclaim();
+    void retract(std::string const& leader, std::string const& beginning);
     [[nodiscard]] std::string held(std::string const& fence);
 
     using two_places = std::pair<std::optional<std::string>, std::optional<std::string>>;

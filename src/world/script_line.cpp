@@ -103,6 +103,8 @@ std::string script_run::line_release()
     if (!ours)
         return reply::number(0);
     auto const [first, second] = call_first(keys_[1], arguments_[2], arguments_[3] + ' ' + arguments_[0]);
+    if (keys_.size() > 2)
+        retract(keys_[2], arguments_[4]);
     if (!first || arguments_[2] == "free") {
         del(keys_[0]);
         return reply::number(1);

@@ -1,5 +1,7 @@
 #include "component/random_talk.hpp"
 
+#include "core/fencing.hpp"
+#include "kind/election.hpp"
 #include "kind/line.hpp"
 #include "redis/command.hpp"
 #include "redis/marker.hpp"
@@ -33,7 +35,8 @@ std::string text(std::chrono::milliseconds time)
 
 random_talk::random_talk(std::uint64_t seed)
     : dice_(seed), plain_(kind::plain.make_commands("", {lock_time, lock_time})),
-      fenced_(kind::fenced.make_commands("", {lock_time, fence_time}))
+      fenced_(kind::fenced.make_commands("", {lock_time, fence_time})),
+      election_(kind::election.make_commands("", {lock_time, fence_time}))
 {
     both_.connect({.tracks = true, .no_loop = true});
     both_.connect({.tracks = true, .no_loop = true});
@@ -50,7 +53,7 @@ void random_talk::step()
         troubled_ = false;
     }
     auto const id = static_cast<unsigned>(1 + dice_.below(dice_.one_in(3) ? 5 : 3));
-    switch (dice_.below(21)) {
+    switch (dice_.below(24)) {
     case 0:
     case 1: ask_about_lock(id); break;
     case 2:
@@ -71,11 +74,14 @@ void random_talk::step()
     case 17:
     case 18:
     case 19: ask_several(id); break;
+    case 20:
+    case 21:
+    case 22: ask_leader(id); break;
     default: write();
     }
     if (dice_.one_in(6))
-        both_.compare_keys({"lock", "lock:line", "lock:gate", "lock:redlock-fence", "redlock-marker", "lock2",
-                            "lock2:redlock-fence", "lock3"});
+        both_.compare_keys({"lock", "lock:line", "lock:gate", "lock:redlock-fence", "lock:redlock-leader",
+                            "redlock-marker", "lock2", "lock2:redlock-fence", "lock3"});
 }
 
 void random_talk::ask_about_lock(unsigned id)
@@ -227,6 +233,27 @@ void random_talk::ask_several(unsigned id)
     }
 }
 
+void random_talk::ask_leader(unsigned id)
+{
+    auto const form = dice_.one_in(2) ? redis::script_form::hash : redis::script_form::text;
+    std::string const whose = owner();
+    std::uint64_t const number = 1 + dice_.below(8);
+    std::string const said = kind::proclamation_head(core::fencing_token(number), dice_.below(2)) + "a:1";
+    kind::subject const leader{{"", "lock"}, whose, number, {}, {}, {}, said};
+    std::string command;
+    using kind::request;
+    switch (dice_.below(4)) {
+    case 0:
+    case 1: election_->append(command, request::extend, leader, form); return compare_marked(id, command);
+    case 2: election_->append(command, request::release, leader, form); break;
+    default:
+        command = call(redis::scripts::line_release, {"lock", "lock:line", "lock:redlock-leader"},
+                       {whose, dice_.one_in(3) ? "" : place(), dice_.one_in(4) ? "free" : "take", "17",
+                        std::to_string(core::fencing_token(number)) + ' '});
+    }
+    both_.compare(id, command);
+}
+
 std::string random_talk::place()
 {
     return kind::place(keeping_time, draw(channels_));
@@ -252,7 +279,8 @@ void random_talk::ask_about_channels(unsigned id)
 
 void random_talk::ask_about_keys(unsigned id)
 {
-    std::string const key = draw({"lock", "lock:line", "lock:line", "lock:line", "lock:gate"});
+    std::string const key =
+        draw({"lock", "lock:line", "lock:line", "lock:line", "lock:gate", "lock:redlock-leader"});
     std::string const soon = std::to_string(both_.now_us() / 1000 + keeping_time.count());
     // The first whole number that Redis 7.0 writes with an exponent. Later ones do not.
     std::string const very_high = both_.is_newer() ? "1e16" : "1e17";
@@ -341,6 +369,9 @@ void random_talk::write()
                                    {"DEL", "lock:line"},
                                    {"DEL", "lock:gate"},
                                    {"SET", "lock:gate", "no gate"},
+                                   {"DEL", "lock:redlock-leader"},
+                                   {"SET", "lock:redlock-leader", "2048 1 b:1"},
+                                   {"RPUSH", "lock:redlock-leader", "nobody"},
                                    {"FLUSHALL"},
                                    {"SET", "lock:redlock-fence", "some text"},
                                    {"SET", "lock:redlock-fence", "17"},

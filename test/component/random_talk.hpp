@@ -27,6 +27,7 @@ private:
     void ask_line(unsigned id);
     void ask_shared(unsigned id);
     void ask_several(unsigned id);
+    void ask_leader(unsigned id);
     void ask_for_what_is_given(unsigned id);
     void ask_about_channels(unsigned id);
     void ask_about_keys(unsigned id);
@@ -50,6 +51,7 @@ private:
     int shared_asked_ = 0;
     std::unique_ptr<kind::commands const> plain_;
     std::unique_ptr<kind::commands const> fenced_;
+    std::unique_ptr<kind::commands const> election_;
     words const channels_{"c1", "c2", "a longer one"};
 };
 

@@ -70,6 +70,7 @@ private:
                                         known_script{"fenced_raise.lua", &redis::scripts::fenced_raise},
                                         known_script{"fenced_extend.lua", &redis::scripts::fenced_extend},
                                         known_script{"fenced_adopt.lua", &redis::scripts::fenced_adopt},
+                                        known_script{"leader_release.lua", &redis::scripts::leader_release},
                                         known_script{"mark.lua", &redis::scripts::mark}};
 
     std::string lines(std::vector<entry> const& page)

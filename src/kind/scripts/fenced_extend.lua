@@ -1,9 +1,17 @@
--- Renews the lock, or sets it again where it is gone, only while nobody came after us (docs/protocol.md, rules F4 and
--- F5). KEYS and ARGV as for the vote; ARGV[4] is our token. 1: renewed, 2: set again, 0: not ours,
--- "STRANGER": another node than expected.
+-- Renews the lock, or sets it again where it is gone, only while nobody came after us (docs/protocol.md, rules F4, F5
+-- and EL2). KEYS: the lock, its fence, the node's marker; of an election, what says who leads. ARGV: milliseconds of the
+-- lock, milliseconds of the fence, nonce, token; of an election, what is proclaimed; the marker as it was on connecting
+-- (empty: not looked at). 1: renewed, 2: set again, 0: not ours, "STRANGER": another node than expected.
 local seen = redis.call('mget', KEYS[1], KEYS[2], KEYS[3])
-if ARGV[5] ~= '' and seen[3] ~= ARGV[5] then
+local marker = ARGV[#ARGV]
+if marker ~= '' and seen[3] ~= marker then
     return redis.status_reply('STRANGER')
+end
+-- After the lock: a server that is out of memory refuses SET unless the script has changed something.
+local function proclaim()
+    if KEYS[4] then
+        redis.call('set', KEYS[4], ARGV[5], 'px', ARGV[1])
+    end
 end
 local fence = tonumber(seen[2] or redis.call('pttl', KEYS[2]) == -2 and 0) -- as in fenced_vote.lua
 if not (fence and fence >= 0 and fence < 8796093022208) then
@@ -16,6 +24,7 @@ end
 if seen[1] and fence == tonumber(ARGV[4]) then
     redis.call('pexpire', KEYS[1], ARGV[1])
     redis.call('pexpire', KEYS[2], ARGV[2])
+    proclaim()
     redis.call('get', KEYS[1]) -- as in extend.lua
     return 1
 end
@@ -24,6 +33,7 @@ if not redis.call('set', KEYS[1], ARGV[3], seen[1] and 'xx' or 'nx', 'px', ARGV[
     return 0
 end
 redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[2])
+proclaim()
 redis.call('get', KEYS[1])
 -- A fence that is gone says that the node has lost data: its key proves nothing either.
 return (seen[1] and seen[2]) and 1 or 2

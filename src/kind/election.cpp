@@ -1,0 +1,206 @@
+#include "kind/election.hpp"
+
+#include "core/attempt.hpp"
+#include "core/fencing.hpp"
+#include "kind/basics.hpp"
+#include "kind/fenced.hpp"
+#include "kind/kind.hpp"
+#include "kind/line.hpp"
+#include "redis/command.hpp"
+#include "redis/error_class.hpp"
+#include "redis/scripts.hpp"
+#include "redis/text_number.hpp"
+#include "redis/writer.hpp"
+#include <redlock/server_error.hpp>
+
+#include <array>
+#include <cassert>
+#include <memory>
+
+namespace redlock::kind {
+
+namespace {
+
+void append_leader_key(std::string& out, redis::lock_key const& key)
+{
+    auto const& [prefix, name, several] = key;
+    redis::append_all(out, std::string_view("$"),
+                      redis::digits(prefix.size() + name.size() + leader_suffix.size()), redis::crlf, prefix,
+                      name, leader_suffix, redis::crlf);
+}
+
+/// How every proclamation of this lease begins.
+void append_term(std::string& out, core::fence number)
+{
+    redis::digits const term(core::fencing_token(number));
+    redis::append_all(out, std::string_view("$"), redis::digits(std::string_view(term).size() + 1),
+                      redis::crlf, term, std::string_view(" \r\n"));
+}
+
+/// A fenced lock's, but for the extension, which proclaims, and the release, which takes that back.
+class election_commands final : public commands {
+public:
+    election_commands(std::string_view key_prefix, lifetimes const& times)
+        : fenced_(fenced.make_commands(key_prefix, times)),
+          times_(milliseconds(times.key) + milliseconds(times.number))
+    {
+        redis::append_argument(marker_key_, redis::name_beside(key_prefix, redis::marker_name));
+    }
+
+    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    {
+        if (what == request::extend && !whose.proclaimed.empty())
+            return append_extension(out, whose, form);
+        what < request::release ? fenced_->append(out, what, whose, form)
+                                : append_constant(out, what, whose, form);
+    }
+
+    static std::unique_ptr<commands const> make(std::string_view key_prefix, lifetimes const& times)
+    {
+        return std::make_unique<election_commands const>(key_prefix, times);
+    }
+
+    /// What has no lifetimes in it.
+    static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
+    {
+        switch (what) {
+        case request::release: return append_release(out, whose, form);
+        case request::line_release: return append_line_release(out, whose, form);
+        default: return fenced.append(out, what, whose, form);
+        }
+    }
+
+    static answer read(request what, redis::resp_node const& reply) { return fenced.read(what, reply); }
+
+    static sighting read_sighting(request what, redis::resp_node const& reply)
+    {
+        return fenced.read_sighting(what, reply);
+    }
+
+    static constexpr std::array questions{request::owner, request::time_left, request::number};
+
+private:
+    static constexpr redis::script_call extension{redis::scripts::fenced_extend, 4, 10};
+    static constexpr redis::script_call release{redis::scripts::leader_release, 2, 4};
+    static constexpr redis::script_call line_release{redis::scripts::line_release, 3, 8};
+
+    void append_extension(std::string& out, subject const& whose, redis::script_form form) const
+    {
+        append_with_key_beside(out, extension, form, whose.key, fence_suffix, marker_key_);
+        append_leader_key(out, whose.key);
+        redis::append_all(out, times_, nonce_header, checked(whose.nonce), redis::crlf);
+        redis::append_argument(out, std::string_view(redis::digits(whose.number)));
+        redis::append_argument(out, whose.proclaimed);
+    }
+
+    static void append_release(std::string& out, subject const& whose, redis::script_form form)
+    {
+        append_with_key_beside(out, release, form, whose.key, leader_suffix, nonce_header,
+                               checked(whose.nonce), redis::crlf);
+        append_term(out, whose.number);
+    }
+
+    static void append_line_release(std::string& out, subject const& whose, redis::script_form form)
+    {
+        append_with_key_beside(out, line_release, form, whose.key, line_suffix);
+        append_leader_key(out, whose.key);
+        redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf);
+        append_line_words(out, whose.line);
+        append_term(out, whose.number);
+    }
+
+    std::unique_ptr<commands const> fenced_;
+    std::string marker_key_{};
+    std::string times_;
+};
+
+/// It asks one thing, of one key.
+class view_commands final : public commands {
+public:
+    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    {
+        append_constant(out, what, whose, form);
+    }
+
+    static std::unique_ptr<commands const> make(std::string_view, lifetimes const&)
+    {
+        return std::make_unique<view_commands const>();
+    }
+
+    static void append_constant(std::string& out, [[maybe_unused]] request what, subject const& whose,
+                                redis::script_form)
+    {
+        assert(what == request::leader);
+        out += "*2\r\n$3\r\nGET\r\n";
+        append_leader_key(out, whose.key);
+    }
+
+    static answer read(request, redis::resp_node const& reply)
+    {
+        return {read_leader(reply) ? answer::meaning::granted : answer::meaning::error};
+    }
+
+    static sighting read_sighting(request, redis::resp_node const&) { return {}; }
+};
+
+} // namespace
+
+constinit lock_kind const election{
+    .agreement = core::agreement::one_number,
+    .marked = true,
+    .gated = false,
+    .shared = false,
+    .as_reader = nullptr,
+    .proclaims = true,
+    .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
+                &redis::scripts::fenced_extend, nullptr, nullptr, &redis::scripts::fenced_adopt,
+                &redis::scripts::leader_release, &redis::scripts::line_release, &redis::scripts::line_enter,
+                &redis::scripts::whose},
+    .inspection = election_commands::questions,
+    .make_commands = election_commands::make,
+    .append = election_commands::append_constant,
+    .read = election_commands::read,
+    .read_sighting = election_commands::read_sighting,
+};
+
+constinit lock_kind const election_view{
+    .agreement = core::agreement::majority,
+    .marked = false,
+    .gated = false,
+    .shared = false,
+    .as_reader = nullptr,
+    .scripts = {},
+    .inspection = {},
+    .make_commands = view_commands::make,
+    .append = view_commands::append_constant,
+    .read = view_commands::read,
+    .read_sighting = view_commands::read_sighting,
+};
+
+std::string proclamation_head(std::uint64_t term, std::uint64_t revision)
+{
+    return std::to_string(term) + ' ' + std::to_string(revision) + ' ';
+}
+
+std::optional<proclamation> read_leader(redis::resp_node const& reply)
+{
+    if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::wrongtype)
+        return proclamation();
+    if (reply.type == redis::resp_type::null)
+        return proclamation();
+    if (reply.type != redis::resp_type::bulk_string)
+        return std::nullopt;
+    std::string_view text = reply.text;
+    proclamation found;
+    for (std::uint64_t* const part : {&found.term, &found.revision}) {
+        auto const space = text.find(' ');
+        if (space == text.npos || !redis::read_number(text.substr(0, space), *part))
+            return proclamation();
+        text.remove_prefix(space + 1);
+    }
+    found.value = text;
+    bool const possible = found.term != 0 && found.term < core::fencing_token(fence_end);
+    return possible && text.size() <= longest_value ? found : proclamation();
+}
+
+} // namespace redlock::kind
