@@ -32,8 +32,19 @@ REDLOCK_EXPORT void intrusive_ptr_release(held_lease*) noexcept;
 /// The exception that tells the story of an error: a `lock_error`, or `std::bad_alloc`.
 REDLOCK_EXPORT std::exception_ptr explained(boost::intrusive_ptr<held_lease> const&,
                                             boost::system::error_code) noexcept;
+
+/// Completes with `errc::empty_lease`.
+template <class Handler>
+void refuse_empty(Handler&& handler)
+{
+    // Named, because Asio's own default differs: in Boost 1.90 it cannot be posted to.
+    auto const executor = boost::asio::get_associated_executor(handler, boost::asio::system_executor());
+    boost::asio::post(
+        executor, boost::asio::append(std::forward<Handler>(handler), make_error_code(errc::empty_lease)));
+}
 } // namespace detail
 
+class leadership;
 class shared_lease;
 
 /// The state of a lease.
@@ -234,9 +245,10 @@ public:
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
 
 private:
-    enum class operation : std::uint8_t { extend, release, lost, try_upgrade };
+    enum class operation : std::uint8_t { extend, release, lost, try_upgrade, resign };
     struct start;
     friend struct detail::lease_access;
+    friend class leadership;
 
     explicit lease(boost::intrusive_ptr<detail::held_lease> held) noexcept : held_(std::move(held)) {}
     void abandon() noexcept;
@@ -254,14 +266,8 @@ struct lease::start {
     template <class Handler>
     void operator()(Handler&& handler)
     {
-        if (!held) {
-            // Named, because Asio's own default differs: in Boost 1.90 it cannot be posted to.
-            auto const executor =
-                boost::asio::get_associated_executor(handler, boost::asio::system_executor());
-            boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler),
-                                                            make_error_code(errc::empty_lease)));
-            return;
-        }
+        if (!held)
+            return detail::refuse_empty(std::forward<Handler>(handler));
         using handler_type = std::decay_t<Handler>;
         if constexpr (detail::wants_story<handler_type>)
             begin({detail::explained_handler<handler_type, boost::intrusive_ptr<detail::held_lease>>(

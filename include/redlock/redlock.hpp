@@ -3,6 +3,7 @@
 // IWYU pragma: begin_exports
 #include <redlock/client.hpp>
 #include <redlock/config.hpp>
+#include <redlock/election.hpp>
 #include <redlock/error.hpp>
 #include <redlock/fence_options.hpp>
 #include <redlock/fenced_multi_mutex.hpp>
@@ -10,6 +11,8 @@
 #include <redlock/fenced_register.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/inspection.hpp>
+#include <redlock/leader_info.hpp>
+#include <redlock/leadership.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 #include <redlock/log.hpp>

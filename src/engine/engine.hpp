@@ -9,6 +9,7 @@
 #include "engine/lock_plan.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
+#include "engine/observation.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 #include "engine/wait_op.hpp"
@@ -124,12 +125,17 @@ public:
     [[nodiscard]] acquire_op& new_acquire_op() { return acquire_ops_.take(runtime_); }
     [[nodiscard]] wait_op& new_wait_op() { return wait_ops_.take(runtime_.loop()); }
     [[nodiscard]] inspector& new_inspector() { return inspectors_.take(runtime_); }
+    [[nodiscard]] observation& new_observation() { return observations_.take(runtime_); }
     ///@}
 
 private:
     [[nodiscard]] std::shared_ptr<lock_plan const> plan_of(lock_options const&, kind::lock_kind const&);
     void on_connected(unsigned node) override { runtime_.clean.retry(node); }
-    void on_nodes_changed() override { keys_.nodes_changed(); }
+    void on_nodes_changed() override
+    {
+        keys_.nodes_changed();
+        runtime_.life.tell_nodes_changed();
+    }
     void on_usable(unsigned node) override { runtime_.life.tell_usable(node); }
     void on_invalidation(unsigned node, std::optional<std::string_view> key) override
     {
@@ -161,6 +167,7 @@ private:
     pool<acquire_op> acquire_ops_;
     pool<wait_op> wait_ops_;
     pool<inspector> inspectors_;
+    pool<observation> observations_;
     wait_list shutdown_waiters_;
     std::atomic<held_lease*> dropped_{nullptr}; ///< their handles are gone
     std::atomic<bool> abandoned_{false};

@@ -125,6 +125,7 @@ void engine::context_gone()
     acquire_ops_.for_each([](acquire_op& each) { each.discard(); });
     keys_.discard();
     inspectors_.for_each([](inspector& each) { each.discard(); });
+    observations_.for_each([](observation& each) { each.discard(); });
 }
 
 void engine::end_everything()

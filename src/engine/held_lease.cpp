@@ -37,7 +37,7 @@ boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<loc
                                                 nonce const& n, core::attempt const& won, unsigned attempts,
                                                 core::duration waited)
 {
-    static_assert(sizeof(held_lease) <= 328 + redis::nonce_length);
+    static_assert(sizeof(held_lease) <= 336 + redis::nonce_length);
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
     made->begin();
     return made;

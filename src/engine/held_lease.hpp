@@ -14,6 +14,7 @@
 #include "engine/node_report.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/owned_key.hpp"
+#include "engine/proclamation.hpp"
 #include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
@@ -92,6 +93,14 @@ public:
     void try_upgrade(wait_op&);
     ///@}
 
+    /// \name Of an election
+    ///@{
+    /// From now on this is told with each extension. The operation ends with the first round that has told it.
+    void proclaim(std::unique_ptr<proclamation>, wait_op&);
+    /// As a release, which may be repeated while no majority has confirmed it.
+    void resign(wait_op&);
+    ///@}
+
     void extend(wait_op&);
     void await_end(wait_op&);
     void release(wait_op&);
@@ -124,6 +133,8 @@ private:
         kind::subject said{lock().key(), owner().text(), number()};
         if (what == kind::request::line_release)
             said.line = word_to_line();
+        if (proclaimed_)
+            said.proclaimed = proclaimed_->text();
         if (conversion_ && what == kind::request::release)
             type().append(out, what, said, form);
         else
@@ -180,6 +191,7 @@ private:
     void start_extension();
     [[nodiscard]] bool extension_awaited() const;
     void finish_extension(boost::system::error_code);
+    void schedule_next();
     void extend_on(unsigned node);
     void answer_extension(unsigned node, core::extension_answer);
     void time_out_extension();
@@ -256,8 +268,9 @@ private:
         std::vector<held_lease*> followers;
         core::duration won; ///< by the first of them, on CLOCK_BOOTTIME
     };
-    group* group_ = nullptr;                 ///< null: it is alone
-    std::unique_ptr<conversion> conversion_; ///< null: it has always been what it is
+    group* group_ = nullptr;                   ///< null: it is alone
+    std::unique_ptr<conversion> conversion_;   ///< null: it has always been what it is
+    std::unique_ptr<proclamation> proclaimed_; ///< null: nobody is told who has it
 
 public:
     held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so

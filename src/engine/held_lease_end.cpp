@@ -118,7 +118,8 @@ void held_lease::abort(boost::system::error_code why)
 
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
-    return !conversion_ && &lock().plan->kind == &heir.plan->kind && may_go_on_as(heir);
+    kind::lock_kind const& same = lock().plan->kind;
+    return !conversion_ && !same.proclaims && &same == &heir.plan->kind && may_go_on_as(heir);
 }
 
 bool held_lease::may_go_on_as(lock_state const& heir) const

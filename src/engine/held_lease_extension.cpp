@@ -78,14 +78,24 @@ bool held_lease::extension_awaited() const
     return std::ranges::any_of(waiting_, [](wait_op const& w) { return !w.waits_for_the_end(); });
 }
 
-/// Who waits for the end goes on waiting.
+/// Who waits for the end goes on waiting, and who came too late for this round waits for the next one.
 void held_lease::finish_extension(boost::system::error_code result)
 {
     for (auto at = waiting_.begin(); at != waiting_.end();) {
         wait_op& w = *at++;
-        if (!w.waits_for_the_end())
+        if (w.skips_round())
+            w.round_ended();
+        else if (!w.waits_for_the_end())
             w.finish(result);
     }
+}
+
+void held_lease::schedule_next()
+{
+    if (extension_awaited())
+        on().loop().schedule(*this, on().loop().now());
+    else
+        schedule();
 }
 
 void held_lease::start_extension()
@@ -192,6 +202,8 @@ void held_lease::on_extension(node_answer const& got)
     keep(got.node, std::move(row));
     if (got.said.unread && watching_)
         watch_on(got.node);
+    if (proclaimed_) // of our own change the node does not tell
+        lock().wanted->proclaimed_here(core::node_set(got.node));
     answer_extension(got.node, counted(got.said.what));
 }
 
@@ -270,7 +282,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
         if (changed_)
             machine_.postpone_renewal(on().loop().now()); // not at a third of the TTL, but soon
         changed_ = false;
-        return schedule();
+        return schedule_next();
     }
     case result::failed:
         show(published());
@@ -280,7 +292,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
             tell(event::renewal_failed);
         tell_followers([](held_lease& each) { each.finish_extension(errc::no_quorum); });
         finish_extension(errc::no_quorum);
-        return schedule();
+        return schedule_next();
     case result::lost: lose(); return leave_key();
     }
 }

@@ -2,6 +2,7 @@
 
 #include "core/instant.hpp"
 #include "engine/held_lease.hpp"
+#include "kind/election.hpp"
 #include "kind/shared.hpp"
 
 #include <boost/system/errc.hpp>
@@ -268,6 +269,13 @@ void key_queue::changed_here(core::node_set where)
 {
     if (asking_)
         asking_->changed_here(where);
+    leader_changed(where);
+}
+
+void key_queue::leader_changed(core::node_set where)
+{
+    for (onlooker& each : onlookers_)
+        each.leader_changed(where);
 }
 
 attempt_loop* key_queues::new_loop() noexcept
@@ -283,16 +291,24 @@ void key_queues::invalidated(unsigned node, std::optional<std::string_view> key)
 {
     auto const tell = [node](key_state& known) { static_cast<key_queue&>(known).invalidated(node); };
     auto const tell_of_gate = [node](key_state& known) { static_cast<key_queue&>(known).gate_changed(node); };
+    auto const tell_of_leader = [node](key_state& known) {
+        static_cast<key_queue&>(known).leader_changed(core::node_set(node));
+    };
+    auto const beside = [&](std::string_view suffix) {
+        return key->ends_with(suffix) ? find(key->substr(0, key->size() - suffix.size())) : nullptr;
+    };
     if (!key) {
         for (auto const& any : all()) {
             tell(*any);
             tell_of_gate(*any);
+            tell_of_leader(*any);
         }
     } else if (auto const known = find(*key)) {
         tell(*known);
-    } else if (key->ends_with(kind::gate_suffix)) {
-        if (auto const beside = find(key->substr(0, key->size() - kind::gate_suffix.size())))
-            tell_of_gate(*beside);
+    } else if (auto const gated = beside(kind::gate_suffix)) {
+        tell_of_gate(*gated);
+    } else if (auto const led = beside(kind::leader_suffix)) {
+        tell_of_leader(*led);
     }
 }
 

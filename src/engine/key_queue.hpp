@@ -6,6 +6,8 @@
 #include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_queue.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/onlooker.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 
@@ -35,6 +37,12 @@ class key_queue final : public lock_queue {
 public:
     key_queue(key_queues&, std::string name);
 
+    /// That of a lock of one name.
+    [[nodiscard]] static key_queue& of(lock_state const& lock)
+    {
+        return static_cast<key_queue&>(*lock.wanted);
+    }
+
     [[nodiscard]] std::uint32_t waiting() const override { return waiting_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool busy() const override { return holder_ || !queue_.empty(); }
     [[nodiscard]] bool held_here() const override { return holder_ || readers_; }
@@ -52,6 +60,14 @@ public:
     void invalidated(unsigned node);
     /// Or the gate beside it.
     void gate_changed(unsigned node);
+
+    /// \name Who leads
+    ///@{
+    void look_on(onlooker& one) { onlookers_.push_back(one); }
+    void leader_changed(core::node_set where);
+    /// The greatest that any of them was told, so that nobody is told of an earlier one.
+    std::uint64_t latest_term = 0;
+    ///@}
 
 private:
     friend class key_set; // whose places stand here, and whose leases hold the key
@@ -74,6 +90,7 @@ private:
     void led_by(held_lease const& before, held_lease&) override;
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
+    void proclaimed_here(core::node_set where) override { leader_changed(where); }
 
     [[nodiscard]] candidate* first() { return queue_.empty() ? nullptr : &queue_.front(); }
     void pass_on(held_lease&, core::instant now);
@@ -85,7 +102,13 @@ private:
     void let_readers_join();
     [[nodiscard]] key_queues& queues() const;
 
+    using onlookers =
+        boost::intrusive::list<onlooker,
+                               boost::intrusive::member_hook<onlooker, onlooker::hook, &onlooker::place>,
+                               boost::intrusive::constant_time_size<false>>;
+
     queue queue_;
+    onlookers onlookers_;
     attempt_loop* asking_ = nullptr;
     held_lease* holder_ = nullptr;
     held_lease* readers_ = nullptr;         ///< the one that leads those whom others may join

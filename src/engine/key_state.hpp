@@ -104,6 +104,8 @@ public:
 
     /// This client itself has sent these nodes what may delete the key: of that they do not tell it (rule W2).
     virtual void changed_here(core::node_set) = 0;
+    /// The same of what says who leads.
+    virtual void proclaimed_here(core::node_set) {}
 
 protected:
     [[nodiscard]] key_index& index() const { return index_; }

@@ -158,6 +158,7 @@ void lease::start::begin(detail::completion_handler<signature> handler)
         case operation::release: return held->release(waiting);
         case operation::lost: return held->await_end(waiting);
         case operation::try_upgrade: return held->try_upgrade(waiting);
+        case operation::resign: return held->resign(waiting);
         }
     };
     client.initiate(detail::wait_start{std::move(work), std::move(cancel), std::move(handler)});

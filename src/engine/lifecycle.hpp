@@ -27,6 +27,8 @@ public:
     [[nodiscard]] virtual lock_state const* wanted_lock() const = 0;
     /// A node can be asked, on a connection that may be new.
     virtual void on_usable(unsigned) {}
+    /// One became usable, or certainly unusable.
+    virtual void on_nodes_changed() {}
     /// What was put off is to be said now.
     virtual void hurry() {}
 
@@ -55,8 +57,14 @@ public:
     void for_each_lock(std::function<void(lock_state const&)> const&) const;
     void tell_usable(unsigned node)
     {
-        for (activity& lease : leases_)
-            lease.on_usable(node);
+        for (list* const all : {&operations_, &leases_})
+            for (activity& one : *all)
+                one.on_usable(node);
+    }
+    void tell_nodes_changed()
+    {
+        for (activity& operation : operations_)
+            operation.on_nodes_changed();
     }
     void abort_operations(boost::system::error_code why)
     {

@@ -10,6 +10,7 @@ void wait_op::start(handler_type&& handler) noexcept
 {
     finished_ = false;
     for_the_end_ = false;
+    skips_round_ = false;
     handler_ = std::move(handler);
 }
 

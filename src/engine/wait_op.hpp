@@ -28,6 +28,10 @@ public:
     /// Of those who wait for a lease: not for the answer to what it asked last.
     void wait_for_the_end() { for_the_end_ = true; }
     [[nodiscard]] bool waits_for_the_end() const { return for_the_end_; }
+    /// Nor for the answer to what was asked before it came.
+    void wait_for_another_round() { skips_round_ = true; }
+    [[nodiscard]] bool skips_round() const { return skips_round_; }
+    void round_ended() { skips_round_ = false; }
     void finish(boost::system::error_code);
     /// It was taken from its pool, and is not started.
     void recycle() { home_.recycle(*this); }
@@ -46,6 +50,7 @@ private:
     std::uint32_t generation_ = 0;
     bool finished_ = false;
     bool for_the_end_ = false;
+    bool skips_round_ = false;
 };
 
 using wait_list =

@@ -27,7 +27,7 @@ done < <(grep -noE '\]\([A-Za-z0-9_./-]+[)#]' "${documents[@]}")
 
 while IFS=: read -r file line rule; do
     grep -q "^### ${rule#rule }\." docs/protocol.md || complain "$file:$line: $rule does not stand in docs/protocol.md"
-done < <(grep -rnoE 'rule [A-Z][0-9]+' src include)
+done < <(grep -rnoE 'rule [A-Z]+[0-9]+' src include)
 
 echo "$(wc -l <<<"$cited") citations checked"
 exit $failed

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <redlock/inspection.hpp>
+#include <redlock/leader_info.hpp>
+#include <redlock/leadership.hpp>
 #include <redlock/lease.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -13,12 +15,13 @@
 #include <utility>
 
 /// Only Boost 1.81 cannot await `void(std::exception_ptr, T)` with `deferred`: its handler tests the result's struct
-/// instead of the exception (Asio 1.26, impl/awaitable.hpp; fixed in 1.28). This is that handler, corrected, for leases and
-/// inspections. No other part of Asio is changed, and no other version.
+/// instead of the exception (Asio 1.26, impl/awaitable.hpp; fixed in 1.28). This is that handler, corrected, for what the
+/// library's operations give. No other part of Asio is changed, and no other version.
 namespace boost::asio::detail {
 
 template <typename R, typename T, typename Executor>
-    requires std::same_as<T, redlock::lease> || std::same_as<T, redlock::inspection>
+    requires std::same_as<T, redlock::lease> || std::same_as<T, redlock::inspection> ||
+             std::same_as<T, redlock::leadership> || std::same_as<T, redlock::leader_info>
 class awaitable_async_op_handler<R(std::exception_ptr, T), Executor> : public awaitable_thread<Executor> {
 public:
     struct result_type {

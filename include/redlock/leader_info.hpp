@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace redlock {
+
+/// Who leads, as a majority of the nodes knows it. It was true when they answered: the leader may have lost its leadership
+/// since. Send the term with each request to a leader, and let it answer only for its own.
+struct leader_info {
+    /// The leader's fencing token. If it is vacant, the last one that is known; zero: none.
+    std::uint64_t term = 0;
+    /// Of the leader's value: 1, and one more with each `leadership::proclaim`.
+    std::uint64_t revision = 0;
+    /// What the leader has proclaimed, such as its address; empty if it is vacant.
+    std::string value{};
+    /// A majority has this value of this term. If not, the leader has not told a majority yet, or its leadership is
+    /// about to end.
+    bool confirmed = false;
+    /// Nobody leads, or the leader has not told anybody yet.
+    bool vacant = true;
+
+    friend bool operator==(leader_info const&, leader_info const&) = default;
+};
+
+} // namespace redlock

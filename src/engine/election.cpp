@@ -1,0 +1,240 @@
+#include "kind/election.hpp"
+
+#include "engine/cancellation.hpp"
+#include "engine/engine.hpp"
+#include "engine/held_lease.hpp"
+#include "engine/lease_access.hpp"
+#include "engine/lock_access.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/observation.hpp"
+#include "engine/proclamation.hpp"
+#include "engine/wait_op.hpp"
+#include "kind/kind.hpp"
+#include <redlock/detail/lock_operations.hpp>
+#include <redlock/election.hpp>
+
+#include <boost/asio/append.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/system/errc.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace redlock {
+
+namespace detail {
+
+namespace {
+
+bool is_too_long(std::string const& value)
+{
+    return value.size() > kind::longest_value;
+}
+
+std::exception_ptr why_too_long(std::string const& lock, std::size_t length) noexcept
+{
+    try {
+        misconfigured("a leader's value has at most " + std::to_string(kind::longest_value) + " bytes, not " +
+                          std::to_string(length),
+                      lock);
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+} // namespace
+
+/// Acquires the lock, and then tells the nodes who leads. It has the memory for both before it begins.
+struct campaign {
+    using handler_type = completion_handler<leadership_signature>;
+
+    /// What the two operations complete. The handler's own slot is filled once, by the thread that it belongs to.
+    struct step {
+        using cancellation_slot_type = boost::asio::cancellation_slot;
+
+        [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept
+        {
+            return of->stop.slot();
+        }
+        void operator()(boost::system::error_code ec, lease won) const
+        {
+            of->acquired(of, ec, std::move(won));
+        }
+        void operator()(boost::system::error_code ec) const { of->proclaimed(ec); }
+
+        std::shared_ptr<campaign> of;
+    };
+
+    void acquired(std::shared_ptr<campaign> const& self, boost::system::error_code ec, lease got)
+    {
+        if (ec)
+            return fail(ec, explained_by_lock(ec));
+        won = leadership(std::move(got));
+        try {
+            proclaim(self);
+        } catch (std::bad_alloc const&) {
+            fail(make_error_code(boost::system::errc::not_enough_memory),
+                 std::make_exception_ptr(std::bad_alloc()));
+        }
+    }
+
+    void proclaim(std::shared_ptr<campaign> const& self)
+    {
+        auto& held = *won.held_lease();
+        wait_op& waiting = held.client().new_wait_op();
+        cancel_path<wait_op> cancel(held.client(), stop.slot());
+        cancel.lead_to(held.client(), waiting);
+        waiting.start({step{self}, held.client().executor()});
+        held.proclaim(std::move(said), waiting);
+    }
+
+    void proclaimed(boost::system::error_code ec)
+    {
+        if (ec)
+            return fail(ec, explained(won.held_lease(), ec));
+        handler({}, std::move(won));
+    }
+
+    [[nodiscard]] std::exception_ptr explained_by_lock(boost::system::error_code ec)
+    {
+        return handler.story() ? explained(lock, ec) : nullptr;
+    }
+
+    /// What was won is given back.
+    void fail(boost::system::error_code ec, std::exception_ptr const& story)
+    {
+        if (std::exception_ptr* const told = handler.story())
+            *told = story;
+        won = {};
+        handler(ec, leadership());
+    }
+
+    campaign(std::shared_ptr<lock_state> its, std::string const& value, handler_type&& told)
+        : lock(std::move(its)), said(std::make_unique<proclamation>(value)), handler(std::move(told))
+    {}
+
+    std::shared_ptr<lock_state> lock;
+    std::unique_ptr<proclamation> said;
+    handler_type handler;
+    boost::asio::cancellation_signal stop{};
+    leadership won{};
+};
+
+boost::asio::any_io_executor const& start_campaign::executor() const noexcept
+{
+    return lock->client().executor();
+}
+
+void start_campaign::begin(completion_handler<leadership_signature> handler)
+{
+    auto const& own = executor();
+    if (is_too_long(value)) {
+        if (std::exception_ptr* const told = handler.story())
+            *told = why_too_long(lock->name(), value.size());
+        return boost::asio::post(own, [handler = std::move(handler)]() mutable {
+            handler(make_error_code(errc::misconfigured), leadership());
+        });
+    }
+    auto all = std::make_shared<campaign>(lock, value, std::move(handler));
+    if (auto slot = all->handler.slot(); slot.is_connected())
+        slot.assign(cancel_request(lock->client(), [of = std::weak_ptr(all)] {
+            if (auto const one = of.lock())
+                one->stop.emit(boost::asio::cancellation_type::terminal);
+        }));
+    start_acquire{lock, std::nullopt}.begin({campaign::step{std::move(all)}, own});
+}
+
+namespace {
+
+struct observation_start {
+    void operator()(engine& self)
+    {
+        observation& started = self.new_observation();
+        cancel.lead_to(self, started);
+        started.start(std::move(what), std::move(known), std::move(handler));
+        cancel.arrived(started);
+    }
+
+    void fail(boost::system::error_code ec)
+    {
+        if (std::exception_ptr* const story = handler.story())
+            *story = explained(what, ec);
+        handler(ec, leader_info());
+    }
+
+    std::shared_ptr<lock_state> what;
+    std::optional<leader_info> known;
+    cancel_path<observation> cancel;
+    observation::handler_type handler;
+};
+
+} // namespace
+
+boost::asio::any_io_executor const& start_observation::executor() const noexcept
+{
+    return lock->client().executor();
+}
+
+void start_observation::begin(completion_handler<leader_signature> handler)
+{
+    engine& client = lock->client();
+    cancel_path<observation> cancel(client, handler.slot());
+    client.initiate(
+        observation_start{std::move(lock), std::move(known), std::move(cancel), std::move(handler)});
+}
+
+} // namespace detail
+
+election::election(client& owner, std::string name, lock_options options)
+    : lock_(detail::lock_access::make(owner, name, options, kind::election)),
+      view_(detail::lock_access::make(owner, std::move(name), options, kind::election_view))
+{}
+
+election::executor_type election::get_executor() const noexcept
+{
+    return lock_->client().executor();
+}
+
+std::string const& election::name() const noexcept
+{
+    return lock_->name();
+}
+
+lock_options const& election::options() const noexcept
+{
+    return lock_->plan->options;
+}
+
+lock_error election::explain(boost::system::error_code ec) const
+{
+    return lock_->explain(ec);
+}
+
+leadership::executor_type const& leadership::start_proclaim::executor() const noexcept
+{
+    return held->client().executor();
+}
+
+void leadership::start_proclaim::begin(detail::completion_handler<void(boost::system::error_code)> handler)
+{
+    auto& client = held->client();
+    if (detail::is_too_long(value))
+        return boost::asio::post(client.executor(), [handler = std::move(handler)]() mutable {
+            handler(make_error_code(errc::misconfigured));
+        });
+    detail::cancel_path<detail::wait_op> cancel(client, handler.slot());
+    auto work = [held = std::move(held), said = std::make_unique<detail::proclamation>(value)](
+                    detail::engine&, detail::wait_op& waiting) mutable {
+        held->proclaim(std::move(said), waiting);
+    };
+    client.initiate(detail::wait_start{std::move(work), std::move(cancel), std::move(handler)});
+}
+
+} // namespace redlock

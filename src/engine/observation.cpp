@@ -1,0 +1,364 @@
+#include "engine/observation.hpp"
+
+#include "engine/key_queue.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/words.hpp"
+#include "kind/election.hpp"
+#include <redlock/error.hpp>
+#include <redlock/node_outcome.hpp>
+
+#include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+observation::observation(runtime& on, pool<observation>& home)
+    : runtime_(on), home_(home), rows_(on.nodes.size()), found_(on.nodes.size())
+{}
+
+void observation::start(std::shared_ptr<lock_state> lock, std::optional<leader_info> known,
+                        handler_type handler)
+{
+    lock_ = std::move(lock);
+    handler_ = std::move(handler);
+    phase_ = phase::asking;
+    lasts_ = known.has_value();
+    known_ = {};
+    if (known)
+        known_ = {known->term, known->revision, known->vacant, known->confirmed, 0};
+    result_ = {};
+    unsettled_.reset();
+    too_few_ = runtime_.loop().now();
+    std::ranges::generate(rows_, [] { return node_report(); });
+    std::ranges::generate(found_, [] { return finding(); });
+    begin();
+    if (runtime_.life.closing())
+        return finish(make_error_code(errc::shut_down));
+    ask_all();
+    connecting_ = !lasts_ && !connected_to_majority();
+    schedule();
+    weigh();
+}
+
+void observation::begin()
+{
+    if (!lasts_)
+        return runtime_.life.begin_inspection(*this);
+    runtime_.life.begin_operation(*this);
+    nodes().listen();
+    key_queue::of(*lock_).look_on(*this);
+}
+
+void observation::end()
+{
+    if (!lasts_)
+        return runtime_.life.end_inspection(*this);
+    place.unlink();
+    nodes().stop_listening();
+    runtime_.life.end_operation(*this);
+}
+
+bool observation::connected_to_majority() const
+{
+    return nodes().ready() >= core::majority(nodes().size());
+}
+
+void observation::ask_all()
+{
+    asked_ = runtime_.loop().now();
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        ask(i);
+}
+
+/// A node that may have forgotten does not say who leads, nor does it vote (rule N4). What waits for a connection is asked
+/// when that stands: only then it is known whether the node tells of changes.
+void observation::ask(unsigned node)
+{
+    finding& its = found_[node];
+    if (its.asked) {
+        its.asked_again = true;
+        return;
+    }
+    node_report row;
+    if (!nodes().admit(node, *lock_, row)) {
+        its.said = {};
+        rows_[node] = std::move(row);
+        return;
+    }
+    net::node& asked = nodes().at(node);
+    if (lasts_) {
+        if (asked.state() != node_state::ready)
+            return;
+        asked.track();
+    }
+    its.asked = true;
+    its.connection = asked.connection();
+    send(node, kind::request::leader);
+}
+
+void observation::on_usable(unsigned node)
+{
+    if (phase_ == phase::asking)
+        ask(node);
+}
+
+void observation::on_nodes_changed()
+{
+    if (lasts_)
+        weigh();
+}
+
+void observation::leader_changed(core::node_set where)
+{
+    for (unsigned i = 0; i != nodes().size() && phase_ == phase::asking; ++i)
+        if (where.contains(i))
+            ask(i);
+}
+
+void observation::on_answer(node_answer const& got)
+{
+    found_[got.node].asked = false;
+    if (phase_ != phase::asking)
+        return;
+    take(got.node, got);
+    answered(got.node);
+}
+
+/// Without memory for its value a node has said nothing.
+void observation::take(unsigned node, node_answer const& got)
+{
+    finding& its = found_[node];
+    node_report row;
+    auto const said = kind::read_leader(got.reply);
+    if (said) {
+        row.result = node_result::granted;
+        try {
+            its.value = said->value;
+            its.said = {true, said->term, said->revision};
+        } catch (std::bad_alloc const&) {
+            its.said = {};
+        }
+    } else {
+        its.said = {};
+        report_refusal(got.reply, row);
+    }
+    rows_[node] = std::move(row);
+}
+
+/// What was not sent waited for a connection, which now stands; that node may be old enough.
+void observation::on_silence(unsigned node, kind::request, bool, net::failure const& why)
+{
+    finding& its = found_[node];
+    its.asked = false;
+    if (phase_ != phase::asking)
+        return;
+    its.said = {};
+    its.asked_again = its.asked_again || why.unsent;
+    node_report row;
+    report_failure(why, row);
+    rows_[node] = std::move(row);
+    answered(node);
+}
+
+void observation::answered(unsigned node)
+{
+    if (std::exchange(found_[node].asked_again, false))
+        ask(node);
+    weigh();
+}
+
+/// What was told on a connection that is gone may have changed since, and nobody would say so.
+std::optional<core::leader_verdict> observation::conclude()
+{
+    std::array<core::leader_sighting, core::max_nodes> said;
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        net::node const& by = nodes().at(i);
+        bool const heard = by.state() == node_state::ready && by.connection() == found_[i].connection;
+        if (!lasts_ || heard)
+            said[i] = found_[i].said;
+    }
+    std::uint64_t& latest = key_queue::of(*lock_).latest_term;
+    auto const verdict = core::judge({said.data(), nodes().size()}, std::max(latest, known_.term));
+    if (verdict)
+        latest = std::max(latest, verdict->term);
+    return verdict;
+}
+
+void observation::weigh()
+{
+    if (phase_ != phase::asking)
+        return;
+    auto const verdict = conclude();
+    lasts_ ? weigh_news(verdict) : weigh_once(verdict);
+}
+
+void observation::weigh_once(std::optional<core::leader_verdict> const& verdict)
+{
+    if (std::exchange(connecting_, connecting_ && !verdict) && verdict)
+        schedule();
+    if (verdict && (verdict->vacant || verdict->confirmed))
+        return report(*verdict);
+    if (std::ranges::any_of(found_, &finding::asked))
+        return;
+    verdict ? report(*verdict) : finish(make_error_code(errc::no_quorum));
+}
+
+/// What is not confirmed may be in a moment, or be over.
+void observation::weigh_news(std::optional<core::leader_verdict> const& verdict)
+{
+    core::instant const now = runtime_.loop().now();
+    if (verdict)
+        too_few_.reset();
+    else if (!too_few_)
+        too_few_ = now;
+    auto const news = verdict ? core::news(known_, *verdict) : core::leader_news::none;
+    if (news == core::leader_news::change)
+        return report(*verdict);
+    if (news == core::leader_news::none)
+        unsettled_.reset();
+    else if (!unsettled_)
+        unsettled_ = now;
+    if (unsettled_ && core::reached(*unsettled_ + lock_->plan->node_timeout, now))
+        return report(*verdict);
+    if (too_few_ && core::reached(*too_few_ + lock_->plan->options.retry.outage_patience, now))
+        return finish(make_error_code(errc::no_quorum));
+    schedule();
+}
+
+/// Word of a change may be lost, and a key that has expired is told of when the server finds it.
+core::duration observation::pause_between_questions() const
+{
+    core::duration pause = lock_->plan->key_ttl;
+    unsigned deaf = 0;
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        auto const interval = runtime_.its.settings().terms[i].check_interval;
+        if (interval != core::duration::zero())
+            pause = std::min(pause, interval);
+        if (nodes().at(i).state() == node_state::ready && !nodes().at(i).may_track())
+            ++deaf;
+    }
+    return deaf == 0 ? pause : std::min<core::duration>(pause, lock_->plan->options.retry.max_delay);
+}
+
+void observation::schedule()
+{
+    core::instant const now = runtime_.loop().now();
+    if (!lasts_) {
+        auto const connecting =
+            connecting_ ? runtime_.its.settings().connect_timeout : core::duration::zero();
+        return runtime_.loop().schedule(*this, now + connecting + lock_->plan->node_timeout);
+    }
+    core::instant due = asked_ + pause_between_questions();
+    if (unsettled_ && core::sooner(*unsettled_ + lock_->plan->node_timeout, due, now))
+        due = *unsettled_ + lock_->plan->node_timeout;
+    auto const patience = lock_->plan->options.retry.outage_patience;
+    if (too_few_ && core::sooner(*too_few_ + patience, due, now))
+        due = *too_few_ + patience;
+    runtime_.loop().schedule(*this, due);
+}
+
+/// Asked once, who has not answered by now does not count.
+void observation::expire()
+{
+    if (phase_ != phase::asking)
+        return;
+    if (lasts_) {
+        if (core::reached(asked_ + pause_between_questions(), runtime_.loop().now()))
+            ask_all();
+        return weigh();
+    }
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (std::exchange(found_[i].asked, false))
+            rows_[i].result = node_result::timed_out;
+    weigh();
+}
+
+void observation::cancel(std::uint32_t generation)
+{
+    if (generation == generation_)
+        abort(boost::asio::error::operation_aborted);
+}
+
+void observation::abort(boost::system::error_code ec)
+{
+    if (phase_ == phase::asking)
+        finish(ec);
+}
+
+void observation::report(core::leader_verdict const& said)
+{
+    result_ = {
+        .term = said.term, .revision = said.revision, .confirmed = said.confirmed, .vacant = said.vacant};
+    if (!said.vacant)
+        result_.value = std::move(found_[said.witness].value);
+    finish({});
+}
+
+void observation::finish(boost::system::error_code ec)
+{
+    runtime_.loop().cancel(*this);
+    phase_ = phase::finished;
+    error_ = ec;
+    runtime_.loop().enqueue(static_cast<net::task&>(*this));
+}
+
+void observation::discard()
+{
+    phase_ = phase::draining;
+    place.unlink();
+    auto const handler = std::move(handler_);
+    auto const lock = std::move(lock_);
+}
+
+/// Retired first, unless replies are on their way: the handler may start the next operation. The turn keeps the engine
+/// alive.
+void observation::run()
+{
+    if (phase_ != phase::finished)
+        return;
+    if (std::exception_ptr* const told = error_ ? handler_.story() : nullptr)
+        *told = story(error_);
+    end();
+    auto const ec = error_;
+    auto result = std::move(result_);
+    auto handler = std::move(handler_);
+    auto const lock = std::move(lock_);
+    ++generation_;
+    phase_ = phase::draining;
+    retire_if_drained();
+    handler(ec, std::move(result));
+}
+
+std::exception_ptr observation::story(boost::system::error_code ec) const noexcept
+{
+    try {
+        if (ec != errc::no_quorum)
+            throw lock_->explain(ec);
+        auto table = to_table(rows_, runtime_.its.settings().names);
+        std::string text = title(lock_->name()) + ": " + ec.message() + ": " + summary(table);
+        throw lock_error(ec, std::move(text), std::move(table), {}, lock_->name());
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+void observation::on_drained()
+{
+    retire_if_drained();
+}
+
+void observation::retire_if_drained()
+{
+    if (phase_ != phase::draining || !drained())
+        return;
+    phase_ = phase::retired;
+    home_.recycle(*this);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,118 @@
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/leading.hpp"
+#include "core/tally.hpp"
+#include "engine/lifecycle.hpp"
+#include "engine/node_group.hpp"
+#include "engine/node_report.hpp"
+#include "engine/onlooker.hpp"
+#include "engine/pool.hpp"
+#include "engine/replies.hpp"
+#include "engine/round.hpp"
+#include "engine/runtime.hpp"
+#include "kind/kind.hpp"
+#include "net/connect.hpp"
+#include "net/loop.hpp"
+#include "redis/command.hpp"
+#include <redlock/detail/completion_handler.hpp>
+#include <redlock/detail/election_operations.hpp>
+#include <redlock/leader_info.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace redlock::detail {
+
+/// One call of `leader` or `observe`: asks every node who leads; to observe, again whenever a node says that this has
+/// changed, until something is news (docs/protocol.md, rules EL3 and EL5). It changes nothing on the nodes.
+class observation final : private round<observation>, public activity, public onlooker, private net::task {
+public:
+    using handler_type = completion_handler<leader_signature>;
+
+    observation(runtime&, pool<observation>& home);
+
+    /// \param known what is to be observed; nothing: it is asked once
+    void start(std::shared_ptr<lock_state>, std::optional<leader_info> known, handler_type);
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
+    void cancel(std::uint32_t generation);
+    /// Ends it with this error, unless it has ended.
+    void abort(boost::system::error_code) override;
+    [[nodiscard]] lock_state const* wanted_lock() const override { return lasts_ ? lock_.get() : nullptr; }
+    void on_usable(unsigned node) override;
+    /// What was told on a connection that has ended counts no more.
+    void on_nodes_changed() override;
+    void leader_changed(core::node_set where) override;
+    /// It was taken from its pool, and is not started.
+    void recycle() { home_.recycle(*this); }
+    /// Lets go of the handler without calling it, and of the lock.
+    void discard();
+
+private:
+    enum class phase : std::uint8_t { retired, asking, finished, draining };
+    /// Of one node.
+    struct finding {
+        core::leader_sighting said{};
+        std::string value{};
+        std::uint32_t connection = 0; ///< on which it was asked last
+        bool asked = false;
+        bool asked_again = false; ///< while it was
+    };
+
+    friend class round<observation>;
+
+    [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
+    [[nodiscard]] kind::lock_kind const& type() const { return kind::election_view; }
+    void append(std::string& out, kind::request what, redis::script_form form) const
+    {
+        type().append(out, what, {lock_->key(), {}}, form);
+    }
+    void on_answer(node_answer const&);
+    void on_silence(unsigned node, kind::request, bool late, net::failure const&);
+    void on_drained();
+    void expire() override;
+    void run() override;
+
+    void begin();
+    void end();
+    void ask(unsigned node);
+    void ask_all();
+    void answered(unsigned node);
+    void take(unsigned node, node_answer const&);
+    [[nodiscard]] bool connected_to_majority() const;
+    [[nodiscard]] std::optional<core::leader_verdict> conclude();
+    void weigh();
+    void weigh_once(std::optional<core::leader_verdict> const&);
+    void weigh_news(std::optional<core::leader_verdict> const&);
+    [[nodiscard]] core::duration pause_between_questions() const;
+    void schedule();
+    void report(core::leader_verdict const&);
+    void finish(boost::system::error_code);
+    [[nodiscard]] std::exception_ptr story(boost::system::error_code) const noexcept;
+    void retire_if_drained();
+
+    runtime& runtime_;
+    pool<observation>& home_;
+    std::shared_ptr<lock_state> lock_;
+    handler_type handler_;
+    std::vector<node_report> rows_;
+    std::vector<finding> found_;
+    core::leader_verdict known_; ///< by the caller
+    leader_info result_;
+    boost::system::error_code error_;
+    core::instant asked_;                    ///< when all nodes were asked last
+    std::optional<core::instant> unsettled_; ///< since then
+    std::optional<core::instant> too_few_;   ///< nodes have answered, since then
+    std::uint32_t generation_ = 0;
+    bool lasts_ = false;
+    bool connecting_ = false; ///< asked once: the time for that is not over
+    phase phase_ = phase::retired;
+};
+
+} // namespace redlock::detail

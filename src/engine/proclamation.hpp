@@ -1,0 +1,40 @@
+#pragma once
+
+#include "kind/election.hpp"
+#include "redis/writer.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace redlock::detail {
+
+/// What a leader tells of itself, as the nodes have it (docs/protocol.md, rule EL2).
+class proclamation {
+public:
+    /// \throws std::bad_alloc
+    explicit proclamation(std::string_view value)
+    {
+        text_.reserve(value.size() + kind::longest_head);
+        text_ = value;
+    }
+
+    /// From now on it is what is said, in place of what was. Needs no memory.
+    /// \param before null: nothing was
+    void replace(std::uint64_t term, proclamation const* before)
+    {
+        revision_ = before ? before->revision_ + 1 : 1;
+        for (std::uint64_t const part : {revision_, term}) {
+            text_.insert(0, 1, ' ');
+            text_.insert(0, std::string_view(redis::digits(part)));
+        }
+    }
+    /// Once it has replaced what was said before.
+    [[nodiscard]] std::string const& text() const { return text_; }
+
+private:
+    std::string text_;
+    std::uint64_t revision_ = 0;
+};
+
+} // namespace redlock::detail

@@ -1,0 +1,359 @@
+// Leaders as they and others see them (docs/protocol.md, rules EL1, EL2, EL4 and EL6), in simulated time.
+#include "component/election_fixture.hpp"
+#include "kind/election.hpp"
+#include "kit/printing.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace redlock::test {
+
+BOOST_FIXTURE_TEST_SUITE(elections, election_fixture)
+
+BOOST_AUTO_TEST_CASE(campaign_proclaims_leader_on_every_node)
+{
+    participant& leader = add_leader("host:80");
+    BOOST_TEST(leader.held.term() != 0U);
+    BOOST_TEST(leader.held.term() == leader.held.held().fencing_token());
+    pass(round_trip);
+    BOOST_TEST(proclaiming(proclamation_of(leader.held, "host:80")) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(leader_is_known_to_others_once_its_campaign_has_completed)
+{
+    participant& other = add();
+    BOOST_TEST(ask(other).vacant);
+    participant& leader = add_leader("host:80");
+    leader_info const found = ask(other);
+    BOOST_TEST(!found.vacant);
+    BOOST_TEST(found.confirmed);
+    BOOST_TEST(found.term == leader.held.term());
+    BOOST_TEST(found.revision == 1U);
+    BOOST_TEST(found.value == "host:80");
+}
+
+BOOST_AUTO_TEST_CASE(proclamation_lives_as_long_as_its_lock)
+{
+    participant& leader = add_leader();
+    pass(60s);
+    BOOST_TEST(leader.leads());
+    BOOST_TEST(proclaiming(proclamation_of(leader.held, "a:1")) == 3U);
+    BOOST_TEST_REQUIRE(on(0, "seat").has_value());
+    BOOST_TEST((on(0, "seat")->expires == on(0, "seat:redlock-leader")->expires));
+}
+
+BOOST_AUTO_TEST_CASE(value_of_any_bytes_is_told_as_it_is)
+{
+    std::string value("\0 \r\n$\xff", 6);
+    value.resize(kind::longest_value, 'v');
+    add_leader(value);
+    BOOST_TEST((ask(add()).value == value));
+}
+
+BOOST_AUTO_TEST_CASE(value_that_is_too_long_is_misconfigured_at_once)
+{
+    participant& one = add();
+    one.campaign(std::string(kind::longest_value + 1, 'v'));
+    BOOST_TEST(!one.ended);
+    (void)until([&] { return one.ended.has_value(); });
+    BOOST_TEST(*one.ended == errc::misconfigured);
+    BOOST_TEST(!on(0, "seat"));
+    participant& leader = add_leader("old");
+    leader.proclaim(std::string(kind::longest_value + 1, 'v'));
+    (void)until([&] { return leader.proclaimed.has_value(); });
+    BOOST_TEST(*leader.proclaimed == errc::misconfigured);
+    BOOST_TEST(ask(one).value == "old");
+}
+
+BOOST_AUTO_TEST_CASE(next_leader_has_a_later_term)
+{
+    participant& first = add_leader("a");
+    std::uint64_t const term = first.held.term();
+    participant& second = add();
+    second.campaign("b");
+    pass(1s);
+    BOOST_TEST(!second.ended);
+    first.resign();
+    (void)until([&] { return second.leads(); });
+    BOOST_TEST(*first.resigned == error_code());
+    BOOST_TEST(second.held.term() > term);
+    BOOST_TEST(ask(first).value == "b");
+    pass(round_trip);
+    BOOST_TEST(proclaiming(proclamation_of(second.held, "b")) == 3U);
+}
+
+/// Rule EL1: each leader is voted for.
+BOOST_AUTO_TEST_CASE(leadership_is_not_handed_over_within_a_client)
+{
+    participant& one = add_leader("a");
+    std::uint64_t const term = one.held.term();
+    leadership next;
+    one.seat->campaign("b", [&](error_code, leadership won) { next = std::move(won); });
+    pass(100ms);
+    one.resign();
+    (void)until([&] { return next.valid(); });
+    BOOST_TEST((next.term() >> 10U) > (term >> 10U));
+    BOOST_TEST((next.term() & 1023U) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(resignation_retracts_proclamation_on_every_node)
+{
+    participant& leader = add_leader();
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == error_code());
+    BOOST_TEST(!leader.leads());
+    pass(round_trip);
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        BOOST_TEST(!on(n, "seat"));
+        BOOST_TEST(!on(n, "seat:redlock-leader"));
+    }
+    leader_info const found = ask(leader);
+    BOOST_TEST(found.vacant);
+    BOOST_TEST(found.value.empty());
+}
+
+BOOST_AUTO_TEST_CASE(resignation_along_the_line_retracts_proclamation)
+{
+    participant& leader = add_leader();
+    participant& next = add();
+    next.campaign("b");
+    pass(1s);
+    std::string const before = proclamation_of(leader.held, "a:1");
+    leader.held = {};
+    (void)until([&] { return next.held.term() != 0; });
+    pass(round_trip);
+    BOOST_TEST(proclaiming(before) == 0U);
+}
+
+/// Another's is none of ours.
+BOOST_AUTO_TEST_CASE(resignation_leaves_what_others_have_proclaimed)
+{
+    participant& leader = add_leader();
+    std::string const later = std::to_string(leader.held.term() + 1024) + " 1 b";
+    say(0, {"SET", "seat:redlock-leader", later});
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    pass(round_trip);
+    BOOST_TEST(proclaimed(0) == later);
+    BOOST_TEST(proclaimed(1).empty());
+}
+
+/// Rule EL6.
+BOOST_AUTO_TEST_CASE(resignation_that_failed_is_repeated)
+{
+    participant& leader = add_leader();
+    for (std::size_t n : {0U, 1U})
+        net.between(0, n).cut_there_until = time.now() + 2s;
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == errc::no_quorum);
+    BOOST_TEST(!leader.leads());
+    pass(3s);
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == error_code());
+    BOOST_TEST(ask(leader).vacant);
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == errc::released);
+}
+
+BOOST_AUTO_TEST_CASE(new_value_is_known_once_it_is_proclaimed)
+{
+    participant& leader = add_leader("old");
+    leader.proclaim("new");
+    (void)until([&] { return leader.proclaimed.has_value(); });
+    BOOST_TEST(*leader.proclaimed == error_code());
+    leader_info const found = ask(add());
+    BOOST_TEST(found.value == "new");
+    BOOST_TEST(found.revision == 2U);
+    BOOST_TEST(found.confirmed);
+}
+
+/// What is under way says the old one.
+BOOST_AUTO_TEST_CASE(new_value_is_not_confirmed_by_a_round_that_told_the_old_one)
+{
+    participant& leader = add_leader("old");
+    for (auto const value : {"new", "newer"}) {
+        leader.held.held().extend([](error_code) {});
+        while (leader.process.run())
+            ;
+        leader.proclaim(value);
+        (void)until([&] { return leader.proclaimed.has_value(); });
+        BOOST_TEST(*leader.proclaimed == error_code());
+        BOOST_TEST(ask(add()).value == value);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(node_that_was_away_is_told_with_a_later_extension)
+{
+    net.kill(2);
+    participant& leader = add_leader();
+    BOOST_TEST(proclaimed(2).empty());
+    net.start(2);
+    pass(10s);
+    BOOST_TEST(leader.leads());
+    BOOST_TEST(proclaimed(2) == proclamation_of(leader.held, "a:1"));
+}
+
+/// Rule EL2: what a former leader says late is refused where somebody came after it.
+BOOST_AUTO_TEST_CASE(old_proclamation_does_not_replace_a_newer_one)
+{
+    participant& old = add_leader("old");
+    say_everywhere({"DEL", "seat"}); // by an operator
+    participant& leader = add_leader("new");
+    std::string const newer = proclamation_of(leader.held, "new");
+    pass(round_trip);
+    old.proclaim("still old");
+    (void)until([&] { return old.proclaimed.has_value(); });
+    BOOST_TEST(*old.proclaimed == errc::lease_lost);
+    BOOST_TEST(proclaiming(newer) == 3U);
+    pass(30s);
+    BOOST_TEST(proclaiming(newer) == 3U);
+    BOOST_TEST(leader.leads());
+}
+
+/// Then it leads nobody, and gives the lock back.
+BOOST_AUTO_TEST_CASE(campaign_whose_proclamation_no_majority_takes_fails)
+{
+    participant& one = add();
+    one.campaign("a");
+    (void)until([&] { return on(0, "seat") && on(1, "seat"); });
+    for (std::size_t n : {0U, 1U})
+        net.between(0, n).cut_there_until = time.now() + 3s;
+    (void)until([&] { return one.ended.has_value(); });
+    BOOST_TEST(*one.ended == errc::no_quorum);
+    BOOST_TEST(one.held.empty());
+    pass(5s);
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        BOOST_TEST(!on(n, "seat"));
+        BOOST_TEST(!on(n, "seat:redlock-leader"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_campaign_leaves_nothing)
+{
+    participant& leader = add_leader("a");
+    participant& one = add();
+    one.campaign("b");
+    pass(1s);
+    one.stop.emit(asio::cancellation_type::total);
+    (void)until([&] { return one.ended.has_value(); });
+    BOOST_TEST(*one.ended == asio::error::operation_aborted);
+    leader.resign();
+    pass(1s);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(!on(n, "seat"));
+}
+
+/// The slot belongs to whoever began it, and is filled once.
+BOOST_AUTO_TEST_CASE(campaign_begun_elsewhere_is_cancelled_in_its_second_step)
+{
+    participant& one = add();
+    one.campaign("a");
+    (void)until([&] { return on(0, "seat") && on(1, "seat") && on(2, "seat"); });
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(0, n).cut_there_until = time.now() + 50ms;
+    pass(5ms);
+    BOOST_TEST_REQUIRE(!one.ended);
+    one.stop.emit(asio::cancellation_type::terminal);
+    pass(1ms);
+    BOOST_TEST((one.ended == asio::error::operation_aborted));
+    pass(1s);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(!on(n, "seat"));
+}
+
+/// Whenever that happens: during the votes, while it proclaims.
+BOOST_AUTO_TEST_CASE(campaign_cancelled_at_any_time_leaves_nothing)
+{
+    for (int i = 0; i != 60; ++i) {
+        participant& one = add();
+        one.campaign("a");
+        pass(i * 100us);
+        one.stop.emit(asio::cancellation_type::terminal);
+        pass(100ms);
+        BOOST_TEST_REQUIRE(one.ended.has_value());
+        if (*one.ended)
+            BOOST_TEST(*one.ended == asio::error::operation_aborted);
+        else
+            one.held = {};
+        pass(100ms);
+        for (std::size_t n = 0; n != net.size(); ++n) {
+            BOOST_TEST(!on(n, "seat"));
+            BOOST_TEST(!on(n, "seat:redlock-leader"));
+        }
+    }
+}
+
+/// Whenever that happens, the next one leads after the lock has expired at the latest, and everybody knows it.
+BOOST_AUTO_TEST_CASE(leader_that_crashed_at_any_time_is_followed_by_another)
+{
+    options.ttl = 1s;
+    std::uint64_t term = 0;
+    for (int i = 0; i != 20; ++i) {
+        participant& one = add();
+        one.campaign("dead");
+        pass(i * 300us);
+        kill(one);
+        participant& next = add();
+        next.campaign("alive");
+        (void)until([&] { return next.leads(); }, 2s);
+        BOOST_TEST(next.held.term() > term);
+        term = next.held.term();
+        BOOST_TEST(ask(next).value == "alive");
+        BOOST_TEST(ask(next).term == term);
+        next.held = {};
+        pass(100ms);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(election_and_fenced_mutex_exclude_each_other)
+{
+    participant& leader = add_leader();
+    fenced_mutex lock(*leader.locks, "seat");
+    std::optional<error_code> refused;
+    lock.try_acquire([&](error_code ec, lease) { refused = ec; });
+    pass(100ms);
+    BOOST_TEST((refused == errc::contended));
+    fenced_mutex elsewhere(*add().locks, "seat");
+    refused.reset();
+    elsewhere.try_acquire([&](error_code ec, lease) { refused = ec; });
+    pass(100ms);
+    BOOST_TEST((refused == errc::contended));
+}
+
+BOOST_AUTO_TEST_CASE(empty_leadership_refuses_operations)
+{
+    participant& one = add();
+    BOOST_TEST(one.held.empty());
+    BOOST_TEST(one.held.term() == 0U);
+    asio::io_context context;
+    std::vector<error_code> ended;
+    auto const keeps = [&] {
+        return asio::bind_executor(context, [&](error_code ec) { ended.push_back(ec); });
+    };
+    one.held.proclaim("a", keeps());
+    one.held.resign(keeps());
+    one.held.lost(keeps());
+    context.run();
+    BOOST_TEST(ended.size() == 3U);
+    for (auto const& ec : ended)
+        BOOST_TEST(ec == errc::empty_lease);
+}
+
+BOOST_AUTO_TEST_CASE(name_of_what_stands_beside_an_election_is_misconfigured)
+{
+    participant& one = add();
+    auto const is_refused = [](lock_error const& e) { return e.code() == errc::misconfigured; };
+    BOOST_CHECK_EXCEPTION(election(*one.locks, "seat:redlock-leader"), lock_error, is_refused);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
