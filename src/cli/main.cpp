@@ -22,8 +22,8 @@ struct verb {
     std::string_view name;
     int (*perform)(options const&, output const&);
 };
-constexpr verb verbs[] = {{"run", run},         {"acquire", acquire}, {"extend", extend},
-                          {"release", release}, {"status", status},   {"doctor", doctor}};
+constexpr verb verbs[] = {{"run", run},         {"elect", elect},   {"acquire", acquire}, {"extend", extend},
+                          {"release", release}, {"leader", leader}, {"status", status},   {"doctor", doctor}};
 
 int perform(options const& o, output const& out)
 {

@@ -31,9 +31,11 @@ parser::parser(options& o)
     app_.set_version_flag("--version", version());
     define_nodes(app_); // in front of the verb as well as behind it
     define_run();
+    define_elect();
     define_acquire();
     define_extend();
     define_release();
+    define_leader();
     define_status();
     define_doctor();
     // Last: verbs take over what is there when they are made.
@@ -109,6 +111,19 @@ void parser::define_token(CLI::App& to)
     named(to, "--token", o_.token, "as acquire told it (or REDLOCK_TOKEN)").type_name("TOKEN");
 }
 
+void parser::define_command(CLI::App& to)
+{
+    to.add_option("-c,--command", shell_line_, "run this line with /bin/sh")->type_name("LINE");
+    to.add_option_function<std::string>(
+          "-s,--signal", [this](std::string const& text) { o_.stop_signal = read_signal(text); },
+          "stops the command when the lock is being lost (TERM)")
+        ->type_name("SIGNAL");
+    time(to, "-k,--kill-after", o_.kill_after,
+         "the time between that signal and KILL (5s, or what fits into half of the ttl)",
+         &o_.kill_after_as_typed);
+    to.prefix_command();
+}
+
 void parser::define_run()
 {
     run_ = &verb("run", "Run a command while holding a lock");
@@ -122,14 +137,7 @@ void parser::define_run()
            "--exclusive", [this] { o_.with = sharing::writer; },
            "alone, in turn with those who run with --shared")
         ->excludes(reads);
-    run.add_option("-c,--command", shell_line_, "run this line with /bin/sh")->type_name("LINE");
-    run.add_option_function<std::string>(
-           "-s,--signal", [this](std::string const& text) { o_.stop_signal = read_signal(text); },
-           "stops the command when the lock is being lost (TERM)")
-        ->type_name("SIGNAL");
-    time(run, "-k,--kill-after", o_.kill_after,
-         "the time between that signal and KILL (5s, or what fits into half of the ttl)",
-         &o_.kill_after_as_typed);
+    define_command(run);
     run.add_flag("--no-extend", no_extend_, "do not renew: the command has one ttl");
     time(run, "--max-lifetime", o_.lock.max_hold, "do not hold the lock for longer");
     run.add_option_function<std::string>(
@@ -138,7 +146,6 @@ void parser::define_run()
            "when the lock is lost: stop the command (term), or only say so (warn)")
         ->type_name("term|warn")
         ->check(CLI::IsMember({"term", "warn"}));
-    run.prefix_command();
     run.footer("redlock run [OPTIONS] NAME [--] COMMAND [ARGUMENT...]\n"
                "redlock run [OPTIONS] NAME -c LINE\n"
                "\n"
@@ -151,6 +158,38 @@ void parser::define_run()
                "   69  no majority of the servers     78  wrong configuration\n"
                "   75  somebody else has the lock    124  the lock was lost, the command stopped\n"
                "  125  internal error           126, 127  the command cannot be executed, was not found\n");
+}
+
+void parser::define_elect()
+{
+    elect_ = &verb("elect", "Run a command in one of many places: where this process leads");
+    CLI::App& elect = *elect_;
+    define_name(elect, true);
+    define_lease(elect);
+    elect.add_option("--value", o_.value, "what others are told of this leader (host:pid)")
+        ->type_name("TEXT");
+    define_command(elect);
+    elect.footer(
+        "redlock elect [OPTIONS] NAME [--] COMMAND [ARGUMENT...]\n"
+        "\n"
+        "Waits until this process leads, and runs the command. If it is not the leader any more, it stops "
+        "the\n"
+        "command and waits again. When the command has ended, it resigns, and another process leads.\n"
+        "\n"
+        "Example, on every host of a fleet:\n"
+        "  redlock elect --value \"$(hostname):8080\" scheduler -- /usr/local/bin/scheduler\n"
+        "\n"
+        "Exit status: the command's, or that of run\n");
+}
+
+void parser::define_leader()
+{
+    CLI::App& leader = verb("leader", "Tell who leads");
+    define_name(leader, true);
+    leader.footer("Example:\n"
+                  "  redlock leader scheduler\n"
+                  "\n"
+                  "Exit status: 0 somebody leads, 1 nobody, 69 too few nodes answer to tell\n");
 }
 
 void parser::define_acquire()

@@ -20,7 +20,8 @@ enum class sharing : std::uint8_t { none, reader, writer };
 struct options {
     std::string verb;
     std::string name;
-    std::vector<std::string> command; ///< run: the program and its arguments
+    std::vector<std::string> command; ///< run, elect: the program and its arguments
+    std::string value{};              ///< elect: what the others are told of the leader
 
     config client;
     lock_options lock{.ttl = std::chrono::seconds{30}};

@@ -26,7 +26,8 @@ std::string environment(char const* name)
 /// What begins the command begins with a dash only behind a "--".
 void parser::refuse_unknown_options() const
 {
-    auto const words = run_->remaining();
+    CLI::App const* const used = run_->parsed() ? run_ : elect_;
+    auto const words = used->remaining();
     if (!words.empty() && words.front().starts_with('-'))
         throw failure(
             exit_status::usage,
@@ -37,9 +38,10 @@ void parser::refuse_unknown_options() const
 void parser::finish()
 {
     refuse_unknown_options();
-    if (o_.verb != "run" && rest_.size() > 1)
+    if (!with_command() && rest_.size() > 1)
         throw failure(exit_status::usage, o_.verb + " takes no command");
-    if (o_.name.empty() && (o_.verb == "run" || o_.verb == "acquire" || o_.verb == "status"))
+    bool const may_be_unnamed = o_.verb == "extend" || o_.verb == "release" || o_.verb == "doctor";
+    if (o_.name.empty() && !may_be_unnamed)
         throw failure(exit_status::usage, "the lock's name is empty");
     o_.client.nodes = find_nodes(nodes_, nodes_file_);
     o_.client.admission.assume_fresh = fresh_ || environment("REDLOCK_ASSUME_FRESH") == "1";
@@ -53,8 +55,8 @@ void parser::finish()
     finish_credentials();
     if (o_.verb == "extend" || o_.verb == "release")
         finish_token();
-    if (o_.verb == "run")
-        finish_run();
+    if (with_command())
+        finish_command();
 }
 
 void parser::finish_credentials()
@@ -95,10 +97,10 @@ void parser::finish_fence()
     o_.fenced = true;
 }
 
-void parser::finish_run()
+void parser::finish_command()
 {
     o_.lock.renew = !no_extend_;
-    o_.command = run_->remaining();
+    o_.command = with_command()->remaining();
     if (o_.command.empty() && !rest_.empty())
         rest_.erase(rest_.begin());
     o_.command.insert(o_.command.end(), rest_.begin(), rest_.end());
@@ -107,7 +109,7 @@ void parser::finish_run()
     else if (!shell_line_.empty())
         throw failure(exit_status::usage, "either a command or -c, not both");
     if (o_.command.empty())
-        throw failure(exit_status::usage, "run needs a command");
+        throw failure(exit_status::usage, o_.verb + " needs a command");
 }
 
 } // namespace redlock::cli

@@ -92,7 +92,7 @@ void output::fail(failure const& why) const
     json const object{{"error", why.what()}, {"exit_status", why.status()}, {"nodes", to_json(why.table())}};
     if (!options_.json)
         std::cerr << "redlock: " << why.what() << std::endl;
-    else if (options_.verb == "run" || !std::cout)
+    else if (options_.verb == "run" || options_.verb == "elect" || !std::cout)
         std::cerr << dump(object) << std::endl;
     else
         std::cout << dump(object) << std::endl;

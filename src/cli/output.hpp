@@ -21,7 +21,7 @@ namespace redlock::cli {
 void print(std::string const& text);
 
 /// Where the tool speaks: results go to standard output, everything else to standard error. With --json either is one
-/// object a line. The standard output of `run` belongs to the command.
+/// object a line. The standard output of `run` and `elect` belongs to the command.
 class output {
 public:
     explicit output(options const& o) : options_(o) {}

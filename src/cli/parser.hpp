@@ -51,24 +51,33 @@ private:
     void define_lease(CLI::App&);
     void define_waiting(CLI::App&);
     void define_token(CLI::App&);
+    void define_command(CLI::App&);
     void define_run();
+    void define_elect();
     void define_acquire();
     void define_extend();
     void define_release();
+    void define_leader();
     void define_status();
     void define_doctor();
 
+    /// That runs a command; null: the verb has none.
+    [[nodiscard]] CLI::App const* with_command() const
+    {
+        return o_.verb == "run" ? run_ : o_.verb == "elect" ? elect_ : nullptr;
+    }
     [[nodiscard]] std::string explain(CLI::Error const&) const;
     void refuse_unknown_options() const;
     void finish();
     void finish_token();
     void finish_fence();
-    void finish_run();
+    void finish_command();
     void finish_credentials();
 
     options& o_;
     CLI::App app_;
     CLI::App* run_ = nullptr;
+    CLI::App* elect_ = nullptr;
     CLI::App* extend_ = nullptr;
     std::vector<std::string> nodes_;
     std::vector<std::string> rest_; ///< from the first "--" on

@@ -17,23 +17,6 @@ namespace redlock::cli {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-void check_times(options const& o)
-{
-    auto const longest = longest_kill_after(o.lock);
-    if (o.when_lost != on_loss::stop || (longest > 0ms && o.kill_after.value_or(0ms) <= longest))
-        return;
-    if (longest <= 0ms)
-        throw failure(exit_status::usage, "--ttl " + o.ttl_as_typed +
-                                              " is too short to stop a command in time: more than 100 ms");
-    throw failure(exit_status::usage,
-                  "--kill-after " + o.kill_after_as_typed + " and a margin of " +
-                      seconds(stop_margin(o.lock)) + " do not fit into half of --ttl " + o.ttl_as_typed +
-                      ": the command has to be gone before the lease ends; --kill-after may be " +
-                      std::to_string(longest.count()) + " ms at most");
-}
-
 void tell_release(options const& o, output const& out, boost::system::error_code ec)
 {
     if (!ec)

@@ -96,32 +96,23 @@ void session::give_way_to(int signal)
     signals_.die_of(signal);
 }
 
-lease session::acquire()
+template <class Won, class Start>
+Won session::win(Start start)
 {
     asio::cancellation_signal stop;
     int signal = 0;
     bool done = false;
     boost::system::error_code result;
-    lease got;
+    Won got;
     signals_.on_signal([&](int number) {
         signal = number;
         stop.emit(asio::cancellation_type::terminal);
     });
-    auto token = asio::bind_cancellation_slot(stop.slot(), [&](boost::system::error_code ec, lease held) {
+    start(asio::bind_cancellation_slot(stop.slot(), [&](boost::system::error_code ec, Won won) {
         result = ec;
-        got = std::move(held);
+        got = std::move(won);
         done = true;
-    });
-    std::visit(
-        [&](auto& lock) {
-            if (!options_.wait)
-                lock.acquire(std::move(token));
-            else if (*options_.wait == 0ms)
-                lock.try_acquire(std::move(token));
-            else
-                lock.acquire_for(*options_.wait, std::move(token));
-        },
-        lock_);
+    }));
     waiting_ = !options_.quiet && options_.wait != 0ms;
     if (waiting_)
         explain_waiting();
@@ -130,7 +121,7 @@ lease session::acquire()
     silence_.cancel();
     signals_.on_signal({});
     if (signal != 0) {
-        got = lease();
+        got = Won();
         give_way_to(signal);
     }
     if (!result)
@@ -142,6 +133,27 @@ lease session::acquire()
                   "'" + options_.name + "': " + result.message() +
                       (rows.empty() ? "" : ": " + short_summary(rows)),
                   rows);
+}
+
+lease session::acquire()
+{
+    return win<lease>([&](auto token) {
+        std::visit(
+            [&](auto& lock) {
+                if (!options_.wait)
+                    lock.acquire(std::move(token));
+                else if (*options_.wait == 0ms)
+                    lock.try_acquire(std::move(token));
+                else
+                    lock.acquire_for(*options_.wait, std::move(token));
+            },
+            lock_);
+    });
+}
+
+leadership session::campaign(election& seat, std::string const& value)
+{
+    return win<leadership>([&](auto token) { seat.campaign(value, std::move(token)); });
 }
 
 lease session::adopt(std::string_view nonce, std::uint64_t fencing_token)

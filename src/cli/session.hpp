@@ -26,6 +26,7 @@ public:
     session(options const&, output const&);
 
     [[nodiscard]] boost::asio::io_context& context() { return context_; }
+    [[nodiscard]] client& locks() { return client_; }
     [[nodiscard]] signals& caught() { return signals_; }
     /// Continues a lease that another process left behind.
     /// \throws lock_error `errc::misconfigured`
@@ -34,6 +35,9 @@ public:
     /// Waits for the lock as the options say. Dies of a signal that comes meanwhile, when everything is taken back.
     /// \throws failure
     [[nodiscard]] lease acquire();
+    /// The same until this process leads, and the others can read its value.
+    /// \throws failure
+    [[nodiscard]] leadership campaign(election&, std::string const& value);
 
     /// Runs the loop until the operation is done: `wait([&](auto token) { return held.release(token); })`.
     template <class Operation>
@@ -70,6 +74,9 @@ private:
     [[nodiscard]] static any_lock make_lock(client&, options const&);
     template <class Lock>
     [[nodiscard]] static any_lock make_shared_lock(client&, options const&);
+    /// \param start is given the handler
+    template <class Won, class Start>
+    [[nodiscard]] Won win(Start start);
     /// By who tells where the operation stands in line.
     [[nodiscard]] config watched(config);
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;

@@ -52,7 +52,22 @@ std::chrono::milliseconds longest_kill_after(lock_options const& lock)
     return lock.ttl / 2 - stop_margin(lock);
 }
 
-supervisor::supervisor(session& s, lease& held, options const& o, output const& out)
+void check_times(options const& o)
+{
+    auto const longest = longest_kill_after(o.lock);
+    if (o.when_lost != on_loss::stop || (longest > 0ms && o.kill_after.value_or(0ms) <= longest))
+        return;
+    if (longest <= 0ms)
+        throw failure(exit_status::usage, "--ttl " + o.ttl_as_typed +
+                                              " is too short to stop a command in time: more than 100 ms");
+    throw failure(exit_status::usage,
+                  "--kill-after " + o.kill_after_as_typed + " and a margin of " +
+                      seconds(stop_margin(o.lock)) + " do not fit into half of --ttl " + o.ttl_as_typed +
+                      ": the command has to be gone before the lease ends; --kill-after may be " +
+                      std::to_string(longest.count()) + " ms at most");
+}
+
+supervisor::supervisor(session& s, lease const& held, options const& o, output const& out)
     : session_(s), lease_(held), options_(o), out_(out), timer_(s.context()), margin_(stop_margin(o.lock)),
       kill_after_(o.kill_after.value_or(std::min(usual_kill_after, longest_kill_after(o.lock))))
 {}

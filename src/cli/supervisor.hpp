@@ -23,15 +23,20 @@ namespace redlock::cli {
 /// ttl is too short to stop anything in time.
 [[nodiscard]] std::chrono::milliseconds longest_kill_after(lock_options const&);
 
+/// \throws failure, if the command could not be stopped before the lease ends
+void check_times(options const&);
+
 /// Watches a command and the lease that it runs under. When the validity is about to end, the command is told to stop
 /// while there is still time for that, and killed before the validity has ended.
 class supervisor {
 public:
-    supervisor(session&, lease&, options const&, output const&);
+    supervisor(session&, lease const&, options const&, output const&);
 
     /// Until the command has ended, or, when it had to be stopped, until nothing of it is left.
     /// \return the exit status
     [[nodiscard]] int watch(child&);
+    /// The command was told to stop.
+    [[nodiscard]] bool stopped() const { return stage_ != stage::running; }
 
 private:
     enum class stage : std::uint8_t { running, stopping, killed };
@@ -50,7 +55,7 @@ private:
     void look_for_end();
 
     session& session_;
-    lease& lease_;
+    lease const& lease_;
     options const& options_;
     output const& out_;
     boost::asio::steady_timer timer_;

@@ -11,6 +11,8 @@ namespace redlock::cli {
 [[nodiscard]] int acquire(options const&, output const&);
 [[nodiscard]] int extend(options const&, output const&);
 [[nodiscard]] int release(options const&, output const&);
+[[nodiscard]] int elect(options const&, output const&);
+[[nodiscard]] int leader(options const&, output const&);
 [[nodiscard]] int status(options const&, output const&);
 [[nodiscard]] int doctor(options const&, output const&);
 

@@ -41,7 +41,7 @@ std::string manual()
     return std::regex_replace(text_of(REDLOCK_MANUAL), std::regex(R"(\\-)"), "-");
 }
 
-char const* const verbs[] = {"run", "acquire", "extend", "release", "status", "doctor"};
+char const* const verbs[] = {"run", "elect", "acquire", "extend", "release", "leader", "status", "doctor"};
 
 } // namespace
 
@@ -67,12 +67,13 @@ BOOST_AUTO_TEST_CASE(completion_offers_verbs_and_some_values)
     BOOST_TEST(offered("redlock -u redis://a run --kil") == "--kill-after\n");
     BOOST_TEST(offered("redlock run --on-lost w") == "warn\n");
     BOOST_TEST(contains(offered("redlock run seat -- bas"), "bash"));
+    BOOST_TEST(contains(offered("redlock elect seat -- bas"), "bash"));
     BOOST_TEST(contains(offered("redlock run seat -- nice -s bas"), "bash")); // it is not our -s
 }
 
 BOOST_AUTO_TEST_CASE(completion_offers_no_options_as_values)
 {
-    for (std::string const verb : {"run", "acquire", "extend", "release", "status", "doctor"}) {
+    for (std::string const verb : verbs) {
         std::string const help = finished_run({verb, "--help"}).out;
         std::regex const valued(
             "(--[a-z-]+) (URL|TEXT|NAME|DURATION|NUMBER|LINE|HOST|TOKEN|SIGNAL|FILE|DIR)");

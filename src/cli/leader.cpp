@@ -1,0 +1,64 @@
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/session.hpp"
+#include "cli/verbs.hpp"
+#include "redis/server_words.hpp"
+#include <redlock/election.hpp>
+#include <redlock/error.hpp>
+#include <redlock/leader_info.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+/// "scheduler: led by app-3:8080 in term 1785499200000000"
+std::string in_words(options const& o, leader_info const& found)
+{
+    if (found.vacant)
+        return o.name + ": nobody leads\n";
+    return o.name + ": led by " + redis::printable(found.value) + " in term " + std::to_string(found.term) +
+           (found.confirmed ? "" : " (not confirmed by a majority)") + '\n';
+}
+
+nlohmann::json to_json(options const& o, leader_info const& found)
+{
+    nlohmann::json object{{"name", o.name}, {"vacant", found.vacant}, {"confirmed", found.confirmed}};
+    if (!found.vacant) {
+        object["term"] = found.term;
+        object["revision"] = found.revision;
+        object["value"] = redis::printable(found.value);
+    }
+    return object;
+}
+
+} // namespace
+
+int leader(options const& o, output const& out)
+{
+    session s(o, out);
+    election const seat = as_usage([&] { return election(s.locks(), o.name, o.lock); });
+    leader_info found;
+    auto const ec = s.wait([&](auto handler) {
+        seat.leader([&found, handler = std::move(handler)](boost::system::error_code result,
+                                                           leader_info told) mutable {
+            found = std::move(told);
+            handler(result);
+        });
+    });
+    if (ec) {
+        std::string const troubles = s.troubles();
+        throw failure(exit_status::no_quorum,
+                      "'" + o.name + "': " + ec.message() + (troubles.empty() ? "" : "; " + troubles));
+    }
+    out.result(to_json(o, found), in_words(o, found));
+    return found.vacant ? exit_status::not_held : exit_status::success;
+}
+
+} // namespace redlock::cli
