@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/batch_policy.hpp"
+#include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "engine/attempt_loop.hpp"
 #include "engine/candidate.hpp"
@@ -13,6 +14,7 @@
 
 #include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,9 +1,12 @@
 #include "engine/key_set.hpp"
 
 #include "core/batch_policy.hpp"
+#include "core/local_queue.hpp"
 #include "engine/held_lease.hpp"
+#include "engine/key_state.hpp"
+#include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
-#include "engine/owned_key.hpp"
+#include "engine/runtime.hpp"
 #include "kind/kind.hpp"
 #include <redlock/lock_options.hpp>
 

@@ -8,7 +8,6 @@
 #include "engine/key_queue.hpp"
 #include "engine/lock_plan.hpp"
 #include "engine/lock_queue.hpp"
-#include "engine/lock_state.hpp"
 #include "kind/kind.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
