@@ -16,7 +16,7 @@ public:
     explicit proclamation(std::string_view value)
     {
         text_.reserve(value.size() + kind::longest_head);
-        text_ = value;
+        text_.append(value);
     }
 
     /// From now on it is what is said, in place of what was. Needs no memory.

@@ -25,7 +25,7 @@ struct proclamation {
 /// What stands before the value.
 [[nodiscard]] std::string proclamation_head(std::uint64_t term, std::uint64_t revision);
 /// The longest of them.
-inline constexpr std::size_t longest_head = 2 * (20 + 1);
+inline constexpr std::size_t longest_head = 2 * std::string_view("18446744073709551615 ").size();
 
 /// What a node has. Nothing: it does not say. What is no proclamation says of nobody that it leads.
 [[nodiscard]] std::optional<proclamation> read_leader(redis::resp_node const&);
