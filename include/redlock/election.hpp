@@ -6,7 +6,6 @@
 #include <redlock/detail/export.hpp>
 #include <redlock/error.hpp>
 #include <redlock/leader_info.hpp>
-#include <redlock/leadership.hpp>
 #include <redlock/lock_options.hpp>
 #include <redlock/with_diagnostics.hpp>
 

@@ -21,7 +21,7 @@ namespace redlock {
 ///
 /// It keeps the keys of `fenced_mutex` beside each of its names, and one marker, and needs the rights of both.
 /// \par Source
-/// docs/protocol.md, rules M1 to M7 and F1 to F6.
+/// docs/protocol.md, rules M1 to M9 and F1 to F6.
 class REDLOCK_EXPORT fenced_multi_mutex : public detail::basic_lock {
 public:
     /// The names come in any order. One that is given twice counts once.

@@ -2,6 +2,7 @@
 
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 
 #include <boost/asio/async_result.hpp>
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace redlock {

@@ -23,21 +23,24 @@ namespace redlock {
 /// excluded by, plain locks of that name, of this library and of others. A majority of the nodes must grant all names. A
 /// node that would grant some of them grants none.
 ///
-/// Sets that overlap cannot deadlock each other: who waits holds nothing. Within one client an operation waits in the queues
+/// Sets that overlap cannot deadlock each other: who waits holds nothing, or takes the names in the order of their bytes
+/// (`lock_options::multi`). Within one client an operation waits in the queues
 /// of all its names from the moment it is started, and is served when it is the first in all. So other operations on one of
 /// the names wait behind it, also while it waits for another name. Between clients, an operation waits for the name
 /// that is in its way, and then tries again.
 ///
 /// Whoever holds one of the names already, by another lock, and waits for a set with that name waits for itself, as with
-/// every mutex.
+/// every mutex. Nor may anybody who holds one of the names wait for another one, except in the order of their bytes.
 ///
 /// `lease::resource()`, events and messages call it by all its names, in order: "a, b". After a failure
 /// `node_outcome::resource` is the name that was in the way on a node, and after a loss the one that was lost there.
-/// Ask each name's `mutex` who holds it: `inspect()` is not offered.
+/// Ask each name's `mutex` who holds it: `inspect()` is not offered. `waiting()` and `last_attempt()` are those of this object and
+/// of its copies.
 ///
-/// The client's user needs the rights of plain locks, and `+exists +mget +pttl +eval +evalsha`.
+/// The client's user needs the rights of plain locks, and `+exists +mget +pttl +eval +evalsha`, also to the keys
+/// `<name>:redlock-line`.
 /// \par Source
-/// docs/protocol.md, rules M1 to M7.
+/// docs/protocol.md, rules M1 to M9.
 class REDLOCK_EXPORT multi_mutex : public detail::basic_lock {
 public:
     /// The names come in any order. One that is given twice counts once.

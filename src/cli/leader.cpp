@@ -5,7 +5,6 @@
 #include "cli/verbs.hpp"
 #include "redis/server_words.hpp"
 #include <redlock/election.hpp>
-#include <redlock/error.hpp>
 #include <redlock/leader_info.hpp>
 
 #include <boost/system/error_code.hpp>

@@ -165,7 +165,7 @@ void attempt_loop::vote()
     bool const in_turn = std::exchange(in_turn_, false);
     place_.called()
         ? claim()
-        : attempt_.start(whom_->lock(), in_turn && !type().gated, turn_at_gate(), key_->given_up());
+        : attempt_.start(whom_->lock(), in_turn && !type().gated, turn_at_gate(), key_->given_up(*this));
 }
 
 /// The next one is asked for, if there is one.

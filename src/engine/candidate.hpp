@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "core/local_queue.hpp"
 #include "engine/lock_state.hpp"
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/error.hpp>
@@ -55,7 +56,8 @@ public:
     [[nodiscard]] virtual set_turn* turn() { return nullptr; }
     /// Of several: it is the first in this queue, and nobody of this client has the key. Who stands in one queue is asked
     /// for there.
-    virtual void come_first() {}
+    /// \param how those of other clients are let go first, as far as this key is concerned
+    virtual void come_first(core::start_mode how) { (void)how; }
 
     /// It has the lock. Runs user code.
     virtual void deliver(boost::intrusive_ptr<held_lease>) = 0;

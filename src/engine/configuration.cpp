@@ -342,7 +342,7 @@ void check_hash_tags(std::vector<std::string> const& names, client_settings cons
     std::string const first(hash_tag(client.key_prefix + names.front()));
     bool const same = std::ranges::all_of(
         names, [&](std::string const& name) { return hash_tag(client.key_prefix + name) == first; });
-    require(names.size() == 1 || (same && !first.empty()),
+    require(same && !first.empty(),
             "several names are locked at once on nodes of a cluster (admission.allow_cluster_node), which "
             "need one "
             "hash tag: {tag}a, {tag}b");

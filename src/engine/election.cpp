@@ -1,9 +1,9 @@
 #include "kind/election.hpp"
 
 #include "engine/cancellation.hpp"
+#include "engine/configuration.hpp"
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
-#include "engine/lease_access.hpp"
 #include "engine/lock_access.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/observation.hpp"
@@ -12,6 +12,8 @@
 #include "kind/kind.hpp"
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/election.hpp>
+#include <redlock/leadership.hpp>
+#include <redlock/lease.hpp>
 
 #include <boost/asio/append.hpp>
 #include <boost/asio/cancellation_signal.hpp>

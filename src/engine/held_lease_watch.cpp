@@ -37,6 +37,8 @@ void held_lease::on_usable(unsigned node)
 {
     if (watching_)
         watch_on(node);
+    if (type().several)
+        ask_whose();
 }
 
 void held_lease::stop_watching()

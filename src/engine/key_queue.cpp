@@ -61,9 +61,8 @@ void key_queue::leave(candidate& one)
         return;
     if (next)
         return asking_->serve(*next);
-    attempt_loop& done = *asking_;
+    asking_->stop(); // what was voted is taken back before anybody else is asked for
     stop_asking();
-    done.stop();
 }
 
 /// For whoever it was. Whom the same loop cannot serve is asked for anew.
@@ -102,12 +101,14 @@ void key_queue::ask(core::batch_policy::next who)
     candidate& first = queue_.front();
     bool const asks_itself = first.turn() != nullptr;
     attempt_loop* const loop = asks_itself ? nullptr : queues().new_loop();
-    if (!loop && !asks_itself)
+    if (!loop && !asks_itself) {
+        local().stop_asking();
         return fail_all(make_error_code(boost::system::errc::not_enough_memory));
+    }
     runtime& on = queues().on();
     auto const how = local().ask(first.lock()->plan->batch_policy, who, on.loop().now(), on.turn());
     asking_ = loop;
-    asks_itself ? first.come_first() : loop->start(*this, first, how);
+    asks_itself ? first.come_first(how) : loop->start(*this, first, how);
 }
 
 /// None of them can be asked for.

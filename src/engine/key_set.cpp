@@ -46,7 +46,7 @@ public:
     ~place() { release(); }
 
     [[nodiscard]] set_turn* turn() override { return alone_ ? nullptr : &whole_; }
-    void come_first() override { whole_.come_first(); }
+    void come_first(core::start_mode how) override { whole_.come_first(how); }
     void fail(boost::system::error_code why) override { whole_.set_.fail(whole_, why); }
     void deliver(boost::intrusive_ptr<held_lease> got) override
     {
@@ -124,8 +124,9 @@ void set_turn::expire()
     set_.on_time(*this);
 }
 
-void set_turn::come_first()
+void set_turn::come_first(core::start_mode how)
 {
+    how_ = std::max(how_, how);
     if (++first_ == places_.size())
         set_.ask(*this);
 }
@@ -133,8 +134,8 @@ void set_turn::come_first()
 bool set_turn::is_tired(core::instant now) const
 {
     multi_policy const& policy = whom_.lock()->plan->options.multi;
-    return whom_.waits() &&
-           (whom_.attempts() >= policy.attempts || core::elapsed(asks_since_, now) >= policy.time);
+    return whom_.waits() && refusals_ != 0 &&
+           (refusals_ >= policy.attempts || core::elapsed(asks_since_, now) >= policy.time);
 }
 
 kind::lock_kind const& set_turn::kind_of_one() const
@@ -161,17 +162,19 @@ void set_turn::take_next()
 {
     if (taken_ == 0)
         prepare();
+    if (!has_taken())
+        return start_over();
     if (taken_ == places_.size())
-        return has_all() ? give_up_for_all() : start_over();
+        return give_up_for_all();
     auto const& queue = set_.queues_[taken_];
     places_[taken_++].stand_alone(std::make_shared<lock_state>(alone_, queue), set_.on().loop().now());
     queue->ask(core::batch_policy::next::waiting);
 }
 
 /// None of them was lost while the others were waited for.
-bool set_turn::has_all() const
+bool set_turn::has_taken() const
 {
-    for (std::size_t i = 0; i != places_.size(); ++i)
+    for (std::size_t i = 0; i != taken_; ++i)
         if (set_.queues_[i]->holder_ != places_[i].lease())
             return false;
     return true;
@@ -196,8 +199,10 @@ void set_turn::give_up_for_all()
 void set_turn::start_over()
 {
     taken_ = first_ = 0;
-    for (place& each : places_)
-        each.come_back();
+    for (std::size_t i = 0; i != places_.size(); ++i) {
+        set_.queues_[i]->leave(places_[i]);
+        places_[i].come_back();
+    }
     enter();
 }
 
@@ -273,11 +278,14 @@ bool key_set::held_here() const
     return std::ranges::any_of(queues_, [](auto const& each) { return each->held_here(); });
 }
 
-/// And nobody is asked for meanwhile, as beside one who has barged in.
-bool key_set::is_held_by(held_lease const& held) const
+/// Of none of its names has this client had enough, and nobody is asked for, as beside one who has barged in.
+bool key_set::may_hand_over(held_lease const& held, set_turn const& next) const
 {
-    return std::ranges::all_of(
-        queues_, [&](auto const& each) { return each->holder_ == &held && !each->local().asking(); });
+    auto const& policy = next.whom().lock()->plan->batch_policy;
+    core::instant const now = on().loop().now();
+    return std::ranges::all_of(queues_, [&](auto const& each) {
+        return each->holder_ == &held && each->local().may_hand_over(policy, now);
+    });
 }
 
 set_turn* key_set::find(candidate const& one) const
@@ -298,6 +306,13 @@ attempt_loop* key_set::asking(candidate const& one) const
         return loop_;
     auto const asked = std::ranges::find_if(queues_, [](auto const& each) { return each->asking_; });
     return asked == queues_.end() ? nullptr : (*asked)->asking_;
+}
+
+/// With one name after the other, too.
+bool key_set::served(candidate const& one) const
+{
+    set_turn const* const its = find(one);
+    return its && its->asks();
 }
 
 attempt_loop* key_set::new_loop() noexcept
@@ -368,11 +383,12 @@ void key_set::ask(set_turn& first)
     loop_ = loop;
     for (auto const& each : queues_)
         each->asking_ = loop;
-    auto const how = local().ask(first.whom().lock()->plan->batch_policy, core::batch_policy::next::coming,
-                                 on().loop().now(), on().turn());
-    if (first.given_up().empty())
+    (void)local().ask(first.whom().lock()->plan->batch_policy, core::batch_policy::next::coming,
+                      on().loop().now(), on().turn());
+    bool const begins = first.given_up().empty();
+    if (begins)
         first.begin(on().loop().now());
-    loop->start(*this, first.whom(), first.given_up().empty() ? how : core::start_mode::at_once);
+    loop->start(*this, first.whom(), begins ? first.how() : core::start_mode::at_once);
 }
 
 void key_set::stop_asking()
@@ -391,7 +407,12 @@ bool key_set::goes_on_alone(attempt_loop& by, errc cause)
         return false;
     set_turn& its = *asked_for_;
     its.give_back(on().nodes.all());
-    if (cause != errc::contended || !its.is_tired(on().loop().now()))
+    if (cause != errc::contended)
+        return false;
+    its.refused();
+    for (auto const& each : queues_)
+        each->local().refused();
+    if (!its.is_tired(on().loop().now()))
         return false;
     stop_asking();
     go_on(its);
@@ -401,7 +422,7 @@ bool key_set::goes_on_alone(attempt_loop& by, errc cause)
 /// An attempt that is under way may still be won.
 void key_set::on_time(set_turn& its)
 {
-    if (asked_for_ != &its || !loop_->waits_for_others() || !its.whom().waits())
+    if (asked_for_ != &its || !loop_->waits_for_others() || !its.is_tired(on().loop().now()))
         return;
     attempt_loop& vain = *loop_;
     stop_asking();
@@ -469,12 +490,10 @@ set_turn* key_set::next_in_all() const
 bool key_set::hand_over(held_lease& held)
 {
     set_turn* const next = next_in_all();
-    if (!next || !is_held_by(held))
+    if (!next || !may_hand_over(held, *next) || !held.may_pass_to(*next->whom().lock()))
         return false;
     candidate& heir = next->whom();
     core::instant const now = on().loop().now();
-    if (!local().may_hand_over(heir.lock()->plan->batch_policy, now) || !held.may_pass_to(*heir.lock()))
-        return false;
     void* const block = on().lease_blocks.try_take();
     if (!block)
         return false;

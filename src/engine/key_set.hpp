@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "core/local_queue.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "engine/attempt_loop.hpp"
@@ -52,6 +53,10 @@ public:
     void begin(core::instant now);
     /// Has it asked for all keys at once often enough, or for long enough?
     [[nodiscard]] bool is_tired(core::instant now) const;
+    void refused() { ++refusals_; }
+    [[nodiscard]] core::start_mode how() const { return how_; }
+    /// Has it come first in all queues?
+    [[nodiscard]] bool asks() const { return first_ == places_.size(); }
     /// One key after the other, and then all together. \throws std::bad_alloc
     void take_next();
     [[nodiscard]] std::string_view given_up() const { return given_up_; }
@@ -62,9 +67,9 @@ private:
     class place;
 
     void expire() override;
-    void come_first();
+    void come_first(core::start_mode how);
     void prepare();
-    [[nodiscard]] bool has_all() const;
+    [[nodiscard]] bool has_taken() const;
     void give_up_for_all();
     void start_over();
     [[nodiscard]] kind::lock_kind const& kind_of_one() const;
@@ -77,6 +82,8 @@ private:
     std::string given_up_{};                   ///< the nonces of what it had taken, one for each key
     std::shared_ptr<lock_plan const> alone_{}; ///< of what it takes so
     core::instant asks_since_;
+    core::start_mode how_ = core::start_mode::at_once; ///< it begins then
+    unsigned refusals_ = 0;
 };
 
 /// Several keys that one client locks at once. It has no queue but those of its keys.
@@ -95,6 +102,7 @@ public:
     [[nodiscard]] std::size_t position(candidate const&) const override;
     void enqueue(candidate&) override;
     void leave(candidate&) override;
+    [[nodiscard]] bool served(candidate const&) const override;
     [[nodiscard]] attempt_loop* new_loop() noexcept override;
 
 private:
@@ -118,9 +126,9 @@ private:
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
     [[nodiscard]] bool goes_on_alone(attempt_loop&, errc) override;
-    [[nodiscard]] std::string_view given_up() const override
+    [[nodiscard]] std::string_view given_up(attempt_loop const& by) const override
     {
-        return asked_for_ ? asked_for_->given_up() : std::string_view();
+        return loop_ == &by ? asked_for_->given_up() : std::string_view();
     }
 
     void stop_asking();
@@ -131,7 +139,7 @@ private:
     [[nodiscard]] set_turn* find(candidate const&) const;
     [[nodiscard]] set_turn* next_in_all() const;
     [[nodiscard]] std::unique_ptr<set_turn> take(candidate const&);
-    [[nodiscard]] bool is_held_by(held_lease const&) const;
+    [[nodiscard]] bool may_hand_over(held_lease const&, set_turn const& next) const;
     [[nodiscard]] runtime& on() const;
 
     std::vector<std::string> names_;

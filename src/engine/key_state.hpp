@@ -84,7 +84,7 @@ public:
     /// An attempt was lost, and is taken back. True: whoever it was for goes on without the loop (rule M8).
     [[nodiscard]] virtual bool goes_on_alone(attempt_loop&, errc) { return false; }
     /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
-    [[nodiscard]] virtual std::string_view given_up() const { return {}; }
+    [[nodiscard]] virtual std::string_view given_up(attempt_loop const&) const { return {}; }
     ///@}
 
     /// \name What a lease tells

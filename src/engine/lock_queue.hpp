@@ -39,8 +39,9 @@ public:
     /// Its time is up: an attempt that is made for it alone counts as it stands.
     void hurry(candidate& one)
     {
-        if (served(one) && !after(one))
-            asking(one)->hurry();
+        attempt_loop* const its = asking(one);
+        if (its && its->whom() == &one && !after(one))
+            its->hurry();
     }
     /// Do too few nodes answer whoever is asked for, as far as it can be told by now?
     [[nodiscard]] bool lacks_nodes(candidate const& one) const
@@ -53,7 +54,7 @@ public:
         return asking(one) && asking(one)->waits_for_nodes();
     }
     /// Is it the one for whom the nodes are asked?
-    [[nodiscard]] bool served(candidate const& one) const
+    [[nodiscard]] virtual bool served(candidate const& one) const
     {
         return asking(one) && asking(one)->whom() == &one;
     }

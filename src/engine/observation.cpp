@@ -4,6 +4,7 @@
 #include "engine/lock_state.hpp"
 #include "engine/words.hpp"
 #include "kind/election.hpp"
+#include "net/node.hpp"
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 

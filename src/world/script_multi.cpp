@@ -78,8 +78,8 @@ std::optional<std::string> script_run::in_the_way(std::vector<std::string> const
             continue;
         auto const owner = mget({all[i]})[0];
         std::string const& givers = arguments_[3];
-        std::size_t const at = std::min(redis::nonce_length * i, givers.size());
-        if (!owner || (owner != arguments_[1] && owner != givers.substr(at, redis::nonce_length)))
+        if (!owner || givers.empty() ||
+            (owner != arguments_[1] && owner != givers.substr(redis::nonce_length * i, redis::nonce_length)))
             return reply::status("HELD " + std::to_string(left) + ' ' + whole(fence) + ' ' +
                                  std::to_string(i) + ' ' + owner.value_or("").substr(0, 8));
     }

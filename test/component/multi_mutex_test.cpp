@@ -285,6 +285,39 @@ BOOST_AUTO_TEST_CASE(lease_does_not_pass_by_who_wants_one_name)
     BOOST_TEST(second->held.valid());
 }
 
+/// Rule W5: however many locks of these names there are.
+BOOST_AUTO_TEST_CASE(row_of_sets_ends_for_others)
+{
+    contender& one = add();
+    contender& other = add();
+    (void)want_one(one, "x"); // both are connected
+    (void)want_one(other, "x");
+    std::vector<std::unique_ptr<wish>> row;
+    for (int i = 0; i != 400; ++i) {
+        row.push_back(std::make_unique<wish>());
+        multi_mutex(*one.locks, {"a", "b"}, options).acquire([its = row.back().get()](error_code, lease got) {
+            its->held = std::move(got);
+        });
+    }
+    auto const let_go = [&] {
+        for (auto const& each : row)
+            each->held = {};
+        pass(2ms);
+    };
+    std::optional<lease> theirs;
+    mutex(*other.locks, "a", options).acquire([&](error_code, lease got) { theirs = std::move(got); });
+    auto const waited = until([&] {
+        let_go();
+        return theirs.has_value();
+    });
+    BOOST_TEST((waited < 500ms));
+    theirs.reset();
+    (void)until([&] {
+        let_go();
+        return mutex(*one.locks, "a").waiting() == 0;
+    });
+}
+
 BOOST_AUTO_TEST_CASE(lease_of_one_who_barged_in_does_not_pass_to_who_is_asked_for)
 {
     options.handover.period = 10s;
@@ -385,7 +418,7 @@ BOOST_AUTO_TEST_CASE(names_on_cluster_nodes_need_one_hash_tag)
     BOOST_CHECK_THROW(multi_mutex(*one.locks, {"a", "b"}), lock_error);
     BOOST_CHECK_THROW(multi_mutex(*one.locks, {"{a}x", "{b}x"}), lock_error);
     BOOST_CHECK_NO_THROW(multi_mutex(*one.locks, {"{a}x", "{a}y"}));
-    BOOST_CHECK_NO_THROW(multi_mutex(*one.locks, {"a"}));
+    BOOST_CHECK_THROW(multi_mutex(*one.locks, {"a"}), lock_error); // and what stands beside it
 }
 
 BOOST_AUTO_TEST_CASE(sixty_four_names_are_locked_and_given_back)

@@ -103,6 +103,14 @@ BOOST_AUTO_TEST_CASE(vote_names_the_first_key_in_the_way_whatever_it_is)
     BOOST_TEST(there("x") == "nothing");
 }
 
+BOOST_AUTO_TEST_CASE(empty_key_of_another_is_in_the_way)
+{
+    set("y", "");
+    BOOST_TEST(vote(a).ends_with(" 0 1 "));
+    BOOST_TEST(fenced_vote(a).ends_with(" 0 1 "));
+    BOOST_TEST(there("x") == "nothing");
+}
+
 /// Rule M8.
 BOOST_AUTO_TEST_CASE(vote_takes_what_was_given_up_for_it)
 {

@@ -365,6 +365,7 @@ void random_talk::write()
                                    {"SET", "lock2:redlock-fence", "17"},
                                    {"RPUSH", "lock3", "no owner"},
                                    {"DEL", "lock3"},
+                                   {"SET", "lock2", "", "PX", "7200001"},
                                    {"DEL", "redlock-marker"},
                                    {"DEL", "lock:line"},
                                    {"DEL", "lock:gate"},

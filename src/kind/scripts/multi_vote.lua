@@ -23,7 +23,7 @@ if KEYS[count + 1] then
     end
 end
 local function given_up(i, owner)
-    return owner and (owner == ARGV[2] or owner == string.sub(ARGV[4], 32 * i - 31, 32 * i))
+    return owner and ARGV[4] ~= '' and (owner == ARGV[2] or owner == string.sub(ARGV[4], 32 * i - 31, 32 * i))
 end
 if redis.call('exists', unpack(locks)) > 0 then
     for i, key in ipairs(locks) do
