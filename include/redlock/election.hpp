@@ -48,7 +48,7 @@ public:
     /// The token of an operation that is given none.
     using default_token = with_diagnostics_t<boost::asio::deferred_t>;
 
-    /// \param options as those of a lock. `handover` means nothing here.
+    /// The options are as those of a lock; `handover` means nothing here.
     /// \throws lock_error `errc::misconfigured`: as `fenced_mutex`
     /// \throws std::bad_alloc
     election(client& owner, std::string name, lock_options options = {});
@@ -56,7 +56,7 @@ public:
     /// Waits until this client leads: acquires the lock, and tells the nodes the value.
     ///
     /// On success a majority of the nodes has the value.
-    /// \param value what the others are told of the leader: any bytes, at most 4096
+    /// The value is what the others are told of the leader: any bytes, at most 4096.
     /// \par Completion signature
     /// `void(boost::system::error_code, redlock::leadership)`, on the token's associated executor, never inside the
     /// initiating call

@@ -63,7 +63,7 @@ public:
     /// is told when it is back.
     ///
     /// On success a majority has the new value: every read that starts later sees it, or a later one.
-    /// \param value at most 4096 bytes
+    /// The value has at most 4096 bytes.
     /// \par Completion signature
     /// `void(boost::system::error_code)`
     /// \par Errors
@@ -107,6 +107,7 @@ private:
     lease lease_;
 };
 
+/// \cond
 struct leadership::start_proclaim {
     using executor_type = leadership::executor_type;
 
@@ -128,6 +129,7 @@ struct leadership::start_proclaim {
     boost::intrusive_ptr<detail::held_lease> held;
     std::string value;
 };
+/// \endcond
 
 template <class Token>
 auto leadership::proclaim(std::string value, Token&& token)

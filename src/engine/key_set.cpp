@@ -131,6 +131,11 @@ void set_turn::come_first(core::start_mode how)
         set_.ask(*this);
 }
 
+bool set_turn::asks() const
+{
+    return first_ == places_.size();
+}
+
 bool set_turn::is_tired(core::instant now) const
 {
     multi_policy const& policy = whom_.lock()->plan->options.multi;

@@ -56,7 +56,7 @@ public:
     void refused() { ++refusals_; }
     [[nodiscard]] core::start_mode how() const { return how_; }
     /// Has it come first in all queues?
-    [[nodiscard]] bool asks() const { return first_ == places_.size(); }
+    [[nodiscard]] bool asks() const;
     /// One key after the other, and then all together. \throws std::bad_alloc
     void take_next();
     [[nodiscard]] std::string_view given_up() const { return given_up_; }
