@@ -55,9 +55,11 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
 {
     contender& one = add();
     contender& wide = add();
+    contender& third = add();
     auto const b = want_one(one, "b");
     auto const set = want_all(wide, {"a", "b"});
     (void)until([&] { return all_nodes_have("a"); });
+    auto const next = want_one(third, "a"); // stands in line
     b->held = {};
     bool kept = true;
     (void)until([&] {
@@ -65,6 +67,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
         return set->held.valid();
     });
     BOOST_TEST(kept);
+    BOOST_TEST(!next->ended.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(many_refusals_are_enough)
