@@ -236,7 +236,7 @@ void attempt_loop::on_lost(errc cause)
         return finish();
     }
     note_terms();
-    if (key_->goes_on_alone(*this, cause))
+    if (key_->go_on_alone(*this, cause))
         return finish();
     if (cause != errc::contended)
         return wait_for_nodes(cause);

@@ -344,8 +344,7 @@ void check_hash_tags(std::vector<std::string> const& names, client_settings cons
         names, [&](std::string const& name) { return hash_tag(client.key_prefix + name) == first; });
     require(same && !first.empty(),
             "several names are locked at once on nodes of a cluster (admission.allow_cluster_node), which "
-            "need one "
-            "hash tag: {tag}a, {tag}b");
+            "need one hash tag: {tag}a, {tag}b");
 }
 
 } // namespace

@@ -123,7 +123,7 @@ bool inspector::take_holder(unsigned node, kind::sighting const& seen)
     }
     if (seen.who == holder_kind::unknown)
         return false;
-    found.ours = seen.nonce && static_cast<key_queue const&>(*lock_->wanted).held_by(*seen.nonce);
+    found.ours = seen.nonce && key_queue::of(*lock_).held_by(*seen.nonce);
     found.key.owner = seen.nonce ? std::hash<std::string_view>()(*seen.nonce) : 0;
     found.key.what = seen.nonce                         ? kind::owned
                      : seen.who == holder_kind::readers ? kind::readers

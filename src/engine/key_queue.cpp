@@ -29,9 +29,8 @@ void key_queue::enqueue(candidate& one)
 {
     if (queue_.empty() && join(one))
         return;
-    queue_.push_back(one);
+    insert(queue_.end(), one);
     one.ticket = ++tickets_;
-    waiting_.store(waiting() + 1, std::memory_order_relaxed);
     if (local().busy())
         one.tell_waiting(position(one), false);
     else
@@ -42,8 +41,7 @@ void key_queue::enqueue(candidate& one)
 void key_queue::come_back(candidate& one)
 {
     one.ticket = queue_.empty() ? ++tickets_ : queue_.front().ticket - 1;
-    queue_.push_front(one);
-    waiting_.store(waiting() + 1, std::memory_order_relaxed);
+    insert(queue_.begin(), one);
     runtime& on = queues().on();
     local().lease_ended(on.loop().now());
     (void)local().ask(one.lock()->plan->batch_policy, core::batch_policy::next::waiting, on.loop().now(),
@@ -81,14 +79,6 @@ candidate* key_queue::after(candidate& one)
         return nullptr;
     auto const next = std::next(queue_.iterator_to(one));
     return next == queue_.end() || next->turn() ? nullptr : &*next;
-}
-
-void key_queue::drop(candidate& one)
-{
-    if (!one.place.is_linked())
-        return;
-    queue_.erase(queue_.iterator_to(one));
-    waiting_.store(waiting() - 1, std::memory_order_relaxed);
 }
 
 attempt_loop* key_queue::new_loop() noexcept

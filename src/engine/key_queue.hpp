@@ -16,7 +16,6 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,7 +44,6 @@ public:
         return static_cast<key_queue&>(*lock.wanted);
     }
 
-    [[nodiscard]] std::uint32_t waiting() const override { return waiting_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool busy() const override { return holder_ || !queue_.empty(); }
     [[nodiscard]] bool held_here() const override { return holder_ || readers_; }
     /// The same, with this nonce.
@@ -74,14 +72,9 @@ public:
 private:
     friend class key_set; // whose places stand here, and whose leases hold the key
     friend class set_turn;
-    using queue = boost::intrusive::list<
-        candidate,
-        boost::intrusive::member_hook<candidate, boost::intrusive::list_member_hook<>, &candidate::place>,
-        boost::intrusive::constant_time_size<false>>;
 
     [[nodiscard]] attempt_loop* asking(candidate const&) const override { return asking_; }
     [[nodiscard]] candidate* after(candidate&) override;
-    void drop(candidate&) override;
     void won(attempt_loop&, held_lease&) override;
     void loop_ended(attempt_loop const&) override;
     void taken_back(attempt_loop const&, core::node_set) override;
@@ -109,13 +102,11 @@ private:
                                boost::intrusive::member_hook<onlooker, onlooker::hook, &onlooker::place>,
                                boost::intrusive::constant_time_size<false>>;
 
-    queue queue_;
     onlookers onlookers_;
     attempt_loop* asking_ = nullptr;
     held_lease* holder_ = nullptr;
-    held_lease* readers_ = nullptr;         ///< the one that leads those whom others may join
-    std::uint32_t tickets_ = 0;             ///< they go round
-    std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
+    held_lease* readers_ = nullptr; ///< the one that leads those whom others may join
+    std::uint32_t tickets_ = 0;     ///< they go round
 };
 
 /// All queues of a client, by the names of their keys.

@@ -35,11 +35,7 @@ std::string all_names(std::vector<std::string> const& names)
 /// In the queue of one of its keys. The lock is kept by whom it is for.
 class set_turn::place final : public candidate {
 public:
-    explicit place(set_turn& whole) : whole_(whole)
-    {
-        std::shared_ptr<lock_state> const kept_by_nobody;
-        begin({kept_by_nobody, whole.whom().lock().get()}, std::nullopt, whole.whom().started());
-    }
+    explicit place(set_turn& whole) : whole_(whole) { stand_for_all(whole.whom().started()); }
 
     place(place const&) = delete;
     place& operator=(place const&) = delete;
@@ -67,12 +63,16 @@ public:
     void come_back()
     {
         release();
-        std::shared_ptr<lock_state> const kept_by_nobody;
-        begin({kept_by_nobody, whole_.whom().lock().get()}, std::nullopt, started_);
-        alone_ = false;
+        stand_for_all(started_);
     }
 
 private:
+    void stand_for_all(core::instant since)
+    {
+        std::shared_ptr<lock_state> const kept_by_nobody;
+        begin({kept_by_nobody, whole_.whom().lock().get()}, std::nullopt, since);
+        alone_ = false;
+    }
     /// Unless it is over.
     void release()
     {
@@ -334,8 +334,7 @@ void key_set::enqueue(candidate& one)
     } catch (std::bad_alloc const&) {
         return one.fail(make_error_code(boost::system::errc::not_enough_memory));
     }
-    waiting_here_.push_back(one);
-    waiting_.store(waiting() + 1, std::memory_order_relaxed);
+    insert(queue_.end(), one);
     its->enter();
     if (waits)
         one.tell_waiting(position(one), false);
@@ -353,14 +352,6 @@ void key_set::leave(candidate& one)
     }
     drop(one);
     take(one)->leave();
-}
-
-void key_set::drop(candidate& one)
-{
-    if (!one.place.is_linked())
-        return;
-    waiting_here_.erase(waiting_here_.iterator_to(one));
-    waiting_.store(waiting() - 1, std::memory_order_relaxed);
 }
 
 std::unique_ptr<set_turn> key_set::take(candidate const& one)
@@ -406,7 +397,7 @@ void key_set::stop_asking()
     local().stop_asking();
 }
 
-bool key_set::goes_on_alone(attempt_loop& by, errc cause)
+bool key_set::go_on_alone(attempt_loop& by, errc cause)
 {
     if (loop_ != &by)
         return false;

@@ -18,10 +18,8 @@
 #include <boost/system/error_code.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -96,7 +94,6 @@ public:
     void expect_keys(std::chrono::milliseconds ttl) override;
     [[nodiscard]] core::duration longest_key() const override;
 
-    [[nodiscard]] std::uint32_t waiting() const override { return waiting_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool busy() const override;
     [[nodiscard]] bool held_here() const override;
     [[nodiscard]] std::size_t position(candidate const&) const override;
@@ -107,14 +104,9 @@ public:
 
 private:
     friend class set_turn;
-    using queue = boost::intrusive::list<
-        candidate,
-        boost::intrusive::member_hook<candidate, boost::intrusive::list_member_hook<>, &candidate::place>,
-        boost::intrusive::constant_time_size<false>>;
 
     [[nodiscard]] attempt_loop* asking(candidate const&) const override;
     [[nodiscard]] candidate* after(candidate&) override { return nullptr; }
-    void drop(candidate&) override;
     void won(attempt_loop&, held_lease&) override;
     void loop_ended(attempt_loop const&) override;
     void taken_back(attempt_loop const&, core::node_set) override;
@@ -125,7 +117,7 @@ private:
     void led_by(held_lease const&, held_lease&) override {}
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
-    [[nodiscard]] bool goes_on_alone(attempt_loop&, errc) override;
+    [[nodiscard]] bool go_on_alone(attempt_loop&, errc) override;
     [[nodiscard]] std::string_view given_up(attempt_loop const& by) const override
     {
         return loop_ == &by ? asked_for_->given_up() : std::string_view();
@@ -144,11 +136,9 @@ private:
 
     std::vector<std::string> names_;
     std::vector<boost::intrusive_ptr<key_queue>> queues_; ///< as the names are ordered
-    queue waiting_here_;
     boost::unordered_flat_map<candidate const*, std::unique_ptr<set_turn>> turns_;
     attempt_loop* loop_ = nullptr; ///< for the one that is the first in all queues
     set_turn* asked_for_ = nullptr;
-    std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
 };
 
 } // namespace redlock::detail

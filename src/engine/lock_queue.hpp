@@ -5,6 +5,9 @@
 #include "engine/key_state.hpp"
 #include "engine/lock_state.hpp"
 
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,7 +26,7 @@ public:
     }
 
     /// Any thread. Operations that have not got the lock yet.
-    [[nodiscard]] virtual std::uint32_t waiting() const = 0;
+    [[nodiscard]] std::uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
     /// Held by this client, or asked for.
     [[nodiscard]] virtual bool busy() const = 0;
     [[nodiscard]] virtual bool held_here() const = 0;
@@ -59,9 +62,32 @@ public:
         return asking(one) && asking(one)->whom() == &one;
     }
 
+protected:
+    using queue = boost::intrusive::list<
+        candidate,
+        boost::intrusive::member_hook<candidate, boost::intrusive::list_member_hook<>, &candidate::place>,
+        boost::intrusive::constant_time_size<false>>;
+
+    void insert(queue::const_iterator before, candidate& one)
+    {
+        queue_.insert(before, one);
+        waiting_.store(waiting() + 1, std::memory_order_relaxed);
+    }
+    void drop(candidate& one) override
+    {
+        if (!one.place.is_linked())
+            return;
+        queue_.erase(queue_.iterator_to(one));
+        waiting_.store(waiting() - 1, std::memory_order_relaxed);
+    }
+
+    queue queue_;
+
 private:
     /// What asks the nodes for it, or for one before it.
     [[nodiscard]] virtual attempt_loop* asking(candidate const&) const = 0;
+
+    std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
 };
 
 } // namespace redlock::detail

@@ -40,8 +40,7 @@ public:
     void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
     {
         switch (what) {
-        case request::vote:
-        case request::claim: return append_call(out, redis::scripts::multi_vote, whose, whose.giver, form);
+        case request::vote: return append_call(out, redis::scripts::multi_vote, whose, whose.giver, form);
         case request::write_back: return append_call(out, redis::scripts::multi_raise, whose, {}, form);
         case request::extend: return append_call(out, redis::scripts::multi_extend, whose, {}, form);
         case request::adopt: return append_call(out, redis::scripts::multi_extend, whose, "1", form);
@@ -72,7 +71,7 @@ public:
     template <bool Counts>
     static answer read(request what, redis::resp_node const& reply)
     {
-        if (what != request::vote && what != request::claim)
+        if (what != request::vote)
             return read_common(what, reply);
         if (auto const held = read_held(reply))
             return {.what = answer::meaning::denied, .number = held->number};
@@ -84,8 +83,7 @@ public:
     static sighting read_sighting(request what, redis::resp_node const& reply)
     {
         switch (what) {
-        case request::vote:
-        case request::claim: return read_held(reply).value_or(refusal{}).seen;
+        case request::vote: return read_held(reply).value_or(refusal{}).seen;
         case request::extend:
         case request::adopt: return {.which = place_of(-1 - reply.number)};
         default: return read_common_sighting(what, reply);
@@ -174,10 +172,9 @@ constexpr lock_kind several_names{
     .shared = false,
     .as_reader = nullptr,
     .several = true,
-    .scripts = {&redis::scripts::multi_vote, &redis::scripts::multi_vote,
-                Counts ? &redis::scripts::multi_raise : nullptr, &redis::scripts::multi_extend, nullptr,
-                nullptr, &redis::scripts::multi_extend, &redis::scripts::multi_release, nullptr, nullptr,
-                &redis::scripts::whose},
+    .scripts = {&redis::scripts::multi_vote, nullptr, Counts ? &redis::scripts::multi_raise : nullptr,
+                &redis::scripts::multi_extend, nullptr, nullptr, &redis::scripts::multi_extend,
+                &redis::scripts::multi_release, nullptr, nullptr, &redis::scripts::whose},
     .inspection = {}, // it is asked for each of its names
     .make_commands = Counts ? multi_commands::make_fenced : multi_commands::make,
     .append = multi_commands::append_constant,

@@ -121,15 +121,7 @@ struct election_fixture {
         BOOST_TEST(one.asked->ec == error_code());
         return one.asked->found;
     }
-    void pass(duration length)
-    {
-        auto const end = time.now() + length;
-        do
-            for (auto const& one : all)
-                while (one && one->process.run())
-                    ;
-        while (time.step(end));
-    }
+    void pass(duration length) { run_all(time, all, length); }
     template <class Condition>
     duration until(Condition met, duration longest = 60s)
     {

@@ -107,6 +107,18 @@ struct contender {
     lease held;
 };
 
+/// Those who are there, as long as time passes.
+template <class Programs>
+void run_all(world::timeline& time, Programs const& all, duration length)
+{
+    auto const end = time.now() + length;
+    do
+        for (auto const& one : all)
+            while (one && one->process.run())
+                ;
+    while (time.step(end));
+}
+
 struct line_fixture {
     explicit line_fixture(unsigned nodes = 3) : net(time, nodes, 1)
     {
@@ -123,15 +135,7 @@ struct line_fixture {
         all.push_back(std::make_unique<contender>(net, static_cast<unsigned>(all.size()), settings, its));
         return *all.back();
     }
-    void pass(duration length)
-    {
-        auto const end = time.now() + length;
-        do
-            for (auto const& one : all)
-                while (one && one->process.run())
-                    ;
-        while (time.step(end));
-    }
+    void pass(duration length) { run_all(time, all, length); }
     /// How long it takes until then, to a tenth of a millisecond.
     template <class Condition>
     duration until(Condition met, duration longest = 60s)
