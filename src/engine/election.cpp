@@ -65,9 +65,9 @@ struct campaign {
         {
             return of->stop.slot();
         }
-        void operator()(boost::system::error_code ec, lease won) const
+        void operator()(boost::system::error_code ec, lease acquired) const
         {
-            of->acquired(of, ec, std::move(won));
+            of->acquired(of, ec, std::move(acquired));
         }
         void operator()(boost::system::error_code ec) const { of->proclaimed(ec); }
 
