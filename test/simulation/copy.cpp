@@ -1,5 +1,6 @@
 #include "kit/last_words.hpp"
 #include "simulation/actor.hpp"
+#include "simulation/politician.hpp"
 
 #include <unistd.h>
 
@@ -50,6 +51,8 @@ void schedule::fork(program& p)
     copied_at_ = time_.now();
     for (auto const& a : p.actors)
         a->be_copied();
+    for (auto const& one : p.politicians)
+        one->be_copied();
 }
 
 void schedule::check_lost(char const* when)
@@ -59,6 +62,9 @@ void schedule::check_lost(char const* when)
             a->held.state() == lease_state::suspect)
             flaw(a->name + "'s lease looks valid " + when);
     }
+    for (auto const& one : copied_->politicians)
+        if (one->held.valid())
+            flaw(one->name + "'s leadership looks valid " + when);
 }
 
 void schedule::run_copy(duration time)
@@ -88,6 +94,11 @@ void schedule::use_copy()
             a->misuse();
             used = true;
         }
+    for (auto const& one : copied_->politicians)
+        if (dice.one_in(2)) {
+            one->misuse();
+            used = true;
+        }
     check_lost("when it has been told, or used");
     if ((told || used) && dice.one_in(2))
         run_copy(1s);
@@ -106,6 +117,7 @@ void schedule::be_copied()
     try {
         use_copy();
         copied_->actors.clear();
+        copied_->politicians.clear();
         time_.end();
         copied_->process.reset();
     } catch (std::exception const& e) {

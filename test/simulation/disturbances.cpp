@@ -1,4 +1,5 @@
 #include "simulation/actor.hpp"
+#include "simulation/politician.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -85,11 +86,8 @@ void schedule::disturb_connections(unsigned number, test::dice& dice)
 
 void schedule::disturb_data(unsigned number, test::dice& dice)
 {
-    // Where a server is said never to forget, it does not, but for a replica that takes its place. Under a standing connection
-    // only fenced locks notice a loss (C3).
-    bool const all_notice =
-        kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several;
-    switch (dice.below(!servers_[number].durable && all_notice ? 4 : 3)) {
+    // Where a server is said never to forget, it does not, but for a replica that takes its place.
+    switch (dice.below(!servers_[number].durable && all_are_fenced() ? 4 : 3)) {
     case 0:
     case 1: return kill_node(number, dice);
     case 2: return promote(number, dice);
@@ -372,6 +370,8 @@ void schedule::kill_program(std::unique_ptr<program>& p)
     net_->bury(p->host);
     for (auto const& a : p->actors)
         a->over = true;
+    for (auto const& one : p->politicians)
+        one->over = true;
     gone_.push_back(std::exchange(p, new_program()));
 }
 
@@ -408,6 +408,8 @@ void schedule::leave(std::unique_ptr<program>& p)
         end(its);
     });
     for (auto const& one : its.actors)
+        one->over = true;
+    for (auto const& one : its.politicians)
         one->over = true;
 }
 

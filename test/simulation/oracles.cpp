@@ -130,8 +130,10 @@ void schedule::came_late(actor const& by, std::uint64_t token)
 /// Only what a program does makes a lease valid.
 void schedule::check(bool ran)
 {
-    if (ran)
+    if (ran) {
         check_exclusion();
+        (void)in_office();
+    }
     if (time_.now() - checked_ < check_interval)
         return;
     checked_ = time_.now();
@@ -142,8 +144,10 @@ void schedule::check(bool ran)
                 check_length(*a);
                 check_operations(*p, *a);
             }
-    if (quiet() && time_.now() > late)
+    if (quiet() && time_.now() > late) {
         check_wake_ups();
+        check_news();
+    }
 }
 
 /// T1: no two leases are valid at once, unless both are readers'.
@@ -220,7 +224,7 @@ void schedule::check_wake_up(subject& s)
                 wanted_since = std::min(a->came, wanted_since.value_or(a->came));
         }
     for (std::size_t n = 0; n != net_->size(); ++n)
-        taken = taken || is_there(n, s);
+        taken = taken || is_there(n, s.name);
     if (taken)
         return s.free_since.reset();
     if (!s.free_since)
@@ -246,6 +250,8 @@ void schedule::check_progress()
         for (auto const& a : p->actors)
             if (!a->served)
                 flaw(a->name + " has not had the lock since nothing bad happens");
+    if (elects_)
+        check_elections();
 }
 
 /// A client that is gone leaves nothing behind.
@@ -261,17 +267,17 @@ void schedule::check_forgotten(program const& p)
 }
 
 /// What is said to be on a server that has gone, nobody meets.
-bool schedule::is_there(std::size_t node, subject const& s) const
+bool schedule::is_there(std::size_t node, std::string const& key) const
 {
     world::node& its = net_->at(node);
-    return its.up && its.redis.keys().shows(s.name, its.wall_us(time_.now()) / 1000);
+    return its.up && its.redis.keys().shows(key, its.wall_us(time_.now()) / 1000);
 }
 
 void schedule::check_keys()
 {
-    for (std::size_t n = 0; n != net_->size(); ++n)
+    for (std::size_t n = 0; n != net_->size(); ++n) {
         for (subject const& s : subjects_) {
-            if (!is_there(n, s))
+            if (!is_there(n, s.name))
                 continue;
             auto const& key = net_->at(n).redis.keys().all().at(s.name);
             auto const abandoned = [&](auto const& one) { return s.abandoned.contains(one.name); };
@@ -280,6 +286,10 @@ void schedule::check_keys()
             if (!by_readers && !s.abandoned.contains(key.text))
                 flaw("a key of " + s.name + " is left on " + name_of(n));
         }
+        for (auto const* key : {"election", "election:redlock-leader"})
+            if (is_there(n, key))
+                flaw(std::string(key) + " is left on " + name_of(n));
+    }
 }
 
 } // namespace redlock::simulation

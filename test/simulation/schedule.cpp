@@ -2,6 +2,7 @@
 
 #include "kit/text.hpp"
 #include "simulation/actor.hpp"
+#include "simulation/politician.hpp"
 #include <redlock/log.hpp>
 
 #include <algorithm>
@@ -35,6 +36,7 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
         kinds_ = seed_ % 4 == 0 ? kinds::fenced_shared : kinds::shared;
     if (kinds_ == kinds::mixed && seed_ > known_seeds)
         kinds_ = seed_ % 2 == 0 ? kinds::several : kinds::fenced_several;
+    elects_ = seed_ > known_seeds && seed_ % 3 != 0 && !all_are_fenced();
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
     net_ = std::make_unique<world::network>(time_, sizes.at(dice_.below(sizes.size())), dice_.next());
@@ -217,6 +219,12 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
         actor& one = *made->actors.back();
         one.later(dice.between(0, apart) * 1ms, [&one] { one.begin(); });
     }
+    for (auto some = elects_ ? dice.between(1, 2) : 0; some != 0; --some) {
+        std::string name = std::to_string(made->host) + static_cast<char>('A' + some);
+        made->politicians.push_back(
+            std::make_unique<politician>(*this, *made, std::move(name), test::dice(dice.next())));
+        made->politicians.back()->begin();
+    }
     return made;
 }
 
@@ -272,9 +280,12 @@ void schedule::run_quietly()
     stage_ = stage::quiet;
     note("from here on nothing bad happens");
     lose_one_for_good();
-    for (auto const& p : programs_)
+    for (auto const& p : programs_) {
         for (auto const& a : p->actors)
             a->served = false;
+        for (auto const& one : p->politicians)
+            one->served = false;
+    }
     duration const began = time_.now();
     run_until(began + quiet_time);
     while (seen_.flaw.empty() && !served_all() && time_.now() < began + longest_quiet_time)
@@ -305,6 +316,8 @@ void schedule::end(program& p)
 {
     for (auto const& a : p.actors)
         a->stop();
+    for (auto const& one : p.politicians)
+        one->stop();
     p.locks.reset();
 }
 
@@ -313,9 +326,12 @@ void schedule::end(program& p)
 void schedule::end()
 {
     if (enciphered_) {
-        for (auto const& p : programs_)
+        for (auto const& p : programs_) {
             for (auto const& a : p->actors)
                 a->stop();
+            for (auto const& one : p->politicians)
+                one->stop();
+        }
         run_until(time_.now() + 1s);
     }
     for (auto const& p : programs_)

@@ -10,6 +10,7 @@
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
+#include <redlock/leader_info.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/multi_mutex.hpp>
 #include <redlock/mutex.hpp>
@@ -42,6 +43,7 @@ struct verdict {
     std::uint64_t leases = 0;
     std::uint64_t writes = 0;  ///< to what fenced locks guard
     std::uint64_t late = 0;    ///< of them refused: a later holder had been there
+    std::uint64_t answers = 0; ///< to who asked for a leader in office
     std::uint64_t copies = 0;  ///< of programs, by fork
     unsigned disturbances = 0; ///< the number of the last one
     std::uint64_t digest = 0;  ///< of all that happened, in order
@@ -68,13 +70,16 @@ public:
 private:
     /// One operation after the other, for ever.
     struct actor;
+    struct politician;
     class watcher;
     struct program {
         unsigned host = 0;
         std::unique_ptr<world::process> process{};
         std::optional<client> locks{};
         std::vector<std::unique_ptr<actor>> actors{};
-        bool forks = false; ///< when the next operation ends
+        std::vector<std::unique_ptr<politician>> politicians{};
+        std::uint64_t latest_term = 0; ///< that they were told of
+        bool forks = false;            ///< when the next operation ends
 
         [[nodiscard]] std::string name() const { return "program " + std::to_string(host); }
     };
@@ -130,6 +135,11 @@ private:
         with_others,
         fenced_with_others
     };
+    /// Under a standing connection nobody else, and no observer either, notices that a server has lost its data (C3).
+    [[nodiscard]] bool all_are_fenced() const
+    {
+        return kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several;
+    }
     [[nodiscard]] static bool takes_several(manner how)
     {
         return how == manner::with_others || how == manner::fenced_with_others;
@@ -216,7 +226,17 @@ private:
     void check_wake_up(subject&);
     void check_progress();
     void check_forgotten(program const&);
-    [[nodiscard]] bool is_there(std::size_t node, subject const&) const;
+    [[nodiscard]] bool is_there(std::size_t node, std::string const& key) const;
+
+    // politician.cpp: what must hold of the election
+    void elected(politician const&);
+    void check_author(std::uint64_t term, std::string const& value);
+    void told(politician const&, leader_info const&);
+    void observed(politician const&, leader_info const&);
+    [[nodiscard]] politician const* in_office();
+    void check_news();
+    void check_elections();
+
     void check_keys();
     [[nodiscard]] bool served_all() const;
     [[nodiscard]] bool quiet() const { return stage_ != stage::faults; }
@@ -231,6 +251,7 @@ private:
     std::int64_t variety_;       ///< the shortest ttl is this part of the longest; 1: all locks are alike
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
     bool enciphered_;            ///< some come by TLS
+    bool elects_;                ///< there is an election, too
     bool crowded_;               ///< nobody pauses for long, in the quiet time either
     bool polls_ = false;         ///< some server did not tell of changes, once
     world::timeline time_;
@@ -243,6 +264,8 @@ private:
     unsigned hosts_ = 0;
     unsigned disturbances_ = 0;
     std::uint64_t tickets_ = 0;
+    std::uint64_t latest_term_ = 0;
+    std::map<std::uint64_t, std::string> authors_; ///< of what was proclaimed in each term
     duration checked_{};
     program* copied_ = nullptr; ///< then this is a copy of that program
     duration copied_at_{};

@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(random_schedules_break_no_promise)
         all.leases += seen.leases;
         all.writes += seen.writes;
         all.late += seen.late;
+        all.answers += seen.answers;
         all.copies += seen.copies;
         if (!seen.flaw.empty())
             BOOST_FAIL("seed " << seed << ": " << seen.flaw << '\n' << story_of(seed, seen));
@@ -57,7 +58,8 @@ BOOST_AUTO_TEST_CASE(random_schedules_break_no_promise)
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - began;
     std::cout << count << " schedules, " << static_cast<double>(count) / took.count() << " a second, "
               << all.events << " events, " << all.leases << " leases, " << all.writes << " writes, "
-              << all.late << " too late, " << all.copies << " copies\n";
+              << all.late << " too late, " << all.answers << " answers of who leads, " << all.copies
+              << " copies\n";
 }
 
 BOOST_AUTO_TEST_SUITE_END()
