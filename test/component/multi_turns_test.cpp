@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace redlock::test {
 
@@ -12,6 +13,12 @@ namespace {
 
 struct turns_fixture : multi_fixture {
     turns_fixture() { options.multi.time = 300ms; }
+
+    /// Somebody has it who never gives it back.
+    void occupy_name(std::string const& name)
+    {
+        say_everywhere({"SET", name, std::string(32, 'f'), "PX", "3600000"});
+    }
 
     [[nodiscard]] bool all_nodes_have(std::string const& key)
     {
@@ -68,6 +75,16 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
     });
     BOOST_TEST(kept);
     BOOST_TEST(!next->ended.has_value());
+}
+
+/// What else would wake it is far off: nothing changes, and nobody renews.
+BOOST_AUTO_TEST_CASE(time_alone_is_enough)
+{
+    occupy_name("b");
+    auto const set = want_all(add(), {"a", "b"});
+    pass(options.multi.time);
+    BOOST_TEST(all_nodes_have("a"));
+    BOOST_TEST(!set->ended.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(many_refusals_are_enough)
@@ -186,6 +203,48 @@ BOOST_AUTO_TEST_CASE(name_that_was_lost_meanwhile_goes_to_who_waits)
     set->held = {};
     pass(100ms);
     BOOST_TEST(keys().empty());
+}
+
+/// It is behind those of its client who came before it began anew.
+BOOST_AUTO_TEST_CASE(who_lost_a_name_meanwhile_stands_last)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b"});
+    auto const second = want_one(wide, "a");
+    auto const third = want_one(wide, "a");
+    (void)until([&] { return all_nodes_have("a"); });
+    pass(1s);
+    say_everywhere({"DEL", "a"});
+    (void)until([&] { return second->held.valid(); });
+    b->held = {};
+    pass(1s); // it gets the other name, and sees that it has lost this one
+    BOOST_TEST(!third->ended.has_value());
+    second->held = {};
+    (void)until([&] { return third->held.valid() || set->held.valid(); });
+    BOOST_TEST(third->held.valid());
+    third->held = {};
+    (void)until([&] { return set->held.valid(); });
+}
+
+/// Those in line get what is released, but this is not.
+BOOST_AUTO_TEST_CASE(what_was_taken_is_given_up_and_not_released)
+{
+    contender& one = add();
+    contender& wide = add();
+    auto const b = want_one(one, "b");
+    auto const set = want_all(wide, {"a", "b"});
+    (void)until([&] { return all_nodes_have("a"); });
+    auto const next = want_one(add(), "a"); // stands in line
+    b->held = {};
+    (void)until([&] { return set->held.valid(); });
+    BOOST_TEST(nodes_with("a", set->held.nonce()) == 3U);
+    std::vector<lease_event::kind> ends;
+    for (auto const& change : wide.told->leases)
+        if (change.what == lease_event::kind::released || change.what == lease_event::kind::detached)
+            ends.push_back(change.what);
+    BOOST_TEST((ends == std::vector(2, lease_event::kind::detached)));
 }
 
 /// What a node did not hear of does not stay there.
