@@ -37,8 +37,8 @@ namespace redlock {
 /// Ask each name's `mutex` who holds it: `inspect()` is not offered. `waiting()` and `last_attempt()` are those of this object and
 /// of its copies.
 ///
-/// The client's user needs the rights of plain locks, and `+exists +mget +pttl +eval +evalsha`, also to the keys
-/// `<name>:redlock-line`.
+/// The client's user needs the rights of plain locks, and `+exists +mget +pttl +eval +evalsha`. Without the right to the keys
+/// `<name>:redlock-line` a release passes over those who stand in line, and takes one round trip more.
 /// \par Source
 /// docs/protocol.md, rules M1 to M9.
 class REDLOCK_EXPORT multi_mutex : public detail::basic_lock {

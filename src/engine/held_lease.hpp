@@ -203,7 +203,7 @@ private:
     [[nodiscard]] kind::line_words word_to_line() const;
     [[nodiscard]] bool release_in_line();
     [[nodiscard]] core::node_set all_but(unsigned node) const;
-    void release_on(core::node_set);
+    void release_on(core::node_set, kind::request = kind::request::release);
     void release_the_rest();
     void release_late(core::node_set);
     void on_line_release(node_answer const&);

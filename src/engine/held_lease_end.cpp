@@ -184,7 +184,7 @@ void held_lease::start_release()
     if (lines && lock().wanted->local().has_rivals() && release_in_line())
         return;
     on().loop().schedule_after(*this, lock().plan->node_timeout);
-    release_on(nodes().all());
+    release_on(nodes().all(), type().release_word());
 }
 
 /// Who does not stand in line would never find the lock free otherwise (rule L13).
@@ -252,10 +252,10 @@ void held_lease::release_late(core::node_set where)
     lock().wanted->changed_here(where);
 }
 
-void held_lease::release_on(core::node_set where)
+void held_lease::release_on(core::node_set where, kind::request word)
 {
     runtime::draft_buffer const buffer(on());
-    draft const release = make_draft(kind::request::release, buffer.text);
+    draft const release = make_draft(word, buffer.text);
     core::node_set const sent = send_at_once(release, where);
     if (sent == where)
         return;

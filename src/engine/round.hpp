@@ -115,7 +115,7 @@ protected:
     {
         if (!why.unsent || !self().nodes().at(node).make_reachable())
             return false;
-        send_in_full(node, kind::request::release);
+        send_in_full(node, self().type().release_word());
         return true;
     }
 

@@ -33,7 +33,7 @@ void undo::start(pending_release owed, core::node_set where)
 /// A place goes with its connection, and a key that was handed to it is kept for a moment only.
 void undo::leave(unsigned node)
 {
-    if (word() == kind::request::line_release)
+    if (!owed_.place.empty())
         return;
     ++left_;
     owner_.keep(node, owed_);

@@ -49,7 +49,7 @@ private:
     void leave(unsigned node);
     [[nodiscard]] kind::request word() const
     {
-        return owed_.place.empty() ? kind::request::release : kind::request::line_release;
+        return owed_.place.empty() ? type().release_word() : kind::request::line_release;
     }
 
     cleanup& owner_;

@@ -155,6 +155,11 @@ struct lock_kind {
     [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
     /// Do those who wait stand in line (rules L1 to L15)?
     [[nodiscard]] constexpr bool lines_up() const { return !gated && !several; }
+    /// How each node is told first that it is given back: several names, each to its line (rule M3).
+    [[nodiscard]] constexpr request release_word() const
+    {
+        return several ? request::line_release : request::release;
+    }
     [[nodiscard]] constexpr bool counts() const { return agreement == core::agreement::one_number; }
 };
 

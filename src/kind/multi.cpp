@@ -60,12 +60,16 @@ public:
     /// What has no lifetimes in it. A question is about one of the names.
     static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
     {
-        if (what != request::release)
+        if (what != request::release && what != request::line_release)
             return append_common(out, what, whose, form);
-        append_head(out, redis::scripts::multi_release, form, 2 * whose.key.several.size(), 1);
+        bool const lines = what == request::line_release;
+        std::size_t const count = whose.key.several.size();
+        append_head(out, redis::scripts::multi_release, form, lines ? 2 * count : count, 2);
         append_names(out, whose.key, {});
-        append_names(out, whose.key, line_suffix);
+        if (lines)
+            append_names(out, whose.key, line_suffix);
         redis::append_argument(out, checked(whose.nonce));
+        redis::append_argument(out, std::string_view(redis::digits(count)));
     }
 
     template <bool Counts>
@@ -174,7 +178,8 @@ constexpr lock_kind several_names{
     .several = true,
     .scripts = {&redis::scripts::multi_vote, nullptr, Counts ? &redis::scripts::multi_raise : nullptr,
                 &redis::scripts::multi_extend, nullptr, nullptr, &redis::scripts::multi_extend,
-                &redis::scripts::multi_release, nullptr, nullptr, &redis::scripts::whose},
+                &redis::scripts::multi_release, &redis::scripts::multi_release, nullptr,
+                &redis::scripts::whose},
     .inspection = {}, // it is asked for each of its names
     .make_commands = Counts ? multi_commands::make_fenced : multi_commands::make,
     .append = multi_commands::append_constant,

@@ -136,9 +136,9 @@ std::string script_run::multi_raise()
 
 std::string script_run::multi_release()
 {
-    std::size_t const count = keys_.size() / 2;
+    auto const count = static_cast<std::size_t>(number_of(arguments_[1]));
     auto const owners = mget({keys_.begin(), keys_.begin() + position(count)});
-    bool const lines = exists({keys_.begin() + position(count), keys_.end()});
+    bool const lines = keys_.size() > count && exists({keys_.begin() + position(count), keys_.end()});
     std::size_t ours = 0;
     std::vector<std::string> free;
     for (std::size_t i = 0; i != count; ++i) {

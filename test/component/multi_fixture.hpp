@@ -73,6 +73,12 @@ struct multi_fixture : line_fixture {
                 found.insert(key);
         return found;
     }
+    /// What looks at them does not run any more.
+    void forbid_lines()
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.at(n).redis.is.forbidden.insert("exists");
+    }
     std::size_t nodes_with(std::string const& key, std::string_view owner)
     {
         std::size_t found = 0;

@@ -414,6 +414,37 @@ BOOST_AUTO_TEST_CASE(set_that_cannot_be_is_refused_when_it_is_made)
     BOOST_TEST(multi_mutex(*one.locks, many).names().size() == 64U);
 }
 
+/// The line of a name may be a key that the user has no right to (rule M3).
+BOOST_AUTO_TEST_CASE(names_are_given_back_though_their_lines_are_refused)
+{
+    contender& one = add();
+    auto const set = want_all(one, {"a", "b"});
+    forbid_lines();
+    set->ended.reset();
+    set->held.release([&](error_code ec) { set->ended = ec; });
+    pass(100ms);
+    BOOST_TEST((set->ended == error_code()));
+    BOOST_TEST(keys().empty());
+}
+
+BOOST_AUTO_TEST_CASE(votes_are_taken_back_though_their_lines_are_refused)
+{
+    contender& one = add();
+    want_all(one, {"a", "b"})->held = {}; // the nodes are connected, and know the scripts
+    pass(100ms);
+    wish set;
+    multi_mutex(*one.locks, {"a", "b"}, options)
+        .acquire(
+            asio::bind_cancellation_slot(set.stop.slot(), [&](error_code ec, lease) { set.ended = ec; }));
+    pass(one_way + 200us);
+    BOOST_TEST(keys().size() == 2U); // the votes have come there, and no answer here
+    forbid_lines();
+    set.stop.emit(asio::cancellation_type::total);
+    pass(100ms);
+    BOOST_TEST((set.ended == asio::error::operation_aborted));
+    BOOST_TEST(keys().empty());
+}
+
 BOOST_AUTO_TEST_CASE(names_on_cluster_nodes_need_one_hash_tag)
 {
     settings.admission.allow_cluster_node = true;

@@ -51,7 +51,7 @@ struct several_keys {
     }
     std::string release(std::string const& who)
     {
-        return ask(redis::scripts::multi_release, {"x", "y", "lx", "ly"}, {who});
+        return ask(redis::scripts::multi_release, {"x", "y", "lx", "ly"}, {who, "2"});
     }
     void set(std::string const& key, std::string const& value)
     {
@@ -154,6 +154,17 @@ BOOST_AUTO_TEST_CASE(release_deletes_what_is_ours)
 }
 
 /// Rule L4.
+BOOST_AUTO_TEST_CASE(release_without_lines_deletes_what_is_ours)
+{
+    auto const give_back = [&](std::string const& who) {
+        return ask(redis::scripts::multi_release, {"x", "y"}, {who, "2"});
+    };
+    vote(a);
+    BOOST_TEST(give_back(b) == "0");
+    BOOST_TEST(give_back(a) == "1");
+    BOOST_TEST(give_back(a) == "0");
+}
+
 BOOST_AUTO_TEST_CASE(release_hands_on_what_is_waited_for)
 {
     vote(a);

@@ -227,9 +227,10 @@ void random_talk::ask_several(unsigned id)
     case 4: return ask(scripts::multi_extend, with_fences, dice_.one_in(3) ? "1" : "");
     case 5: return ask(scripts::multi_raise, true, "");
     default:
-        for (std::string const& lock : locks)
-            keys.push_back(lock + ":line");
-        both_.compare(id, call(scripts::multi_release, keys, {who}));
+        if (!dice_.one_in(4))
+            for (std::string const& lock : locks)
+                keys.push_back(lock + ":line");
+        both_.compare(id, call(scripts::multi_release, keys, {who, std::to_string(locks.size())}));
     }
 }
 

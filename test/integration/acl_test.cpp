@@ -3,6 +3,8 @@
 #include "kit/probe.hpp"
 #include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
+#include "kit/text.hpp"
+#include <redlock/election.hpp>
 #include <redlock/fenced_multi_mutex.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
@@ -274,6 +276,62 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_several_names, lock,
     });
     probe eye = guarded.eye();
     BOOST_TEST(eye.command({"EXISTS", "lock:a", "lock:b"}) == "0");
+}
+
+/// Then names are deleted, not handed on (rule M3).
+BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_lines_are_not_permitted_are_given_back, lock, locks_of_several)
+{
+    std::string rights = rights_without("nothing") + " +mget +pttl +exists";
+    rights.replace(rights.find("~lock:*"), 7, "~lock:a ~lock:b ~lock:*-fence ~lock:redlock-marker");
+    guarded_server const guarded(rights);
+    asio::io_context context;
+    redlock::client locks(context.get_executor(), guarded.settings());
+    lock both(locks, {"a", "b"}, long_lived);
+    run(context, [&]() -> asio::awaitable<void> {
+        for (int i = 0; i != 2; ++i) { // the second time by the scripts' hashes
+            redlock::lease held = co_await both.acquire();
+            co_await held.release();
+        }
+    });
+    BOOST_TEST(contains(locks.nodes().at(0).detail, "line: NOPERM"), locks.nodes().at(0).detail);
+    probe eye = guarded.eye();
+    BOOST_TEST(eye.command({"EXISTS", "lock:a", "lock:b"}) == "0");
+}
+
+/// Who looks on may write nothing.
+BOOST_AUTO_TEST_CASE(documented_rights_suffice_to_observe_an_election)
+{
+    guarded_server const guarded(
+        "%R~lock:* resetchannels -@all +get +info +config|get +time +client|tracking");
+    asio::io_context context;
+    redlock::config settings = guarded.settings();
+    redlock::client looking(context.get_executor(), settings);
+    settings.username = "watcher";
+    redlock::client leading(context.get_executor(), settings);
+    redlock::election const view(looking, "seat", long_lived);
+    run(context, [&]() -> asio::awaitable<void> {
+        redlock::leader_info seen = co_await view.leader();
+        BOOST_TEST(seen.vacant);
+        redlock::leadership led = co_await redlock::election(leading, "seat", long_lived).campaign("me");
+        seen = co_await view.observe(seen);
+        BOOST_TEST(seen.term == led.term());
+        BOOST_TEST(seen.value == "me");
+        std::optional<redlock::leader_info> next;
+        view.observe(seen,
+                     [&](boost::system::error_code, redlock::leader_info told) { next = std::move(told); });
+        co_await led.resign();
+        while (!next) { // of this the server tells
+            asio::steady_timer timer(context, std::chrono::milliseconds{1});
+            co_await timer.async_wait(asio::use_awaitable);
+        }
+        BOOST_TEST(next->vacant);
+    });
+    BOOST_TEST(looking.nodes().at(0).detail == "");
+    probe eye = guarded.eye();
+    auto const log = eye.command({"ACL", "LOG"});
+    auto const tolerated =
+        occurrences(log, "object, client|setinfo") + occurrences(log, "object, client|setname");
+    BOOST_TEST(occurrences(log, "reason, ") == tolerated, log);
 }
 
 /// Another client waits meanwhile, without a line, and gets the lock.

@@ -1,9 +1,10 @@
--- Gives several locks back, those of them that are ours (docs/protocol.md, rules M3 and L4). KEYS: the locks, the line of each.
--- ARGV[1] nonce. 1: done, 0: not all of them were ours. Where somebody stands in line here, the first has the lock next.
+-- Gives several locks back, those of them that are ours (docs/protocol.md, rules M3 and L4). KEYS: the locks, and the line of
+-- each, unless that is refused. ARGV[1] nonce, ARGV[2] how many locks. 1: done, 0: not all of them were ours. Where somebody
+-- stands in line here, the first has the lock next.
 -- with line.lua
-local count = #KEYS / 2
+local count = tonumber(ARGV[2])
 local owners = redis.call('mget', unpack(KEYS, 1, count))
-local lines = redis.call('exists', unpack(KEYS, count + 1)) > 0
+local lines = #KEYS > count and redis.call('exists', unpack(KEYS, count + 1)) > 0
 -- Without the rights to that the lock is free.
 local function is_handed_on(i)
     local done, given = pcall(function()
