@@ -67,7 +67,8 @@ struct admission_settings {
     /// happens if this client has seen data on the node that are gone after the restart.
     bool durable_nodes = false;
     /// Nodes in cluster mode may vote. Risk: a failover replaces the node by a replica without the last locks; votes fail
-    /// while a lock's slot moves; the nodes of one cluster are not independent of each other.
+    /// while a lock's slot moves; the nodes of one cluster are not independent of each other. What is fenced, and an
+    /// election, needs a hash tag in `key_prefix`, as in "{locks}:"; sets of names need one in the prefix or in all names.
     bool allow_cluster_node = false;
     /// Nodes with `maxmemory` and a policy other than `noeviction` may vote. Risk: a server that is short of memory
     /// removes keys of locks that are held, and two owners hold one lock.

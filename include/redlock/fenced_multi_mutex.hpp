@@ -25,7 +25,7 @@ namespace redlock {
 class REDLOCK_EXPORT fenced_multi_mutex : public detail::basic_lock {
 public:
     /// The names come in any order. One that is given twice counts once.
-    /// \throws lock_error `errc::misconfigured`: as `multi_mutex`, or a `fence_ttl` outside its limits
+    /// \throws lock_error `errc::misconfigured`: as `multi_mutex` and `fenced_mutex`
     /// \throws std::bad_alloc
     fenced_multi_mutex(client& owner, std::vector<std::string> names, lock_options options = {},
                        fence_options fence = {});

@@ -40,7 +40,8 @@ namespace redlock {
 /// F6, for how a majority agrees on them.
 class REDLOCK_EXPORT fenced_mutex : public detail::basic_lock {
 public:
-    /// \throws lock_error `errc::misconfigured`: as `mutex`, or a `fence_ttl` outside its limits
+    /// \throws lock_error `errc::misconfigured`: as `mutex`, or a `fence_ttl` outside its limits; with
+    ///         `admission_settings::allow_cluster_node`, a `key_prefix` without a hash tag
     /// \throws std::bad_alloc
     fenced_mutex(client& owner, std::string name, lock_options options = {}, fence_options fence = {});
 

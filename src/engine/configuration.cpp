@@ -4,6 +4,7 @@
 #include "core/validity.hpp"
 #include "engine/words.hpp"
 #include "kind/multi.hpp"
+#include "redis/command.hpp"
 #include "redis/url.hpp"
 #include <redlock/error.hpp>
 
@@ -276,6 +277,29 @@ milliseconds fence_ttl_of(lock_options const& options)
 
 namespace {
 
+/// What decides in a cluster where a key is, if it has it: between the first "{" and the next "}".
+std::string_view hash_tag(std::string_view key)
+{
+    auto const from = key.find('{');
+    auto const to = from == key.npos ? key.npos : key.find('}', from + 1);
+    return to == key.npos ? std::string_view() : key.substr(from + 1, to - from - 1);
+}
+
+bool allows_cluster(client_settings const& client)
+{
+    return std::ranges::any_of(client.admission, &core::admission_terms::allow_cluster_node);
+}
+
+/// A node of a cluster refuses a script whose keys belong to different slots. The marker is one of them.
+void check_marker_tag(kind::lock_kind const& type, client_settings const& client)
+{
+    bool const tagged = !hash_tag(redis::name_beside(client.key_prefix, redis::marker_name)).empty();
+    require(
+        tagged || !type.marked || !allows_cluster(client),
+        "fenced locks and elections on nodes of a cluster (admission.allow_cluster_node) need a hash tag in "
+        "key_prefix, as in \"{locks}:\"; one in the name is not enough");
+}
+
 void check_lock(std::string const& name, lock_options const& options, kind::lock_kind const& type,
                 client_settings const& client)
 {
@@ -285,6 +309,7 @@ void check_lock(std::string const& name, lock_options const& options, kind::lock
     require(!name.empty(), "the lock's name is empty");
     require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
                                          " bytes, more than " + std::to_string(max_name));
+    check_marker_tag(type, client);
     require_positive(options.ttl, "ttl");
     auto const slack = slack_of(options);
     require(slack >= milliseconds::zero() && slack <= longest_time,
@@ -328,14 +353,6 @@ void check(std::string const& name, lock_options const& options, kind::lock_kind
 
 namespace {
 
-/// What decides in a cluster where a key is, if it has it: between the first "{" and the next "}".
-std::string_view hash_tag(std::string_view key)
-{
-    auto const from = key.find('{');
-    auto const to = from == key.npos ? key.npos : key.find('}', from + 1);
-    return to == key.npos ? std::string_view() : key.substr(from + 1, to - from - 1);
-}
-
 /// A node of a cluster has all keys of one script, or refuses it.
 void check_hash_tags(std::vector<std::string> const& names, client_settings const& client)
 {
@@ -357,7 +374,7 @@ void check(std::vector<std::string> const& names, lock_options const& options, k
                                                   " of them, more than " + std::to_string(kind::most_names));
     for (std::string const& name : names)
         check(name, options, type, client);
-    if (std::ranges::any_of(client.admission, &core::admission_terms::allow_cluster_node))
+    if (allows_cluster(client))
         check_hash_tags(names, client);
 }
 

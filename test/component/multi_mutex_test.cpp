@@ -1,6 +1,8 @@
 // Several names locked at once (docs/protocol.md, rules M1 to M7).
 #include "component/multi_fixture.hpp"
 #include "core/rendezvous.hpp"
+#include "kit/text.hpp"
+#include <redlock/election.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -448,11 +450,37 @@ BOOST_AUTO_TEST_CASE(votes_are_taken_back_though_their_lines_are_refused)
 BOOST_AUTO_TEST_CASE(names_on_cluster_nodes_need_one_hash_tag)
 {
     settings.admission.allow_cluster_node = true;
+    world::process process(net, 0, 1);
+    client locks(process.make_client(settings));
+    BOOST_CHECK_THROW(multi_mutex(locks, {"a", "b"}), lock_error);
+    BOOST_CHECK_THROW(multi_mutex(locks, {"{a}x", "{b}x"}), lock_error);
+    BOOST_CHECK_NO_THROW(multi_mutex(locks, {"{a}x", "{a}y"}));
+    BOOST_CHECK_THROW(multi_mutex(locks, {"a"}), lock_error); // and what stands beside it
+}
+
+/// The marker has none of their names.
+BOOST_AUTO_TEST_CASE(marker_on_cluster_nodes_needs_a_hash_tag_in_the_prefix)
+{
+    auto const names_the_remedy = [](lock_error const& e) {
+        return e.code() == errc::misconfigured && contains(e.what(), "key_prefix, as in \"{locks}:\"");
+    };
+    settings.admission.allow_cluster_node = true;
+    for (std::string const prefix : {"", "locks:", "{}", "{"}) {
+        settings.key_prefix = prefix;
+        world::process process(net, 0, 1);
+        client locks(process.make_client(settings));
+        BOOST_CHECK_EXCEPTION(fenced_multi_mutex(locks, {"{a}x", "{a}y"}), lock_error, names_the_remedy);
+        BOOST_CHECK_EXCEPTION(fenced_mutex(locks, "{a}x"), lock_error, names_the_remedy);
+        BOOST_CHECK_EXCEPTION(fenced_shared_mutex(locks, "{a}x"), lock_error, names_the_remedy);
+        BOOST_CHECK_EXCEPTION(election(locks, "{a}x"), lock_error, names_the_remedy);
+        BOOST_CHECK_NO_THROW(mutex(locks, "x"));
+    }
+    settings.key_prefix = "{locks}:";
     contender& one = add();
-    BOOST_CHECK_THROW(multi_mutex(*one.locks, {"a", "b"}), lock_error);
-    BOOST_CHECK_THROW(multi_mutex(*one.locks, {"{a}x", "{b}x"}), lock_error);
-    BOOST_CHECK_NO_THROW(multi_mutex(*one.locks, {"{a}x", "{a}y"}));
-    BOOST_CHECK_THROW(multi_mutex(*one.locks, {"a"}), lock_error); // and what stands beside it
+    BOOST_CHECK_NO_THROW(fenced_multi_mutex(*one.locks, {"{a}x", "b"}));
+    BOOST_CHECK_NO_THROW(fenced_mutex(*one.locks, "x"));
+    BOOST_CHECK_NO_THROW(fenced_shared_mutex(*one.locks, "x"));
+    BOOST_CHECK_NO_THROW(election(*one.locks, "x"));
 }
 
 BOOST_AUTO_TEST_CASE(sixty_four_names_are_locked_and_given_back)

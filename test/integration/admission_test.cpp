@@ -67,6 +67,35 @@ BOOST_AUTO_TEST_CASE(cluster_node_is_refused_unless_allowed)
     }
 }
 
+/// The node of a cluster refuses a script whose keys are not all in one slot.
+BOOST_AUTO_TEST_CASE(fenced_locks_on_a_cluster_node_work_with_a_hash_tag_in_the_prefix)
+{
+    redis_server_options options;
+    options.arguments = {"--cluster-enabled", "yes"};
+    redis_server server(options);
+    std::vector<std::string> all{"CLUSTER", "ADDSLOTS"};
+    for (int slot = 0; slot != 16384; ++slot)
+        all.push_back(std::to_string(slot));
+    BOOST_TEST_REQUIRE(probe(server.port()).command(all) == "OK");
+    asio::io_context context;
+    config settings = patient({server.url()});
+    settings.admission.allow_cluster_node = true;
+    settings.key_prefix = "{locks}:";
+    client locks(context.get_executor(), settings);
+    run(context, [&]() -> asio::awaitable<void> {
+        lease one = co_await fenced_mutex(locks, "lock", long_lived).acquire();
+        BOOST_TEST(!co_await error_of(one.extend()));
+        BOOST_TEST(!co_await error_of(one.release()));
+        std::vector<std::string> const names{"{a}x", "b"};
+        lease set = co_await fenced_multi_mutex(locks, names, long_lived).acquire();
+        BOOST_TEST(!co_await error_of(set.extend()));
+        BOOST_TEST(!co_await error_of(set.release()));
+        leadership led = co_await election(locks, "seat", long_lived).campaign("me");
+        BOOST_TEST((co_await election(locks, "seat", long_lived).leader()).value == "me");
+        BOOST_TEST(!co_await error_of(led.resign()));
+    });
+}
+
 BOOST_AUTO_TEST_CASE(server_with_two_urls_has_one_vote)
 {
     redis_server twice;
