@@ -122,6 +122,18 @@ milliseconds node_timeout(options const& o)
     return o.lock.node_timeout.value_or(core::default_node_timeout(o.lock.ttl));
 }
 
+std::vector<beyond> rights_to_try(options const& o)
+{
+    std::vector<beyond> tried;
+    if (o.readers)
+        tried.push_back(beyond::readers);
+    if (o.several_names)
+        tried.push_back(beyond::several_names);
+    if (o.elects)
+        tried.push_back(beyond::election);
+    return tried;
+}
+
 } // namespace
 
 /// The exit status is that of the gravest finding: 0 info, 1 warning, 2 error.
@@ -129,7 +141,7 @@ int doctor(options const& o, output const& out)
 {
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));
     examination const terms{o.client, o.name,          core::key_ttl(o.lock.ttl, slack),
-                            slack,    node_timeout(o), o.readers};
+                            slack,    node_timeout(o), rights_to_try(o)};
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
     detail::nonce_source nonces(*here, page);
@@ -139,8 +151,8 @@ int doctor(options const& o, output const& out)
         ask_for_line(all, o.client.key_prefix, o.name, node, nonces.next().text());
         if (o.prepare)
             ask_for_marker(all, o.client.key_prefix, node, nonces.next().text());
-        if (o.readers)
-            ask_for_readers(all, o.client.key_prefix, o.name);
+        for (beyond const what : terms.tried)
+            ask_for(what, all, o.client.key_prefix, o.name);
         return all;
     });
     auto const found = examine(nodes, terms);

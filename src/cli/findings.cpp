@@ -4,6 +4,7 @@
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
 #include "engine/warnings.hpp"
+#include "kind/election.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
 #include "kind/line.hpp"
@@ -243,9 +244,11 @@ void ask_for_line(questions& all, std::string const& key_prefix, std::string con
         all.ask({"PUBLISH", channel, ""});
 }
 
-std::vector<trial> trials_of_readers(std::string const& key_prefix, std::string const& lock)
+namespace {
+
+std::vector<trial> trials_of_readers(std::string const& key)
 {
-    std::string const gate = redis::name_beside(key_prefix + probe_of(lock), kind::gate_suffix);
+    std::string const gate = redis::name_beside(key, kind::gate_suffix);
     return {{"type", {"TYPE", gate}},
             {"pexpireat", {"PEXPIREAT", gate, "9999999999999"}},
             {"zadd", {"ZADD", gate, "XX", "0", "none"}}, // only where it stands already
@@ -256,9 +259,28 @@ std::vector<trial> trials_of_readers(std::string const& key_prefix, std::string 
             {"zremrangebyscore", {"ZREMRANGEBYSCORE", gate, "1", "0"}}}; // no score is between these
 }
 
-void ask_for_readers(questions& all, std::string const& key_prefix, std::string const& lock)
+std::vector<trial> trials_of_leader(std::string const& key)
 {
-    for (trial const& one : trials_of_readers(key_prefix, lock))
+    std::string const leader = redis::name_beside(key, kind::leader_suffix);
+    return {{"get", {"GET", leader}}, {"pexpire", {"PEXPIRE", leader, "1"}}}; // it is not there
+}
+
+} // namespace
+
+std::vector<trial> trials_of(beyond what, std::string const& key_prefix, std::string const& lock)
+{
+    std::string const key = key_prefix + probe_of(lock);
+    switch (what) {
+    case beyond::readers: return trials_of_readers(key);
+    case beyond::several_names: return {{"exists", {"EXISTS", key}, false}};
+    case beyond::election: return trials_of_leader(key);
+    }
+    return {};
+}
+
+void ask_for(beyond what, questions& all, std::string const& key_prefix, std::string const& lock)
+{
+    for (trial const& one : trials_of(what, key_prefix, lock))
         all.ask({one.command.begin(), one.command.end()});
 }
 

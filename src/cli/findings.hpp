@@ -88,17 +88,21 @@ struct examination;
 void ask_for_line(questions&, std::string const& key_prefix, std::string const& lock, interview const&,
                   std::string_view nonce);
 
-/// A right that readers and writers need beside those of the others, and a command that tries it and changes nothing.
+/// What needs more rights than one lock of one name.
+enum class beyond : std::uint8_t { readers, several_names, election };
+
+/// Such a right, and a command that tries it and changes nothing.
 struct trial {
     std::string_view right;
     std::vector<std::string> command;
+    bool of_key = true; ///< does it matter whether the key is permitted?
 };
 
-/// On the key of the gate beside the trial's.
-[[nodiscard]] std::vector<trial> trials_of_readers(std::string const& key_prefix, std::string const& lock);
+/// On the trial's key, or on one beside it.
+[[nodiscard]] std::vector<trial> trials_of(beyond, std::string const& key_prefix, std::string const& lock);
 
 /// Behind everything else that is asked.
-void ask_for_readers(questions&, std::string const& key_prefix, std::string const& lock);
+void ask_for(beyond, questions&, std::string const& key_prefix, std::string const& lock);
 
 /// The key that is locked to try the rights: beside the lock's, so that a user who may use only some keys may use it.
 [[nodiscard]] std::string probe_of(std::string const& lock);
@@ -109,7 +113,7 @@ struct examination {
     std::chrono::milliseconds key_ttl; ///< of the locks in question
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;
-    bool readers = false; ///< whether their rights were tried, too
+    std::vector<beyond> tried{}; ///< in this order, and last
 };
 
 /// How long a server that was started a short time ago does not vote yet, unless it is taken for new.

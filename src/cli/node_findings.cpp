@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,24 @@ std::string list_of(std::set<std::string> const& some)
     for (std::string const& one : some)
         words.append(words.empty() ? "" : ", ").append(one);
     return words;
+}
+
+std::string_view title_of(beyond what)
+{
+    switch (what) {
+    case beyond::readers: return "readers and writers of a shared_mutex";
+    case beyond::several_names: return "locks of several names";
+    case beyond::election: return "elections";
+    }
+    return "";
+}
+
+std::size_t count_trials(examination const& terms)
+{
+    std::size_t found = 0;
+    for (beyond const what : terms.tried)
+        found += trials_of(what, terms.client.key_prefix, terms.lock).size();
+    return found;
 }
 
 /// One node, and what is found there.
@@ -93,7 +112,8 @@ private:
     void rights();
     void line();
     void scripts();
-    void readers();
+    void beyond_one_lock();
+    std::span<answer const> must_all_be_allowed(beyond, std::span<answer const> told);
     [[nodiscard]] bool is_forbidden(question) const;
     void must_be_allowed(question, std::string const& lost, std::string const& needs);
     void should_be_allowed(question, std::string const& right, std::string const& without);
@@ -376,25 +396,37 @@ void node_examination::line()
             "promised order");
 }
 
-/// Each of these is needed: a vote is a script.
-void node_examination::readers()
+/// Their trials are the last that was asked.
+void node_examination::beyond_one_lock()
 {
-    if (!terms_.readers || is_about_keys(said(question::vote)))
+    if (is_about_keys(said(question::vote)))
         return;
+    std::span<answer const> rest = node_.answers;
+    rest = rest.last(count_trials(terms_));
+    for (beyond const what : terms_.tried)
+        rest = must_all_be_allowed(what, rest);
+}
+
+/// Each of these is needed: a vote is a script.
+/// \param told to these trials and to further ones
+/// \return to the further ones
+std::span<answer const> node_examination::must_all_be_allowed(beyond what, std::span<answer const> told)
+{
     std::set<std::string> missing;
-    auto const trials = trials_of_readers(terms_.client.key_prefix, terms_.lock);
-    std::size_t answer = node_.answers.size() - trials.size(); // the last that was asked
-    for (trial const& one : trials)
-        note_missing(missing, node_.answers[answer++], std::string(one.right), '~' + one.command[1]);
+    for (trial const& one : trials_of(what, terms_.client.key_prefix, terms_.lock)) {
+        note_missing(missing, told.front(), std::string(one.right), one.of_key ? '~' + one.command[1] : "");
+        told = told.subspan(1);
+    }
     note_missing(missing, said(question::pttl), "pttl", {});
     note_missing(missing, said(question::mget), "mget", {});
-    if (!node_.ahead)
+    if (!node_.ahead && what != beyond::several_names)
         missing.insert("+time");
     if (!missing.empty())
         add(severity::error, "rights",
-            "readers and writers of a shared_mutex do not work, for want of " +
-                redis::printable(list_of(missing)),
-            "docs/howto/readers.md, \"Rights\"");
+            std::string(title_of(what)) + " do not work, for want of " + redis::printable(list_of(missing)),
+            what == beyond::readers ? "docs/howto/readers.md, \"Rights\""
+                                    : "docs/server-checklist.md, \"Rights\"");
+    return told;
 }
 
 bool node_examination::is_forbidden(question q) const
@@ -438,7 +470,7 @@ void node_examination::rights()
                       "waiters do not know when a lock expires, and fenced locks do not work");
     should_be_allowed(question::mget, "mget", "fenced locks do not work");
     line();
-    readers();
+    beyond_one_lock();
     if (is_untried(node_, terms_))
         add(severity::warning, "unchecked",
             "the rights to a lock's keys were not tried: the key '" + terms_.client.key_prefix +

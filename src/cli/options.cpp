@@ -246,6 +246,8 @@ void parser::define_doctor()
     doctor.add_flag("--prepare", o_.prepare,
                     "leave the marker of fenced locks where none stands: the first one need not wait later");
     doctor.add_flag("--shared", o_.readers, "try the rights of readers and writers, too");
+    doctor.add_flag("--several", o_.several_names, "try the rights of locks of several names, too");
+    doctor.add_flag("--elect", o_.elects, "try the rights of elections, too");
     doctor.footer("Examples:\n"
                   "  redlock doctor nightly-report\n"
                   "  redlock doctor --shared prices\n"

@@ -37,7 +37,10 @@ struct options {
     bool verbose = false;
     bool json = false;
     bool prepare = false; ///< doctor: leave the marker of fenced locks
-    bool readers = false; ///< doctor: try the rights of readers and writers, too
+    /// doctor: try the rights of these, too
+    bool readers = false;
+    bool several_names = false;
+    bool elects = false;
 
     std::string ttl_as_typed = "30s";
     std::string kill_after_as_typed;

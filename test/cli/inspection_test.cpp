@@ -383,6 +383,33 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
     BOOST_TEST(report_of(usual, {"--shared", "--prepare", "seat"}).found("rights") == "");
 }
 
+BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_sets_and_elections)
+{
+    std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels &redlock-to:* +@all ";
+    auto const words_of = [](std::string const& rights, std::vector<std::string> words) {
+        redis_server server({.acl = {"user default off", rights}});
+        words.emplace_back("seat");
+        return doctor_report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), words)
+            .words("rights");
+    };
+    std::string const of_sets = "locks of several names do not work, for want of ";
+    std::string const of_elections = "elections do not work, for want of ";
+    BOOST_TEST(words_of(usual + "-exists", {"--several"}) == of_sets + "+exists");
+    BOOST_TEST(words_of(usual + "-exists", {}) == "");
+    BOOST_TEST(words_of(usual + "-time", {"--elect"}) == of_elections + "+time");
+    std::string const bare =
+        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-line "
+        "~redlock-marker ~seat:redlock-doctor:redlock-fence +@all &redlock-to:* ";
+    std::string const missing = of_elections + "~seat:redlock-doctor:redlock-leader";
+    BOOST_TEST(words_of(bare, {"--elect"}) == missing);
+    BOOST_TEST(words_of(bare + "%R~seat:*-leader", {"--elect"}) == missing); // who looks on has as much
+    BOOST_TEST(words_of(bare, {"--several"}) == "");
+    BOOST_TEST(words_of(bare + "-exists -type", {"--shared", "--several", "--elect"}) ==
+               "readers and writers of a shared_mutex do not work, for want of +type, "
+               "~seat:redlock-doctor:redlock-gate");
+    BOOST_TEST(words_of(usual, {"--shared", "--several", "--elect", "--prepare"}) == "");
+}
+
 /// What the lock's own keys are for is not known then.
 BOOST_AUTO_TEST_CASE(doctor_does_not_judge_by_key_of_trial_that_is_not_permitted)
 {
