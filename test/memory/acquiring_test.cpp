@@ -1,5 +1,7 @@
 #include "connected_scenario.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <utility>
 
 using namespace redlock;
@@ -140,6 +142,64 @@ struct two_clients : connected_scenario {
     begun_operation released;
 };
 
+/// Another client has one of two names until the set has taken the other one (rule M8).
+struct one_name_after_the_other : connected_scenario {
+    using connected_scenario::connected_scenario;
+
+    struct witness : observer {
+        explicit witness(one_name_after_the_other& s) : all(s) {}
+        void on_lease(lease_event const& e) noexcept override
+        {
+            if (e.what == lease_event::kind::acquired && e.resource == "a")
+                all.taken();
+        }
+        one_name_after_the_other& all;
+    };
+
+    void prepare() override
+    {
+        config settings = servers.settings();
+        settings.observer = std::make_shared<witness>(*this);
+        locks.emplace(context.get_executor(), settings);
+        warm_up(*locks);
+        others.emplace(context.get_executor(), servers.settings());
+        warm_up(*others);
+        take(*others, first);
+        watch(first);
+        watch(acquired.granted);
+    }
+    void taken()
+    {
+        sparing_new const spared;
+        ++times_taken;
+        asio::post(context, [this] { first = {}; });
+    }
+    void act() override
+    {
+        try {
+            lock_options options = some_lease();
+            options.multi.attempts = 1;
+            multi_mutex mine(*locks, {"a", "lock"}, options);
+            acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
+        } catch (std::bad_alloc const&) {
+            acquired.refused = true;
+        }
+    }
+    bool done() const override { return acquired.settled(); }
+    bool succeeded() const override { return !acquired.ec && acquired.granted.valid() && times_taken == 1; }
+    void retire() override
+    {
+        BOOST_TEST(acquired.completions == (acquired.refused ? 0U : 1U));
+        acquired.granted = {};
+        first = {};
+        others.reset();
+    }
+    std::optional<client> others;
+    lease first;
+    begun_operation acquired;
+    unsigned times_taken = 0;
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(without_memory)
@@ -167,6 +227,11 @@ BOOST_AUTO_TEST_CASE(hand_over_without_memory_fails_cleanly)
 BOOST_AUTO_TEST_CASE(waiting_without_memory_fails_cleanly)
 {
     sweep<two_clients>();
+}
+
+BOOST_AUTO_TEST_CASE(names_one_after_the_other_without_memory_fail_cleanly)
+{
+    sweep<one_name_after_the_other>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
