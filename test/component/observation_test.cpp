@@ -273,6 +273,11 @@ BOOST_AUTO_TEST_CASE(node_that_may_have_forgotten_does_not_say_that_nobody_leads
     observer.ask();
     (void)until([&] { return observer.asked.has_value(); });
     BOOST_TEST(text(observer.asked->found) == "2048? a");
+    net.kill(0); // the other two know of nobody
+    pass(1s);
+    observer.ask();
+    (void)until([&] { return observer.asked.has_value(); });
+    BOOST_TEST((observer.asked->ec == errc::no_quorum));
     BOOST_TEST(last_told(observer) == "2048 a");
 }
 
