@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -60,6 +61,25 @@ struct with_default_token {
 /// T13: what the tokens cost.
 struct with_fence : with_default_token {
     using lock_type = redlock::fenced_mutex;
+};
+
+/// Four of sixteen names of its own at once, others each time.
+struct with_four_names : with_default_token {
+    struct lock_type {
+        lock_type(redlock::client& locks, std::string const& name, redlock::lock_options const& options)
+        {
+            for (char first = 'a'; first != 'q'; first += 4) {
+                std::vector<std::string> names;
+                for (char each = first; each != first + 4; ++each)
+                    names.push_back(name + each);
+                sets.emplace_back(locks, std::move(names), options);
+            }
+        }
+
+        std::vector<redlock::multi_mutex> sets;
+        std::size_t next = 0;
+    };
+    static auto acquire(lock_type& lock) { return lock.sets[lock.next++ % lock.sets.size()].acquire(); }
 };
 
 struct with_deferred {
@@ -267,6 +287,7 @@ std::vector<contestant> library_contestants()
             {"deferred", &run<in_coroutines<with_deferred>>},
             {"callback", &run<in_callbacks>},
             {"fenced", &run<in_coroutines<with_fence>>},
+            {"four names", &run<in_coroutines<with_four_names>>},
             {"awaitable unix", &run<in_coroutines<with_default_token>>, door::unix_socket},
             {"awaitable tls", &run<in_coroutines<with_default_token>>, door::tls}};
 }
