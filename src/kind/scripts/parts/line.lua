@@ -1,14 +1,15 @@
+local channel_at = 40
 -- The two who stand first in a line.
 local function front(line)
     local places = redis.call('zrange', line, 0, 1)
     return places[1], places[2]
 end
 local function call(word, whom, rest)
-    return redis.call('publish', whom:sub(40), word .. ' ' .. whom:sub(1, 32) .. ' ' .. rest)
+    return redis.call('publish', whom:sub(channel_at), word .. ' ' .. whom:sub(1, 32) .. ' ' .. rest)
 end
 -- A hint: without the right to say it nothing is lost.
 local function tell_first(line, place, left)
-    while place and redis.pcall('publish', place:sub(40), 'first ' .. place:sub(1, 32) .. ' ' .. left) == 0 do
+    while place and redis.pcall('publish', place:sub(channel_at), 'first ' .. place:sub(1, 32) .. ' ' .. left) == 0 do
         redis.call('zrem', line, place)
         place = front(line)
     end
