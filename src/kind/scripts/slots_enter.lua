@@ -16,7 +16,7 @@ if open and not stands then
     slots = slots_of(ARGV[1]) -- handed to us meanwhile
 end
 if open and not (slots and slots[1]) then
-    slots = serve(KEYS[3], nil, me, now)
+    slots = serve(KEYS[3], nil, me, tonumber(ARGV[1]:sub(1, 8), 16) or 0)
 end
 if slots and slots[1] then
     return string.format('GIVEN 0 %d ', redis.call('hlen', KEYS[1])) .. table.concat(slots, ' ')
@@ -31,6 +31,6 @@ if not before then
     redis.call('zadd', KEYS[3], string.format('%.0f', last + 1), me)
 end
 redis.call('pexpire', KEYS[3], ARGV[3])
-local left = open and (redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2] or now) - now or redis.call('pttl', KEYS[1])
+local left = open and until_ended(1) or redis.call('pttl', KEYS[1])
 local who = open and 'FULL' or redis.call('mget', KEYS[1])[1] or ''
 return redis.status_reply(string.format('LINE %.0f %d %s', left, before, who:sub(1, 8)))

@@ -4,7 +4,9 @@
 -- with slots.lua
 -- with line.lua
 -- with slots_line.lua
+local was_first = false
 if ARGV[3] ~= '' then
+    was_first = front(KEYS[3]) == ARGV[1] .. ARGV[3]
     redis.call('zrem', KEYS[3], ARGV[1] .. ARGV[3])
 end
 local wrong, open = see_slots()
@@ -12,6 +14,9 @@ if wrong then
     return wrong
 end
 if not open then
+    if was_first then
+        tell_first(KEYS[3], (front(KEYS[3])), string.format('%.0f', math.max(redis.call('pttl', KEYS[1]), 0)))
+    end
     return 0
 end
 local ours = ARGV[2] == '' and slots_of(ARGV[1]) or {}
@@ -28,8 +33,8 @@ end
 -- Without the rights to that they are free.
 local handed_on = false
 pcall(function()
-    local before = front(KEYS[3])
-    serve(KEYS[3], ARGV[4] == 'whole' and ARGV[1] or nil, nil, tonumber(ours[1] or 0))
-    handed_on = before and front(KEYS[3]) ~= before
+    local giver = ARGV[4] == 'whole' and ARGV[1] or nil
+    local _, given = serve(KEYS[3], giver, nil, tonumber(ours[1] or 0), was_first)
+    handed_on = given > 0
 end)
 return ours[1] and (handed_on and 2 or 1) or 0

@@ -27,14 +27,13 @@ local slots = words(ARGV[4])
 for _, slot in ipairs(slots) do
     local owner = redis.call('hget', KEYS[1], slot)
     if owner and owner ~= ARGV[1] and (ARGV[7] == '' or owner ~= ARGV[7]) then
-        return held(redis.call('zscore', KEYS[2], slot) - now, owner)
+        return held((redis.call('zscore', KEYS[2], slot) or now) - now, owner)
     end
 end
 if not slots[1] then
     slots = choose(limit, count, tonumber(ARGV[6]))
     if not slots then
-        local last = count - (limit - redis.call('hlen', KEYS[1])) - 1
-        return held((redis.call('zrange', KEYS[2], last, last, 'withscores')[2] or now) - now, 'FULL')
+        return held(until_ended(count - (limit - redis.call('hlen', KEYS[1]))), 'FULL')
     end
 end
 local fence, unusable = count_on(slots, ARGV[9], ARGV[2])

@@ -43,6 +43,10 @@ local function take(slots, owner, milliseconds)
     end
     end_with_last()
 end
+-- How long until so many of them have ended.
+local function until_ended(count)
+    return (redis.call('zrange', KEYS[2], count - 1, count - 1, 'withscores')[2] or now) - now
+end
 -- Those of all that have this owner.
 local function slots_of(owner)
     local all = redis.call('hgetall', KEYS[1])
