@@ -1,5 +1,6 @@
 #include "world/keyspace.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace redlock::world {
@@ -45,6 +46,14 @@ sorted_set const& keyspace::members_of(value const* found)
     return found ? found->members : none;
 }
 
+keyspace::fields const& keyspace::fields_of(value const* found)
+{
+    static fields const none;
+    if (found && found->is != type::hash)
+        throw wrong_type();
+    return found ? found->hash : none;
+}
+
 millis keyspace::time_left(std::string const& key, millis now)
 {
     value const* const found = find(key, now);
@@ -69,6 +78,35 @@ void keyspace::set_members(std::string const& key, sorted_set members)
         v.members = std::move(members);
     }
     changed_(key);
+}
+
+bool keyspace::set_field(std::string const& key, std::string const& name, std::string text, millis now)
+{
+    (void)fields_of(find(key, now));
+    value& v = values_[key];
+    v.is = type::hash;
+    auto const at = std::ranges::find(v.hash, name, &fields::value_type::first);
+    bool const is_new = at == v.hash.end();
+    if (is_new)
+        v.hash.emplace_back(name, std::move(text));
+    else
+        at->second = std::move(text);
+    changed_(key);
+    return is_new;
+}
+
+std::size_t keyspace::erase_fields(std::string const& key, std::vector<std::string> const& names, millis now)
+{
+    if (fields_of(find(key, now)).empty())
+        return 0;
+    fields& all = values_.at(key).hash;
+    auto const gone = std::erase_if(
+        all, [&](auto const& one) { return std::ranges::find(names, one.first) != names.end(); });
+    if (all.empty())
+        values_.erase(key);
+    if (gone != 0)
+        changed_(key);
+    return gone;
 }
 
 bool keyspace::expire(std::string const& key, millis at, millis now)

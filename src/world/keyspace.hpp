@@ -2,12 +2,14 @@
 
 #include "world/sorted_set.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace redlock::world {
 
@@ -21,13 +23,16 @@ struct wrong_type {};
 /// when it is at it.
 class keyspace {
 public:
-    enum class type : std::uint8_t { string, list, sorted_set };
+    enum class type : std::uint8_t { string, list, sorted_set, hash };
+    /// In the order in which they were set first, as in a small hash of Redis.
+    using fields = std::vector<std::pair<std::string, std::string>>;
 
     struct value {
         std::string text{};
         std::optional<millis> expires{};
         type is = type::string;
         sorted_set members{};
+        fields hash{};
     };
 
     /// \param changed told of each key that is set, changed, deleted or found to have expired
@@ -41,11 +46,17 @@ public:
     [[nodiscard]] static std::optional<std::string> text_of(value const* found);
     /// None where nothing was found. \throws wrong_type
     [[nodiscard]] static sorted_set const& members_of(value const* found);
+    /// None where nothing was found. \throws wrong_type
+    [[nodiscard]] static fields const& fields_of(value const* found);
     /// As PTTL says it: -2 no key, -1 no expiry.
     [[nodiscard]] millis time_left(std::string const& key, millis now);
     void set(std::string const& key, value);
     /// The value keeps its expiry; a set that is empty does not stay.
     void set_members(std::string const& key, sorted_set);
+    /// True: it is new. \throws wrong_type
+    bool set_field(std::string const& key, std::string const& name, std::string text, millis now);
+    /// How many there were; with the last one the key goes. \throws wrong_type
+    std::size_t erase_fields(std::string const& key, std::vector<std::string> const& names, millis now);
     bool expire(std::string const& key, millis at, millis now);
     bool erase(std::string const& key, millis now);
     [[nodiscard]] std::map<std::string, value> const& all() const { return values_; }

@@ -93,6 +93,14 @@ std::string script_run::run(std::string_view sha1)
             return multi_raise();
         if (sha1 == known::multi_release.sha1)
             return multi_release();
+        if (sha1 == known::slots_vote.sha1)
+            return slots_vote();
+        if (sha1 == known::slots_extend.sha1)
+            return slots_extend();
+        if (sha1 == known::slots_release.sha1)
+            return slots_release();
+        if (sha1 == known::slots_enter.sha1)
+            return slots_enter();
         return mark();
     } catch (script_error const& e) {
         return stopped(sha1, e.text);

@@ -57,6 +57,10 @@ private:
     [[nodiscard]] std::string multi_extend();
     [[nodiscard]] std::string multi_raise();
     [[nodiscard]] std::string multi_release();
+    [[nodiscard]] std::string slots_vote();
+    [[nodiscard]] std::string slots_extend();
+    [[nodiscard]] std::string slots_release();
+    [[nodiscard]] std::string slots_enter();
     [[nodiscard]] std::string mark();
     [[nodiscard]] static std::string stopped(std::string_view sha1, std::string const& why);
 
@@ -76,7 +80,8 @@ private:
     [[nodiscard]] std::string held(std::string const& fence);
 
     using two_places = std::pair<std::optional<std::string>, std::optional<std::string>>;
-    [[nodiscard]] std::string stand_in_line(std::string const& me, millis left, std::string const& owner);
+    [[nodiscard]] std::optional<std::size_t> stand_in_line(std::string const& line, std::string const& me);
+    [[nodiscard]] static std::string in_line(double left, std::size_t before, std::string const& owner);
     [[nodiscard]] two_places front(std::string const& line);
     [[nodiscard]] two_places call_first(std::string const& line, std::string const& word,
                                         std::string const& rest);
@@ -127,6 +132,41 @@ private:
     [[nodiscard]] bool is_handed_on(std::string const& lock, std::string const& line);
     [[nodiscard]] std::optional<std::string> in_the_way(std::vector<std::string> const& all, double fence);
 
+    /// By name, in ascending order.
+    using slot_names = std::vector<std::string>;
+    struct slots_sight {
+        std::optional<std::string> wrong{}; ///< a reply that says what is
+        bool open = false;                  ///< it is no other kind of lock
+    };
+    struct served {
+        slot_names mine{};
+        std::size_t others = 0; ///< how many were given theirs
+    };
+    struct slot_fences {
+        double highest = 0;
+        bool all = true; ///< each slot has one
+    };
+    [[nodiscard]] slots_sight see_slots();
+    [[nodiscard]] std::optional<std::string> slot_held(std::string const& slot);
+    [[nodiscard]] std::string slots_full(double limit, double count);
+    [[nodiscard]] double until_ended(double count);
+    [[nodiscard]] slot_names slots_of(std::string const& owner);
+    [[nodiscard]] slot_names ours_of(std::string const& named);
+    [[nodiscard]] std::optional<slot_names> choose(double limit, double count, double start);
+    [[nodiscard]] std::string given(double fence, slot_names const&);
+    void take_slots(slot_names const&, std::string const& owner, double ms);
+    void end_with_last_slot();
+    [[nodiscard]] served serve(std::optional<std::string> const& giver, std::optional<std::string> const& me,
+                               double start, bool moved);
+    [[nodiscard]] std::size_t serve_others(double start, bool moved);
+    [[nodiscard]] bool leaves_as_first();
+    void tell_next();
+    [[nodiscard]] std::optional<std::string> see_slot_fences(std::size_t marker);
+    [[nodiscard]] std::optional<slot_fences> fences_of(slot_names const&);
+    [[nodiscard]] std::optional<double> count_slots(slot_names const&, std::size_t proposal);
+    [[nodiscard]] std::string no_slot_fence() const;
+    void set_fences(slot_names const&, std::string const& fence, std::string const& ms);
+
     [[nodiscard]] millis now() const { return where_.now_us / 1000; }
     [[nodiscard]] keyspace::value const* look_at(std::string_view command, std::string const& key);
     [[nodiscard]] std::optional<std::string> get(std::string const& key);
@@ -138,6 +178,11 @@ private:
     [[nodiscard]] sorted_set const& members(std::string_view command, std::string const& key);
     void zadd(std::string const& key, sorted_set::member);
     bool zrem(std::string const& key, std::vector<std::string> const& names);
+    [[nodiscard]] keyspace::fields const& fields(std::string_view command, std::string const& key);
+    [[nodiscard]] std::optional<std::string> field(std::string_view command, std::string const& key,
+                                                   std::string const& name);
+    void hset(std::string const& key, std::string const& name, std::string const& text);
+    void hdel(std::string const& key, std::vector<std::string> const& names);
     void pexpire(std::string const& key, std::string const& ms);
     void pexpireat(std::string const& key, double at);
     void set(std::string const& key, std::string text, std::string const* ms);
@@ -147,6 +192,7 @@ private:
     surroundings where_;
     std::vector<std::string> keys_;
     std::vector<std::string> arguments_;
+    std::size_t channel_at_ = 39; ///< in a place: behind its nonce and its milliseconds
 };
 
 struct script_error {

@@ -33,12 +33,6 @@ std::string window_of(std::string const& place)
     return part_of(place, redis::nonce_length, window_digits);
 }
 
-/// On which its owner is called.
-std::string channel_of(std::string const& place)
-{
-    return part_of(place, redis::nonce_length + window_digits);
-}
-
 } // namespace
 
 std::string script_run::claim()
@@ -72,22 +66,28 @@ std::string script_run::line_enter()
             return reply::number(1);
         owner = mget({keys_[0]})[0];
     }
-    return stand_in_line(me, left, owner.value_or(""));
+    auto const before = stand_in_line(keys_[1], me);
+    return before ? in_line(static_cast<double>(left), *before, owner.value_or("")) : reply::status("FULL");
 }
 
-std::string script_run::stand_in_line(std::string const& me, millis left, std::string const& owner)
+/// How many stand there before it; nothing: it is not let in.
+std::optional<std::size_t> script_run::stand_in_line(std::string const& line, std::string const& me)
 {
-    auto before = members("zrank", keys_[1]).rank(me);
+    auto before = members("zrank", line).rank(me);
     if (!before) {
-        before = members("zcard", keys_[1]).size();
+        before = members("zcard", line).size();
         if (static_cast<double>(*before) >= number_of(arguments_[3]))
-            return reply::status("FULL");
-        auto const last = members("zrange", keys_[1]).range(-1, -1);
-        zadd(keys_[1], {std::nearbyint((last.empty() ? 0 : last[0].score) + 1), me});
+            return std::nullopt;
+        auto const last = members("zrange", line).range(-1, -1);
+        zadd(line, {std::nearbyint((last.empty() ? 0 : last[0].score) + 1), me});
     }
-    pexpire(keys_[1], arguments_[2]);
-    return reply::status("LINE " + std::to_string(left) + ' ' + std::to_string(*before) + ' ' +
-                         owner.substr(0, 8));
+    pexpire(line, arguments_[2]);
+    return before;
+}
+
+std::string script_run::in_line(double left, std::size_t before, std::string const& owner)
+{
+    return reply::status("LINE " + whole(left) + ' ' + std::to_string(before) + ' ' + owner.substr(0, 8));
 }
 
 std::string script_run::line_release()
@@ -169,7 +169,8 @@ bool script_run::hears_that_it_is_first(std::string const& place, std::string co
 std::size_t script_run::call(std::string_view word, std::string const& place, std::string const& rest)
 {
     where_.before("publish");
-    return where_.publish(channel_of(place), std::string(word) + ' ' + nonce_of(place) + ' ' + rest);
+    return where_.publish(part_of(place, channel_at_),
+                          std::string(word) + ' ' + nonce_of(place) + ' ' + rest);
 }
 
 sorted_set const& script_run::members(std::string_view command, std::string const& key)

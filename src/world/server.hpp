@@ -137,6 +137,15 @@ private:
     [[nodiscard]] std::string zcount(connection&, words const&);
     [[nodiscard]] std::string zremrangebyscore(connection&, words const&);
     [[nodiscard]] std::string zscore(connection&, words const&);
+    [[nodiscard]] std::string zrangebyscore(connection&, words const&);
+    [[nodiscard]] std::string hset(connection&, words const&);
+    [[nodiscard]] std::string hdel(connection&, words const&);
+    [[nodiscard]] std::string hget(connection&, words const&);
+    [[nodiscard]] std::string hmget(connection&, words const&);
+    [[nodiscard]] std::string hexists(connection&, words const&);
+    [[nodiscard]] std::string hlen(connection&, words const&);
+    [[nodiscard]] std::string hkeys(connection&, words const&);
+    [[nodiscard]] std::string hgetall(connection&, words const&);
     [[nodiscard]] std::string subscribe(connection&, words const&);
     [[nodiscard]] std::string unsubscribe(connection&, words const&);
     [[nodiscard]] std::string publish(connection&, words const&);

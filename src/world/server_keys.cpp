@@ -140,6 +140,7 @@ std::string server::type(connection&, words const& command)
     switch (found->is) {
     case keyspace::type::string: return reply::status("string");
     case keyspace::type::list: return reply::status("list");
+    case keyspace::type::hash: return reply::status("hash");
     default: return reply::status("zset");
     }
 }
@@ -275,6 +276,20 @@ std::string server::zcount(connection&, words const& command)
     }
     auto const& members = keyspace::members_of(look_at(command[1]));
     return reply::number(static_cast<std::int64_t>(members.count(*where)));
+}
+
+std::string server::zrangebyscore(connection&, words const& command)
+{
+    auto const where = bounds_of(command[2], command[3]);
+    if (!where) {
+        remember(current_, command[1]);
+        return reply::error("ERR min or max is not a float");
+    }
+    auto const some = keyspace::members_of(look_at(command[1])).within(*where);
+    std::string said = '*' + std::to_string(some.size()) + "\r\n";
+    for (auto const& one : some)
+        said += reply::bulk(one.name);
+    return said;
 }
 
 std::string server::zremrangebyscore(connection&, words const& command)

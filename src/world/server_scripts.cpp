@@ -20,7 +20,8 @@ std::optional<std::string_view> hash_of(std::string_view text)
           known::line_release,   known::shared_vote,  known::shared_extend, known::shared_release,
           known::exclusive_vote, known::downgrade,    known::upgrade,       known::whose,
           known::multi_vote,     known::multi_extend, known::multi_raise,   known::multi_release,
-          known::leader_release, known::mark})
+          known::leader_release, known::slots_vote,   known::slots_extend,  known::slots_release,
+          known::slots_enter,    known::mark})
         if (one.text == text)
             return one.sha1;
     return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,13 @@ public:
     [[nodiscard]] std::size_t count(bounds const& where) const
     {
         return static_cast<std::size_t>(std::ranges::count_if(members_, where, &member::score));
+    }
+
+    [[nodiscard]] std::vector<member> within(bounds const& where) const
+    {
+        std::vector<member> found;
+        std::ranges::copy_if(members_, std::back_inserter(found), where, &member::score);
+        return found;
     }
 
     outcome add(member one)
