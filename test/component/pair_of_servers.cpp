@@ -183,7 +183,7 @@ void pair_of_servers::compare_keys(words const& names)
 {
     for (std::string const& name : names)
         for (words const& question : {words{"TYPE", name}, words{"GET", name}, words{"PTTL", name},
-                                      words{"ZRANGE", name, "0", "-1", "WITHSCORES"}})
+                                      words{"ZRANGE", name, "0", "-1", "WITHSCORES"}, words{"HGETALL", name}})
             compare_answers(connections(), in_bytes(question), in_bytes(question));
 }
 

@@ -53,7 +53,7 @@ void random_talk::step()
         troubled_ = false;
     }
     auto const id = static_cast<unsigned>(1 + dice_.below(dice_.one_in(3) ? 5 : 3));
-    switch (dice_.below(24)) {
+    switch (dice_.below(30)) {
     case 0:
     case 1: ask_about_lock(id); break;
     case 2:
@@ -77,11 +77,19 @@ void random_talk::step()
     case 20:
     case 21:
     case 22: ask_leader(id); break;
+    case 23:
+    case 24:
+    case 25:
+    case 26:
+    case 27: ask_slots(id); break;
     default: write();
     }
-    if (dice_.one_in(6))
+    if (dice_.one_in(6)) {
         both_.compare_keys({"lock", "lock:line", "lock:gate", "lock:redlock-fence", "lock:redlock-leader",
                             "redlock-marker", "lock2", "lock2:redlock-fence", "lock3"});
+        for (std::string const name : {"lock", "pool"})
+            both_.compare_keys({name, name + ":slots", name + ":slot-line", name + ":slot-fences"});
+    }
 }
 
 void random_talk::ask_about_lock(unsigned id)
@@ -164,7 +172,7 @@ void random_talk::ask_line(unsigned id)
 void random_talk::ask_shared(unsigned id)
 {
     std::string const who = owner();
-    auto const later = ++shared_asked_ * apart;
+    auto const later = ++asked_ * apart;
     std::string const life = text((dice_.one_in(3) ? keeping_time : lock_time) + later);
     std::string const mark = text(mark_time + later);
     auto const ask = [&](redis::script const& which, words const& keys, words const& arguments) {
@@ -255,6 +263,62 @@ void random_talk::ask_leader(unsigned id)
     both_.compare(id, command);
 }
 
+/// Those of the lock that all others want, or of one that is a semaphore only.
+void random_talk::ask_slots(unsigned id)
+{
+    std::string const name = dice_.one_in(4) ? "lock" : "pool";
+    std::string const who = owner();
+    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_time) + ++asked_ * apart);
+    std::string const some = draw({"0", "1", "0 1", "1 2", "11"});
+    if (dice_.one_in(12)) // others' data may be there for ever
+        both_.as_somebody_else({"DEL", name, name + ":slots", name + ":slot-line", name + ":slot-fences"});
+    words keys{name, name + ":slots"};
+    words arguments{who, life};
+    namespace scripts = redis::scripts;
+    auto const ask = [&](redis::script const& which, words const& more, std::string const& how = "") {
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        bool const with_fences = dice_.one_in(2);
+        if (!with_fences)
+            return both_.compare(id, call(which, keys, arguments));
+        keys.insert(keys.end(), {name + ":slot-fences", "redlock-marker"});
+        arguments.insert(arguments.end(), {text(fence_time), number()});
+        if (&which == &scripts::slots_extend)
+            arguments.push_back(how);
+        call_marked(id, which, keys, std::move(arguments));
+    };
+    auto const ask_line = [&](redis::script const& which, words const& more) {
+        both_.compare(id, call(which, {name, name + ":slots", name + ":slot-line"}, more));
+    };
+    std::string const mine = slot_place(who);
+    switch (dice_.below(9)) {
+    case 0:
+    case 1:
+        return ask(scripts::slots_vote,
+                   {draw({"2", "3", "12"}), "", draw({"1", "1", "2", "3"}), draw({"0", "1", "10"}), ""});
+    case 2: return ask(scripts::slots_vote, {"3", some, "1", "0", dice_.one_in(2) ? "" : owner()});
+    case 3:
+    case 4: return ask(scripts::slots_extend, {some}, dice_.one_in(4) ? "raise" : "");
+    case 5:
+    case 6:
+        return ask_line(
+            scripts::slots_release,
+            {who, dice_.one_in(2) ? "" : some, dice_.one_in(3) ? mine : "", dice_.one_in(3) ? "" : "whole"});
+    default: ask_line(scripts::slots_enter, {who, mine, text(line_time), std::to_string(dice_.below(6))});
+    }
+}
+
+/// Those of a semaphore say how many slots are wanted of how many. Whatever is handed over ends at a time of its own.
+std::string random_talk::slot_place(std::string const& who)
+{
+    auto const channel = dice_.below(channels_.size());
+    auto const wanted = dice_.below(2);
+    bool const of_many = dice_.one_in(4);
+    auto const number = static_cast<int>(channel * 4 + wanted * 2 + (of_many ? 1 : 0)) + (who[0] - 'a') * 100;
+    return kind::place(keeping_time + number * apart, (wanted == 0 ? "0001" : "0002") +
+                                                          std::string(of_many ? "0012" : "0003") +
+                                                          channels_[channel]);
+}
+
 std::string random_talk::place()
 {
     return kind::place(keeping_time, draw(channels_));
@@ -280,8 +344,8 @@ void random_talk::ask_about_channels(unsigned id)
 
 void random_talk::ask_about_keys(unsigned id)
 {
-    std::string const key =
-        draw({"lock", "lock:line", "lock:line", "lock:line", "lock:gate", "lock:redlock-leader"});
+    std::string const key = draw({"lock", "lock:line", "lock:line", "lock:line", "lock:gate",
+                                  "lock:redlock-leader", "pool", "pool:slots"});
     std::string const soon = std::to_string(both_.now_us() / 1000 + keeping_time.count());
     // The first whole number that Redis 7.0 writes with an exponent. Later ones do not.
     std::string const very_high = both_.is_newer() ? "1e16" : "1e17";
@@ -314,7 +378,17 @@ void random_talk::ask_about_keys(unsigned id)
         {"ZREMRANGEBYSCORE", key, draw({"-inf", "(2.5", "nonsense"}), draw({"3", "(17", "+inf"})},
         {"ZSCORE", key, draw({"reader", "writer", "turn", owner(), owner() + place()})},
         {"PEXPIREAT", key, draw({"0", "17", "nonsense", soon})},
+        {"ZRANGEBYSCORE", key, draw({"-inf", "(2.5", "nonsense"}), draw({"3", "(17", "+inf"})},
         {"RPUSH", key, "any", "any"},
+        {"HSET", key, draw({"0", "1"}), owner()},
+        {"HSET", key, "0", owner(), "1", owner()},
+        {"HDEL", key, "1", "2"},
+        {"HGET", key, "0"},
+        {"HMGET", key, "0", "2"},
+        {"HEXISTS", key, "1"},
+        {"HLEN", key},
+        {"HKEYS", key},
+        {"HGETALL", key},
         {"NONSENSE"}};
     both_.ask(id, questions[dice_.below(questions.size())]);
 }
@@ -342,6 +416,15 @@ void random_talk::make_trouble()
                            "zscore",
                            "zcount",
                            "zremrangebyscore",
+                           "zrangebyscore",
+                           "hset",
+                           "hdel",
+                           "hget",
+                           "hmget",
+                           "hexists",
+                           "hlen",
+                           "hkeys",
+                           "hgetall",
                            "pexpireat",
                            "type",
                            "pexpire",
@@ -387,7 +470,21 @@ void random_talk::write()
                                    {"ZADD", "lock:line", "1", owner() + place(), "1", owner() + place()},
                                    {"ZADD", "lock:line", "2.5", "short"},
                                    {"ZADD", "lock:line", draw({"-1", "9007199254740993"}), owner() + place()},
-                                   {"PUBLISH", "c1", "from outside"}};
+                                   {"PUBLISH", "c1", "from outside"},
+                                   {"DEL", "pool"},
+                                   {"DEL", "pool:slots"},
+                                   {"DEL", "pool:slot-line"},
+                                   {"DEL", "pool:slot-fences"},
+                                   {"SET", "pool", owner(), "PX", "1200000"},
+                                   {"HSET", "pool", draw({"0", "2"}), owner()},
+                                   {"HDEL", "pool", "0", "1"},
+                                   {"ZADD", "pool:slots", "1", draw({"0", "1", "2"})},
+                                   {"ZREM", "pool:slots", "0"},
+                                   {"SET", "pool:slots", "no slots", "PX", "1200000"},
+                                   {"HSET", "pool:slot-fences", "0", draw({"17", "some text"})},
+                                   {"SET", "pool:slot-fences", "no fences"},
+                                   {"ZADD", "pool:slot-line", "0", draw({"short", owner() + place()})},
+                                   {"RPUSH", "pool:slot-line", "no line"}};
     both_.as_somebody_else(deeds[dice_.below(deeds.size())]);
     both_.compare(1, std::string());
 }

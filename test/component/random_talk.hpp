@@ -28,6 +28,7 @@ private:
     void ask_shared(unsigned id);
     void ask_several(unsigned id);
     void ask_leader(unsigned id);
+    void ask_slots(unsigned id);
     void ask_for_what_is_given(unsigned id);
     void ask_about_channels(unsigned id);
     void ask_about_keys(unsigned id);
@@ -38,6 +39,7 @@ private:
     std::string owner();
     /// Behind its nonce.
     std::string place();
+    std::string slot_place(std::string const& who);
     std::string number();
     std::string call(redis::script const& which, words const& keys, words const& arguments);
     void call_marked(unsigned id, redis::script const& which, words const& keys, words arguments);
@@ -48,7 +50,7 @@ private:
     dice dice_;
     pair_of_servers both_;
     bool troubled_ = false;
-    int shared_asked_ = 0;
+    int asked_ = 0;
     std::unique_ptr<kind::commands const> plain_;
     std::unique_ptr<kind::commands const> fenced_;
     std::unique_ptr<kind::commands const> election_;
