@@ -290,7 +290,7 @@ void random_talk::ask_slots(unsigned id)
         both_.compare(id, call(which, {name, name + ":slots", name + ":slot-line"}, more));
     };
     std::string const mine = slot_place(who);
-    switch (dice_.below(9)) {
+    switch (dice_.below(12)) {
     case 0:
     case 1:
         return ask(scripts::slots_vote,
@@ -300,10 +300,11 @@ void random_talk::ask_slots(unsigned id)
     case 4: return ask(scripts::slots_extend, {some}, dice_.one_in(4) ? "raise" : "");
     case 5:
     case 6:
+    case 7:
         return ask_line(
             scripts::slots_release,
-            {who, dice_.one_in(2) ? "" : some, dice_.one_in(3) ? mine : "", dice_.one_in(3) ? "" : "whole"});
-    default: ask_line(scripts::slots_enter, {who, mine, text(line_time), std::to_string(dice_.below(6))});
+            {who, dice_.one_in(3) ? some : "", dice_.one_in(3) ? mine : "", dice_.one_in(3) ? "" : "whole"});
+    default: ask_line(scripts::slots_enter, {who, mine, text(line_time), draw({"1", "4096", "4096"})});
     }
 }
 
