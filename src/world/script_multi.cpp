@@ -175,10 +175,10 @@ bool script_run::exists(std::vector<std::string> const& keys)
 {
     where_.before("exists");
     bool any = false;
-    for (std::string const& key : keys) {
+    for (std::string const& key : keys)
         any = where_.keys.find(key, now()) != nullptr || any;
+    for (std::string const& key : keys)
         where_.read(key);
-    }
     return any;
 }
 

@@ -308,6 +308,19 @@ BOOST_AUTO_TEST_CASE(who_finds_expired_key_is_told_of_its_next_change)
         }
 }
 
+/// What a command finds to have expired it has not shown yet.
+BOOST_AUTO_TEST_CASE(who_finds_two_expired_keys_is_told_of_their_next_change)
+{
+    std::string const owner(32, 'a');
+    pair_of_servers both;
+    both.connect({.tracks = true});
+    for (std::string const key : {"lock", "lock2"})
+        both.as_somebody_else({"SET", key, owner, "PX", "3600000"});
+    both.advance_clock(std::chrono::hours{2});
+    both.ask(1, {"EVAL", std::string(redis::scripts::multi_vote.text), "2", "lock", "lock2", "2", owner,
+                 "60000", ""});
+}
+
 /// As Valkey 9.1 says it, and Redis since 7.2.
 BOOST_AUTO_TEST_CASE(own_message_may_come_after_answer)
 {
