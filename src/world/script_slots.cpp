@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <tuple>
 #include <utility>

@@ -3,6 +3,7 @@
 #include "world/server.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 namespace redlock::world {
