@@ -16,7 +16,8 @@ if open and not stands then
     slots = slots_of(ARGV[1]) -- handed to us meanwhile
 end
 if open and not (slots and slots[1]) then
-    slots = serve(KEYS[3], nil, me, tonumber(ARGV[1]:sub(1, 8), 16) or 0)
+    local anywhere = tonumber(ARGV[1]:sub(1, 8), 16) or 0
+    slots = serve(KEYS[3], nil, me, anywhere)
 end
 if slots and slots[1] then
     return string.format('GIVEN 0 %d ', redis.call('hlen', KEYS[1])) .. table.concat(slots, ' ')
