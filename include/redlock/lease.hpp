@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -128,6 +129,9 @@ public:
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
     /// A reader's: others may have the lock at the same time (`shared_mutex::acquire_shared`, `downgrade`).
     [[nodiscard]] bool shared() const noexcept;
+    /// Of a `semaphore` the numbers of its permits, in ascending order, from zero: no other valid lease has one of them.
+    /// Otherwise none. The span lives as long as the lease.
+    [[nodiscard]] std::span<std::uint16_t const> slots() const noexcept;
     /// The token of the grant; it changes with `downgrade` and `try_upgrade` alone. Zero unless the lock is a `fenced_mutex`
     /// or `fenced_shared_mutex`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;

@@ -9,6 +9,7 @@
 #include <redlock/fenced_multi_mutex.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
+#include <redlock/fenced_semaphore.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/inspection.hpp>
 #include <redlock/leader_info.hpp>
@@ -20,6 +21,7 @@
 #include <redlock/mutex.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/observer.hpp>
+#include <redlock/semaphore.hpp>
 #include <redlock/server_error.hpp>
 #include <redlock/shared_lease.hpp>
 #include <redlock/shared_mutex.hpp>

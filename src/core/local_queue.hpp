@@ -58,8 +58,8 @@ public:
             batch_.nobody_came();
         hold(now);
     }
-    /// By a reader: who comes next of this client need not wait for its end (rule S18).
-    void won_by_reader(bool asked_for)
+    /// By a reader, or of a semaphore: who comes next of this client need not wait for its end (rule S18).
+    void won_beside_others(bool asked_for)
     {
         if (asked_for) {
             asking_ = false;

@@ -26,9 +26,12 @@ attempt::~attempt()
         runtime_.lease_blocks.give(block_);
 }
 
-boost::system::error_code attempt::provide() noexcept
+boost::system::error_code attempt::provide(lock_state const& lock) noexcept
 {
     try {
+        slots_.reset();
+        if (lock.plan->kind.slotted)
+            slots_ = std::make_unique<kind::slot_list>(lock.permits);
         if (!undo_)
             undo_ = &runtime_.clean.prepare();
         if (!block_)
@@ -61,6 +64,8 @@ void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& 
 {
     nonce_ = handed.heir;
     giver_ = handed.giver;
+    if (slots_)
+        slots_->assign(handed.slots);
     begin(lock);
     ask_all();
 }
@@ -71,7 +76,10 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
     plan_ = lock_->plan.get();
     open_round();
     open_ = true;
-    asked_ = refused_ = heard_ = {};
+    asked_ = refused_ = heard_ = other_slots_ = {};
+    if (slots_)
+        first_slot_ =
+            static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() % lock->permits.limit);
     if (type().counts())
         proposal_ = core::proposal(lock_->wanted->highest_number, runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
@@ -160,7 +168,9 @@ core::node_set attempt::take_back(bool waits_on)
 boost::intrusive_ptr<held_lease> attempt::make_lease(unsigned attempts, core::duration waited)
 {
     lock_->wanted->publish_success(rows_);
-    lease_ = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, votes_, attempts, waited);
+    lease_ = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, votes_, attempts, waited,
+                            std::move(slots_));
+    give_back_other_slots();
     return lease_;
 }
 

@@ -18,6 +18,7 @@
 #include "engine/runtime.hpp"
 #include "engine/undo.hpp"
 #include "kind/kind.hpp"
+#include "kind/semaphore.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
@@ -27,6 +28,7 @@
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +43,7 @@ struct inheritance {
     nonce giver; ///< the heir's, where the lock was free
     /// For how long it has passed from one to the next; nothing: it was free.
     std::optional<core::duration> passed{};
+    std::string slots{}; ///< of a semaphore
 };
 
 /// Who is told what an attempt comes to. Called while replies are worked off: no user code may run from here.
@@ -69,7 +72,7 @@ public:
     /// For another candidate: who refused before says nothing any more.
     void forget_refusals() { refused_ = {}; }
     /// What an attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
-    [[nodiscard]] boost::system::error_code provide() noexcept;
+    [[nodiscard]] boost::system::error_code provide(lock_state const&) noexcept;
     /// \param in_turn ask first where all meet (rule W3)
     /// \param turn of the readers, for one who waits at the gate; zero: it does not
     /// \param given_up nonces of others that it may take the place of (rule M8); must stay until it is decided
@@ -116,6 +119,7 @@ private:
     void append(std::string& out, kind::request, redis::script_form) const;
     [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return open_ && !late; }
     void on_answer(node_answer const&);
+    void count_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
     void on_drained();
     void expire() override;
@@ -141,6 +145,8 @@ private:
     [[nodiscard]] step fail_vote(unsigned node, net::failure const&);
     void follow(step);
     void follow_vote(unsigned node, step);
+    [[nodiscard]] kind::answer accept_slots(node_answer const&);
+    void give_back_other_slots() noexcept;
     void decide_won();
     void close();
     void tell_lease(unsigned node);
@@ -169,6 +175,10 @@ private:
     std::string_view given_up_;  ///< of a vote
     core::fence proposal_ = 0;
     std::chrono::milliseconds turn_{};
+    std::unique_ptr<kind::slot_list>
+        slots_;                  ///< of a semaphore: those that the first node has given, or that are claimed
+    core::node_set other_slots_; ///< where others were given
+    std::uint16_t first_slot_ = 0; ///< where a node looks first
 
     attempt_listener& listener_;
     core::waiting& waiting_;

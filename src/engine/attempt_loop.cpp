@@ -42,12 +42,17 @@ void attempt_loop::begin(core::start_mode how)
     bool const left_free =
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
-    in_turn_ = offered_turn_ = others_first || key_->local().has_rivals();
+    in_turn_ = offered_turn_ = others_first || has_rivals();
     bool const outside = others_first && key_->local().has_outsiders();
     if (offered_turn_ && !outside && stand_in_line(left_free ? passing.free_until() : now))
         return;
     in_turn_ = offered_turn_ = others_first;
     others_first ? offer_turn(how) : connect_or_vote();
+}
+
+bool attempt_loop::has_rivals() const
+{
+    return type().slotted ? lock().is_crowded() : key_->local().has_rivals();
 }
 
 /// An attempt, and a wait, go on for whoever comes next, if that one's keys live as long, or it wants to stand in line.
@@ -58,12 +63,14 @@ void attempt_loop::serve(candidate& successor)
     bool const open = phase_ == phase::voting || phase_ == phase::won;
     whom_ = &successor;
     again_ = false;
-    bool const was_gated = type().gated;
+    bool const was_at_gate = waits_at_gate();
+    bool const was_slotted = type().slotted;
     note_terms();
     bool const waits = phase_ == phase::at_gate || waits_for_others();
-    if (waits && !same && (was_gated || type().gated))
+    if (waits && !same && (was_at_gate || waits_at_gate()))
         return ask_at_gate(runtime_.loop().now());
-    bool const leaves_line = phase_ == phase::in_line && !wants_line();
+    bool const another_place = !same && (was_slotted || type().slotted); // which says how many are wanted
+    bool const leaves_line = phase_ == phase::in_line && (another_place || !wants_line());
     if (phase_ == phase::in_line && !leaves_line && told_)
         whom_->tell_waiting(place_.before(), true);
     if (!leaves_line && (!open || same))
@@ -156,13 +163,15 @@ void attempt_loop::vote()
     if (!runtime_.limit.enter(*this))
         return;
     phase_ = phase::voting;
-    if (auto const missing = attempt_.provide())
+    if (auto const missing = attempt_.provide(lock()))
         return fail_candidate(missing);
     if (!std::exchange(again_, false))
         whom_->attempt_began();
     waiting_.attempt_began();
     open_round(); // what was asked before is not believed any more
-    bool const in_turn = std::exchange(in_turn_, false);
+    if (type().slotted)
+        learn(); // where all meet
+    bool const in_turn = std::exchange(in_turn_, false) || (type().slotted && has_rivals());
     place_.called()
         ? claim()
         : attempt_.start(whom_->lock(), in_turn && !type().gated, turn_at_gate(), key_->given_up(*this));
@@ -226,7 +235,7 @@ void attempt_loop::on_lost(errc cause)
         runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     bool const goes_on = whom_ && &whom_->lock()->plan->kind == type_;
     if (goes_on && cause == errc::contended)
-        type().gated ? note_refusals() : note_failures();
+        waits_at_gate() ? note_refusals() : note_failures();
     if (whom_ && cause == errc::no_quorum &&
         census.quarantine_is_in_the_way()) // the rows are given away below
         nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);
@@ -244,9 +253,14 @@ void attempt_loop::on_lost(errc cause)
     key_->local().refused();
     if (type().gated)
         return goes_on ? wait_at_gate() : ask_at_gate(now);
-    barred_ = barred_ || attempt_.claims();
-    if (std::exchange(barred_, false) || !stand_in_line(now))
-        wait_for_others();
+    // What was free where all meet may not have been given back elsewhere yet.
+    bool const soon_free = type().slotted && refusals_ < 3;
+    barred_ = barred_ || (attempt_.claims() && !soon_free);
+    if (!std::exchange(barred_, false) && stand_in_line(now))
+        return;
+    if (!type().slotted)
+        return wait_for_others();
+    goes_on ? wait_at_gate() : ask_at_gate(now);
 }
 
 /// Whom this attempt was the last for, is told; what is left is the first who may go on.

@@ -166,12 +166,15 @@ private:
     void note_refusals();
     [[nodiscard]] std::optional<core::duration> free_in() const;
     void wait_at_gate();
+    /// If it does not stand in line.
+    [[nodiscard]] bool waits_at_gate() const { return type().gated || type().slotted; }
     [[nodiscard]] bool hears_more();
     void ask_at_gate(core::instant then);
     void stand_at_gate();
     ///@}
 
     void begin(core::start_mode);
+    [[nodiscard]] bool has_rivals() const;
     void expire() override;
     void run() override;
     void note_terms();

@@ -32,7 +32,7 @@ void attempt_loop::note_refusals()
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (attempt_.rows()[i].result == node_result::granted)
             at_gate_.granted.insert(i);
-        if (attempt_.rows()[i].owner != 0)
+        if (attempt_.rows()[i].owner != 0 || attempt_.rows()[i].holder == holder_kind::permits)
             owned_.insert(i);
     }
 }

@@ -29,6 +29,8 @@ bool attempt_loop::stand_in_line(core::instant then)
 void attempt_loop::claim()
 {
     auto const handed = place_.inherit();
+    if (type().slotted)
+        return attempt_.claim(whom_->lock(), handed);
     if (handed.passed)
         key_->local().passing().inherited(*handed.passed + runtime_.round_trip(), runtime_.loop().now());
     else if (told_ && !place_.was_left_free())
@@ -46,6 +48,8 @@ void attempt_loop::on_held(unsigned node, kind::sighting const& seen)
 {
     offered_turn_ = false; // somebody took it
     key_->local().refused();
+    if (type().slotted)
+        key_->slots_taken(lock().permits.limit, lock().permits.limit);
     key_->note_holder(node, nodes().size(), seen);
 }
 

@@ -213,7 +213,7 @@ void attempt_loop::invalidated(unsigned node, key_state const& which)
         return owned_.contains(node) ? gate_changed(node) : void();
     bool const ends_a_row = waiting_.changed(node);
     if (phase_ == phase::in_line)
-        return place_.key_changed(node);
+        return type().slotted ? void() : place_.key_changed(node);
     if (!waits_for_others())
         return;
     if (waiting_.yields()) { // it was free
@@ -231,7 +231,7 @@ void attempt_loop::changed_here(core::node_set where)
     waiting_.changed_here(where, waits_for_others());
     if (waits_for_others())
         plan();
-    if (phase_ == phase::in_line)
+    if (phase_ == phase::in_line && !type().slotted)
         place_.changed_here(where);
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (where.contains(i))

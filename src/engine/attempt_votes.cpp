@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // What an attempt asks of the nodes, and what it makes of their answers.
 namespace redlock::detail {
@@ -63,7 +65,13 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
 {
     auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
     auto const giver = giver_ ? giver_->text() : given_up_;
-    plan_->commands->append(out, what, {lock_->key(), nonce_.text(), number, giver, {}, turn_}, form);
+    kind::subject said{lock_->key(), nonce_.text(), number, giver, {}, turn_};
+    if (slots_) {
+        said.wanted = lock_->permits;
+        said.slots = slots_->text();
+        said.first_slot = first_slot_;
+    }
+    plan_->commands->append(out, what, said, form);
 }
 
 attempt::step attempt::ask(unsigned node, draft const& vote)
@@ -94,6 +102,44 @@ void attempt::write_back()
 
 void attempt::on_answer(node_answer const& got)
 {
+    bool const gives_slots = type().slotted && !got.late && got.what != kind::request::write_back &&
+                             got.said.what == kind::answer::meaning::granted;
+    gives_slots ? count_answer({got.node, got.what, got.late, accept_slots(got), got.reply})
+                : count_answer(got);
+}
+
+/// One lease has the same slots everywhere. Others are no vote for it, and are given back (rule P4).
+kind::answer attempt::accept_slots(node_answer const& got)
+{
+    auto const given = *kind::read_grant(got.reply);
+    lock_->wanted->slots_taken(given.taken, lock_->permits.limit);
+    auto const& known = slots_ ? *slots_ : *lease_->slots();
+    bool const first = slots_ && known.numbers().empty();
+    if (first ? slots_->assign(given.slots) : known.text() == given.slots)
+        return got.said;
+    other_slots_.insert(got.node);
+    if (lease_)
+        give_back_other_slots();
+    return {kind::answer::meaning::denied};
+}
+
+/// The others of that nonce stay: it is not given up as a whole (rule L6).
+void attempt::give_back_other_slots() noexcept
+{
+    if (other_slots_.empty())
+        return;
+    try {
+        owned_key owed{lock_->wanted, &type(), nonce_};
+        owed.partly = true;
+        runtime_.clean.start(runtime_.clean.prepare(),
+                             {std::move(owed), runtime_.loop().now() + plan_->key_ttl},
+                             std::exchange(other_slots_, {}));
+    } catch (std::bad_alloc const&) { // they end by themselves
+    }
+}
+
+void attempt::count_answer(node_answer const& got)
+{
     if (got.late || !open_)
         note_voter(got);
     if (got.late)
@@ -109,7 +155,7 @@ void attempt::on_vote(node_answer const& got)
     node_report& row = rows_[got.node];
     fill(row, got);
     auto const then = count(got);
-    if (row.result == node_result::held_by_other)
+    if (row.result == node_result::held_by_other && !other_slots_.contains(got.node))
         note_refusal(got.node, row);
     tell_vote(got.node, row);
     follow_vote(got.node, then);
@@ -172,6 +218,8 @@ void attempt::note_asked(core::node_set where)
 void attempt::note_refusal(unsigned node, node_report const& row)
 {
     refused_.insert(node);
+    if (row.holder == holder_kind::permits)
+        lock_->wanted->slots_taken(lock_->permits.limit, lock_->permits.limit);
     if (heard_.contains(node) && nodes().at(node).tracks())
         waiting_.listens(node);
     listener_.on_refused(node, row);

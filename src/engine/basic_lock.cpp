@@ -75,7 +75,21 @@ std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, l
                                               kind::lock_kind const& type)
 {
     check(name, options, type, owner.engine_->settings());
-    return owner.engine_->make_lock(std::move(name), options, type);
+    return owner.engine_->make_lock(std::move(name), options, type, {});
+}
+
+std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, lock_options const& options,
+                                              kind::lock_kind const& type, unsigned limit)
+{
+    check(name, options, type, owner.engine_->settings());
+    auto const one = checked_permits(name, limit, 1);
+    return owner.engine_->make_lock(std::move(name), options, type, one);
+}
+
+std::shared_ptr<lock_state> lock_access::with_count(lock_state const& one, unsigned count)
+{
+    return std::make_shared<lock_state>(one.plan, one.wanted,
+                                        checked_permits(one.name(), one.permits.limit, count));
 }
 
 std::shared_ptr<lock_state> lock_access::make(client& owner, std::vector<std::string> names,

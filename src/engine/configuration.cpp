@@ -4,6 +4,7 @@
 #include "core/validity.hpp"
 #include "engine/words.hpp"
 #include "kind/multi.hpp"
+#include "kind/semaphore.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"
 #include <redlock/error.hpp>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -349,6 +351,19 @@ void check(std::string const& name, lock_options const& options, kind::lock_kind
             throw;
         throw lock_error(e.code(), title(name) + ": " + e.what(), {}, {}, name);
     }
+}
+
+kind::permits checked_permits(std::string const& name, unsigned limit, unsigned count)
+{
+    if (limit == 0 || limit > kind::most_slots)
+        misconfigured("a semaphore has 1 to " + std::to_string(kind::most_slots) + " permits, not " +
+                          std::to_string(limit),
+                      name);
+    if (count == 0 || count > limit)
+        misconfigured(std::to_string(count) + " permits cannot be had at once of a semaphore that has " +
+                          std::to_string(limit),
+                      name);
+    return {static_cast<std::uint16_t>(limit), static_cast<std::uint16_t>(count)};
 }
 
 namespace {

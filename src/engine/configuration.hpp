@@ -45,8 +45,13 @@ void check(std::vector<std::string> const& names, lock_options const&, kind::loc
 [[nodiscard]] core::duration node_timeout_of(lock_options const&, client_settings const&);
 [[nodiscard]] std::chrono::milliseconds fence_ttl_of(lock_options const&);
 
+/// So many at once of all that a semaphore has.
+/// \throws lock_error `errc::misconfigured`
+[[nodiscard]] kind::permits checked_permits(std::string const& name, unsigned limit, unsigned count);
+
 /// Something in the configuration is unusable; the message says what.
 /// \param lock the name of the lock that cannot be made, or used so
+/// \throws lock_error `errc::misconfigured`
 [[noreturn]] void misconfigured(std::string message, std::string const& lock = {});
 
 } // namespace redlock::detail

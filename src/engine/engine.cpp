@@ -24,9 +24,9 @@ std::shared_ptr<lock_plan const> engine::plan_of(lock_options const& options, ki
 }
 
 std::shared_ptr<lock_state> engine::make_lock(std::string name, lock_options const& options,
-                                              kind::lock_kind const& type)
+                                              kind::lock_kind const& type, kind::permits permits)
 {
-    return std::make_shared<lock_state>(plan_of(options, type), keys_.at(std::move(name)));
+    return std::make_shared<lock_state>(plan_of(options, type), keys_.at(std::move(name)), permits);
 }
 
 std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, lock_options const& options,

@@ -45,6 +45,7 @@ std::string_view words_of(holder_kind who)
     switch (who) {
     case holder_kind::readers: return "held by readers";
     case holder_kind::waiting_writer: return "kept for a waiting writer";
+    case holder_kind::permits: return "its permits are taken";
     case holder_kind::maybe_readers: return "held by readers, or by another program's data,";
     default: return {};
     }
@@ -131,6 +132,7 @@ std::string_view to_string(holder_kind who) noexcept
     case holder_kind::owner: return "owner";
     case holder_kind::readers: return "readers";
     case holder_kind::waiting_writer: return "waiting_writer";
+    case holder_kind::permits: return "permits";
     case holder_kind::maybe_readers: return "maybe_readers";
     case holder_kind::no_lock: return "no_lock";
     }

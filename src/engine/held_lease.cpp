@@ -15,9 +15,9 @@ constexpr core::duration before_watching = std::chrono::milliseconds{100};
 } // namespace
 
 held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, core::attempt const& won,
-                       unsigned attempts, core::duration waited)
+                       unsigned attempts, core::duration waited, std::unique_ptr<kind::slot_list const> slots)
     : lease_status(std::move(its), {owner, won.token(), 0, attempts, waited}, won.sent()),
-      machine_(lock().plan->terms, won.nodes(), won.sent(), won.holders())
+      machine_(lock().plan->terms, won.nodes(), won.sent(), won.holders()), slots_(std::move(slots))
 {
     show(lease_state::held);
 }
@@ -35,10 +35,12 @@ held_lease::held_lease(std::shared_ptr<lock_state> its, held_lease const& before
 
 boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const& lock,
                                                 nonce const& n, core::attempt const& won, unsigned attempts,
-                                                core::duration waited)
+                                                core::duration waited,
+                                                std::unique_ptr<kind::slot_list const> slots)
 {
-    static_assert(sizeof(held_lease) <= 336 + redis::nonce_length);
-    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(lock, n, won, attempts, waited));
+    static_assert(sizeof(held_lease) <= 344 + redis::nonce_length);
+    boost::intrusive_ptr<held_lease> made(::new (block)
+                                              held_lease(lock, n, won, attempts, waited, std::move(slots)));
     made->begin();
     return made;
 }

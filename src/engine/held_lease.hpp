@@ -20,6 +20,7 @@
 #include "engine/runtime.hpp"
 #include "engine/wait_op.hpp"
 #include "kind/kind.hpp"
+#include "kind/semaphore.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
@@ -47,7 +48,7 @@ namespace redlock::detail {
 class held_lease final : private round<held_lease>, public activity, public lease_status {
 public:
     held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, unsigned attempts,
-               core::duration waited);
+               core::duration waited, std::unique_ptr<kind::slot_list const>);
     /// The next in a row of holders who pass the lock on.
     held_lease(std::shared_ptr<lock_state>, held_lease const& before, unsigned attempts,
                core::duration waited);
@@ -56,6 +57,9 @@ public:
 
     /// An error of an operation on it, with what each node last said if that is its cause. Any thread.
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
+
+    /// Of a semaphore; otherwise null. Any thread.
+    [[nodiscard]] kind::slot_list const* slots() const { return slots_.get(); }
 
     void begin();
     void late_grant(unsigned node);
@@ -135,6 +139,8 @@ private:
             said.line = word_to_line();
         if (proclaimed_)
             said.proclaimed = proclaimed_->text();
+        if (slots_)
+            said.slots = slots_->text();
         if (conversion_ && what == kind::request::release)
             type().append(out, what, said, form);
         else
@@ -268,9 +274,10 @@ private:
         std::vector<held_lease*> followers;
         core::duration won; ///< by the first of them, on CLOCK_BOOTTIME
     };
-    group* group_ = nullptr;                   ///< null: it is alone
-    std::unique_ptr<conversion> conversion_;   ///< null: it has always been what it is
-    std::unique_ptr<proclamation> proclaimed_; ///< null: nobody is told who has it
+    group* group_ = nullptr;                             ///< null: it is alone
+    std::unique_ptr<conversion> conversion_;             ///< null: it has always been what it is
+    std::unique_ptr<proclamation> proclaimed_;           ///< null: nobody is told who has it
+    std::unique_ptr<kind::slot_list const> const slots_; ///< null: it is no semaphore's
 
 public:
     held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so
@@ -282,6 +289,7 @@ extern template class round<held_lease>; // where its answers are dealt with
                                                            std::uint64_t fencing_token);
 [[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const&,
                                                               nonce const&, core::attempt const& won,
-                                                              unsigned attempts, core::duration waited);
+                                                              unsigned attempts, core::duration waited,
+                                                              std::unique_ptr<kind::slot_list const>);
 
 } // namespace redlock::detail

@@ -179,9 +179,9 @@ void held_lease::start_release()
     releasing_ = true;
     on().life.release_began();
     bool const lines = lock().plan->options.line && type().lines_up() && !on().life.closing();
-    if (lines)
+    if (lines && !type().slotted)
         offer_turn();
-    if (lines && lock().wanted->local().has_rivals() && release_in_line())
+    if (lines && (type().slotted || lock().wanted->local().has_rivals()) && release_in_line())
         return;
     on().loop().schedule_after(*this, lock().plan->node_timeout);
     release_on(nodes().all(), type().release_word());
@@ -213,13 +213,15 @@ bool held_lease::release_in_line()
         return false;
     core::duration const whole = lock().plan->node_timeout;
     may_be_claimed_ = !lock().wanted->local().passing().is_left_free(on().loop().now());
-    on().loop().schedule_after(*this, may_be_claimed_ ? on().patience(whole / 2) : whole);
-    if (may_be_claimed_) {
+    // Of a semaphore it is never known that nobody waits; but as long as many are free, that is likely.
+    bool const first = may_be_claimed_ && (!type().slotted || lock().is_crowded());
+    on().loop().schedule_after(*this, first ? on().patience(whole / 2) : whole);
+    if (first) {
         line_ = static_cast<std::uint8_t>(*node);
         on().life.put_off_release(*this);
     }
     send(*node, kind::request::line_release);
-    if (!may_be_claimed_)
+    if (!first)
         release_on(all_but(*node));
     return true;
 }

@@ -7,7 +7,7 @@ namespace redlock::detail {
 
 bool held_lease::wants_watch() const
 {
-    return !watching_ && !is_shared() && lock().plan->options.renew &&
+    return !watching_ && !is_shared() && !type().slotted && lock().plan->options.renew &&
            machine_.phase() == core::lease_phase::held;
 }
 

@@ -119,9 +119,10 @@ void key_queue::won(attempt_loop& by, held_lease& held)
         drop(queue_.front());
     }
     changed_here(queues().on().nodes.all()); // who waits has been overtaken
-    if (held.is_shared()) {
-        local().won_by_reader(asked_for);
-        readers_ = &held;
+    if (held.is_shared() || held.slots()) {
+        local().won_beside_others(asked_for);
+        if (held.is_shared())
+            readers_ = &held;
         return let_readers_join();
     }
     local().won(asked_for, by.offered_turn(), queues().on().loop().now());

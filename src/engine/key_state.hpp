@@ -13,6 +13,7 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -64,6 +65,13 @@ public:
     void publish_success(std::vector<node_report>& rows) noexcept;
     void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
     std::uint64_t highest_number = 0; ///< on any node, as far as this client has seen
+    /// Of a semaphore, as a node told. What was full a moment ago is full again a moment later.
+    void slots_taken(unsigned now, unsigned limit)
+    {
+        unsigned const step = limit / 16 + 1;
+        taken_slots_ = std::max(now, taken_slots_ - std::min(taken_slots_, step));
+    }
+    [[nodiscard]] unsigned taken_slots() const { return taken_slots_; }
     [[nodiscard]] core::local_queue& local() { return local_; }
     /// Guards what is told of attempts and leases to other threads.
     [[nodiscard]] std::mutex& tables() const;
@@ -117,6 +125,7 @@ private:
     std::string const name_;
     attempt_table table_;
     core::local_queue local_;
+    unsigned taken_slots_ = 0;
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     std::atomic<std::uint32_t> longest_key_ms_{0};
 };

@@ -20,6 +20,11 @@ struct lock_access {
     /// \throws lock_error `errc::misconfigured`
     static std::shared_ptr<lock_state> make(client& owner, std::string name, lock_options const&,
                                             kind::lock_kind const&);
+    /// One permit of all that a semaphore has.
+    static std::shared_ptr<lock_state> make(client& owner, std::string name, lock_options const&,
+                                            kind::lock_kind const&, unsigned limit);
+    /// Another number of them. \throws lock_error `errc::misconfigured`
+    static std::shared_ptr<lock_state> with_count(lock_state const&, unsigned count);
     /// The same of several names.
     static std::shared_ptr<lock_state> make(client& owner, std::vector<std::string> names,
                                             lock_options const&, kind::lock_kind const&);

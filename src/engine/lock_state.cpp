@@ -15,8 +15,9 @@
 
 namespace redlock::detail {
 
-lock_state::lock_state(std::shared_ptr<lock_plan const> its_plan, boost::intrusive_ptr<key_state> key)
-    : plan(std::move(its_plan)), wanted(std::move(key))
+lock_state::lock_state(std::shared_ptr<lock_plan const> its_plan, boost::intrusive_ptr<key_state> key,
+                       kind::permits its_permits)
+    : plan(std::move(its_plan)), wanted(std::move(key)), permits(its_permits)
 {
     wanted->expect_keys(plan->key_ttl);
 }
@@ -24,6 +25,11 @@ lock_state::lock_state(std::shared_ptr<lock_plan const> its_plan, boost::intrusi
 std::string const& lock_state::name() const
 {
     return wanted->name();
+}
+
+bool lock_state::is_crowded() const
+{
+    return 2 * wanted->taken_slots() > permits.limit;
 }
 
 redis::lock_key lock_state::key() const
@@ -73,7 +79,7 @@ bool same_times(lock_state const& a, lock_state const& b)
 
 bool same_terms(lock_state const& a, lock_state const& b)
 {
-    return same_times(a, b) && &a.plan->kind == &b.plan->kind;
+    return same_times(a, b) && &a.plan->kind == &b.plan->kind && a.permits == b.permits;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include "engine/key_state.hpp"
 #include "engine/lock_plan.hpp"
+#include "kind/kind.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
@@ -17,16 +18,19 @@ namespace redlock::detail {
 
 /// What all copies of a mutex, its acquisitions and its leases share. Constant.
 struct lock_state {
-    lock_state(std::shared_ptr<lock_plan const>, boost::intrusive_ptr<key_state>);
+    lock_state(std::shared_ptr<lock_plan const>, boost::intrusive_ptr<key_state>, kind::permits = {});
 
     std::shared_ptr<lock_plan const> const plan;
     boost::intrusive_ptr<key_state> const wanted; ///< shared with the other locks of the same key
+    kind::permits const permits;                  ///< of a semaphore
 
     [[nodiscard]] engine& client() const { return *plan->client; }
     [[nodiscard]] std::string const& name() const;
     [[nodiscard]] redis::lock_key key() const;
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
+    /// Of a semaphore: as a node told last, are so many taken that whoever wants one is given it where all meet (rule P6)?
+    [[nodiscard]] bool is_crowded() const;
 };
 
 /// Do the keys that one of them sets live as long as those of the other?

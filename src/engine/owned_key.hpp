@@ -20,8 +20,14 @@ struct owned_key {
     nonce owner;
     std::uint64_t number = 0;
     std::chrono::milliseconds turn{}; ///< of one who waits on at the gate
+    bool partly = false;              ///< other slots of a semaphore are held with that nonce
 
-    [[nodiscard]] kind::subject said() const { return {key->key(), owner.text(), number, {}, {}, turn}; }
+    [[nodiscard]] kind::subject said() const
+    {
+        kind::subject its{key->key(), owner.text(), number, {}, {}, turn};
+        its.partly = partly;
+        return its;
+    }
 };
 
 /// What a node may still hold.

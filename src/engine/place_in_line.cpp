@@ -1,5 +1,6 @@
 #include "engine/place_in_line.hpp"
 
+#include "kind/semaphore.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
 
@@ -48,7 +49,8 @@ bool place_in_line::enter_somewhere()
             undo_ = &runtime_.clean.prepare();
         inherited_.heir = runtime_.its.fresh_nonce();
         window_ = runtime_.claim_window(lock_->plan->node_timeout);
-        place_ = kind::place(window_, runtime_.lines.channel(*node));
+        place_ = type_->slotted ? kind::slot_place(window_, lock_->permits, runtime_.lines.channel(*node))
+                                : kind::place(window_, runtime_.lines.channel(*node));
     } catch (std::bad_alloc const&) {
         return false;
     } catch (std::runtime_error const&) { // no randomness
@@ -181,12 +183,18 @@ void place_in_line::on_call(kind::call const& said)
         inherited_.giver = nonce(said.giver);
         inherited_.passed = said.time;
     }
-    answer_call();
+    answer_call(said.slots);
 }
 
-void place_in_line::answer_call()
+/// Without memory for the slots, any will do.
+void place_in_line::answer_call(std::string_view slots)
 {
     called_ = true;
+    try {
+        inherited_.slots = slots;
+    } catch (std::bad_alloc const&) {
+        inherited_.slots.clear();
+    }
     listener_.on_called();
 }
 
@@ -196,12 +204,12 @@ void place_in_line::on_answer(node_answer const& got)
     if (got.late || !standing_ || called_)
         return;
     if (got.said.what == meaning::granted)
-        return answer_call();
+        return answer_call(kind::read_grant(got.reply).value_or(kind::grant{}).slots);
     auto const seen = type_->read_sighting(got.what, got.reply);
     if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
         return refused(got);
     listener_.on_held(got.node, seen);
-    if (!heard_)
+    if (!heard_ && !type_->slotted) // whoever gives slots back calls the first in line
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());

@@ -98,7 +98,7 @@ private:
     [[nodiscard]] bool enter_somewhere();
     void ask();
     void hear_of_changes();
-    void answer_call();
+    void answer_call(std::string_view slots);
     void move_on();
     void pass_over(core::duration time);
     void move();

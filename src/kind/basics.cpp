@@ -3,6 +3,7 @@
 #include "kind/election.hpp"
 #include "kind/fenced.hpp"
 #include "kind/line.hpp"
+#include "kind/semaphore.hpp"
 #include "kind/shared.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
@@ -27,8 +28,9 @@ constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 
 constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 6};
 constexpr redis::script_call whose_call{redis::scripts::whose, 1, 1};
 
-constexpr std::array<std::string_view, 5> kept{fence_suffix, line_suffix, gate_suffix, leader_suffix,
-                                               redis::marker_name};
+constexpr std::array<std::string_view, 8> kept{fence_suffix,     line_suffix,       gate_suffix,
+                                               leader_suffix,    slots_suffix,      slot_fences_suffix,
+                                               slot_line_suffix, redis::marker_name};
 
 /// The keys of the lock and its line, and the nonce.
 void append_to_line(std::string& out, redis::script_call const& call, redis::script_form form,
@@ -97,6 +99,8 @@ sighting read_whose(redis::resp_node const& reply)
     bool const word = reply.type == redis::resp_type::simple_string;
     if (word && reply.text == "READERS")
         return {.who = holder_kind::readers};
+    if (word && reply.text == "PERMITS")
+        return {.who = holder_kind::permits};
     if (word && reply.text == "NONE")
         return {.gone = true};
     return read_owner(reply, holder_kind::no_lock);
@@ -165,6 +169,25 @@ void append_line_words(std::string& out, line_words const& said)
     redis::append_argument(out, std::string_view(said.leaves_free ? "free" : "take"));
     redis::append_argument(out,
                            std::string_view(redis::digits(static_cast<std::uint64_t>(said.time.count()))));
+}
+
+void append_call_head(std::string& out, redis::script const& which, redis::script_form form, std::size_t keys,
+                      std::size_t arguments)
+{
+    bool const by_hash = form == redis::script_form::hash;
+    std::string_view const named = by_hash ? which.sha1 : which.text;
+    redis::digits const count(keys);
+    redis::append_all(out, std::string_view("*"), redis::digits(3 + keys + arguments), redis::crlf,
+                      by_hash ? std::string_view("$7\r\nEVALSHA\r\n$") : std::string_view("$4\r\nEVAL\r\n$"),
+                      redis::digits(named.size()), redis::crlf, named, redis::crlf);
+    redis::append_argument(out, std::string_view(count));
+}
+
+void append_key(std::string& out, redis::lock_key const& key, std::string_view suffix)
+{
+    redis::append_all(out, std::string_view("$"),
+                      redis::digits(key.prefix.size() + key.name.size() + suffix.size()), redis::crlf,
+                      key.prefix, key.name, suffix, redis::crlf);
 }
 
 std::string milliseconds(std::chrono::milliseconds time)

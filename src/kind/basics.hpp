@@ -54,6 +54,12 @@ void append_with_key_beside(std::string& out, redis::script_call const& call, re
                       rest...);
 }
 
+/// Any call of a script, up to its first key.
+void append_call_head(std::string& out, redis::script const&, redis::script_form, std::size_t keys,
+                      std::size_t arguments);
+/// A lock's key, or what stands beside it.
+void append_key(std::string& out, redis::lock_key const&, std::string_view suffix);
+
 /// As an argument.
 [[nodiscard]] std::string milliseconds(std::chrono::milliseconds);
 

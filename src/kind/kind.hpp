@@ -46,6 +46,13 @@ struct line_words {
     std::chrono::microseconds time{};
 };
 
+/// How many of a semaphore's slots are wanted, and how many there are (rule P3).
+struct permits {
+    std::uint16_t limit = 0;
+    std::uint16_t count = 0;
+    bool operator==(permits const&) const = default;
+};
+
 /// What a request is about: what a client asks the nodes to grant, what a lease extends and gives back, and what is owed
 /// to a node that was away.
 struct subject {
@@ -59,6 +66,10 @@ struct subject {
     std::chrono::milliseconds turn{};
     std::string_view
         proclaimed{}; ///< with an extension, of an election: who leads; empty: nobody says so yet
+    permits wanted{};
+    std::string_view slots{}; ///< as they are written; empty: of a vote any, of a release all that are ours
+    std::uint16_t first_slot = 0; ///< of a vote for any: where to look first
+    bool partly = false;          ///< other slots are held with that nonce: it is not given up (rule L6)
 };
 
 /// What a node told of another's key.
@@ -129,6 +140,9 @@ struct lock_kind {
     /// Is its holder a leader, who tells others who it is (rules EL1 to EL7)? Such a lease is not handed to another holder of
     /// its client.
     bool proclaims = false;
+    /// Is it a semaphore, whose slots are had each by one (rules P1 to P9)? Such a lease, too, goes to nobody of its client
+    /// but by the line.
+    bool slotted = false;
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
     /// What is asked of a key that somebody else may have.
@@ -171,6 +185,8 @@ extern lock_kind const fenced_reader;
 extern lock_kind const fenced_writer;
 extern lock_kind const multi;
 extern lock_kind const fenced_multi;
+extern lock_kind const semaphore;
+extern lock_kind const fenced_semaphore;
 extern lock_kind const election;
 extern lock_kind const election_view; ///< of who only wants to know who leads: it is no lock
 

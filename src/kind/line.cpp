@@ -56,10 +56,13 @@ std::optional<call> read_call(std::string_view text)
         return std::nullopt;
     auto const time =
         moved ? take_time<std::chrono::milliseconds>(text) : take_time<std::chrono::microseconds>(text);
-    if (!time || (!text.empty() && (moved || text.size() != redis::nonce_length)))
+    auto const giver = take_word(text);
+    if (!time || (!giver.empty() && (moved || giver.size() != redis::nonce_length)) ||
+        (!text.empty() && word != "take"))
         return std::nullopt;
     said.what = moved ? call::word::first : word == "take" ? call::word::take : call::word::free;
-    said.giver = text;
+    said.giver = giver;
+    said.slots = text;
     said.time = *time;
     return said;
 }

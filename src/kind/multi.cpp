@@ -64,7 +64,7 @@ public:
             return append_common(out, what, whose, form);
         bool const lines = what == request::line_release;
         std::size_t const count = whose.key.several.size();
-        append_head(out, redis::scripts::multi_release, form, lines ? 2 * count : count, 2);
+        append_call_head(out, redis::scripts::multi_release, form, lines ? 2 * count : count, 2);
         append_names(out, whose.key, {});
         if (lines)
             append_names(out, whose.key, line_suffix);
@@ -119,27 +119,11 @@ private:
         return held;
     }
 
-    /// Of a call, up to its first key.
-    static void append_head(std::string& out, redis::script const& which, redis::script_form form,
-                            std::size_t keys, std::size_t arguments)
-    {
-        bool const by_hash = form == redis::script_form::hash;
-        std::string_view const named = by_hash ? which.sha1 : which.text;
-        redis::digits const count(keys);
-        redis::append_all(out, std::string_view("*"), redis::digits(3 + keys + arguments), redis::crlf,
-                          by_hash ? std::string_view("$7\r\nEVALSHA\r\n$")
-                                  : std::string_view("$4\r\nEVAL\r\n$"),
-                          redis::digits(named.size()), redis::crlf, named, redis::crlf);
-        redis::append_argument(out, std::string_view(count));
-    }
-
     static void append_names(std::string& out, redis::lock_key const& key, std::string_view suffix)
     {
         assert(!key.several.empty() && key.several.size() <= most_names);
         for (std::string const& name : key.several)
-            redis::append_all(out, std::string_view("$"),
-                              redis::digits(key.prefix.size() + name.size() + suffix.size()), redis::crlf,
-                              key.prefix, name, suffix, redis::crlf);
+            append_key(out, {key.prefix, name}, suffix);
     }
 
     [[nodiscard]] bool counts() const { return !marker_key_.empty(); }
@@ -149,7 +133,7 @@ private:
                      std::string_view more, redis::script_form form) const
     {
         std::size_t const count = whose.key.several.size();
-        append_head(out, which, form, counts() ? 2 * count + 1 : count, counts() ? 7 : 4);
+        append_call_head(out, which, form, counts() ? 2 * count + 1 : count, counts() ? 7 : 4);
         append_names(out, whose.key, {});
         if (counts()) {
             append_names(out, whose.key, fence_suffix);

@@ -126,6 +126,7 @@ protected:
     explicit basic_lock(std::shared_ptr<lock_state> state) noexcept : state_(std::move(state)) {}
     [[nodiscard]] lease adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const;
     [[nodiscard]] std::span<std::string const> several_names() const noexcept;
+    [[nodiscard]] lock_state const& state() const noexcept { return *state_; }
     /// \endcond
 
 private:

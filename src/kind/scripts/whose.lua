@@ -1,4 +1,4 @@
--- Whose is a key that GET cannot read (docs/protocol.md, rule S4)? KEYS[1] the lock. "READERS"; "NONE": it is gone; a string
+-- Whose is a key that GET cannot read (docs/protocol.md, rules S4 and P1)? KEYS[1] the lock. "READERS", "PERMITS"; "NONE": it is gone; a string
 -- that is there by now. An error: other data. Changes nothing.
 local owner = redis.call('mget', KEYS[1])[1]
 if owner then
@@ -7,6 +7,12 @@ end
 local left = redis.call('pttl', KEYS[1])
 if left == -2 then
     return redis.status_reply('NONE')
+end
+if redis.call('type', KEYS[1]).ok == 'hash' then
+    local owner = redis.call('hlen', KEYS[1]) <= 1024 and redis.call('hvals', KEYS[1])[1]
+    if owner and #owner == 32 and left >= 0 then
+        return redis.status_reply('PERMITS')
+    end
 end
 local ends = redis.call('zrange', KEYS[1], -1, -1, 'withscores')[2]
 local clock = redis.call('time')

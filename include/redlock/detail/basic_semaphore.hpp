@@ -1,0 +1,69 @@
+#pragma once
+
+#include <redlock/detail/basic_lock.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/detail/lock_operations.hpp>
+
+#include <boost/asio/async_result.hpp>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace redlock::detail {
+
+/// What semaphores have in common.
+class REDLOCK_EXPORT basic_semaphore : public basic_lock {
+public:
+    using basic_lock::acquire;
+    using basic_lock::acquire_for;
+    using basic_lock::acquire_until;
+    using basic_lock::try_acquire;
+
+    /// Waits until it holds so many permits: all of them with one lease, or none.
+    /// \throws lock_error `errc::misconfigured`: `count` is zero, or above `permits()`
+    /// \throws std::bad_alloc
+    template <boost::asio::completion_token_for<lease_signature> Token = default_token>
+    [[nodiscard]] auto acquire(unsigned count, Token&& token = {})
+    {
+        return with_count(count).acquire(std::forward<Token>(token));
+    }
+    /// So many permits, or none: `try_acquire`.
+    template <boost::asio::completion_token_for<lease_signature> Token = default_token>
+    [[nodiscard]] auto try_acquire(unsigned count, Token&& token = {})
+    {
+        return with_count(count).try_acquire(std::forward<Token>(token));
+    }
+    /// So many permits, within `limit`: `acquire_for`.
+    template <class Rep, class Period,
+              boost::asio::completion_token_for<lease_signature> Token = default_token>
+    [[nodiscard]] auto acquire_for(unsigned count, std::chrono::duration<Rep, Period> limit,
+                                   Token&& token = {})
+    {
+        return with_count(count).acquire_for(limit, std::forward<Token>(token));
+    }
+    /// So many permits, until `deadline`: `acquire_until`.
+    template <class Clock, class Duration,
+              boost::asio::completion_token_for<lease_signature> Token = default_token>
+    [[nodiscard]] auto acquire_until(unsigned count, std::chrono::time_point<Clock, Duration> deadline,
+                                     Token&& token = {})
+    {
+        return with_count(count).acquire_until(deadline, std::forward<Token>(token));
+    }
+
+    /// How many there are.
+    [[nodiscard]] unsigned permits() const noexcept;
+    /// With how many of them each lease of this object comes: those of `acquire()` and its kin.
+    [[nodiscard]] unsigned count() const noexcept;
+
+protected:
+    /// \cond
+    explicit basic_semaphore(std::shared_ptr<lock_state> state) noexcept : basic_lock(std::move(state)) {}
+    [[nodiscard]] std::shared_ptr<lock_state> state_with(unsigned count) const;
+    /// \endcond
+
+private:
+    [[nodiscard]] basic_lock with_count(unsigned count) const;
+};
+
+} // namespace redlock::detail

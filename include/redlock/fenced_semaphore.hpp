@@ -1,0 +1,42 @@
+#pragma once
+
+#include <redlock/client.hpp>
+#include <redlock/detail/basic_semaphore.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/fence_options.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace redlock {
+
+/// A `semaphore` whose leases carry a fencing token: larger than that of every earlier lease of each of its permits. So what
+/// stands behind each permit (one of k connections, of k licences, of k partitions) remembers the largest token that it has seen,
+/// and refuses smaller ones. Tokens of different permits say nothing of each other: a resource that all holders share cannot
+/// be guarded with them.
+///
+/// It keeps the key `<name>:redlock-slot-fences`, and the marker of `fenced_mutex`, and needs the rights for both.
+/// \par Source
+/// docs/protocol.md, rules P1 to P9 and F1 to F6.
+class REDLOCK_EXPORT fenced_semaphore : public detail::basic_semaphore {
+public:
+    /// \param permits 1 to 1024
+    /// \throws lock_error `errc::misconfigured`: as `semaphore`, or a `fence_ttl` outside its limits
+    /// \throws std::bad_alloc
+    fenced_semaphore(client& owner, std::string name, unsigned permits, lock_options options = {},
+                     fence_options fence = {});
+
+    /// The same semaphore, for leases that come with `count` permits.
+    /// \throws lock_error `errc::misconfigured`: `count` is zero, or above `permits()`
+    /// \throws std::bad_alloc
+    [[nodiscard]] fenced_semaphore taking(unsigned count) const;
+
+private:
+    explicit fenced_semaphore(std::shared_ptr<detail::lock_state> state) noexcept
+        : basic_semaphore(std::move(state))
+    {}
+};
+
+} // namespace redlock

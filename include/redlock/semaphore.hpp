@@ -1,0 +1,54 @@
+#pragma once
+
+#include <redlock/client.hpp>
+#include <redlock/detail/basic_semaphore.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/lock_options.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace redlock {
+
+/// So many permits of one name, each held by one lease at a time: at most so many workers at once, in a whole fleet. Never
+/// more are valid at the same moment, whatever crashes, restarts or pauses. A permit of a holder that crashed comes back
+/// within `ttl` and `slack`.
+///
+/// It has the operations, errors and cancellation of `mutex`. A lease may come with several permits: all of them or none,
+/// so nobody waits while holding some. It has one deadline and one end, and says which permits they are: `lease::slots()`.
+///
+/// Between clients, who waits stands in line, in the order of coming. Nobody passes the first, also while
+/// fewer permits are free than it wants. Without `lock_options::line`, or where the nodes do not allow it, they wait by turns,
+/// and who wants many may wait for long behind those who want few. Within one client the order is that of coming, too.
+/// `lock_options::handover` means nothing here: a permit that is given back goes to the first in line.
+///
+/// All clients must name the same number of permits. To have more, change it anywhere at any time. To have fewer, change
+/// all clients; from `ttl` and `slack` after the last change, and when the permits above the new number have been given back,
+/// there are no more than that.
+///
+/// A lock of another kind with the same name, of this or any other library, is excluded as long as one permit is held,
+/// and excludes all of them. It gets the name when all permits are free at once, which nobody arranges for it.
+///
+/// Beside the lock's key each node keeps the keys `<name>:redlock-slots` and, while somebody waits,
+/// `<name>:redlock-slot-line`. docs/howto/semaphores.md lists the rights.
+/// \par Source
+/// docs/protocol.md, rules P1 to P9.
+class REDLOCK_EXPORT semaphore : public detail::basic_semaphore {
+public:
+    /// \param permits 1 to 1024
+    /// \throws lock_error `errc::misconfigured`: no permits or too many; otherwise as `mutex`
+    /// \throws std::bad_alloc
+    semaphore(client& owner, std::string name, unsigned permits, lock_options options = {});
+
+    /// The same semaphore, for leases that come with `count` permits: `with_lock(pool.taking(3), body)`.
+    /// \throws lock_error `errc::misconfigured`: `count` is zero, or above `permits()`
+    /// \throws std::bad_alloc
+    [[nodiscard]] semaphore taking(unsigned count) const;
+
+private:
+    explicit semaphore(std::shared_ptr<detail::lock_state> state) noexcept : basic_semaphore(std::move(state))
+    {}
+};
+
+} // namespace redlock

@@ -1,0 +1,52 @@
+#include "engine/fence_terms.hpp"
+#include "engine/lock_access.hpp"
+#include "engine/lock_state.hpp"
+#include "kind/kind.hpp"
+#include <redlock/fenced_semaphore.hpp>
+#include <redlock/semaphore.hpp>
+
+#include <utility>
+
+namespace redlock {
+
+unsigned detail::basic_semaphore::permits() const noexcept
+{
+    return state().permits.limit;
+}
+
+unsigned detail::basic_semaphore::count() const noexcept
+{
+    return state().permits.count;
+}
+
+std::shared_ptr<detail::lock_state> detail::basic_semaphore::state_with(unsigned count) const
+{
+    return lock_access::with_count(state(), count);
+}
+
+detail::basic_lock detail::basic_semaphore::with_count(unsigned count) const
+{
+    return basic_semaphore(state_with(count));
+}
+
+semaphore::semaphore(client& owner, std::string name, unsigned permits, lock_options options)
+    : basic_semaphore(detail::lock_access::make(owner, std::move(name), options, kind::semaphore, permits))
+{}
+
+semaphore semaphore::taking(unsigned count) const
+{
+    return semaphore(state_with(count));
+}
+
+fenced_semaphore::fenced_semaphore(client& owner, std::string name, unsigned permits, lock_options options,
+                                   fence_options fence)
+    : basic_semaphore(detail::lock_access::make(owner, std::move(name), detail::with_fence(options, fence),
+                                                kind::fenced_semaphore, permits))
+{}
+
+fenced_semaphore fenced_semaphore::taking(unsigned count) const
+{
+    return fenced_semaphore(state_with(count));
+}
+
+} // namespace redlock
