@@ -1,0 +1,383 @@
+// So many permits of one name at once (docs/protocol.md, rules P1 to P9).
+#include "component/wish_fixture.hpp"
+#include "core/rendezvous.hpp"
+#include "redis/scripts.hpp"
+#include <redlock/fenced_semaphore.hpp>
+#include <redlock/node_outcome.hpp>
+#include <redlock/semaphore.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+namespace {
+
+using slots = std::vector<std::uint16_t>;
+
+struct semaphore_fixture : wish_fixture {
+    using wish_fixture::wish_fixture;
+
+    semaphore pool(contender& by, unsigned permits, unsigned count = 1)
+    {
+        return semaphore(*by.locks, "seat", permits, options).taking(count);
+    }
+    std::unique_ptr<wish> want_some(contender& by, unsigned permits, unsigned count = 1)
+    {
+        return want(pool(by, permits, count));
+    }
+    static slots of(wish const& one) { return {one.held.slots().begin(), one.held.slots().end()}; }
+    std::size_t where_all_meet() const { return core::rendezvous_node(settings.nodes, "", "seat"); }
+    /// On this node somebody has that slot for a while.
+    void occupy_slot(std::size_t n, std::string const& slot, std::string const& milliseconds = "60000")
+    {
+        say(n, {"EVAL", std::string(redis::scripts::slots_vote.text), "2", "seat", "seat:redlock-slots",
+                std::string(32, 'f'), milliseconds, "1024", slot, "1", "0", ""});
+    }
+    void check_that_nothing_is_left()
+    {
+        pass(1s);
+        auto left = keys();
+        left.erase("redlock-marker");
+        left.erase("seat:redlock-slot-fences");
+        BOOST_TEST(left.empty());
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(semaphores, semaphore_fixture)
+
+BOOST_AUTO_TEST_CASE(permit_is_taken_and_given_back_everywhere)
+{
+    contender& one = add();
+    auto const permit = want_some(one, 3);
+    BOOST_TEST_REQUIRE(permit->held.valid());
+    BOOST_TEST(permit->held.slots().size() == 1U);
+    BOOST_TEST(permit->held.votes() == 3U);
+    BOOST_TEST(keys() == (std::set<std::string>{"seat", "seat:redlock-slots"}));
+    permit->held = {};
+    check_that_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(there_are_so_many_permits_and_no_more)
+{
+    contender& one = add();
+    contender& other = add();
+    auto const a = want_some(one, 3);
+    auto const b = want_some(other, 3);
+    auto const c = want_some(one, 3);
+    BOOST_TEST_REQUIRE((a->held.valid() && b->held.valid() && c->held.valid()));
+    std::set<std::uint16_t> const numbers{of(*a)[0], of(*b)[0], of(*c)[0]};
+    BOOST_TEST(numbers == (std::set<std::uint16_t>{0, 1, 2}));
+    BOOST_TEST((try_once(pool(other, 3)) == errc::contended));
+    BOOST_TEST((try_once(pool(one, 3)) == errc::contended));
+    b->held = {};
+    pass(round_trip);
+    BOOST_TEST((try_once(pool(one, 3)) == error_code()));
+}
+
+BOOST_AUTO_TEST_CASE(refusal_says_that_the_permits_are_taken)
+{
+    contender& one = add();
+    auto const all_of_them = want_some(one, 2, 2);
+    semaphore lock = pool(add(), 2);
+    BOOST_TEST((try_once(lock) == errc::contended));
+    auto const table = lock.last_attempt();
+    BOOST_TEST(std::ranges::all_of(table, [](node_outcome const& row) {
+        return row.result == node_result::pending || row.holder == holder_kind::permits;
+    }));
+    std::string const said = lock.explain(errc::contended).what();
+    BOOST_TEST(said.find("its permits are taken") != said.npos, said);
+}
+
+/// Rules P6 and P7.
+BOOST_AUTO_TEST_CASE(permit_that_is_given_back_goes_to_the_first_in_line)
+{
+    contender& one = add();
+    contender& second = add();
+    contender& third = add();
+    auto const held = want_some(one, 1);
+    auto const first_in_line = want_some(second, 1);
+    auto const behind = want_some(third, 1);
+    BOOST_TEST(!first_in_line->ended.has_value());
+    held->held = {};
+    BOOST_TEST((until([&] { return first_in_line->held.valid(); }) <= 4 * round_trip + a_tick));
+    BOOST_TEST(!behind->ended.has_value());
+    first_in_line->held = {};
+    BOOST_TEST((until([&] { return behind->held.valid(); }) <= 4 * round_trip + a_tick));
+    behind->held = {};
+    check_that_nothing_is_left();
+}
+
+/// Rule P8.
+BOOST_AUTO_TEST_CASE(several_permits_come_all_at_once_or_not_at_all)
+{
+    contender& one = add();
+    contender& other = add();
+    auto const a = want_some(one, 3, 2);
+    BOOST_TEST_REQUIRE(a->held.slots().size() == 2U);
+    auto const b = want_some(other, 3, 2);
+    pass(1s);
+    BOOST_TEST(!b->ended.has_value());
+    a->held = {};
+    BOOST_TEST((until([&] { return b->held.valid(); }) <= 5 * round_trip + a_tick));
+    BOOST_TEST(b->held.slots().size() == 2U);
+}
+
+/// Rule P7: many at once would starve otherwise.
+BOOST_AUTO_TEST_CASE(nobody_passes_who_wants_more_than_is_free)
+{
+    contender& one = add();
+    contender& second = add();
+    contender& third = add();
+    auto const a = want_some(one, 3);
+    auto const b = want_some(one, 3);
+    auto const all_of_them = want_some(second, 3, 3);
+    auto const one_of_them = want_some(third, 3);
+    pass(30s);
+    BOOST_TEST(!one_of_them->ended.has_value());
+    a->held = {};
+    pass(1s);
+    BOOST_TEST(!one_of_them->ended.has_value());
+    b->held = {};
+    BOOST_TEST((until([&] { return all_of_them->held.valid(); }) <= 5 * round_trip + a_tick));
+    all_of_them->held = {};
+    BOOST_TEST((until([&] { return one_of_them->held.valid(); }) <= 5 * round_trip + a_tick));
+}
+
+/// Rule P4.
+BOOST_AUTO_TEST_CASE(node_that_gives_another_slot_is_no_vote_and_has_it_back)
+{
+    contender& one = add();
+    occupy_slot(0, "0");
+    occupy_slot(1, "1");
+    auto const permit = want_some(one, 2);
+    pass(1s);
+    BOOST_TEST_REQUIRE(permit->held.valid());
+    std::string const mine = std::to_string(of(*permit)[0]);
+    std::size_t owners = 0;
+    for (std::size_t n = 0; n != 3; ++n) {
+        auto const there = on(n, "seat");
+        for (auto const& [slot, owner] : there->fields)
+            if (owner == permit->held.nonce()) {
+                ++owners;
+                BOOST_TEST(slot == mine);
+            }
+    }
+    BOOST_TEST(owners == 2U);
+}
+
+/// Two nodes with other slots: no majority has the same.
+BOOST_AUTO_TEST_CASE(slots_of_different_nodes_are_not_one_permit)
+{
+    contender& one = add();
+    for (std::size_t n = 0; n != 3; ++n)
+        for (std::size_t slot = 0; slot != 3; ++slot)
+            if (slot != n)
+                occupy_slot(n, std::to_string(slot));
+    BOOST_TEST((try_once(pool(one, 3)) == errc::contended));
+    pass(1s);
+    for (std::size_t n = 0; n != 3; ++n)
+        BOOST_TEST(on(n, "seat")->fields.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(locks_of_other_kinds_and_permits_exclude_each_other)
+{
+    contender& one = add();
+    contender& other = add();
+    {
+        auto const permit = want_some(one, 3);
+        BOOST_TEST((try_once(mutex(*other.locks, "seat", options)) == errc::contended));
+        BOOST_TEST((try_once(*other.shared) == errc::contended));
+        BOOST_TEST((try_once(other.shared->shared()) == errc::contended));
+        BOOST_TEST((try_once(pool(other, 3)) == error_code()));
+    }
+    pass(round_trip);
+    {
+        auto const held = want(mutex(*one.locks, "seat", options));
+        BOOST_TEST((try_once(pool(other, 3)) == errc::contended));
+    }
+    pass(round_trip);
+    {
+        auto const held = want(one.shared->shared());
+        BOOST_TEST((try_once(pool(other, 3)) == errc::contended));
+    }
+    pass(round_trip);
+    BOOST_TEST((try_once(pool(other, 3)) == error_code()));
+}
+
+/// Rule P5.
+BOOST_AUTO_TEST_CASE(permits_are_renewed_all_of_them)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    auto const some = want_some(one, 5, 3);
+    pass(30s);
+    BOOST_TEST(some->held.valid());
+    BOOST_TEST((try_once(pool(add(), 5, 3)) == errc::contended));
+    BOOST_TEST((try_once(pool(add(), 5, 2)) == error_code()));
+}
+
+BOOST_AUTO_TEST_CASE(permit_that_a_majority_has_lost_is_lost)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    auto const some = want_some(one, 5, 2);
+    std::optional<error_code> told;
+    some->held.lost([&](error_code ec) { told = ec; });
+    say(0, {"DEL", "seat"});
+    pass(5s);
+    BOOST_TEST(some->held.valid());
+    say(1, {"DEL", "seat"});
+    pass(3s);
+    BOOST_TEST_REQUIRE(told.has_value());
+    BOOST_TEST((*told == errc::lease_lost));
+}
+
+BOOST_AUTO_TEST_CASE(permit_of_who_crashed_is_free_with_its_time)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    contender& other = add();
+    auto const lost = want_some(one, 1);
+    auto const next = want_some(other, 1);
+    kill(0);
+    BOOST_TEST((until([&] { return next->held.valid(); }) <= 4s));
+}
+
+BOOST_AUTO_TEST_CASE(place_of_who_crashed_is_passed)
+{
+    contender& one = add();
+    contender& second = add();
+    contender& third = add();
+    auto const held = want_some(one, 1);
+    auto const gone = want_some(second, 1);
+    auto const next = want_some(third, 1);
+    kill(1);
+    held->held = {};
+    BOOST_TEST((until([&] { return next->held.valid(); }) <= 4 * round_trip + claim_window + a_tick));
+}
+
+BOOST_AUTO_TEST_CASE(who_gives_up_leaves_nothing)
+{
+    contender& one = add();
+    contender& other = add();
+    auto const held = want_some(one, 2, 2);
+    auto const waits = want_some(other, 2, 2);
+    waits->stop.emit(asio::cancellation_type::total);
+    pass(1s);
+    BOOST_TEST_REQUIRE(waits->ended.has_value());
+    held->held = {};
+    check_that_nothing_is_left();
+}
+
+/// Rule P9.
+BOOST_AUTO_TEST_CASE(number_of_permits_may_be_changed)
+{
+    contender& one = add();
+    contender& other = add();
+    auto const a = want_some(one, 2);
+    auto const b = want_some(one, 2);
+    auto const c = want_some(other, 3);
+    BOOST_TEST_REQUIRE(c->held.valid());
+    BOOST_TEST((try_once(pool(one, 2)) == errc::contended));
+    a->held = {};
+    pass(round_trip);
+    BOOST_TEST((try_once(pool(one, 2)) == errc::contended)); // two are still held
+    b->held = {};
+    pass(round_trip);
+    BOOST_TEST((try_once(pool(one, 2)) == error_code()));
+}
+
+/// Without a line they hear of changes.
+BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
+{
+    options.line = false;
+    contender& one = add();
+    contender& other = add();
+    auto const held = want_some(one, 1);
+    auto const waits = want_some(other, 1);
+    pass(1s);
+    BOOST_TEST(!waits->ended.has_value());
+    held->held = {};
+    BOOST_TEST((until([&] { return waits->held.valid(); }) <= 5 * round_trip + a_tick));
+}
+
+/// Rule L6: what is given back of a lease that is held is handed to nobody in its name.
+BOOST_AUTO_TEST_CASE(surplus_slot_does_not_make_room_for_others_where_the_lease_is_held)
+{
+    contender& one = add();
+    contender& other = add();
+    std::size_t const meeting = where_all_meet();
+    auto const blocked = want_some(other, 2, 2);
+    blocked->held = {};
+    pass(1s);
+    occupy_slot(meeting, "0", "400");
+    auto const both = want_some(other, 2, 2); // stands in line
+    std::unique_ptr<wish> const permit = want_some(one, 2);
+    pass(3s);
+    std::size_t valid = 0;
+    for (auto const* each : {both.get(), permit.get()})
+        valid += each->held.slots().size() * (each->held.valid() ? 1 : 0);
+    BOOST_TEST(valid <= 2U);
+    BOOST_TEST(valid >= 1U);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_make_no_sense_are_refused)
+{
+    contender& one = add();
+    auto const is_misconfigured = [](lock_error const& e) { return e.code() == errc::misconfigured; };
+    BOOST_CHECK_EXCEPTION(semaphore(*one.locks, "seat", 0), lock_error, is_misconfigured);
+    BOOST_CHECK_EXCEPTION(semaphore(*one.locks, "seat", 1025), lock_error, is_misconfigured);
+    semaphore const three(*one.locks, "seat", 3);
+    BOOST_CHECK_EXCEPTION((void)three.taking(0), lock_error, is_misconfigured);
+    BOOST_CHECK_EXCEPTION((void)three.taking(4), lock_error, is_misconfigured);
+    BOOST_CHECK_EXCEPTION(semaphore(*one.locks, "x:redlock-slots", 3), lock_error, is_misconfigured);
+    BOOST_TEST(three.permits() == 3U);
+    BOOST_TEST(three.taking(2).count() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(as_many_permits_as_there_may_be)
+{
+    contender& one = add();
+    auto const all_of_them = want_some(one, 1024, 1024);
+    BOOST_TEST_REQUIRE(all_of_them->held.valid());
+    BOOST_TEST(all_of_them->held.slots().size() == 1024U);
+    BOOST_TEST((try_once(pool(add(), 1024)) == errc::contended));
+    all_of_them->held = {};
+    check_that_nothing_is_left();
+}
+
+/// Rules F1 and P5.
+BOOST_AUTO_TEST_CASE(token_is_above_those_of_all_earlier_leases_of_each_slot)
+{
+    contender& one = add();
+    contender& other = add();
+    auto const fenced = [&](contender& by, unsigned count) {
+        return want(fenced_semaphore(*by.locks, "seat", 3, options).taking(count));
+    };
+    std::vector<std::uint64_t> highest(3, 0);
+    for (unsigned i = 0; i != 8; ++i) {
+        auto const held = fenced(i % 2 == 0 ? one : other, 1 + i % 3);
+        pass(100ms);
+        BOOST_TEST_REQUIRE(held->held.valid());
+        for (auto const slot : held->held.slots()) {
+            BOOST_TEST(held->held.fencing_token() > highest[slot]);
+            highest[slot] = held->held.fencing_token();
+        }
+        held->held = {};
+        pass(100ms);
+    }
+    check_that_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "component/line_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace redlock::test {
+
+/// Clients with any locks, each operation with a place of its own for what it comes to.
+struct wish_fixture : line_fixture {
+    using line_fixture::line_fixture;
+
+    /// One operation and what it comes to.
+    struct wish {
+        std::optional<error_code> ended;
+        lease held;
+        asio::cancellation_signal stop;
+    };
+
+    template <class Lock>
+    std::unique_ptr<wish> want(Lock lock)
+    {
+        auto made = std::make_unique<wish>();
+        lock.acquire(
+            asio::bind_cancellation_slot(made->stop.slot(), [one = made.get()](error_code ec, lease got) {
+                one->ended = ec;
+                one->held = std::move(got);
+            }));
+        pass(100ms);
+        return made;
+    }
+    template <class Lock>
+    error_code try_once(Lock lock)
+    {
+        std::optional<error_code> result;
+        lock.try_acquire([&](error_code ec, lease) { result = ec; });
+        pass(1s);
+        BOOST_TEST_REQUIRE(result.has_value());
+        return *result;
+    }
+    /// On each node.
+    std::set<std::string> keys()
+    {
+        std::set<std::string> found;
+        for (std::size_t n = 0; n != net.size(); ++n)
+            for (auto const& [key, value] : net.at(n).redis.keys().all())
+                found.insert(key);
+        return found;
+    }
+};
+
+} // namespace redlock::test
