@@ -112,7 +112,7 @@ void attempt::on_answer(node_answer const& got)
 kind::answer attempt::accept_slots(node_answer const& got)
 {
     auto const given = *kind::read_grant(got.reply);
-    lock_->wanted->slots_taken(given.taken, lock_->permits.limit);
+    lock_->wanted->note_taken_slots(given.taken, lock_->permits.limit);
     auto const& known = slots_ ? *slots_ : *lease_->slots();
     bool const first = slots_ && known.numbers().empty();
     if (first ? slots_->assign(given.slots) : known.text() == given.slots)
@@ -219,7 +219,7 @@ void attempt::note_refusal(unsigned node, node_report const& row)
 {
     refused_.insert(node);
     if (row.holder == holder_kind::permits)
-        lock_->wanted->slots_taken(lock_->permits.limit, lock_->permits.limit);
+        lock_->wanted->note_taken_slots(lock_->permits.limit, lock_->permits.limit);
     if (heard_.contains(node) && nodes().at(node).tracks())
         waiting_.listens(node);
     listener_.on_refused(node, row);

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,11 +66,12 @@ public:
     void publish_success(std::vector<node_report>& rows) noexcept;
     void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
     std::uint64_t highest_number = 0; ///< on any node, as far as this client has seen
-    /// Of a semaphore, as a node told. What was full a moment ago is full again a moment later.
-    void slots_taken(unsigned now, unsigned limit)
+    /// Of a semaphore, as a node told. What was full a moment ago is full again a moment later; and who has been told nothing
+    /// yet does not overtake those who wait (rule P6).
+    void note_taken_slots(unsigned now, unsigned limit)
     {
-        unsigned const step = limit / 16 + 1;
-        taken_slots_ = std::max(now, taken_slots_ - std::min(taken_slots_, step));
+        unsigned const before = std::min(taken_slots_, limit);
+        taken_slots_ = std::max(now, before - std::min(before, limit / 16 + 1));
     }
     [[nodiscard]] unsigned taken_slots() const { return taken_slots_; }
     [[nodiscard]] core::local_queue& local() { return local_; }
@@ -125,7 +127,7 @@ private:
     std::string const name_;
     attempt_table table_;
     core::local_queue local_;
-    unsigned taken_slots_ = 0;
+    unsigned taken_slots_ = std::numeric_limits<std::uint16_t>::max();
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     std::atomic<std::uint32_t> longest_key_ms_{0};
 };

@@ -129,9 +129,13 @@ private:
     void append_to_slots(std::string& out, redis::script const& which, std::size_t arguments,
                          subject const& whose, redis::script_form form) const
     {
-        append_call_head(out, which, form, counts() ? 4 : 2, counts() ? arguments + 3 : arguments);
+        bool const votes = &which == &redis::scripts::slots_vote;
+        append_call_head(out, which, form, (votes ? 3 : 2) + (counts() ? 2 : 0),
+                         counts() ? arguments + 3 : arguments);
         append_key(out, whose.key, {});
         append_key(out, whose.key, slots_suffix);
+        if (votes)
+            append_key(out, whose.key, slot_line_suffix);
         if (counts()) {
             append_key(out, whose.key, slot_fences_suffix);
             out += marker_key_;

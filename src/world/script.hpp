@@ -107,6 +107,7 @@ private:
     [[nodiscard]] bool is_ours();
     [[nodiscard]] bool reads();
     [[nodiscard]] bool is_set_of_readers(double left);
+    [[nodiscard]] bool are_permits(millis left);
     [[nodiscard]] double gate_mark(std::string const& who, std::string const& longest);
     void leave_mark(std::string const& who, std::string const& length);
     void ask_for_turn();
@@ -153,7 +154,10 @@ private:
     [[nodiscard]] slot_names slots_of(std::string const& owner);
     [[nodiscard]] slot_names ours_of(std::string const& named);
     [[nodiscard]] std::optional<slot_names> choose(double limit, double count, double start);
-    [[nodiscard]] std::string given(double fence, slot_names const&);
+    [[nodiscard]] static std::string given(double fence, double taken, slot_names const&);
+    [[nodiscard]] double taken_slots();
+    [[nodiscard]] bool is_waited_for(std::string const& line);
+    [[nodiscard]] std::string const& slot_fences_key() const;
     void take_slots(slot_names const&, std::string const& owner, double ms);
     void end_with_last_slot();
     [[nodiscard]] served serve(std::optional<std::string> const& giver, std::optional<std::string> const& me,

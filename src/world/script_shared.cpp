@@ -1,5 +1,6 @@
 // The scripts of readers and writers: the twins of src/kind/scripts/shared_vote.lua, shared_extend.lua, shared_release.lua,
 // exclusive_vote.lua, downgrade.lua, upgrade.lua and whose.lua.
+#include "redis/command.hpp"
 #include "world/lua_number.hpp"
 #include "world/reply.hpp"
 #include "world/script.hpp"
@@ -243,11 +244,26 @@ std::string script_run::whose()
     auto const left = pttl(keys_[0]);
     if (left == -2)
         return reply::status("NONE");
+    if (are_permits(left))
+        return reply::status("PERMITS");
     (void)members("zrange", keys_[0]);
     (void)time();
     if (is_set_of_readers(static_cast<double>(left)))
         return reply::status("READERS");
     return reply::error("WRONGTYPE this is no lock: " + keys_[0]);
+}
+
+/// Without the right to TYPE they are not known.
+bool script_run::are_permits(millis left)
+{
+    try {
+        if (type(keys_[0]) != keyspace::type::hash)
+            return false;
+    } catch (script_error const&) {
+        return false;
+    }
+    return left >= 0 && fields("hlen", keys_[0]).size() <= 1024 &&
+           fields("hgetall", keys_[0]).front().second.size() == redis::nonce_length;
 }
 
 /// As a writer's key.

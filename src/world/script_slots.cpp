@@ -98,10 +98,11 @@ std::string script_run::slots_vote()
     auto const fence = count_slots(slots, 8);
     if (!fence)
         return no_slot_fence();
+    bool const somebody_waits = is_waited_for(keys_[2]);
     take_slots(slots, arguments_[0], number_of(arguments_[1]));
-    if (keys_.size() > 2)
+    if (keys_.size() > 3)
         set_fences(slots, whole(*fence), arguments_[7]);
-    return given(*fence, slots);
+    return given(*fence, somebody_waits ? number_of(arguments_[2]) : taken_slots(), slots);
 }
 
 /// Nothing: it is free, ours, or was given up for us.
@@ -117,7 +118,7 @@ std::optional<std::string> script_run::slot_held(std::string const& slot)
 
 std::string script_run::slots_full(double limit, double count)
 {
-    auto const taken = static_cast<double>(fields("hlen", keys_[0]).size());
+    double const taken = taken_slots();
     return reply::status("HELD " + whole(until_ended(count - (limit - taken))) + " 0 FULL");
 }
 
@@ -137,14 +138,14 @@ std::string script_run::slots_extend()
         if (std::ranges::find(owners, std::pair(slot, arguments_[0])) == owners.end())
             return reply::number(0);
     bool all_known = true;
-    if (keys_.size() > 2) {
+    if (keys_.size() > 3) {
         auto const fences = fences_of(slots);
         if (!fences)
             return no_slot_fence();
         if (fences->highest > number_of(arguments_[4]))
             return reply::number(0);
         all_known = fences->all;
-        pexpire(keys_[2], arguments_[3]);
+        pexpire(slot_fences_key(), arguments_[3]);
         set_fences(slots, whole(number_of(arguments_[4])), arguments_[3]);
         if (arguments_[5] == "raise")
             return reply::number(1);
@@ -235,7 +236,7 @@ std::string script_run::slots_enter()
         if (slots.empty())
             slots = serve(std::nullopt, me, start_of(arguments_[0]), false).mine;
         if (!slots.empty())
-            return given(0, slots);
+            return given(0, taken_slots(), slots);
     }
     auto const before = stand_in_line(keys_[2], me);
     if (!before)
@@ -325,7 +326,7 @@ script_run::slot_names script_run::slots_of(std::string const& owner)
 std::optional<script_run::slot_names> script_run::choose(double limit, double count, double start)
 {
     constexpr double asked_one_by_one = 8;
-    if (limit - static_cast<double>(fields("hlen", keys_[0]).size()) < count)
+    if (limit - taken_slots() < count)
         return std::nullopt;
     std::vector<double> chosen;
     for (double i = 0; i < limit; ++i) {
@@ -345,10 +346,31 @@ std::optional<script_run::slot_names> script_run::choose(double limit, double co
     return names;
 }
 
-std::string script_run::given(double fence, slot_names const& slots)
+std::string script_run::given(double fence, double taken, slot_names const& slots)
 {
-    auto const taken = fields("hlen", keys_[0]).size();
-    return reply::bulk("GIVEN " + whole(fence) + ' ' + std::to_string(taken) + ' ' + joined(slots));
+    return reply::bulk("GIVEN " + whole(fence) + ' ' + whole(taken) + ' ' + joined(slots));
+}
+
+double script_run::taken_slots()
+{
+    return static_cast<double>(fields("hlen", keys_[0]).size());
+}
+
+/// What is no line keeps nobody.
+bool script_run::is_waited_for(std::string const& line)
+{
+    try {
+        return members("zcard", line).size() != 0;
+    } catch (script_error const&) {
+        return false;
+    } catch (wrong_type const&) {
+        return false;
+    }
+}
+
+std::string const& script_run::slot_fences_key() const
+{
+    return keys_[keys_.size() - 2];
 }
 
 void script_run::take_slots(slot_names const& slots, std::string const& owner, double ms)
@@ -373,24 +395,24 @@ void script_run::end_with_last_slot()
 /// \returns a reply that says why they are not to be counted on
 std::optional<std::string> script_run::see_slot_fences(std::size_t marker)
 {
-    if (keys_.size() < 3)
+    if (keys_.size() < 4)
         return std::nullopt;
-    if (!arguments_[marker].empty() && mget({keys_[3]})[0] != arguments_[marker])
+    if (!arguments_[marker].empty() && mget({keys_.back()})[0] != arguments_[marker])
         return reply::status("STRANGER");
-    if (auto const kind = type(keys_[2]); kind && kind != keyspace::type::hash)
-        return reply::error("WRONGTYPE these are no fences of a semaphore: " + keys_[2]);
+    if (auto const kind = type(slot_fences_key()); kind && kind != keyspace::type::hash)
+        return reply::error("WRONGTYPE these are no fences of a semaphore: " + slot_fences_key());
     return std::nullopt;
 }
 
 std::string script_run::no_slot_fence() const
 {
-    return reply::error("WRONGTYPE a fence is no number that can be counted on from: " + keys_[2]);
+    return reply::error("WRONGTYPE a fence is no number that can be counted on from: " + slot_fences_key());
 }
 
 /// Nothing: one is no number that can be counted on from.
 std::optional<script_run::slot_fences> script_run::fences_of(slot_names const& slots)
 {
-    auto const& all = fields("hmget", keys_[2]);
+    auto const& all = fields("hmget", slot_fences_key());
     slot_fences seen;
     for (std::string const& slot : slots) {
         auto const found = std::ranges::find(all, slot, &keyspace::fields::value_type::first);
@@ -407,7 +429,7 @@ std::optional<script_run::slot_fences> script_run::fences_of(slot_names const& s
 /// \returns nothing: there is none that can be counted on from
 std::optional<double> script_run::count_slots(slot_names const& slots, std::size_t proposal)
 {
-    if (keys_.size() < 3)
+    if (keys_.size() < 4)
         return 0;
     auto const seen = fences_of(slots);
     if (!seen)
@@ -420,8 +442,8 @@ std::optional<double> script_run::count_slots(slot_names const& slots, std::size
 void script_run::set_fences(slot_names const& slots, std::string const& fence, std::string const& ms)
 {
     for (std::string const& slot : slots)
-        hset(keys_[2], slot, fence);
-    pexpire(keys_[2], ms);
+        hset(slot_fences_key(), slot, fence);
+    pexpire(slot_fences_key(), ms);
 }
 
 keyspace::fields const& script_run::fields(std::string_view command, std::string const& key)

@@ -278,6 +278,8 @@ void random_talk::ask_slots(unsigned id)
     auto const ask = [&](redis::script const& which, words const& more, std::string const& how = "") {
         arguments.insert(arguments.end(), more.begin(), more.end());
         bool const with_fences = dice_.one_in(2);
+        if (&which == &scripts::slots_vote)
+            keys.push_back(name + ":slot-line");
         if (!with_fences)
             return both_.compare(id, call(which, keys, arguments));
         keys.insert(keys.end(), {name + ":slot-fences", "redlock-marker"});

@@ -37,7 +37,7 @@ struct semaphore_fixture : wish_fixture {
     /// On this node somebody has that slot for a while.
     void occupy_slot(std::size_t n, std::string const& slot, std::string const& milliseconds = "60000")
     {
-        say(n, {"EVAL", std::string(redis::scripts::slots_vote.text), "2", "seat", "seat:redlock-slots",
+        say(n, {"EVAL", std::string(redis::scripts::slots_vote.text), "3", "seat", "seat:redlock-slots", "seat:redlock-slot-line",
                 std::string(32, 'f'), milliseconds, "1024", slot, "1", "0", ""});
     }
     void check_that_nothing_is_left()
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(node_that_gives_another_slot_is_no_vote_and_has_it_back)
     std::size_t owners = 0;
     for (std::size_t n = 0; n != 3; ++n) {
         auto const there = on(n, "seat");
-        for (auto const& [slot, owner] : there->fields)
+        for (auto const& [slot, owner] : there->hash)
             if (owner == permit->held.nonce()) {
                 ++owners;
                 BOOST_TEST(slot == mine);
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(slots_of_different_nodes_are_not_one_permit)
     BOOST_TEST((try_once(pool(one, 3)) == errc::contended));
     pass(1s);
     for (std::size_t n = 0; n != 3; ++n)
-        BOOST_TEST(on(n, "seat")->fields.size() == 2U);
+        BOOST_TEST(on(n, "seat")->hash.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(locks_of_other_kinds_and_permits_exclude_each_other)

@@ -31,18 +31,18 @@ struct slots_of_a_lock {
     std::string vote(std::string const& who, std::string const& count = "1", std::string const& start = "0",
                      std::string const& milliseconds = lock_time)
     {
-        return ask(redis::scripts::slots_vote, {"lock", "ends"},
+        return ask(redis::scripts::slots_vote, {"lock", "ends", "line"},
                    {who, milliseconds, limit, "", count, start, ""});
     }
     std::string claim(std::string const& who, std::string const& slots, std::string const& giver = "")
     {
-        return ask(redis::scripts::slots_vote, {"lock", "ends"},
+        return ask(redis::scripts::slots_vote, {"lock", "ends", "line"},
                    {who, lock_time, limit, slots, "1", "0", giver});
     }
     std::string fenced_vote(std::string const& who, std::string const& count = "1",
                             std::string const& proposal = "1")
     {
-        return ask(redis::scripts::slots_vote, with_fences,
+        return ask(redis::scripts::slots_vote, {"lock", "ends", "line", "fences", "marker"},
                    {who, lock_time, limit, "", count, "0", "", fence_time, proposal, marker});
     }
     std::string extend(std::string const& who, std::string const& slots)

@@ -24,7 +24,7 @@ for _, owner in ipairs(redis.call('hmget', KEYS[1], unpack(slots))) do
     end
 end
 local known = true
-if KEYS[3] then
+if fences then
     local token, highest = tonumber(ARGV[5]), nil
     highest, known = highest_of(slots)
     if not highest then
@@ -33,7 +33,7 @@ if KEYS[3] then
     if highest > token then
         return 0
     end
-    redis.call('pexpire', KEYS[3], ARGV[4]) -- a server that is out of memory refuses HSET unless something has been changed
+    redis.call('pexpire', fences, ARGV[4]) -- a server that is out of memory refuses HSET unless something has been changed
     set_fences(slots, token, ARGV[4])
     if ARGV[6] == 'raise' then
         return 1

@@ -1,7 +1,7 @@
 -- A vote for slots of a semaphore: so many as are wanted, or none (docs/protocol.md, rules P3 and P4). KEYS: the lock, the
--- ends of its slots. ARGV: nonce, milliseconds, how many slots there are, which are wanted (nothing: any), how many, where to
+-- ends of its slots, its line. ARGV: nonce, milliseconds, how many slots there are, which are wanted (nothing: any), how many, where to
 -- look first; the nonce of who gave them up, ours where they were free, or nothing.
--- "GIVEN <fence> <how many are taken> <slots>". "HELD <milliseconds left> 0 <who>": refused. An error: what stands in place of
+-- "GIVEN <fence> <how many are taken> <slots>": while somebody waits, all count as taken. "HELD <milliseconds left> 0 <who>": refused. An error: what stands in place of
 -- the slots is none.
 -- With a fence (rules P4 and F1) also KEYS: the fences of the slots, the node's marker. ARGV: milliseconds of the fences,
 -- proposal, the marker as it was on connecting (empty: not looked at). "STRANGER": another node than expected. An error: a
@@ -40,6 +40,8 @@ local fence, unusable = count_on(slots, ARGV[9], ARGV[2])
 if unusable then
     return unusable
 end
+local waiting = redis.pcall('zcard', KEYS[3])
 take(slots, ARGV[1], tonumber(ARGV[2]))
 set_fences(slots, fence, ARGV[8])
-return string.format('GIVEN %.0f %d ', fence, redis.call('hlen', KEYS[1])) .. table.concat(slots, ' ')
+local taken = type(waiting) == 'number' and waiting > 0 and limit or redis.call('hlen', KEYS[1])
+return string.format('GIVEN %.0f %d ', fence, taken) .. table.concat(slots, ' ')

@@ -8,9 +8,9 @@ local left = redis.call('pttl', KEYS[1])
 if left == -2 then
     return redis.status_reply('NONE')
 end
-if redis.call('type', KEYS[1]).ok == 'hash' then
-    local owner = redis.call('hlen', KEYS[1]) <= 1024 and redis.call('hvals', KEYS[1])[1]
-    if owner and #owner == 32 and left >= 0 then
+if redis.pcall('type', KEYS[1]).ok == 'hash' then
+    local owner = left >= 0 and redis.call('hlen', KEYS[1]) <= 1024 and redis.call('hgetall', KEYS[1])[2]
+    if owner and #owner == 32 then
         return redis.status_reply('PERMITS')
     end
 end
