@@ -22,7 +22,7 @@ namespace redlock {
 /// docs/protocol.md, rules P1 to P9 and F1 to F6.
 class REDLOCK_EXPORT fenced_semaphore : public detail::basic_semaphore {
 public:
-    /// \param permits 1 to 1024
+    /// A semaphore with `permits` permits, 1 to 1024. Making it sends nothing.
     /// \throws lock_error `errc::misconfigured`: as `semaphore`, or a `fence_ttl` outside its limits
     /// \throws std::bad_alloc
     fenced_semaphore(client& owner, std::string name, unsigned permits, lock_options options = {},

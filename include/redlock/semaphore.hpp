@@ -36,7 +36,7 @@ namespace redlock {
 /// docs/protocol.md, rules P1 to P9.
 class REDLOCK_EXPORT semaphore : public detail::basic_semaphore {
 public:
-    /// \param permits 1 to 1024
+    /// A semaphore with `permits` permits, 1 to 1024. Making it sends nothing.
     /// \throws lock_error `errc::misconfigured`: no permits or too many; otherwise as `mutex`
     /// \throws std::bad_alloc
     semaphore(client& owner, std::string name, unsigned permits, lock_options options = {});
