@@ -1,6 +1,6 @@
-// A fleet of workers that call a backend which stands four calls at once. Each call needs a permit, so there are never more
-// of them, over all processes. A call that is as much work as two needs two permits. One of the workers dies amid its call,
-// and its permit comes back by itself.
+// A fleet of workers that call a backend which can take four calls at once. Each call needs a permit, so there are never more
+// of them, over all processes. A call that is as much work as two needs two permits. One of the workers dies with its
+// permit, which comes back by itself.
 //
 //   14_rate_limited_fleet [redis-url...]     without URLs it starts three servers of its own
 #include "local_redis.hpp"
@@ -64,6 +64,8 @@ private:
         char work = 0;
         co_await asio::async_read(caller, asio::buffer(&work, 1),
                                   asio::redirect_error(asio::use_awaitable, ec));
+        if (ec)
+            co_return;
         auto const weight = static_cast<unsigned>(work);
         in_flight_ += weight;
         most_ = std::max(most_, in_flight_);
@@ -102,7 +104,7 @@ asio::awaitable<void> work(redlock::client& locks, tcp::endpoint where)
         co_await redlock::with_lock(calls.taking(2), heavy);
 }
 
-asio::awaitable<void> die_at_work(redlock::client& locks, tcp::endpoint where)
+asio::awaitable<void> die_after_work(redlock::client& locks, tcp::endpoint where)
 {
     redlock::semaphore calls(locks, "backend-calls", capacity, quickly);
     redlock::lease lease = co_await calls.acquire();
@@ -119,7 +121,7 @@ public:
     {
         for (unsigned i = 0; i != workers; ++i)
             start(work, urls, where);
-        start(die_at_work, urls, where);
+        start(die_after_work, urls, where);
     }
     fleet(fleet const&) = delete;
     fleet& operator=(fleet const&) = delete;
@@ -176,7 +178,7 @@ asio::awaitable<void> check(backend& called, fleet& callers, redlock::client& lo
     std::cout << called.calls() << " calls of " << workers + 1 << " processes, at most " << called.most()
               << " at once\n";
     promises.keep(called.calls() == all_calls, "all calls were made");
-    promises.keep(called.most() <= capacity, "never more at once than the backend stands");
+    promises.keep(called.most() <= capacity, "never more at once than the backend can take");
     promises.keep(callers.all_ended_well(), "all workers ended well, or died where they should");
 
     redlock::semaphore calls(locks, "backend-calls", capacity, quickly);
