@@ -157,6 +157,7 @@ private:
     [[nodiscard]] static std::string given(double fence, double taken, slot_names const&);
     [[nodiscard]] double taken_slots();
     [[nodiscard]] bool is_waited_for(std::string const& line);
+    [[nodiscard]] bool serve_those_in_line();
     [[nodiscard]] std::string const& slot_fences_key() const;
     void take_slots(slot_names const&, std::string const& owner, double ms);
     void end_with_last_slot();

@@ -88,6 +88,8 @@ std::string script_run::slots_vote()
         if (auto refused = slot_held(slot))
             return *refused;
     if (slots.empty()) {
+        if (is_waited_for(keys_[2]) && (!serve_those_in_line() || is_waited_for(keys_[2])))
+            return reply::status("HELD " + whole(until_ended(1)) + " 0 FULL");
         double const limit = number_of(arguments_[2]);
         double const count = number_of(arguments_[4]);
         auto chosen = choose(limit, count, number_of(arguments_[5]));
@@ -98,11 +100,22 @@ std::string script_run::slots_vote()
     auto const fence = count_slots(slots, 8);
     if (!fence)
         return no_slot_fence();
-    bool const somebody_waits = is_waited_for(keys_[2]);
     take_slots(slots, arguments_[0], number_of(arguments_[1]));
     if (keys_.size() > 3)
         set_fences(slots, whole(*fence), arguments_[7]);
-    return given(*fence, somebody_waits ? number_of(arguments_[2]) : taken_slots(), slots);
+    return given(*fence, is_waited_for(keys_[2]) ? number_of(arguments_[2]) : taken_slots(), slots);
+}
+
+/// Before a vote. False: that is not permitted.
+bool script_run::serve_those_in_line()
+{
+    channel_at_ = channel_at;
+    try {
+        (void)serve(std::nullopt, std::nullopt, number_of(arguments_[5]), false);
+        return true;
+    } catch (script_error const&) {
+        return false;
+    }
 }
 
 /// Nothing: it is free, ours, or was given up for us.

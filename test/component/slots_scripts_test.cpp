@@ -695,6 +695,22 @@ BOOST_AUTO_TEST_CASE(nobody_passes_the_first_who_wants_more_than_is_free)
     BOOST_TEST(second.next().find("first " + c) != std::string::npos);
 }
 
+/// Rule P7: dead places keep nobody.
+BOOST_AUTO_TEST_CASE(vote_for_any_slot_goes_behind_those_who_stand_in_line)
+{
+    listener first(server, "first");
+    vote(a, "2");
+    line_up({c + place("nobody-hears"), b + place("first", "0002")});
+    BOOST_TEST(is_refusal(vote(std::string(32, 'd')), "FULL"));
+    BOOST_TEST(first.next() == "[pong, ]");
+    BOOST_TEST(node.command({"ZCARD", "line"}) == "1");
+    BOOST_TEST(claim(std::string(32, 'd'), "2") == "GIVEN 0 3 2"); // it was chosen where all meet
+    line_up({});
+    node.command({"DEL", "line"});
+    release(std::string(32, 'd'));
+    BOOST_TEST(vote(std::string(32, 'd')) == "GIVEN 0 3 2");
+}
+
 /// Somebody before it was called at last.
 BOOST_AUTO_TEST_CASE(who_enters_lets_those_before_it_go_first)
 {
@@ -708,8 +724,8 @@ BOOST_AUTO_TEST_CASE(who_enters_lets_those_before_it_go_first)
 BOOST_AUTO_TEST_CASE(next_in_line_hears_that_the_first_has_left)
 {
     listener next(server, "next");
-    line_up({b + place("first", "0002"), c + place("next", "0003")});
     vote(a, "2");
+    line_up({b + place("first", "0002"), c + place("next", "0003")});
     end_in("0", 1'000'000);
     BOOST_TEST(release(c, "", place("elsewhere")) == "0");
     BOOST_TEST(next.next() == "[pong, ]");
