@@ -702,7 +702,7 @@ BOOST_AUTO_TEST_CASE(vote_for_any_slot_goes_behind_those_who_stand_in_line)
     vote(a, "2");
     line_up({c + place("nobody-hears"), b + place("first", "0002")});
     BOOST_TEST(is_refusal(vote(std::string(32, 'd')), "FULL"));
-    BOOST_TEST(first.next() == "[pong, ]");
+    BOOST_TEST(first.next().find("first " + b) != std::string::npos);
     BOOST_TEST(node.command({"ZCARD", "line"}) == "1");
     BOOST_TEST(claim(std::string(32, 'd'), "2") == "GIVEN 0 3 2"); // it was chosen where all meet
     line_up({});
