@@ -58,6 +58,8 @@ holder_kind holder_of(answer const& value, answer const& left, answer const& who
         return holder_kind::owner;
     if (whose.is(answer::kind::text) && whose.text == "READERS")
         return holder_kind::readers;
+    if (whose.is(answer::kind::text) && whose.text == "PERMITS")
+        return holder_kind::permits;
     return is_other_type(whose) ? holder_kind::no_lock : holder_kind::maybe_readers;
 }
 

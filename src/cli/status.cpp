@@ -56,6 +56,7 @@ std::string other_holder(holder_kind who)
 {
     switch (who) {
     case holder_kind::readers: return "readers";
+    case holder_kind::permits: return "holders of permits";
     case holder_kind::maybe_readers: return "(readers, or not a lock)";
     default: return "(not a lock)";
     }
@@ -109,8 +110,8 @@ core::key_sighting to_key(sighting const& s)
     using kind = core::key_sighting::kind;
     if (!s.known)
         return {};
-    if (s.who == holder_kind::readers)
-        return {.what = kind::readers};
+    if (s.who == holder_kind::readers || s.who == holder_kind::permits)
+        return {.what = kind::several};
     if (s.holder)
         return {.what = kind::owned, .owner = std::hash<std::string>()(*s.holder)};
     return s.who == holder_kind::unknown ? core::absent_key : core::key_sighting{.what = kind::no_lock};
@@ -201,9 +202,8 @@ int status(options const& o, output const& out)
     json object{
         {"name", o.name}, {"status", std::string(to_string(v.status))}, {"votes", v.votes}, {"nodes", rows}};
     if (v.status == lock_status::held) {
-        bool const readers = nodes[v.witness].who == holder_kind::readers;
         object["holder"] = nodes[v.witness].shown;
-        object["holder_kind"] = std::string(to_string(readers ? holder_kind::readers : holder_kind::owner));
+        object["holder_kind"] = std::string(to_string(nodes[v.witness].who));
     }
     out.result(object, to_text(o.name + ": " + headline(v, nodes), nodes));
     return status_of(v.status);

@@ -24,7 +24,7 @@ duration end_of_majority(std::span<key_sighting const> nodes, Time time)
 /// Readers are one party, whoever they are: none of them is in the way of the others.
 bool is_held(key_sighting const& one)
 {
-    return one.what == key_sighting::kind::owned || one.what == key_sighting::kind::readers;
+    return one.what == key_sighting::kind::owned || one.what == key_sighting::kind::several;
 }
 
 /// Who is named by most nodes.

@@ -15,7 +15,7 @@ struct key_sighting {
         unknown,
         absent,
         owned,
-        readers, ///< of whoever they are
+        several, ///< of some who have it together, whoever they are: readers, or holders of permits
         no_lock, ///< of another type: in the way of every lock
     };
     kind what = kind::unknown;
@@ -30,9 +30,9 @@ inline constexpr key_sighting absent_key{.what = key_sighting::kind::absent,
 /// What the nodes say together.
 struct lock_verdict {
     lock_status status = lock_status::unknown;
-    unsigned votes = 0;   ///< nodes that name one owner, the one whom most of them name; or that name readers
+    unsigned votes = 0;   ///< nodes that name one owner, the one whom most of them name; or that name several
     unsigned free = 0;    ///< nodes without the key
-    unsigned witness = 0; ///< one that names this owner, or readers
+    unsigned witness = 0; ///< one that names this owner, or several
     /// Until a majority is without the key, if nobody changes it.
     duration taken_at_least{};
     std::optional<duration> taken_at_most{};

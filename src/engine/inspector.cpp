@@ -125,9 +125,8 @@ bool inspector::take_holder(unsigned node, kind::sighting const& seen)
         return false;
     found.ours = seen.nonce && key_queue::of(*lock_).held_by(*seen.nonce);
     found.key.owner = seen.nonce ? std::hash<std::string_view>()(*seen.nonce) : 0;
-    found.key.what = seen.nonce                         ? kind::owned
-                     : seen.who == holder_kind::readers ? kind::readers
-                                                        : kind::no_lock;
+    bool const several = seen.who == holder_kind::readers || seen.who == holder_kind::permits;
+    found.key.what = seen.nonce ? kind::owned : several ? kind::several : kind::no_lock;
     row.result = found.ours ? node_result::granted : node_result::held_by_other;
     row.note(seen.who, seen.owner, {}, false);
     return true;
@@ -256,9 +255,9 @@ core::key_sighting inspector::aged(unsigned node, core::instant now) const
 /// On a majority of the nodes.
 holder_kind inspector::holder_of(core::lock_verdict const& said) const
 {
-    bool const readers = found_[said.witness].key.what == core::key_sighting::kind::readers;
+    bool const several = found_[said.witness].key.what == core::key_sighting::kind::several;
     if (said.status == lock_status::held)
-        return readers ? holder_kind::readers : holder_kind::owner;
+        return several ? rows_[said.witness].known_holder() : holder_kind::owner;
     for (holder_kind const who : {holder_kind::maybe_readers, holder_kind::no_lock})
         if (std::ranges::count(rows_, who, &node_report::known_holder) >= core::majority(nodes().size()))
             return who;

@@ -23,7 +23,7 @@ std::vector<key_sighting> nodes(std::string_view said)
         else if (c == '!')
             one.what = key_sighting::kind::no_lock;
         else if (c == '=')
-            one.what = key_sighting::kind::readers;
+            one.what = key_sighting::kind::several;
         else if (c != '?')
             one = {.what = key_sighting::kind::owned,
                    .owner = static_cast<unsigned char>(c),
