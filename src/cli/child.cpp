@@ -115,7 +115,8 @@ std::vector<std::string> environment_with(std::vector<std::pair<std::string, std
         all.push_back(name + '=' + value);
     for (char** variable = environ; *variable; ++variable) {
         std::string_view const known(*variable);
-        bool replaced = known.starts_with("REDLOCK_FENCE="); // of a lock around this one
+        // Of a lock around this one.
+        bool replaced = known.starts_with("REDLOCK_FENCE=") || known.starts_with("REDLOCK_SLOTS=");
         for (auto const& [name, value] : added)
             replaced = replaced || known.starts_with(name + '=');
         if (!replaced)

@@ -133,10 +133,19 @@ void parser::define_run()
     define_waiting(run);
     auto* const reads = run.add_flag_callback(
         "--shared", [this] { o_.with = sharing::reader; }, "together with other readers");
-    run.add_flag_callback(
-           "--exclusive", [this] { o_.with = sharing::writer; },
-           "alone, in turn with those who run with --shared")
-        ->excludes(reads);
+    auto* const writes = run.add_flag_callback(
+        "--exclusive", [this] { o_.with = sharing::writer; },
+        "alone, in turn with those who run with --shared");
+    writes->excludes(reads);
+    auto* const permits =
+        run.add_option("--permits", o_.permits, "together with others, as long as no more than so many run")
+            ->type_name("NUMBER")
+            ->check(CLI::PositiveNumber)
+            ->excludes(reads)
+            ->excludes(writes);
+    run.add_option("--count", o_.count, "of these, this one counts for so many")
+        ->type_name("NUMBER")
+        ->needs(permits);
     define_command(run);
     run.add_flag("--no-extend", no_extend_, "do not renew: the command has one ttl");
     time(run, "--max-lifetime", o_.lock.max_hold, "do not hold the lock for longer");

@@ -27,6 +27,8 @@ struct options {
     lock_options lock{.ttl = std::chrono::seconds{30}};
     bool fenced = false;
     sharing with = sharing::none;
+    unsigned permits = 0;                          ///< that a semaphore has; zero: it is none
+    unsigned count = 1;                            ///< of them, those that are wanted
     std::optional<std::chrono::milliseconds> wait; ///< zero: one attempt; nothing: unless an outage lasts
 
     std::string token;

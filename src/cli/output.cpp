@@ -11,6 +11,7 @@
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -118,9 +119,21 @@ json to_json(std::vector<node_outcome> const& rows)
     return list;
 }
 
+namespace {
+
+std::string joined(std::span<std::uint16_t const> numbers)
+{
+    std::string text;
+    for (auto const number : numbers)
+        text.append(text.empty() ? "" : " ").append(std::to_string(number));
+    return text;
+}
+
+} // namespace
+
 lease_facts::lease_facts(lease const& of, lock_options const& options)
-    : name(of.resource()), token(of.nonce()), fence(of.fencing_token()), ttl(options.ttl),
-      valid_for(std::chrono::floor<std::chrono::milliseconds>(of.remaining())),
+    : name(of.resource()), token(of.nonce()), fence(of.fencing_token()), slots(joined(of.slots())),
+      ttl(options.ttl), valid_for(std::chrono::floor<std::chrono::milliseconds>(of.remaining())),
       expires_at(std::chrono::system_clock::now() + valid_for)
 {}
 
@@ -134,6 +147,8 @@ std::vector<std::pair<std::string, std::string>> lease_facts::variables() const
                                                          {"REDLOCK_TTL", std::to_string(ttl.count()) + "ms"}};
     if (fence != 0)
         all.emplace_back("REDLOCK_FENCE", std::to_string(fence));
+    if (!slots.empty())
+        all.emplace_back("REDLOCK_SLOTS", slots);
     return all;
 }
 

@@ -53,6 +53,7 @@ struct lease_facts {
     std::string name;
     std::string token;
     std::uint64_t fence;
+    std::string slots;             ///< of a semaphore: "0 3"
     std::chrono::milliseconds ttl; ///< what an extension gives it again
     std::chrono::milliseconds valid_for;
     std::chrono::system_clock::time_point expires_at;

@@ -67,7 +67,8 @@ public:
     [[nodiscard]] std::string troubles() const;
 
 private:
-    using any_lock = std::variant<mutex, fenced_mutex, shared_mutex, fenced_shared_mutex, shared_view>;
+    using any_lock = std::variant<mutex, fenced_mutex, shared_mutex, fenced_shared_mutex, shared_view,
+                                  semaphore, fenced_semaphore>;
 
     struct place_in_line;
 

@@ -43,6 +43,25 @@ BOOST_AUTO_TEST_CASE(commands_run_together_as_readers_and_alone_as_writer)
     BOOST_TEST(finished_run(run_shell({"--shared", "--exclusive"}, "true"), env()).status == 64);
 }
 
+BOOST_AUTO_TEST_CASE(no_more_commands_run_at_once_than_there_are_permits)
+{
+    tool one(run_shell({"--permits", "2"}, "echo $REDLOCK_SLOTS > slots; " + wait_for_go), env());
+    wait_until([&] { return !one.read("pid").empty(); });
+    BOOST_TEST((one.read("slots") == "0\n" || one.read("slots") == "1\n"));
+    BOOST_TEST(finished_run(run_shell({"--permits", "2", "-n"}, "true"), env()).status == 0);
+    BOOST_TEST(finished_run(run_shell({"--permits", "2", "--count", "2", "-n"}, "true"), env()).status == 75);
+    BOOST_TEST(finished_run(run_shell({"-n"}, "true"), env()).status == 75);
+    one.write("go", "");
+    BOOST_TEST(one.wait() == 0);
+    finished_run const both(run_shell({"--permits", "2", "--count", "2", "--fenced", "-n"},
+                                      "test \"$REDLOCK_SLOTS\" = '0 1' && test $REDLOCK_FENCE -gt 0"),
+                            env());
+    BOOST_TEST(both.status == 0);
+    for (std::vector<std::string> const& wrong : std::vector<std::vector<std::string>>{
+             {"--permits", "0"}, {"--permits", "1025"}, {"--permits", "2", "--count", "3"}, {"--count", "2"}})
+        BOOST_TEST(finished_run(run_shell(wrong, "true"), env()).status == 64);
+}
+
 /// Rule S16.
 BOOST_AUTO_TEST_CASE(tokens_of_readers_and_writers_follow_the_order_of_grants)
 {

@@ -37,8 +37,8 @@ struct semaphore_fixture : wish_fixture {
     /// On this node somebody has that slot for a while.
     void occupy_slot(std::size_t n, std::string const& slot, std::string const& milliseconds = "60000")
     {
-        say(n, {"EVAL", std::string(redis::scripts::slots_vote.text), "3", "seat", "seat:redlock-slots", "seat:redlock-slot-line",
-                std::string(32, 'f'), milliseconds, "1024", slot, "1", "0", ""});
+        say(n, {"EVAL", std::string(redis::scripts::slots_vote.text), "3", "seat", "seat:redlock-slots",
+                "seat:redlock-slot-line", std::string(32, 'f'), milliseconds, "1024", slot, "1", "0", ""});
     }
     void check_that_nothing_is_left()
     {
@@ -150,6 +150,31 @@ BOOST_AUTO_TEST_CASE(nobody_passes_who_wants_more_than_is_free)
     BOOST_TEST((until([&] { return all_of_them->held.valid(); }) <= 5 * round_trip + a_tick));
     all_of_them->held = {};
     BOOST_TEST((until([&] { return one_of_them->held.valid(); }) <= 5 * round_trip + a_tick));
+}
+
+/// Others come and go, and never take more than half: each of them passes once at most, before it is told of the line.
+BOOST_AUTO_TEST_CASE(who_wants_all_permits_gets_them_beside_those_who_want_few)
+{
+    contender& greedy = add();
+    std::vector<std::unique_ptr<wish>> others;
+    for (unsigned i = 0; i != 4; ++i) {
+        others.push_back(want_some(add(), 10));
+        for (unsigned round = 0; round != 12; ++round) { // it finds that most are free
+            others.back()->held = {};
+            others.back() = want_some(*all[i + 1], 10);
+        }
+        BOOST_TEST_REQUIRE(others.back()->held.valid());
+    }
+    auto const whole = want_some(greedy, 10, 10);
+    auto const come_and_go = [&] {
+        for (unsigned i = 0; i != 4; ++i)
+            if (others[i]->held.valid() && !whole->held.valid()) {
+                others[i]->held = {};
+                others[i] = want_some(*all[i + 1], 10); // has it for 100 ms
+            }
+        return whole->held.valid();
+    };
+    BOOST_TEST((until(come_and_go) <= 2s));
 }
 
 /// Rule P4.
