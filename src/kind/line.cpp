@@ -3,7 +3,6 @@
 #include "redis/command.hpp"
 #include "redis/text_number.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -16,20 +15,13 @@ constexpr std::size_t window_digits = 7;
 /// Two days: whoever says more is not believed.
 constexpr std::chrono::hours longest_time{48};
 
-/// The part up to the next space, which goes.
-std::string_view take_word(std::string_view& text)
-{
-    auto const word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    return word;
-}
-
 template <class Unit>
 std::optional<std::chrono::microseconds> take_time(std::string_view& text)
 {
     constexpr Unit longest = longest_time;
     std::uint64_t time = 0;
-    if (!redis::read_number(take_word(text), time) || time > static_cast<std::uint64_t>(longest.count()))
+    if (!redis::read_number(redis::take_word(text), time) ||
+        time > static_cast<std::uint64_t>(longest.count()))
         return std::nullopt;
     return Unit{time};
 }
@@ -46,9 +38,9 @@ std::string place(std::chrono::milliseconds window, std::string_view channel)
 
 std::optional<call> read_call(std::string_view text)
 {
-    auto const word = take_word(text);
+    auto const word = redis::take_word(text);
     call said;
-    said.nonce = take_word(text);
+    said.nonce = redis::take_word(text);
     if (said.nonce.size() != redis::nonce_length)
         return std::nullopt;
     bool const moved = word == "first";
@@ -56,7 +48,7 @@ std::optional<call> read_call(std::string_view text)
         return std::nullopt;
     auto const time =
         moved ? take_time<std::chrono::milliseconds>(text) : take_time<std::chrono::microseconds>(text);
-    auto const giver = take_word(text);
+    auto const giver = redis::take_word(text);
     if (!time || (!giver.empty() && (moved || giver.size() != redis::nonce_length)) ||
         (!text.empty() && word != "take"))
         return std::nullopt;

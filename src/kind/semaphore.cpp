@@ -19,19 +19,10 @@ namespace {
 
 constexpr std::size_t longest_slot = 5; ///< with the space before it
 
-/// The part up to the next space, which goes.
-std::string_view take_word(std::string_view& text)
-{
-    auto const space = text.find(' ');
-    auto const word = text.substr(0, space);
-    text.remove_prefix(space == text.npos ? text.size() : space + 1);
-    return word;
-}
-
 template <class Number>
 bool take_number(std::string_view& text, Number& number)
 {
-    return redis::read_number(take_word(text), number);
+    return redis::read_number(redis::take_word(text), number);
 }
 
 void append_number(std::string& out, std::uint64_t number)
@@ -209,7 +200,7 @@ std::optional<grant> read_grant(redis::resp_node const& reply)
 {
     std::string_view text = reply.text;
     grant given;
-    if (reply.type != redis::resp_type::bulk_string || take_word(text) != "GIVEN" ||
+    if (reply.type != redis::resp_type::bulk_string || redis::take_word(text) != "GIVEN" ||
         !take_number(text, given.number) || !take_number(text, given.taken) || given.number >= fence_end)
         return std::nullopt;
     given.slots = text;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -50,58 +51,39 @@ std::optional<marker_parts> parts_of(std::string_view text)
 std::string script_run::run(std::string_view sha1)
 {
     namespace known = redis::scripts;
+    using twin = std::pair<std::string_view, std::string (script_run::*)()>;
+    static constexpr std::array twins = std::to_array<twin>({
+        {known::release.sha1, &script_run::release},
+        {known::extend.sha1, &script_run::extend},
+        {known::fenced_vote.sha1, &script_run::fenced_vote},
+        {known::fenced_raise.sha1, &script_run::fenced_raise},
+        {known::fenced_extend.sha1, &script_run::fenced_extend},
+        {known::fenced_adopt.sha1, &script_run::fenced_adopt},
+        {known::claim.sha1, &script_run::claim},
+        {known::line_enter.sha1, &script_run::line_enter},
+        {known::line_release.sha1, &script_run::line_release},
+        {known::leader_release.sha1, &script_run::leader_release},
+        {known::shared_vote.sha1, &script_run::shared_vote},
+        {known::shared_extend.sha1, &script_run::shared_extend},
+        {known::shared_release.sha1, &script_run::shared_release},
+        {known::exclusive_vote.sha1, &script_run::exclusive_vote},
+        {known::downgrade.sha1, &script_run::downgrade},
+        {known::upgrade.sha1, &script_run::upgrade},
+        {known::whose.sha1, &script_run::whose},
+        {known::multi_vote.sha1, &script_run::multi_vote},
+        {known::multi_extend.sha1, &script_run::multi_extend},
+        {known::multi_raise.sha1, &script_run::multi_raise},
+        {known::multi_release.sha1, &script_run::multi_release},
+        {known::slots_vote.sha1, &script_run::slots_vote},
+        {known::slots_extend.sha1, &script_run::slots_extend},
+        {known::slots_release.sha1, &script_run::slots_release},
+        {known::slots_enter.sha1, &script_run::slots_enter},
+        {known::mark.sha1, &script_run::mark},
+    });
     try {
-        if (sha1 == known::release.sha1)
-            return release();
-        if (sha1 == known::extend.sha1)
-            return extend();
-        if (sha1 == known::fenced_vote.sha1)
-            return fenced_vote();
-        if (sha1 == known::fenced_raise.sha1)
-            return fenced_raise();
-        if (sha1 == known::fenced_extend.sha1)
-            return fenced_extend();
-        if (sha1 == known::fenced_adopt.sha1)
-            return fenced_adopt();
-        if (sha1 == known::claim.sha1)
-            return claim();
-        if (sha1 == known::line_enter.sha1)
-            return line_enter();
-        if (sha1 == known::line_release.sha1)
-            return line_release();
-        if (sha1 == known::leader_release.sha1)
-            return leader_release();
-        if (sha1 == known::shared_vote.sha1)
-            return shared_vote();
-        if (sha1 == known::shared_extend.sha1)
-            return shared_extend();
-        if (sha1 == known::shared_release.sha1)
-            return shared_release();
-        if (sha1 == known::exclusive_vote.sha1)
-            return exclusive_vote();
-        if (sha1 == known::downgrade.sha1)
-            return downgrade();
-        if (sha1 == known::upgrade.sha1)
-            return upgrade();
-        if (sha1 == known::whose.sha1)
-            return whose();
-        if (sha1 == known::multi_vote.sha1)
-            return multi_vote();
-        if (sha1 == known::multi_extend.sha1)
-            return multi_extend();
-        if (sha1 == known::multi_raise.sha1)
-            return multi_raise();
-        if (sha1 == known::multi_release.sha1)
-            return multi_release();
-        if (sha1 == known::slots_vote.sha1)
-            return slots_vote();
-        if (sha1 == known::slots_extend.sha1)
-            return slots_extend();
-        if (sha1 == known::slots_release.sha1)
-            return slots_release();
-        if (sha1 == known::slots_enter.sha1)
-            return slots_enter();
-        return mark();
+        auto const found = std::ranges::find(twins, sha1, &twin::first);
+        assert(found != twins.end());
+        return (this->*found->second)();
     } catch (script_error const& e) {
         return stopped(sha1, e.text);
     } catch (wrong_type const&) {

@@ -36,9 +36,9 @@ std::string joined(std::vector<std::string> const& words)
     return text;
 }
 
-constexpr std::size_t window_digits = 7;
+constexpr std::size_t place_window_digits = 7;
 constexpr std::size_t number_digits = 4;
-constexpr std::size_t channel_at = redis::nonce_length + window_digits + 2 * number_digits;
+constexpr std::size_t channel_at = redis::nonce_length + place_window_digits + 2 * number_digits;
 
 /// What is behind the nonce of one who stands in line.
 struct slot_place {
@@ -56,9 +56,9 @@ std::optional<slot_place> slot_place_of(std::string const& member)
     std::string const digits = member.substr(redis::nonce_length, channel_at - redis::nonce_length);
     if (!std::ranges::all_of(digits, is_digit))
         return std::nullopt;
-    return slot_place{.milliseconds = digits.substr(0, window_digits),
-                      .count = number_of(digits.substr(window_digits, number_digits)),
-                      .limit = number_of(digits.substr(window_digits + number_digits))};
+    return slot_place{.milliseconds = digits.substr(0, place_window_digits),
+                      .count = number_of(digits.substr(place_window_digits, number_digits)),
+                      .limit = number_of(digits.substr(place_window_digits + number_digits))};
 }
 
 /// Somewhere, and with the same nonce at the same place.
@@ -430,7 +430,8 @@ std::optional<script_run::slot_fences> script_run::fences_of(slot_names const& s
     for (std::string const& slot : slots) {
         auto const found = std::ranges::find(all, slot, &keyspace::fields::value_type::first);
         auto const fence = found == all.end() ? std::optional(0.0) : to_number(found->second);
-        if (!fence || !(*fence >= 0 && *fence < end_of_fences))
+        bool const counts = fence && *fence >= 0 && *fence < end_of_fences;
+        if (!counts)
             return std::nullopt;
         seen.all = seen.all && found != all.end();
         seen.highest = std::max(seen.highest, *fence);

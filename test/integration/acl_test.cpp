@@ -278,6 +278,38 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_several_names, lock,
     BOOST_TEST(eye.command({"EXISTS", "lock:a", "lock:b"}) == "0");
 }
 
+using locks_with_permits = std::tuple<redlock::semaphore, redlock::fenced_semaphore>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_permits, lock, locks_with_permits)
+{
+    guarded_server const guarded(
+        "resetchannels &lock:redlock-to:* ~lock:* +eval +evalsha +info +config|get +time +type +pttl +del "
+        "+pexpire "
+        "+pexpireat +mget +hget +hmget +hgetall +hset +hdel +hlen +hexists +hkeys +zadd +zrem +zrange "
+        "+zrangebyscore +zscore +zrank +zcard +client|tracking +subscribe +publish +set +get");
+    asio::io_context context;
+    redlock::client first(context.get_executor(), guarded.settings());
+    redlock::client second(context.get_executor(), guarded.settings());
+    lock one(first, "pool", 2, long_lived);
+    lock other(second, "pool", 2, long_lived);
+    run(context, [&]() -> asio::awaitable<void> {
+        for (int i = 0; i != 2; ++i) { // the second time by the scripts' hashes
+            redlock::lease held = co_await one.acquire(2);
+            co_await held.extend();
+            std::optional<redlock::lease> next;
+            other.acquire([&](boost::system::error_code, redlock::lease got) { next = std::move(got); });
+            co_await until([&] { return other.waiting() == 1; });
+            co_await held.release();
+            co_await until([&] { return next.has_value(); });
+            BOOST_TEST(next->valid());
+            co_await next->release();
+        }
+    });
+    probe eye = guarded.eye();
+    BOOST_TEST(eye.command({"EXISTS", "lock:pool", "lock:pool:redlock-slots"}) == "0");
+    auto const log = eye.command({"ACL", "LOG"});
+    BOOST_TEST(occurrences(log, "reason, ") == occurrences(log, "object, client|setinfo"), log);
+}
+
 /// Then names are deleted, not handed on (rule M3).
 BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_lines_are_not_permitted_are_given_back, lock, locks_of_several)
 {
