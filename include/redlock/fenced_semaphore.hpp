@@ -3,6 +3,7 @@
 #include <redlock/client.hpp>
 #include <redlock/detail/basic_semaphore.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/lock_operations.hpp>
 #include <redlock/fence_options.hpp>
 #include <redlock/lock_options.hpp>
 

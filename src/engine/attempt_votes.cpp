@@ -1,4 +1,5 @@
 #include "engine/attempt.hpp"
+#include "engine/owned_key.hpp"
 #include <redlock/node_outcome.hpp>
 
 #include <algorithm>

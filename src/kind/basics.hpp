@@ -3,6 +3,7 @@
 #include "kind/kind.hpp"
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
+#include "redis/script.hpp"
 #include "redis/writer.hpp"
 
 #include <cassert>

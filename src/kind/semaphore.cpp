@@ -5,11 +5,13 @@
 #include "kind/fenced.hpp"
 #include "kind/line.hpp"
 #include "redis/command.hpp"
+#include "redis/script.hpp"
 #include "redis/scripts.hpp"
 #include "redis/text_number.hpp"
 #include "redis/writer.hpp"
 #include <redlock/node_outcome.hpp>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 

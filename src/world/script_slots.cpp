@@ -307,9 +307,9 @@ script_run::slots_sight script_run::see_slots()
         return {};
     if (!lock && ends)
         del(keys_[1]);
-    constexpr double infinite = std::numeric_limits<double>::infinity();
+    constexpr double earliest = -std::numeric_limits<double>::infinity();
     slot_names over;
-    for (auto const& one : members("zrangebyscore", keys_[1]).within({-infinite, static_cast<double>(now())}))
+    for (auto const& one : members("zrangebyscore", keys_[1]).within({earliest, static_cast<double>(now())}))
         over.push_back(one.name);
     if (!over.empty()) {
         hdel(keys_[0], over);
@@ -338,12 +338,12 @@ script_run::slot_names script_run::slots_of(std::string const& owner)
 /// So many that are free, from there on and round; nothing: there are not.
 std::optional<script_run::slot_names> script_run::choose(double limit, double count, double start)
 {
-    constexpr double asked_one_by_one = 8;
+    constexpr std::size_t asked_one_by_one = 8;
     if (limit - taken_slots() < count)
         return std::nullopt;
     std::vector<double> chosen;
-    for (double i = 0; i < limit; ++i) {
-        double const slot = std::fmod(start + i, limit);
+    for (std::size_t i = 0; static_cast<double>(i) < limit; ++i) {
+        double const slot = std::fmod(start + static_cast<double>(i), limit);
         if (i == asked_one_by_one)
             (void)fields("hkeys", keys_[0]);
         auto const& all = i < asked_one_by_one ? fields("hexists", keys_[0])
