@@ -72,7 +72,7 @@ bool place_in_line::enter_somewhere()
 void place_in_line::ask()
 {
     waiting_.asked(runtime_.loop().now());
-    heard_ = nodes().at(node_).tracks();
+    heard_ = type_->slotted || nodes().at(node_).tracks(); // whoever gives slots back calls the first in line
     send(node_, kind::request::line_enter);
 }
 
@@ -209,7 +209,7 @@ void place_in_line::on_answer(node_answer const& got)
     if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
         return refused(got);
     listener_.on_held(got.node, seen);
-    if (!heard_ && !type_->slotted) // whoever gives slots back calls the first in line
+    if (!heard_)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
