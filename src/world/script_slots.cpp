@@ -389,10 +389,11 @@ std::string const& script_run::slot_fences_key() const
 void script_run::take_slots(slot_names const& slots, std::string const& owner, double ms)
 {
     end_with_last_slot();
-    for (std::string const& slot : slots) {
-        hset(keys_[0], slot, owner);
+    for (std::string const& slot : slots)
         zadd(keys_[1], {static_cast<double>(now()) + ms, slot});
-    }
+    end_with_last_slot();
+    for (std::string const& slot : slots)
+        hset(keys_[0], slot, owner);
     end_with_last_slot();
 }
 
@@ -455,6 +456,7 @@ std::optional<double> script_run::count_slots(slot_names const& slots, std::size
 
 void script_run::set_fences(slot_names const& slots, std::string const& fence, std::string const& ms)
 {
+    pexpire(slot_fences_key(), ms);
     for (std::string const& slot : slots)
         hset(slot_fences_key(), slot, fence);
     pexpire(slot_fences_key(), ms);

@@ -695,6 +695,23 @@ BOOST_AUTO_TEST_CASE(nobody_passes_the_first_who_wants_more_than_is_free)
     BOOST_TEST(second.next().find("first " + c) != std::string::npos);
 }
 
+/// Rule K3.
+BOOST_AUTO_TEST_CASE(whatever_right_is_missing_nothing_is_left_that_does_not_end)
+{
+    for (std::string const command : {"hset", "zadd", "pexpireat", "zrange", "hlen", "pexpire"}) {
+        forbid(command);
+        BOOST_TEST_CONTEXT(command)
+        {
+            std::string const said = fenced_vote(a);
+            BOOST_TEST(!said.starts_with("GIVEN"), said);
+            for (std::string const key : {"lock", "ends", "fences"})
+                BOOST_TEST(node.pttl(key) != -1, key);
+        }
+        node.command({"ACL", "SETUSER", "default", "+" + command});
+        node.command({"DEL", "lock", "ends", "fences"});
+    }
+}
+
 /// Rule P7: dead places keep nobody.
 BOOST_AUTO_TEST_CASE(vote_for_any_slot_goes_behind_those_who_stand_in_line)
 {

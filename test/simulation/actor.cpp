@@ -27,7 +27,7 @@ schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_n
 {
     if (takes_several(how))
         want_others_too();
-    else
+    else if (!takes_permits(how))
         about.gated = about.gated || (how != manner::plainly && how != manner::fenced);
     switch (how) {
     case manner::plainly: lock = mutex(*p.locks, what.name, options); break;
@@ -40,7 +40,18 @@ schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_n
     case manner::fenced_writing: lock = fenced_shared_mutex(*p.locks, what.name, options, fence); break;
     case manner::with_others: lock = multi_mutex(*p.locks, names(), options); break;
     case manner::fenced_with_others: lock = fenced_multi_mutex(*p.locks, names(), options, fence); break;
+    case manner::with_permits:
+        lock = semaphore(*p.locks, what.name, what.permits, options).taking(draw_count());
+        break;
+    case manner::fenced_with_permits:
+        lock = fenced_semaphore(*p.locks, what.name, what.permits, options, fence).taking(draw_count());
+        break;
     }
+}
+
+unsigned schedule::actor::draw_count()
+{
+    return static_cast<unsigned>(dice.between(1, about.permits));
 }
 
 void schedule::actor::want_others_too()
@@ -163,6 +174,8 @@ void schedule::actor::hold()
 
 void schedule::actor::use()
 {
+    if (takes_permits(how)) // each slot would guard something of its own
+        return;
     for (subject* const each : all_about)
         use(*each);
 }
@@ -228,7 +241,8 @@ void schedule::actor::let_go()
     }
     if (all.stage_ == stage::expiring && dice.one_in(2)) {
         abandon();
-    } else if (!all.quiet() && dice.one_in(8) && !reads(how) && !takes_several(how) && !held.shared()) {
+    } else if (!all.quiet() && dice.one_in(8) && !reads(how) && !takes_several(how) && !takes_permits(how) &&
+               !held.shared()) {
         bequeath();
     } else if (dice.one_in(3)) {
         held = {};
@@ -259,7 +273,7 @@ void schedule::actor::bequeath()
 bool schedule::actor::may_adopt(subject::bequest const& left) const
 {
     bool const counts = how == manner::fenced || how == manner::fenced_writing;
-    return !reads(how) && !takes_several(how) && (left.token != 0) == counts;
+    return !reads(how) && !takes_several(how) && !takes_permits(how) && (left.token != 0) == counts;
 }
 
 lease schedule::actor::adopted(subject::bequest const& left) const

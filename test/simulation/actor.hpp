@@ -70,6 +70,7 @@ private:
         };
     }
     [[nodiscard]] bool had_ended(unsigned number) const;
+    [[nodiscard]] unsigned draw_count();
     void want_others_too();
     [[nodiscard]] std::vector<std::string> names() const;
     void acquire_and_leave(unsigned number);

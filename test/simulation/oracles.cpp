@@ -46,7 +46,20 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
         each->changes(time_.now());
         each->free_since.reset(); // it may have come and gone between two looks
     }
-    check_token(whose);
+    takes_permits(whose.how) ? check_tokens_of_slots(whose) : check_token(whose);
+}
+
+/// P5: of each slot they rise.
+void schedule::check_tokens_of_slots(actor const& whose)
+{
+    std::uint64_t const token = whose.held.fencing_token();
+    for (auto const number : whose.held.slots()) {
+        auto& slot = whose.about.slots[number];
+        if (token != 0 && token <= slot.highest_token)
+            flaw(whose.name + "'s token " + std::to_string(token) + " is not above " +
+                 std::to_string(slot.highest_token) + " of slot " + std::to_string(number));
+        slot.highest_token = token;
+    }
 }
 
 void schedule::check_token(actor const& whose)
@@ -86,7 +99,8 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 /// stand in none (L12), and programs that call servers by different names stand in different lines.
 void schedule::check_row(actor const& whose)
 {
-    if (whose.barges || whose.options.line || whose.about.gated || whose.about.several) {
+    if (whose.barges || whose.options.line || whose.about.gated || whose.about.several ||
+        takes_permits(whose.how)) {
         whose.about.leases = {};
         return;
     }
@@ -153,13 +167,20 @@ void schedule::check(bool ran)
 /// T1: no two leases are valid at once, unless both are readers'.
 void schedule::check_exclusion()
 {
-    for (subject& s : subjects_)
+    for (subject& s : subjects_) {
         s.valid = nullptr;
+        for (auto& [number, slot] : s.slots)
+            slot.valid = nullptr;
+    }
     for (auto const* some : {&programs_, &gone_}) // what a killed program did last may still be on its way
         for (auto const& p : *some)
             for (auto const& a : p->actors) {
                 if (!a->held.valid())
                     continue;
+                if (takes_permits(a->how)) {
+                    check_slots(*a);
+                    continue;
+                }
                 for (subject* const each : a->all_about) {
                     actor const* const other = each->valid;
                     if (other && !(other->held.shared() && a->held.shared()))
@@ -167,6 +188,20 @@ void schedule::check_exclusion()
                     each->valid = a.get();
                 }
             }
+}
+
+/// P2: no two leases have one slot, so never more are valid than there are.
+void schedule::check_slots(actor const& a)
+{
+    for (auto const number : a.held.slots()) {
+        if (number >= a.about.permits)
+            flaw(a.name + " has slot " + std::to_string(number) + " of " + std::to_string(a.about.permits));
+        actor const*& owner = a.about.slots[number].valid;
+        if (owner)
+            flaw("both " + owner->name + " and " + a.name + " have slot " + std::to_string(number) + " of " +
+                 a.about.name);
+        owner = &a;
+    }
 }
 
 /// Who is not the holder any more hears of it as soon as its thread runs. A suspect that is tolerated may come back.
@@ -283,7 +318,10 @@ void schedule::check_keys()
             auto const abandoned = [&](auto const& one) { return s.abandoned.contains(one.name); };
             auto const readers = key.members.range(0, -1);
             bool const by_readers = !readers.empty() && std::ranges::all_of(readers, abandoned);
-            if (!by_readers && !s.abandoned.contains(key.text))
+            bool const by_slots = !key.hash.empty() && std::ranges::all_of(key.hash, [&](auto const& slot) {
+                return s.abandoned.contains(slot.second);
+            });
+            if (!by_readers && !by_slots && !s.abandoned.contains(key.text))
                 flaw("a key of " + s.name + " is left on " + name_of(n));
         }
         for (auto const* key : {"election", "election:redlock-leader"})

@@ -23,6 +23,8 @@ constexpr duration back_by_then = 5s;
 constexpr duration expiring_time = 10s;
 /// What these draw the mutants are known by that they must find. What came later is drawn by others.
 constexpr std::uint64_t known_seeds = 1000;
+/// And these draw no semaphores.
+constexpr std::uint64_t seeds_of_locks = 2000;
 
 } // namespace
 
@@ -36,6 +38,8 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
         kinds_ = seed_ % 4 == 0 ? kinds::fenced_shared : kinds::shared;
     if (kinds_ == kinds::mixed && seed_ > known_seeds)
         kinds_ = seed_ % 2 == 0 ? kinds::several : kinds::fenced_several;
+    if (seed_ > seeds_of_locks && seed_ % 3 != 0)
+        kinds_ = seed_ % 2 == 0 ? kinds::permits : kinds::fenced_permits;
     elects_ = seed_ > known_seeds && seed_ % 3 != 0 && !all_are_fenced();
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
@@ -44,7 +48,7 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     set_up_nodes();
     auto const names = dice_.between(1, 3);
     for (std::int64_t i = 0; i != names; ++i)
-        subjects_.emplace_back("lock-" + std::to_string(i + 1));
+        subjects_.emplace_back("lock-" + std::to_string(i + 1), 1 + static_cast<unsigned>(seed_ + i) % 4);
     programs_.resize(static_cast<std::size_t>(dice_.between(1, 4)));
     for (auto& p : programs_)
         p = new_program(true);
@@ -153,6 +157,8 @@ schedule::manner schedule::draw_manner(test::dice& dice) const
                                 : manner::fenced_reading;
     case kinds::several: return dice.one_in(2) ? manner::with_others : manner::plainly;
     case kinds::fenced_several: return dice.one_in(2) ? manner::fenced_with_others : manner::fenced;
+    case kinds::permits: return manner::with_permits;
+    case kinds::fenced_permits: return manner::fenced_with_permits;
     case kinds::shared: break;
     }
     return dice.one_in(6) ? manner::plainly : dice.one_in(2) ? manner::writing : manner::reading;

@@ -9,11 +9,13 @@
 #include <redlock/fenced_multi_mutex.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/fenced_register.hpp>
+#include <redlock/fenced_semaphore.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/leader_info.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/multi_mutex.hpp>
 #include <redlock/mutex.hpp>
+#include <redlock/semaphore.hpp>
 #include <redlock/shared_mutex.hpp>
 
 #include <cstdint>
@@ -93,7 +95,8 @@ private:
             std::uint64_t token;
         };
 
-        explicit subject(std::string its_name) : name(std::move(its_name)) {}
+        subject(std::string its_name, unsigned its_permits) : name(std::move(its_name)), permits(its_permits)
+        {}
         void changes(duration now)
         {
             changed = now;
@@ -106,6 +109,12 @@ private:
         fenced_register<std::uint64_t> counter{};
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
+        unsigned permits; ///< as a semaphore
+        struct slot {
+            actor const* valid = nullptr;
+            std::uint64_t highest_token = 0;
+        };
+        std::map<std::uint16_t, slot> slots{};
         bool gated = false;   ///< some are readers or writers
         bool several = false; ///< some want it with others
         std::optional<duration> free_since{};
@@ -123,7 +132,17 @@ private:
         step_budget clock{};
         world::network::data saved{}; ///< on its disk, or on its replica
     };
-    enum class kinds : std::uint8_t { plain, fenced, mixed, shared, fenced_shared, several, fenced_several };
+    enum class kinds : std::uint8_t {
+        plain,
+        fenced,
+        mixed,
+        shared,
+        fenced_shared,
+        several,
+        fenced_several,
+        permits,
+        fenced_permits
+    };
     /// How somebody has a lock.
     enum class manner : std::uint8_t {
         plainly,
@@ -133,12 +152,19 @@ private:
         fenced_reading,
         fenced_writing,
         with_others,
-        fenced_with_others
+        fenced_with_others,
+        with_permits,
+        fenced_with_permits
     };
     /// Under a standing connection nobody else, and no observer either, notices that a server has lost its data (C3).
     [[nodiscard]] bool all_are_fenced() const
     {
-        return kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several;
+        return kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several ||
+               kinds_ == kinds::fenced_permits;
+    }
+    [[nodiscard]] static bool takes_permits(manner how)
+    {
+        return how == manner::with_permits || how == manner::fenced_with_permits;
     }
     [[nodiscard]] static bool takes_several(manner how)
     {
@@ -214,11 +240,13 @@ private:
     void check_row(actor const&);
     void check_token(actor const&);
     void check_token(actor const&, subject&);
+    void check_tokens_of_slots(actor const&);
     void check_attempt(unsigned host, std::string_view lock);
     void written(actor const&, subject&, std::uint64_t token, std::uint64_t value);
     void came_late(actor const&, std::uint64_t token);
     void check(bool ran);
     void check_exclusion();
+    void check_slots(actor const&);
     void check_told(program const&, actor&);
     void check_length(actor const&);
     void check_operations(program const&, actor&);

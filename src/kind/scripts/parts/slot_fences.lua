@@ -46,6 +46,7 @@ local function set_fences(slots, fence, milliseconds)
     if not fences then
         return
     end
+    redis.call('pexpire', fences, milliseconds) -- as in take
     for _, slot in ipairs(slots) do
         redis.call('hset', fences, slot, string.format('%.0f', fence))
     end

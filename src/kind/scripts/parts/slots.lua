@@ -34,12 +34,15 @@ local function end_with_last()
     redis.call('pexpireat', KEYS[1], last or now)
     redis.call('pexpireat', KEYS[2], last or now)
 end
--- Without the right to let it end nothing is set.
+-- Whichever right is missing, nothing is left that does not end.
 local function take(slots, owner, milliseconds)
     end_with_last()
     for _, slot in ipairs(slots) do
-        redis.call('hset', KEYS[1], slot, owner)
         redis.call('zadd', KEYS[2], now + milliseconds, slot)
+    end
+    end_with_last()
+    for _, slot in ipairs(slots) do
+        redis.call('hset', KEYS[1], slot, owner)
     end
     end_with_last()
 end
