@@ -20,7 +20,7 @@ namespace redlock {
 ///
 /// It keeps the key `<name>:redlock-slot-fences`, and the marker of `fenced_mutex`, and needs the rights for both.
 /// \par Source
-/// docs/protocol.md, rules P1 to P9 and F1 to F6.
+/// docs/protocol.md, rules P1 to P10 and F1 to F6.
 class REDLOCK_EXPORT fenced_semaphore : public detail::basic_semaphore {
 public:
     /// A semaphore with `permits` permits, 1 to 1024. Making it sends nothing.

@@ -132,8 +132,8 @@ public:
     /// Of a `semaphore` the numbers of its permits, in ascending order, from zero: no other valid lease has one of them.
     /// Otherwise none. The span lives as long as the lease.
     [[nodiscard]] std::span<std::uint16_t const> slots() const noexcept;
-    /// The token of the grant; it changes with `downgrade` and `try_upgrade` alone. Zero unless the lock is a `fenced_mutex`
-    /// or `fenced_shared_mutex`.
+    /// The token of the grant; it changes with `downgrade` and `try_upgrade` alone. Zero unless the lock is of a fenced kind
+    /// or an `election`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
     /// Says that the holder makes progress: with `lock_options::progress_within`, renewal depends on it. Any thread. It

@@ -34,7 +34,7 @@ namespace redlock {
 /// Beside the lock's key each node keeps the keys `<name>:redlock-slots` and, while somebody waits,
 /// `<name>:redlock-slot-line`. docs/howto/semaphores.md lists the rights.
 /// \par Source
-/// docs/protocol.md, rules P1 to P9.
+/// docs/protocol.md, rules P1 to P10.
 class REDLOCK_EXPORT semaphore : public detail::basic_semaphore {
 public:
     /// A semaphore with `permits` permits, 1 to 1024. Making it sends nothing.
