@@ -48,7 +48,8 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     set_up_nodes();
     auto const names = dice_.between(1, 3);
     for (std::int64_t i = 0; i != names; ++i)
-        subjects_.emplace_back("lock-" + std::to_string(i + 1), 1 + static_cast<unsigned>(seed_ + i) % 4);
+        subjects_.emplace_back("lock-" + std::to_string(i + 1),
+                               1 + static_cast<unsigned>(seed_ + static_cast<std::uint64_t>(i)) % 4);
     programs_.resize(static_cast<std::size_t>(dice_.between(1, 4)));
     for (auto& p : programs_)
         p = new_program(true);
