@@ -51,7 +51,7 @@ void append_enter(std::string& out, redis::script_form form, subject const& whos
     append_to_line(out, line_enter_call, form, whose);
     redis::append_argument(out, whose.line.place);
     out += milliseconds(line_life);
-    redis::append_argument(out, std::string_view(redis::digits(longest_line)));
+    append_number(out, longest_line);
 }
 
 /// DELEX without IFEQ would delete whatever is there.
@@ -194,7 +194,7 @@ std::string milliseconds(std::chrono::milliseconds time)
 {
     assert(time.count() > 0);
     std::string text;
-    redis::append_argument(text, std::string_view(redis::digits(static_cast<std::uint64_t>(time.count()))));
+    append_number(text, static_cast<std::uint64_t>(time.count()));
     return text;
 }
 

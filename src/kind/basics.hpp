@@ -61,7 +61,11 @@ void append_call_head(std::string& out, redis::script const&, redis::script_form
 /// A lock's key, or what stands beside it.
 void append_key(std::string& out, redis::lock_key const&, std::string_view suffix);
 
-/// As an argument.
+/// As arguments.
+inline void append_number(std::string& out, std::uint64_t number)
+{
+    redis::append_argument(out, std::string_view(redis::digits(number)));
+}
 [[nodiscard]] std::string milliseconds(std::chrono::milliseconds);
 
 /// A release that compares the nonce, what is said to the line, GET and PTTL of the key. With client tracking, all that

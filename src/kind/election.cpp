@@ -89,7 +89,7 @@ private:
         append_with_key_beside(out, extension, form, whose.key, fence_suffix, marker_key_);
         append_leader_key(out, whose.key);
         redis::append_all(out, times_, nonce_header, checked(whose.nonce), redis::crlf);
-        redis::append_argument(out, std::string_view(redis::digits(whose.number)));
+        append_number(out, whose.number);
         redis::append_argument(out, whose.proclaimed);
     }
 

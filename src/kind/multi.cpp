@@ -69,7 +69,7 @@ public:
         if (lines)
             append_names(out, whose.key, line_suffix);
         redis::append_argument(out, checked(whose.nonce));
-        redis::append_argument(out, std::string_view(redis::digits(count)));
+        append_number(out, count);
     }
 
     template <bool Counts>
@@ -139,12 +139,12 @@ private:
             append_names(out, whose.key, fence_suffix);
             out += marker_key_;
         }
-        redis::append_argument(out, std::string_view(redis::digits(count)));
+        append_number(out, count);
         redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf, time_);
         redis::append_argument(out, more);
         out += fence_time_;
         if (counts())
-            redis::append_argument(out, std::string_view(redis::digits(whose.number)));
+            append_number(out, whose.number);
     }
 
     std::string time_;

@@ -27,11 +27,6 @@ bool take_number(std::string_view& text, Number& number)
     return redis::read_number(redis::take_word(text), number);
 }
 
-void append_number(std::string& out, std::uint64_t number)
-{
-    redis::append_argument(out, std::string_view(redis::digits(number)));
-}
-
 /// The lock and what stands beside it; with fences these and the node's marker behind, and what is for them behind the
 /// other arguments.
 class slot_commands final : public commands {

@@ -23,12 +23,6 @@ namespace redlock::kind {
 
 namespace {
 
-template <class Number>
-void append_number(std::string& out, Number number)
-{
-    redis::append_argument(out, std::string_view(redis::digits(static_cast<std::uint64_t>(number))));
-}
-
 /// Only votes differ: what was a reader may have become a writer. With a fence the keys and arguments that are for it
 /// stand behind the others.
 class gated_commands final : public commands {
@@ -82,7 +76,7 @@ public:
         if (what != request::release)
             return append_common(out, what, whose, form);
         append_to_gate(out, giving_back, form, whose);
-        append_number(out, mark_life.count());
+        append_number(out, static_cast<std::uint64_t>(mark_life.count()));
         append_number(out, whose.turn.count() == 0 ? 0 : 1);
         append_number(out, Reads ? 1 : 0);
     }
@@ -159,8 +153,8 @@ private:
             append_to_gate(out, reads_ ? shared_vote : exclusive_vote, form, whose);
         out += time_;
         if (reads_)
-            append_number(out, whose.turn.count());
-        append_number(out, mark_life.count());
+            append_number(out, static_cast<std::uint64_t>(whose.turn.count()));
+        append_number(out, static_cast<std::uint64_t>(mark_life.count()));
         if (!reads_)
             append_number(out, whose.turn.count() == 0 ? 0 : 1);
         out += fence_time_;
