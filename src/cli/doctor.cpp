@@ -2,6 +2,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/query.hpp"
+#include "cli/trials.hpp"
 #include "cli/verbs.hpp"
 #include "core/validity.hpp"
 #include "engine/nonce_source.hpp"
@@ -131,6 +132,8 @@ std::vector<beyond> rights_to_try(options const& o)
         tried.push_back(beyond::several_names);
     if (o.elects)
         tried.push_back(beyond::election);
+    if (o.shares_out)
+        tried.insert(tried.end(), {beyond::permits, beyond::fenced_permits});
     return tried;
 }
 

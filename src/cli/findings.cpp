@@ -4,11 +4,9 @@
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
 #include "engine/warnings.hpp"
-#include "kind/election.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
 #include "kind/line.hpp"
-#include "kind/shared.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/info.hpp"
@@ -188,11 +186,6 @@ bool is_strange(interview const& node)
            !is_one_of(question::native_release, {kind::number}) || !is_one_of(question::mget, {kind::list});
 }
 
-std::string probe_of(std::string const& lock)
-{
-    return lock.empty() ? "redlock-doctor" : lock + ":redlock-doctor";
-}
-
 std::optional<redis::script_form> native_form(interview const& node)
 {
     return node.facts.info ? node.facts.info->native : std::nullopt;
@@ -242,46 +235,6 @@ void ask_for_line(questions& all, std::string const& key_prefix, std::string con
         all.ask({"SUBSCRIBE", channel});
     else
         all.ask({"PUBLISH", channel, ""});
-}
-
-namespace {
-
-std::vector<trial> trials_of_readers(std::string const& key)
-{
-    std::string const gate = redis::name_beside(key, kind::gate_suffix);
-    return {{"type", {"TYPE", gate}},
-            {"pexpireat", {"PEXPIREAT", gate, "9999999999999"}},
-            {"zadd", {"ZADD", gate, "XX", "0", "none"}}, // only where it stands already
-            {"zrem", {"ZREM", gate, "none"}},
-            {"zrange", {"ZRANGE", gate, "0", "0"}},
-            {"zscore", {"ZSCORE", gate, "none"}},
-            {"zcard", {"ZCARD", gate}},
-            {"zremrangebyscore", {"ZREMRANGEBYSCORE", gate, "1", "0"}}}; // no score is between these
-}
-
-std::vector<trial> trials_of_leader(std::string const& key)
-{
-    std::string const leader = redis::name_beside(key, kind::leader_suffix);
-    return {{"get", {"GET", leader}}, {"pexpire", {"PEXPIRE", leader, "1"}}}; // it is not there
-}
-
-} // namespace
-
-std::vector<trial> trials_of(beyond what, std::string const& key_prefix, std::string const& lock)
-{
-    std::string const key = key_prefix + probe_of(lock);
-    switch (what) {
-    case beyond::readers: return trials_of_readers(key);
-    case beyond::several_names: return {{"exists", {"EXISTS", key}, false}};
-    case beyond::election: return trials_of_leader(key);
-    }
-    return {};
-}
-
-void ask_for(beyond what, questions& all, std::string const& key_prefix, std::string const& lock)
-{
-    for (trial const& one : trials_of(what, key_prefix, lock))
-        all.ask({one.command.begin(), one.command.end()});
 }
 
 std::vector<finding> examine(std::vector<interview> const& nodes, examination const& terms)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/query.hpp"
+#include "cli/trials.hpp"
 #include "redis/command.hpp"
 #include <redlock/config.hpp>
 
@@ -87,25 +88,6 @@ struct examination;
 /// told more.
 void ask_for_line(questions&, std::string const& key_prefix, std::string const& lock, interview const&,
                   std::string_view nonce);
-
-/// What needs more rights than one lock of one name.
-enum class beyond : std::uint8_t { readers, several_names, election };
-
-/// Such a right, and a command that tries it and changes nothing.
-struct trial {
-    std::string_view right;
-    std::vector<std::string> command;
-    bool of_key = true; ///< does it matter whether the key is permitted?
-};
-
-/// On the trial's key, or on one beside it.
-[[nodiscard]] std::vector<trial> trials_of(beyond, std::string const& key_prefix, std::string const& lock);
-
-/// Behind everything else that is asked.
-void ask_for(beyond, questions&, std::string const& key_prefix, std::string const& lock);
-
-/// The key that is locked to try the rights: beside the lock's, so that a user who may use only some keys may use it.
-[[nodiscard]] std::string probe_of(std::string const& lock);
 
 struct examination {
     config const& client;

@@ -1,6 +1,7 @@
 #include "cli/findings.hpp"
 #include "cli/output.hpp"
 #include "cli/query.hpp"
+#include "cli/trials.hpp"
 #include "kind/line.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
@@ -48,16 +49,6 @@ std::string list_of(std::set<std::string> const& some)
     for (std::string const& one : some)
         words.append(words.empty() ? "" : ", ").append(one);
     return words;
-}
-
-std::string_view title_of(beyond what)
-{
-    switch (what) {
-    case beyond::readers: return "readers and writers of a shared_mutex";
-    case beyond::several_names: return "locks of several names";
-    case beyond::election: return "elections";
-    }
-    return "";
 }
 
 std::size_t count_trials(examination const& terms)
@@ -422,10 +413,9 @@ std::span<answer const> node_examination::must_all_be_allowed(beyond what, std::
     if (!node_.ahead && what != beyond::several_names)
         missing.insert("+time");
     if (!missing.empty())
-        add(severity::error, "rights",
+        add(what == beyond::fenced_permits ? severity::warning : severity::error, "rights",
             std::string(title_of(what)) + " do not work, for want of " + redis::printable(list_of(missing)),
-            what == beyond::readers ? "docs/howto/readers.md, \"Rights\""
-                                    : "docs/server-checklist.md, \"Rights\"");
+            std::string(page_of(what)) + ", \"Rights\"");
     return told;
 }
 

@@ -257,6 +257,7 @@ void parser::define_doctor()
     doctor.add_flag("--shared", o_.readers, "try the rights of readers and writers, too");
     doctor.add_flag("--several", o_.several_names, "try the rights of locks of several names, too");
     doctor.add_flag("--elect", o_.elects, "try the rights of elections, too");
+    doctor.add_flag("--permits", o_.shares_out, "try the rights of semaphores, too");
     doctor.footer("Examples:\n"
                   "  redlock doctor nightly-report\n"
                   "  redlock doctor --shared prices\n"

@@ -43,6 +43,7 @@ struct options {
     bool readers = false;
     bool several_names = false;
     bool elects = false;
+    bool shares_out = false; ///< permits
 
     std::string ttl_as_typed = "30s";
     std::string kill_after_as_typed;

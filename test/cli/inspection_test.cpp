@@ -410,6 +410,46 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_sets_and_elections)
     BOOST_TEST(words_of(usual, {"--shared", "--several", "--elect", "--prepare"}) == "");
 }
 
+/// A script is refused if any of its keys is.
+BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_semaphores)
+{
+    std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels &redlock-to:* +@all ";
+    auto const report_of = [](std::string const& rights, std::vector<std::string> words) {
+        redis_server server({.acl = {"user default off", rights}});
+        words.emplace_back("seat");
+        return doctor_report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), words);
+    };
+    std::string const beginning = "semaphores do not work, for want of ";
+    for (std::string const missing :
+         {"type", "pexpireat", "zadd", "zrem", "zrange", "zrangebyscore", "zscore", "hget", "hmget",
+          "hgetall", "hset", "hdel", "hlen", "hexists", "hkeys", "time"}) {
+        doctor_report const report = report_of(usual + '-' + missing, {"--permits"});
+        BOOST_TEST(report.found("rights") == "error", missing);
+        BOOST_TEST(report.words("rights") == beginning + '+' + missing);
+    }
+    BOOST_TEST(report_of(usual + "-hset -hkeys", {}).found("rights") == "");
+    BOOST_TEST(report_of(usual, {"--permits", "--prepare"}).found("rights") == "");
+    std::string const bare =
+        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-line "
+        "~redlock-marker ~seat:redlock-doctor:redlock-fence +@all &redlock-to:* ";
+    std::string const slots = "~seat:redlock-doctor:redlock-slots";
+    std::string const line = "~seat:redlock-doctor:redlock-slot-line";
+    std::string const fences = "~seat:redlock-doctor:redlock-slot-fences";
+    BOOST_TEST(report_of(bare, {"--permits"}).words("rights") == beginning + line + ", " + slots);
+    BOOST_TEST(report_of(bare + slots + " %R" + line, {"--permits"}).words("rights") == beginning + line);
+    doctor_report const unfenced = report_of(bare + slots + ' ' + line, {"--permits"});
+    BOOST_TEST(unfenced.found("rights") == "warning");
+    BOOST_TEST(unfenced.words("rights") == "fenced " + beginning + fences);
+    BOOST_TEST(report_of(bare + slots + ' ' + line + ' ' + fences, {"--permits"}).found("rights") == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(doctor_that_tries_rights_of_all_kinds_leaves_no_keys, servers)
+{
+    doctor_report const report(nodes, {"--shared", "--several", "--elect", "--permits", "seat"});
+    BOOST_TEST(report.found("rights") == "");
+    BOOST_TEST(keys() == 0U);
+}
+
 /// What the lock's own keys are for is not known then.
 BOOST_AUTO_TEST_CASE(doctor_does_not_judge_by_key_of_trial_that_is_not_permitted)
 {
