@@ -146,6 +146,9 @@ void parser::define_run()
     run.add_option("--count", o_.count, "of these, this one counts for so many")
         ->type_name("NUMBER")
         ->needs(permits);
+    named(run, "--also", further_names_, "this lock as well, all of them or none; repeat it")
+        .type_name("NAME")
+        ->allow_extra_args(false);
     define_command(run);
     run.add_flag("--no-extend", no_extend_, "do not renew: the command has one ttl");
     time(run, "--max-lifetime", o_.lock.max_hold, "do not hold the lock for longer");
@@ -161,6 +164,7 @@ void parser::define_run()
                "Examples:\n"
                "  redlock run nightly-report -- /usr/local/bin/report\n"
                "  redlock run -w 10s -t 1m nightly-report -c 'report | mail -s report me'\n"
+               "  redlock run account:7 --also account:8 -- /usr/local/bin/transfer\n"
                "\n"
                "Exit status: the command's, or\n"
                "   64  usage                          77  wrong password, missing right\n"

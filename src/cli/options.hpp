@@ -19,7 +19,8 @@ enum class sharing : std::uint8_t { none, reader, writer };
 /// What was asked for: the words of the command line and of the environment, understood.
 struct options {
     std::string verb;
-    std::string name;
+    std::string name;                 ///< of several: "seat:41, seat:42"
+    std::vector<std::string> names;   ///< run: each of them once, in their order
     std::vector<std::string> command; ///< run, elect: the program and its arguments
     std::string value{};              ///< elect: what the others are told of the leader
 

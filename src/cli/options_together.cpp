@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -44,6 +45,7 @@ void parser::finish()
     bool const may_be_unnamed = o_.verb == "extend" || o_.verb == "release" || o_.verb == "doctor";
     if (o_.name.empty() && !may_be_unnamed)
         throw failure(exit_status::usage, "the lock's name is empty");
+    finish_names();
     o_.client.nodes = find_nodes(nodes_, nodes_file_);
     o_.client.admission.assume_fresh = fresh_ || environment("REDLOCK_ASSUME_FRESH") == "1";
     o_.client.client_name = "redlock-cli";
@@ -58,6 +60,21 @@ void parser::finish()
         finish_token();
     if (with_command())
         finish_command();
+}
+
+/// As the library names a lock of several names.
+void parser::finish_names()
+{
+    if (!further_names_.empty() && (o_.with != sharing::none || o_.permits != 0))
+        throw failure(exit_status::usage,
+                      "--shared, --exclusive and --permits are for one lock, and --also names several");
+    o_.names = further_names_;
+    o_.names.push_back(o_.name);
+    std::ranges::sort(o_.names);
+    o_.names.erase(std::ranges::unique(o_.names).begin(), o_.names.end());
+    o_.name.clear();
+    for (std::string const& each : o_.names)
+        o_.name.append(o_.name.empty() ? "" : ", ").append(each);
 }
 
 void parser::finish_credentials()

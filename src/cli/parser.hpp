@@ -69,6 +69,7 @@ private:
     [[nodiscard]] std::string explain(CLI::Error const&) const;
     void refuse_unknown_options() const;
     void finish();
+    void finish_names();
     void finish_token();
     void finish_fence();
     void finish_command();
@@ -80,6 +81,7 @@ private:
     CLI::App* elect_ = nullptr;
     CLI::App* extend_ = nullptr;
     std::vector<std::string> nodes_;
+    std::vector<std::string> further_names_;
     std::vector<std::string> rest_; ///< from the first "--" on
     std::string nodes_file_;
     std::string shell_line_;

@@ -47,6 +47,10 @@ session::any_lock session::make_lock(client& owner, options const& o)
     if (o.with != sharing::none)
         return o.fenced ? make_shared_lock<fenced_shared_mutex>(owner, o)
                         : make_shared_lock<shared_mutex>(owner, o);
+    if (o.names.size() > 1 && o.fenced)
+        return fenced_multi_mutex(owner, o.names, o.lock);
+    if (o.names.size() > 1)
+        return multi_mutex(owner, o.names, o.lock);
     if (o.permits != 0 && o.fenced)
         return fenced_semaphore(owner, o.name, o.permits, o.lock).taking(o.count);
     if (o.permits != 0)

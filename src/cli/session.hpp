@@ -68,7 +68,7 @@ public:
 
 private:
     using any_lock = std::variant<mutex, fenced_mutex, shared_mutex, fenced_shared_mutex, shared_view,
-                                  semaphore, fenced_semaphore>;
+                                  semaphore, fenced_semaphore, multi_mutex, fenced_multi_mutex>;
 
     struct place_in_line;
 

@@ -81,6 +81,11 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
         refused({"release", "seat", option, ""}, 64, option + ": is empty"); // of a variable that is not set
     for (std::string const verb : {"acquire", "status"})
         refused({verb, ""}, 64, "the lock's name is empty");
+    std::string const one_name = "--shared, --exclusive and --permits are for one lock";
+    for (std::string const way : {"--shared", "--exclusive", "--permits=2"})
+        refused({"run", "seat", "--also", "row", way, "true"}, 64, one_name);
+    refused({"run", "seat", "--also", "", "true"}, 64, "--also: is empty");
+    refused({"run", "seat", "--also", "row:redlock-fence", "true"}, 64, "kept for what stands beside locks");
     refused({"--json"}, 64, "a verb is missing");
 }
 
