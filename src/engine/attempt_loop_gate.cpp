@@ -3,8 +3,9 @@
 #include <redlock/node_outcome.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
-#include <vector>
 
 // Among the readers and writers who wait for a lock (docs/protocol.md, rules S14, S15 and S17).
 namespace redlock::detail {
@@ -13,6 +14,16 @@ namespace {
 
 /// However near the nodes are, whoever hears of a turn needs a moment to run.
 constexpr std::chrono::milliseconds shortest_turn{5};
+
+/// Until a node is free for us; nothing: it has not told.
+std::optional<core::duration> time_left(node_report const& row, core::duration longest)
+{
+    if (row.result == node_result::granted)
+        return core::duration{0};
+    if (row.result == node_result::held_by_other && row.remaining)
+        return std::min<core::duration>(*row.remaining, longest);
+    return std::nullopt;
+}
 
 } // namespace
 
@@ -37,20 +48,23 @@ void attempt_loop::note_refusals()
     }
 }
 
-/// Nothing: too few have told it.
+/// Of a majority the last. Nothing: too few have told it. It needs no memory: what is lost must go on without any.
 std::optional<core::duration> attempt_loop::free_in() const
 {
-    std::vector<core::duration> left;
-    for (node_report const& row : attempt_.rows())
-        if (row.result == node_result::granted)
-            left.emplace_back(0);
-        else if (row.result == node_result::held_by_other && row.remaining)
-            left.emplace_back(std::min<core::duration>(*row.remaining, key_ttl_));
-    auto const last = core::majority(nodes().size()) - 1;
-    if (left.size() <= last)
-        return std::nullopt;
-    std::ranges::nth_element(left, left.begin() + last);
-    return left[last];
+    auto const& rows = attempt_.rows();
+    std::optional<core::duration> last;
+    for (node_report const& row : rows) {
+        auto const left = time_left(row, key_ttl_);
+        if (!left || (last && *last <= *left))
+            continue;
+        auto const free_then = std::ranges::count_if(rows, [&](node_report const& other) {
+            auto const its = time_left(other, key_ttl_);
+            return its && *its <= *left;
+        });
+        if (free_then >= core::majority(nodes().size()))
+            last = left;
+    }
+    return last;
 }
 
 void attempt_loop::wait_at_gate()

@@ -142,6 +142,48 @@ struct two_clients : connected_scenario {
     begun_operation released;
 };
 
+/// A writer waits for a reader of another client.
+struct readers_and_writer : connected_scenario {
+    using connected_scenario::connected_scenario;
+    void prepare() override
+    {
+        connected_scenario::prepare();
+        others.emplace(context.get_executor(), servers.settings());
+        warm_up(*others);
+        begun_operation got;
+        got.begin([&](auto handler) { of(*others).acquire_shared(std::move(handler)); });
+        if (!run_until([&] { return got.settled(); }) || got.ec)
+            throw std::runtime_error("the lock cannot be read while memory is there");
+        first = std::move(got.granted);
+        watch(first);
+        watch(writes.granted);
+    }
+    void act() override
+    {
+        writes.begin([&](auto handler) { of(*locks).acquire(std::move(handler)); });
+        released.begin([&](auto handler) { first.release(std::move(handler)); });
+    }
+    void mend() override
+    {
+        if (released.refused)
+            first = {};
+    }
+    bool done() const override { return writes.settled() && released.settled(); }
+    bool succeeded() const override { return !writes.ec && !released.ec && writes.granted.valid(); }
+    void retire() override
+    {
+        BOOST_TEST(writes.completions == (writes.refused ? 0U : 1U));
+        writes.granted = {};
+        first = {};
+        others.reset();
+    }
+    [[nodiscard]] static shared_mutex of(client& owner) { return {owner, "lock", some_lease()}; }
+    std::optional<client> others;
+    lease first;
+    begun_operation writes;
+    begun_operation released;
+};
+
 /// Another client has one of two names until the set has taken the other one (rule M8).
 struct one_name_after_the_other : connected_scenario {
     using connected_scenario::connected_scenario;
@@ -227,6 +269,11 @@ BOOST_AUTO_TEST_CASE(hand_over_without_memory_fails_cleanly)
 BOOST_AUTO_TEST_CASE(waiting_without_memory_fails_cleanly)
 {
     sweep<two_clients>();
+}
+
+BOOST_AUTO_TEST_CASE(writer_that_waits_without_memory_fails_cleanly)
+{
+    sweep<readers_and_writer>();
 }
 
 BOOST_AUTO_TEST_CASE(names_one_after_the_other_without_memory_fail_cleanly)
