@@ -26,17 +26,17 @@ attempt::~attempt()
         runtime_.lease_blocks.give(block_);
 }
 
+/// Until the attempt begins, answers to the last one come, and are compared with its slots.
 boost::system::error_code attempt::provide(lock_state const& lock) noexcept
 {
     try {
-        slots_.reset();
-        if (lock.plan->kind.slotted)
-            slots_ = std::make_unique<kind::slot_list>(lock.permits);
+        auto slots = lock.plan->kind.slotted ? std::make_unique<kind::slot_list>(lock.permits) : nullptr;
         if (!undo_)
             undo_ = &runtime_.clean.prepare();
         if (!block_)
             block_ = runtime_.lease_blocks.take();
         nonce_ = runtime_.its.fresh_nonce();
+        slots_ = std::move(slots);
         return {};
     } catch (std::bad_alloc const&) {
         return make_error_code(boost::system::errc::not_enough_memory);

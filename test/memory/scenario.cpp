@@ -39,6 +39,19 @@ installation& installed(std::size_t nodes)
     return all.try_emplace(nodes, nodes).first->second;
 }
 
+namespace {
+
+/// Both are valid, and must not be.
+bool must_not_be_at_once(lease const& one, lease const& other)
+{
+    auto const slots = other.slots();
+    bool const share = std::ranges::any_of(
+        one.slots(), [&](auto slot) { return std::ranges::find(slots, slot) != slots.end(); });
+    return one.valid() && other.valid() && (one.slots().empty() || slots.empty() || share);
+}
+
+} // namespace
+
 void scenario::run_a_little()
 {
     if (context.stopped())
@@ -48,8 +61,9 @@ void scenario::run_a_little()
     } catch (std::bad_alloc const&) {
         ++thrown;
     }
-    auto const valid = std::ranges::count_if(watched, [](lease const* one) { return one->valid(); });
-    two_at_once = two_at_once || valid > 1;
+    for (lease const* one : watched)
+        for (lease const* other : watched)
+            two_at_once = two_at_once || (one < other && must_not_be_at_once(*one, *other));
 }
 
 void scenario::take(client& from, lease& into)

@@ -100,7 +100,7 @@ public:
     [[nodiscard]] static lock_options some_lease() { return {.ttl = 1s, .node_timeout = 800ms}; }
     void take(client&, lease& into);
 
-    /// Of this name's leases that are watched no two may be valid at once.
+    /// Of this name's leases that are watched no two may be valid at once, unless they have different permits.
     void watch(lease const& one) { watched.push_back(&one); }
 
     installation& servers;
