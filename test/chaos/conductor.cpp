@@ -4,6 +4,7 @@
 #include "chaos/plan.hpp"
 #include "kind/fenced.hpp"
 #include "kind/line.hpp"
+#include "kind/semaphore.hpp"
 #include "kind/shared.hpp"
 #include "kit/certificates.hpp"
 #include "kit/child_process.hpp"
@@ -47,8 +48,11 @@ using words = std::vector<std::string>;
 /// A fence and a marker; and a line or a gate that will be forgotten, as who was killed does not leave it.
 bool may_stay(test::probe& eye, std::string const& key)
 {
-    return key.ends_with(kind::fence_suffix) || key.ends_with(redis::marker_name) ||
-           ((key.ends_with(kind::line_suffix) || key.ends_with(kind::gate_suffix)) && eye.pttl(key) >= 0);
+    auto const is_one_of = [&](std::initializer_list<std::string_view> suffixes) {
+        return std::ranges::any_of(suffixes, [&](std::string_view suffix) { return key.ends_with(suffix); });
+    };
+    return is_one_of({kind::fence_suffix, kind::slot_fences_suffix, redis::marker_name}) ||
+           (is_one_of({kind::line_suffix, kind::slot_line_suffix, kind::gate_suffix}) && eye.pttl(key) >= 0);
 }
 
 /// What a server is told, so that it suffers and recovers.

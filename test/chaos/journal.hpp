@@ -44,6 +44,19 @@ inline constexpr std::array<std::string_view, 21> event_names{
     "lets go",  "told",           "not told", "extended",    "upgraded",        "released",      "reads",
     "has read", "reads too late", "writes",   "has written", "writes too late", "has not ended", "leaves"};
 
+/// What only one holder may have: a lock, or one of the permits of a lock.
+[[nodiscard]] constexpr unsigned thing_of(unsigned lock, unsigned permit = 0)
+{
+    constexpr unsigned most_permits = 8;
+    return lock * most_permits + permit;
+}
+[[nodiscard]] inline std::string name_of_thing(unsigned thing)
+{
+    unsigned const permits = thing_of(1);
+    return "lock-" + std::to_string(thing / permits + 1) +
+           (thing % permits == 0 ? "" : "." + std::to_string(thing % permits));
+}
+
 /// What a program did or was told.
 struct entry {
     nanoseconds at{};
@@ -53,7 +66,7 @@ struct entry {
     std::uint8_t actor = 0;
     std::uint8_t lock = 0;
     event what = event::asks;
-    std::uint32_t unused = 0;
+    std::uint32_t things = 0; ///< what it is about, a bit each; none: the lock's first
 
     /// Of one operation, and the lease that it got.
     [[nodiscard]] std::uint64_t owner() const

@@ -32,7 +32,27 @@ std::string name_of(std::uint64_t owner)
            std::to_string(owner & 0xffffffffU) + ')';
 }
 
-/// All that concerns one lock.
+void count(entry const& one, verdict& seen)
+{
+    switch (one.what) {
+    case event::refused: ++seen.refused; break;
+    case event::holds: ++seen.leases; break;
+    case event::told:
+        ++seen.lost;
+        seen.latest_told = std::max(seen.latest_told, one.value);
+        break;
+    case event::not_told:
+    case event::overdue:
+        seen.flaws.push_back(name_of_thing(thing_of(one.lock)) + ": " + in_seconds(one.at) + ' ' +
+                             describe(one));
+        break;
+    case event::has_written: ++seen.writes; break;
+    case event::writes_late: ++seen.writes_late; break;
+    default: break;
+    }
+}
+
+/// All that concerns one thing.
 class court {
 public:
     court(std::string name, verdict& seen) : name_(std::move(name)), seen_(seen) {}
@@ -40,11 +60,7 @@ public:
     void take(entry const& one)
     {
         switch (one.what) {
-        case event::refused: ++seen_.refused; break;
         case event::holds:
-            ++seen_.leases;
-            tokens_[one.owner()] = one.value;
-            break;
         case event::renumbered: tokens_[one.owner()] = one.value; break;
         case event::valid:
         case event::valid_too:
@@ -54,12 +70,6 @@ public:
             break;
         case event::downgrades:
         case event::lets_go: cut(tenures_[one.owner()], one.at); break;
-        case event::told:
-            ++seen_.lost;
-            seen_.latest_told = std::max(seen_.latest_told, one.value);
-            break;
-        case event::not_told:
-        case event::overdue: flaw(in_seconds(one.at) + ' ' + describe(one)); break;
         case event::reads: reads_[one.owner()].begin = one.at; break;
         case event::has_read:
             reads_[one.owner()].value = one.value;
@@ -68,14 +78,8 @@ public:
         case event::writes:
             writes_[one.owner()] = {.is_write = true, .value = one.value, .begin = one.at};
             break;
-        case event::has_written:
-            ++seen_.writes;
-            writes_[one.owner()].end = one.at;
-            break;
-        case event::writes_late:
-            ++seen_.writes_late;
-            writes_.erase(one.owner());
-            break;
+        case event::has_written: writes_[one.owner()].end = one.at; break;
+        case event::writes_late: writes_.erase(one.owner()); break;
         default: break;
         }
     }
@@ -188,9 +192,14 @@ verdict judge(std::vector<entry> const& entries)
 {
     verdict seen;
     std::map<unsigned, court> courts;
-    for (entry const& one : entries)
-        courts.try_emplace(one.lock, "lock-" + std::to_string(one.lock + 1), seen).first->second.take(one);
-    for (auto& [lock, its] : courts)
+    for (entry const& one : entries) {
+        count(one, seen);
+        auto things = one.things != 0 ? one.things : 1U << thing_of(one.lock);
+        for (unsigned thing = 0; things != 0; ++thing, things >>= 1U)
+            if (things % 2 != 0)
+                courts.try_emplace(thing, name_of_thing(thing), seen).first->second.take(one);
+    }
+    for (auto& [thing, its] : courts)
         its.decide();
     return seen;
 }

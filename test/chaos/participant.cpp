@@ -80,8 +80,9 @@ public:
         });
     }
     /// What the lock guards: a register on a server that nothing befalls.
-    std::string ask_register(std::string_view script, unsigned lock, std::uint64_t token,
+    std::string ask_register(std::string_view script, unsigned thing, std::uint64_t token,
                              std::uint64_t value);
+    [[nodiscard]] unsigned permits() const { return all_.permits; }
     /// One more than what was read; and nobody else writes the same.
     std::uint64_t next_value(std::uint64_t read)
     {
@@ -100,6 +101,7 @@ private:
     }
 
     stage where_;
+    cast all_{where_.seed};
     journal journal_;
     test::probe guarded_;
     bool calm_ = false;
@@ -111,8 +113,12 @@ private:
     std::list<actor> actors_;
 };
 
-test::any_lock make_lock(client& locks, std::string const& name, part const& mine)
+test::any_lock make_lock(client& locks, unsigned permits, part const& mine)
 {
+    std::string const name = name_of_thing(thing_of(mine.lock));
+    std::vector<std::string> names{name};
+    for (unsigned const other : mine.others)
+        names.push_back(name_of_thing(thing_of(other)));
     switch (mine.how) {
     case manner::plainly: break;
     case manner::fenced: return fenced_mutex(locks, name, mine.options);
@@ -120,6 +126,11 @@ test::any_lock make_lock(client& locks, std::string const& name, part const& min
     case manner::writing: return shared_mutex(locks, name, mine.options);
     case manner::fenced_reading: return fenced_shared_mutex(locks, name, mine.options).shared();
     case manner::fenced_writing: return fenced_shared_mutex(locks, name, mine.options);
+    case manner::together: return multi_mutex(locks, names, mine.options);
+    case manner::fenced_together: return fenced_multi_mutex(locks, names, mine.options);
+    case manner::sharing_out: return semaphore(locks, name, permits, mine.options).taking(mine.count);
+    case manner::fenced_sharing_out:
+        return fenced_semaphore(locks, name, permits, mine.options).taking(mine.count);
     }
     return mutex(locks, name, mine.options);
 }
@@ -129,7 +140,7 @@ class actor {
 public:
     actor(participant& home, unsigned number, part const& mine)
         : home_(home), mine_(mine), chance_(mine.chance), number_(static_cast<std::uint8_t>(number)),
-          lock_(make_lock(*home.locks, name(), mine))
+          lock_(make_lock(*home.locks, home.permits(), mine))
     {}
 
     awaitable<void> run();
@@ -141,7 +152,6 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string name() const { return "lock-" + std::to_string(mine_.lock + 1); }
     [[nodiscard]] entry here(event what, std::uint64_t value = 0) const
     {
         return {.at = now(),
@@ -149,7 +159,8 @@ private:
                 .operation = operation_,
                 .actor = number_,
                 .lock = static_cast<std::uint8_t>(mine_.lock),
-                .what = what};
+                .what = what,
+                .things = things_};
     }
     void note(event what, std::uint64_t value = 0) { home_.note(here(what, value)); }
     milliseconds upto(milliseconds longest) { return milliseconds{chance_.between(1, longest.count())}; }
@@ -157,6 +168,7 @@ private:
     using grant = std::tuple<error_code, lease>;
     awaitable<grant> get();
     awaitable<grant> wait_and_leave(milliseconds limit);
+    void find_out_what_is_held();
     awaitable<void> hold();
     awaitable<void> let_go();
     awaitable<void> extend_after(milliseconds, entry its);
@@ -169,6 +181,8 @@ private:
     std::uint8_t number_;
     test::any_lock lock_;
     lease held_{};
+    std::uint32_t things_ = 0; ///< that it has, or had last
+    unsigned guarded_ = 0;     ///< the thing among them whose register it uses
     std::uint32_t operation_ = 0;
     nanoseconds valid_until_{};
     std::uint64_t token_ = 0; ///< as it was written down last
@@ -179,9 +193,8 @@ private:
 participant::participant(stage const& where)
     : where_(where), journal_(where.directory + "/journal"), guarded_(where.guarded, 60s)
 {
-    cast const all(where.seed);
-    locks.emplace(context.get_executor(), draw_config(all, where.program, where.nodes));
-    for (part const& one : draw_parts(all, where.program))
+    locks.emplace(context.get_executor(), draw_config(all_, where.program, where.nodes));
+    for (part const& one : draw_parts(all_, where.program))
         actors_.emplace_back(*this, static_cast<unsigned>(actors_.size()), one);
 }
 
@@ -227,10 +240,10 @@ void participant::leave()
     locks->shutdown([this](error_code) { locks.reset(); });
 }
 
-std::string participant::ask_register(std::string_view script, unsigned lock, std::uint64_t token,
+std::string participant::ask_register(std::string_view script, unsigned thing, std::uint64_t token,
                                       std::uint64_t value)
 {
-    std::string const key = "register-" + std::to_string(lock);
+    std::string const key = "register-" + std::to_string(thing);
     return guarded_.command({"EVAL", std::string(script), "2", key, key + ":fence", std::to_string(token),
                              std::to_string(value)});
 }
@@ -240,6 +253,7 @@ awaitable<void> actor::run()
     co_await home_.pause(upto(100ms));
     while (!home_.leaving()) {
         ++operation_;
+        things_ = 0;
         auto [ec, got] = co_await get();
         if (ec) {
             note(event::refused, static_cast<std::uint64_t>(ec.value()));
@@ -278,8 +292,30 @@ awaitable<actor::grant> actor::wait_and_leave(milliseconds limit)
     co_return co_await lock_.acquire(asio::bind_cancellation_slot(cancelled->slot(), no_throw));
 }
 
+/// \throws std::runtime_error not so many permits as were wanted, or none that there are
+void actor::find_out_what_is_held()
+{
+    guarded_ = thing_of(mine_.lock);
+    things_ = 1U << guarded_;
+    for (unsigned const other : mine_.others)
+        things_ |= 1U << thing_of(other);
+    auto const slots = held_.slots();
+    if (slots.size() != (takes_permits(mine_.how) ? mine_.count : 0U))
+        throw std::runtime_error("a lease has " + std::to_string(slots.size()) + " permits");
+    if (slots.empty())
+        return;
+    guarded_ = thing_of(mine_.lock, slots.front());
+    things_ = 0;
+    for (unsigned const slot : slots) {
+        if (slot >= home_.permits() || (things_ >> thing_of(mine_.lock, slot)) % 2 != 0)
+            throw std::runtime_error("a lease has permit " + std::to_string(slot));
+        things_ |= 1U << thing_of(mine_.lock, slot);
+    }
+}
+
 awaitable<void> actor::hold()
 {
+    find_out_what_is_held();
     std::uint64_t const token = token_ = held_.fencing_token();
     note(event::holds, token);
     valid_until_ = {};
@@ -299,7 +335,7 @@ awaitable<void> actor::hold()
     }
     if (chance_.one_in(8))
         home_.spawn(extend_after(upto(length), here(event::extended)));
-    if (mine_.how >= manner::reading && chance_.one_in(3))
+    if (takes_turns(mine_.how) && chance_.one_in(3))
         for (auto times = chance_.between(1, 2); times != 0; --times)
             home_.spawn(change_after(upto(length)));
     for (nanoseconds const end = now() + length; now() < end && !home_.leaving();)
@@ -378,6 +414,8 @@ awaitable<void> actor::let_go()
 /// comes.
 awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, entry its)
 {
+    unsigned const thing = guarded_;
+    its.things = 1U << thing;
     auto const note_use = [this, &its](event what, std::uint64_t value) {
         its.what = what;
         its.value = value;
@@ -385,7 +423,7 @@ awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, entry its
         home_.note(its);
     };
     note_use(event::reads, 0);
-    std::string const found = home_.ask_register(fenced_scripts::read, mine_.lock, token, 0);
+    std::string const found = home_.ask_register(fenced_scripts::read, thing, token, 0);
     if (found == "[0]")
         co_return note_use(event::reads_late, 0);
     std::uint64_t const seen = found == "[1, (nil)]" ? 0 : std::stoull(found.substr(4));
@@ -395,7 +433,7 @@ awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, entry its
     co_await home_.pause(thinking);
     std::uint64_t const next = home_.next_value(seen);
     note_use(event::writes, next);
-    std::string const done = home_.ask_register(fenced_scripts::write, mine_.lock, token, next);
+    std::string const done = home_.ask_register(fenced_scripts::write, thing, token, next);
     if (done != "0" && done != "1")
         throw std::runtime_error("the register says " + done);
     note_use(done == "1" ? event::has_written : event::writes_late, next);

@@ -50,9 +50,37 @@ manner draw_manner(cast const& all, dice& chance)
     case kinds::fenced: return manner::fenced;
     case kinds::mixed: return chance.one_in(2) ? manner::fenced : manner::plainly;
     case kinds::fenced_shared: return chance.one_in(3) ? manner::fenced_writing : manner::fenced_reading;
+    case kinds::sets: return chance.one_in(3) ? manner::plainly : manner::together;
+    case kinds::fenced_sets: return chance.one_in(3) ? manner::fenced : manner::fenced_together;
+    case kinds::permits: return manner::sharing_out;
+    case kinds::fenced_permits: return manner::fenced_sharing_out;
     case kinds::shared: break;
     }
     return chance.one_in(6) ? manner::plainly : chance.one_in(3) ? manner::writing : manner::reading;
+}
+
+void draw_companions(cast const& all, part& one, dice& chance)
+{
+    for (unsigned lock = 0; lock != all.locks; ++lock)
+        if (lock != one.lock && chance.one_in(2))
+            one.others.push_back(lock);
+    if (one.others.empty())
+        one.others.push_back((one.lock + 1) % all.locks);
+    one.options.multi.attempts = static_cast<unsigned>(chance.between(1, 8));
+    one.options.multi.time = between(chance, 0ms, 1s);
+}
+
+/// Other seeds mean what they meant when there were fewer kinds.
+kinds kinds_of(std::uint64_t seed, kinds drawn)
+{
+    bool const even = seed % 2 == 0;
+    if (drawn == kinds::mixed && even)
+        return seed % 4 == 0 ? kinds::permits : kinds::fenced_permits;
+    if (drawn == kinds::plain)
+        return even ? kinds::shared : seed % 4 == 1 ? kinds::sets : kinds::plain;
+    if (drawn == kinds::fenced)
+        return even ? kinds::fenced_shared : seed % 4 == 1 ? kinds::fenced_sets : kinds::fenced;
+    return drawn;
 }
 
 /// Within the conditions of docs/protocol.md.
@@ -61,7 +89,7 @@ std::string_view draw_for_server(cast const& all, unsigned server, dice& chance)
     if (all.durable[server] || !chance.one_in(3))
         return one_of(chance, of_servers);
     // Under a standing connection only fenced locks notice a loss (C3).
-    bool const may_flush = all.locks_are == kinds::fenced && chance.one_in(3);
+    bool const may_flush = all.is_fenced_without_readers() && chance.one_in(3);
     return may_flush ? "flush" : one_of(chance, of_servers_that_forget);
 }
 
@@ -86,23 +114,40 @@ cast::cast(std::uint64_t its_seed)
       locks(static_cast<unsigned>(chance.between(1, 4))), longest_ttl(between(chance, 1s, 4s)),
       slack_divisor(static_cast<int>(chance.between(4, 10))), pace(between(chance, 200ms, 2s))
 {
-    if (locks_are == kinds::plain && seed % 2 == 0)
-        locks_are = kinds::shared;
-    if (locks_are == kinds::fenced && seed % 2 == 0)
-        locks_are = kinds::fenced_shared;
+    locks_are = kinds_of(seed, locks_are);
+    if (locks_are == kinds::sets || locks_are == kinds::fenced_sets)
+        locks = std::max(locks, 2U);
     for (unsigned n = 0; n != servers(); ++n) {
         durable[n] = chance.one_in(4);
         clocks_ahead.push_back(between(chance, -furthest_clock(), furthest_clock()));
     }
+    permits = static_cast<unsigned>(chance.between(1, 6));
+}
+
+bool cast::is_fenced_without_readers() const
+{
+    return locks_are == kinds::fenced || locks_are == kinds::fenced_sets ||
+           locks_are == kinds::fenced_permits;
 }
 
 std::string cast::describe() const
 {
-    constexpr std::array<std::string_view, 5> words{"plain", "fenced", "plain and fenced",
-                                                    "readers and writers", "readers and writers with tokens"};
+    constexpr std::array<std::string_view, 9> words{
+        "plain",
+        "fenced",
+        "plain and fenced",
+        "readers and writers",
+        "readers and writers with tokens",
+        "sets",
+        "sets with tokens",
+        "permits",
+        "permits with tokens",
+    };
+    bool const of_permits = locks_are == kinds::permits || locks_are == kinds::fenced_permits;
     return "seed " + std::to_string(seed) + ": " + std::to_string(servers()) + " servers, " +
            std::to_string(std::ranges::count(durable, true)) + " durable, " + std::to_string(programs) +
            " programs, " + std::to_string(locks) + " locks, " +
+           (of_permits ? std::to_string(permits) + ' ' : "") +
            std::string(words.at(static_cast<std::size_t>(locks_are))) + ", of " +
            std::to_string(longest_ttl.count()) + " ms";
 }
@@ -115,6 +160,10 @@ std::vector<part> draw_parts(cast const& all, unsigned program)
         one.lock = static_cast<unsigned>(chance.below(all.locks));
         one.how = draw_manner(all, chance);
         one.options = draw_options(all, chance);
+        if (takes_several(one.how))
+            draw_companions(all, one, chance);
+        if (takes_permits(one.how) && chance.one_in(4))
+            one.count = static_cast<unsigned>(chance.between(1, all.permits));
         one.chance = dice(chance.next());
     }
     return parts;

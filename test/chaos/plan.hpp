@@ -15,8 +15,42 @@ namespace redlock::chaos {
 
 using std::chrono::milliseconds;
 
-enum class kinds : std::uint8_t { plain, fenced, mixed, shared, fenced_shared };
-enum class manner : std::uint8_t { plainly, fenced, reading, writing, fenced_reading, fenced_writing };
+enum class kinds : std::uint8_t {
+    plain,
+    fenced,
+    mixed,
+    shared,
+    fenced_shared,
+    sets,
+    fenced_sets,
+    permits,
+    fenced_permits
+};
+enum class manner : std::uint8_t {
+    plainly,
+    fenced,
+    reading,
+    writing,
+    fenced_reading,
+    fenced_writing,
+    together, ///< several names
+    fenced_together,
+    sharing_out, ///< some of a lock's permits
+    fenced_sharing_out
+};
+
+[[nodiscard]] constexpr bool takes_turns(manner how)
+{
+    return how >= manner::reading && how <= manner::fenced_writing;
+}
+[[nodiscard]] constexpr bool takes_several(manner how)
+{
+    return how == manner::together || how == manner::fenced_together;
+}
+[[nodiscard]] constexpr bool takes_permits(manner how)
+{
+    return how == manner::sharing_out || how == manner::fenced_sharing_out;
+}
 
 struct cast {
     explicit cast(std::uint64_t its_seed);
@@ -28,11 +62,13 @@ struct cast {
     std::vector<milliseconds> clocks_ahead{};
     unsigned programs; ///< at once
     unsigned locks;
+    unsigned permits{}; ///< of each lock that has some
     milliseconds longest_ttl;
     int slack_divisor; ///< of a ttl, for the smallest slack
     milliseconds pace; ///< the longest pause between two faults
 
     [[nodiscard]] unsigned servers() const { return static_cast<unsigned>(durable.size()); }
+    [[nodiscard]] bool is_fenced_without_readers() const;
     [[nodiscard]] std::string describe() const;
     /// On its server's clock.
     [[nodiscard]] milliseconds longest_key() const { return longest_ttl + longest_ttl / 4; }
@@ -44,6 +80,8 @@ struct cast {
 /// One who wants a lock again and again.
 struct part {
     unsigned lock = 0;
+    std::vector<unsigned> others{}; ///< locks that it wants with this one
+    unsigned count = 1;             ///< permits
     manner how = manner::plainly;
     lock_options options{};
     test::dice chance{0}; ///< for what it does

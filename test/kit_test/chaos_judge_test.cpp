@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -106,6 +107,26 @@ BOOST_AUTO_TEST_CASE(judge_lets_readers_hold_it_together)
     BOOST_TEST(judge(downgraded).flaws.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(judge_asks_who_holds_each_thing)
+{
+    auto const holds = [](unsigned program, nanoseconds at, std::uint32_t things) {
+        entry one = said(program, at, event::valid, until(100ns));
+        one.things = things;
+        return one;
+    };
+    unsigned const first = 1U << thing_of(0, 0);
+    unsigned const third = 1U << thing_of(0, 2);
+    unsigned const another_lock = 1U << thing_of(1);
+    BOOST_TEST(judge({holds(1, 10ns, first | another_lock), holds(2, 20ns, third)}).flaws.empty());
+    BOOST_TEST(judge({holds(1, 10ns, first | third), holds(2, 20ns, third)}).flaws.size() == 1U);
+    BOOST_TEST(
+        judge({holds(1, 10ns, first | another_lock), holds(2, 20ns, another_lock | first)}).flaws.size() ==
+        2U);
+    BOOST_TEST(judge({holds(1, 10ns, first), said(2, 20ns, event::valid, until(30ns))}).flaws.size() == 1U);
+    verdict const seen = judge({said(1, 10ns, event::holds), said(1, 10ns, event::refused)});
+    BOOST_TEST((seen.leases == 1U && seen.refused == 1U));
+}
+
 BOOST_AUTO_TEST_CASE(judge_finds_tokens_that_do_not_increase)
 {
     auto const with_tokens = [](std::uint64_t first, std::uint64_t second) {
@@ -167,6 +188,19 @@ BOOST_AUTO_TEST_CASE(judge_finds_losses_and_operations_not_reported)
     BOOST_TEST(judge({said(1, 1ns, event::told, 2)}).latest_told == 2U);
     BOOST_TEST(judge({said(1, 1ns, event::not_told)}).flaws.size() == 1U);
     BOOST_TEST(judge({said(1, 1ns, event::overdue, 1)}).flaws.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(sets_and_permits_are_drawn_as_they_can_be)
+{
+    for (std::uint64_t seed = 1; seed != 200; ++seed) {
+        cast const all(seed);
+        for (part const& one : draw_parts(all, 1)) {
+            BOOST_TEST(one.others.empty() == !takes_several(one.how), all.describe());
+            BOOST_TEST(std::ranges::count(one.others, one.lock) == 0, all.describe());
+            BOOST_TEST((one.count == 1 || (takes_permits(one.how) && one.count <= all.permits)),
+                       all.describe());
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(faults_drawn_from_the_same_seed_are_the_same)
