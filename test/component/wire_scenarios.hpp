@@ -38,6 +38,7 @@ struct outcome {
     bool done = false;
     error_code ec{};
     lease held{};
+    leadership leads{};
 };
 
 struct keeps_outcome {
@@ -53,6 +54,12 @@ struct keeps_outcome {
         (*this)(ec);
         into->held = std::move(held);
     }
+    void operator()(error_code ec, leadership won) const
+    {
+        (*this)(ec);
+        into->leads = std::move(won);
+    }
+    void operator()(error_code ec, leader_info const&) const { (*this)(ec); }
 };
 
 /// A theatre with a client, and with what all scenarios do.
@@ -66,6 +73,16 @@ public:
     redlock::client& locks() { return *client_; }
     mutex plain(lock_options with = quiet) { return {*client_, std::string(name), with}; }
     fenced_mutex fenced(lock_options with = quiet) { return {*client_, std::string(name), with}; }
+    /// Of two permits, and for both: which it begins with is drawn.
+    semaphore permits(lock_options with = quiet)
+    {
+        return semaphore(*client_, std::string(name), 2, with).taking(2);
+    }
+    fenced_semaphore fenced_permits(lock_options with = quiet)
+    {
+        return fenced_semaphore(*client_, std::string(name), 2, with).taking(2);
+    }
+    election seat(lock_options with = quiet) { return {*client_, std::string(name), with}; }
 
     /// What happens next is another matter. All that was said before has been answered.
     void next(std::string const& what)
@@ -103,6 +120,40 @@ public:
         next("release");
         auto const result = std::make_shared<outcome>();
         held.release(keeps_outcome{result});
+        await(result);
+    }
+    std::shared_ptr<outcome> begin_campaign(election by, std::string value)
+    {
+        auto result = std::make_shared<outcome>();
+        by.campaign(std::move(value), keeps_outcome{result});
+        return result;
+    }
+    leadership campaign(election const& by, std::string value)
+    {
+        next("campaign");
+        auto const result = begin_campaign(by, std::move(value));
+        await(result);
+        return std::move(result->leads);
+    }
+    void proclaim(leadership& held, std::string value)
+    {
+        next("proclaim");
+        auto const result = std::make_shared<outcome>();
+        held.proclaim(std::move(value), keeps_outcome{result});
+        await(result);
+    }
+    void resign(leadership held)
+    {
+        next("resign");
+        auto const result = std::make_shared<outcome>();
+        held.resign(keeps_outcome{result});
+        await(result);
+    }
+    void ask_who_leads(election const& in)
+    {
+        next("leader");
+        auto const result = std::make_shared<outcome>();
+        in.leader(keeps_outcome{result});
         await(result);
     }
     lease await(std::shared_ptr<outcome> const& result)
@@ -617,6 +668,102 @@ void fenced_unknown_scripts(Theatre& in)
     s.end();
 }
 
+template <class Scene, class Lock>
+void extend_permits(Scene& s, Lock const& lock)
+{
+    lease held = s.try_to_take(lock);
+    s.extend(held);
+    s.in().tell(0, {"DEL", std::string(name)});
+    s.next("its permits are gone at node 1");
+    s.extend(held);
+    s.release(std::move(held));
+    s.end();
+}
+
+template <class Theatre>
+void semaphore_vote(Theatre& in)
+{
+    scene s(in);
+    take_and_release_twice(s, s.permits());
+}
+
+template <class Theatre>
+void fenced_semaphore_vote(Theatre& in)
+{
+    scene s(in);
+    take_and_release_twice(s, s.fenced_permits());
+}
+
+template <class Theatre>
+void semaphore_extension(Theatre& in)
+{
+    scene s(in);
+    extend_permits(s, s.permits());
+}
+
+template <class Theatre>
+void fenced_semaphore_extension(Theatre& in)
+{
+    scene s(in);
+    extend_permits(s, s.fenced_permits());
+}
+
+/// By the permits that are taken, and by a lock of another kind.
+template <class Theatre>
+void semaphore_refusal(Theatre& in)
+{
+    scene s(in);
+    lease held = s.try_to_take(s.permits());
+    s.try_to_take(s.permits(), "try_acquire, all permits are taken");
+    s.release(std::move(held));
+    s.set_on({0, 1, 2}, another);
+    s.try_to_take(s.permits(), "try_acquire, another lock has the name");
+    s.end();
+}
+
+inline constexpr lock_options in_line{.ttl = 10min, .node_timeout = 20s};
+
+template <class Theatre>
+void semaphore_line(Theatre& in)
+{
+    scene s(in);
+    lease held = s.try_to_take(s.permits(in_line));
+    s.next("acquire");
+    auto const waits = s.begin(s.permits(in_line));
+    s.release(std::move(held));
+    s.release(s.await(waits));
+    s.end();
+}
+
+template <class Theatre>
+void election_term(Theatre& in)
+{
+    scene s(in);
+    election const seat = s.seat({.ttl = 1500ms, .line = false});
+    leadership held = s.campaign(seat, "10.0.0.1:80");
+    s.next("a third of its time passes");
+    in.pass(400ms);
+    s.proclaim(held, "10.0.0.1:81");
+    s.ask_who_leads(seat);
+    s.resign(std::move(held));
+    s.ask_who_leads(seat);
+    s.end();
+}
+
+/// It has waited in the same client.
+template <class Theatre>
+void election_succession(Theatre& in)
+{
+    scene s(in);
+    leadership held = s.campaign(s.seat(), "10.0.0.1:80");
+    s.next("another campaign");
+    auto const waits = s.begin_campaign(s.seat(), "10.0.0.2:80");
+    s.resign(std::move(held));
+    s.await(waits);
+    s.resign(std::move(waits->leads));
+    s.end();
+}
+
 /// Plain locks come to meet what fenced ones know.
 template <class Theatre>
 void both_kinds(Theatre& in)
@@ -694,6 +841,14 @@ std::vector<scenario<Theatre>> all_scenarios()
         {"fenced_cancellation", fenced_cancellation},
         {"fenced_adoption", fenced_adoption},
         {"fenced_reconnection", fenced_reconnection},
+        {"semaphore_vote", semaphore_vote},
+        {"semaphore_extension", semaphore_extension},
+        {"semaphore_refusal", semaphore_refusal},
+        {"semaphore_line", semaphore_line},
+        {"fenced_semaphore_vote", fenced_semaphore_vote},
+        {"fenced_semaphore_extension", fenced_semaphore_extension},
+        {"election_term", election_term},
+        {"election_succession", election_succession},
         {"both_kinds", both_kinds},
         {"credentials", credentials},
         {"credentials_by_resp2", credentials_by_resp2},

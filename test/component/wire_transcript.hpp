@@ -71,6 +71,14 @@ private:
                                         known_script{"fenced_extend.lua", &redis::scripts::fenced_extend},
                                         known_script{"fenced_adopt.lua", &redis::scripts::fenced_adopt},
                                         known_script{"leader_release.lua", &redis::scripts::leader_release},
+                                        known_script{"line_enter.lua", &redis::scripts::line_enter},
+                                        known_script{"line_release.lua", &redis::scripts::line_release},
+                                        known_script{"slots_vote.lua", &redis::scripts::slots_vote},
+                                        known_script{"slots_extend.lua", &redis::scripts::slots_extend},
+                                        known_script{"slots_release.lua", &redis::scripts::slots_release},
+                                        known_script{"slots_enter.lua", &redis::scripts::slots_enter},
+                                        known_script{"claim.lua", &redis::scripts::claim},
+                                        known_script{"whose.lua", &redis::scripts::whose},
                                         known_script{"mark.lua", &redis::scripts::mark}};
 
     std::string lines(std::vector<entry> const& page)
@@ -141,6 +149,7 @@ private:
     {
         bool const text = command[0] == "EVAL";
         bool const marks = text && command.size() > 1 && command[1] == redis::scripts::mark.text;
+        std::size_t const drawn = drawn_slot(command);
         std::string all = command[0];
         for (std::size_t i = 1; i != command.size(); ++i) {
             all += ' ';
@@ -148,6 +157,8 @@ private:
                 all += script(command[i], text);
             else if (marks && i >= 4)
                 all += argument_of_mark(i - 4, command[i]);
+            else if (i == drawn)
+                all += "<some slot>";
             else if (command[i - 1] == "LIB-VER" && command[i] == version())
                 all += "<version>";
             else
@@ -168,6 +179,17 @@ private:
             if (said == (text ? is->text : is->sha1))
                 return std::string(name) + '@' + std::string(is->sha1.substr(0, 8));
         return shown(said);
+    }
+
+    /// Where a vote for any slot of a semaphore begins to look. Zero: it is none.
+    static std::size_t drawn_slot(words const& command)
+    {
+        redis::script const& vote = redis::scripts::slots_vote;
+        if (command.size() < 4 || (command[1] != vote.text && command[1] != vote.sha1))
+            return 0;
+        std::size_t keys = 0;
+        std::from_chars(command[2].data(), command[2].data() + command[2].size(), keys);
+        return 2 + keys + 6;
     }
 
     /// life, a lineage that is drawn, how long it has been certain, excused, what was seen, when
@@ -194,6 +216,15 @@ private:
         // <life>/<lineage>/<since>/<placed>
         if (std::ranges::count(said, '/') == 3 && said.find(':') < said.find('/'))
             return named("marker", said);
+        // [place in a line]<prefix>redlock-to:<random>
+        constexpr std::string_view channel = "redlock-to:";
+        if (auto const at = said.find(channel); at != said.npos && said.size() == at + channel.size() + 32)
+            return said.substr(0, at) + std::string(channel) +
+                   named("channel", said.substr(at + channel.size()));
+        // <term> <revision> <value>
+        if (auto const end = said.find(' ');
+            end != said.npos && end >= 16 && said.find_first_not_of("0123456789") == end)
+            return '"' + named("term", said.substr(0, end)) + shown_text(said.substr(end)) + '"';
         return shown(said);
     }
 
@@ -210,10 +241,13 @@ private:
             return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
                    std::string_view("-_.:/*?").find(c) != std::string_view::npos;
         });
-        if (plain)
-            return std::string(said);
+        return plain ? std::string(said) : '"' + shown_text(said) + '"';
+    }
+
+    static std::string shown_text(std::string_view said)
+    {
         constexpr std::string_view hex = "0123456789abcdef";
-        std::string all = "\"";
+        std::string all;
         for (char const c : said) {
             auto const code = static_cast<unsigned char>(c);
             if (c == '"' || c == '\\' || code < 0x20 || code > 0x7e)
@@ -221,7 +255,7 @@ private:
             else
                 all += c;
         }
-        return all + '"';
+        return all;
     }
 
     std::vector<std::vector<entry>> pages_;
