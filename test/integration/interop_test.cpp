@@ -4,6 +4,8 @@
 #include "kit/any_lock.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
+#include <redlock/multi_mutex.hpp>
+#include <redlock/semaphore.hpp>
 #include <redlock/shared_mutex.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -26,6 +28,9 @@ bool present(interop_partner const& partner)
 
 /// Our keys live for a shorter time than theirs may be extended by.
 constexpr redlock::lock_options one_minute{.ttl = std::chrono::seconds{60}};
+
+constexpr unsigned permits = 2;
+std::vector<std::string> const names{"resource", "another resource"};
 
 /// A lock of theirs and a lock of ours are the same lock: the same key and a value that only its owner knows.
 class encounter {
@@ -52,10 +57,7 @@ public:
         BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
         co_await held.extend(); // their attempt has taken nothing from us
         co_await held.release();
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
-        auto const theirs = partner_.ask("acquire resource 60000");
-        BOOST_TEST(theirs.starts_with("held "), theirs);
-        BOOST_TEST(partner_.ask("release") == "released");
+        co_await they_can_have_it();
     }
 
     asio::awaitable<void> they_understand_our_value()
@@ -87,21 +89,10 @@ public:
     /// Their release is all that can wake us: between two tries of our own lie hours.
     asio::awaitable<void> their_release_wakes_us()
     {
-        auto options = one_minute;
-        options.retry.min_delay = options.retry.max_delay = std::chrono::hours{1};
-        redlock::mutex patient_lock(locks_, "resource", options);
-        co_await they_hold();
-        redlock::lease got;
-        patient_lock.acquire(
-            [&](boost::system::error_code, redlock::lease granted) { got = std::move(granted); });
-        co_await until([&] { // the node where it stands in line has been asked how long, and will tell when
-            return std::ranges::any_of(patient_lock.last_attempt(),
-                                       [](auto const& row) { return row.remaining.has_value(); });
-        });
-        BOOST_TEST(partner_.ask("release") == "released");
-        co_await until([&] { return !got.empty(); });
-        BOOST_TEST(got.valid());
-        co_await got.release();
+        auto patient = one_minute;
+        patient.retry.min_delay = patient.retry.max_delay = std::chrono::hours{1};
+        co_await their_release_wakes(redlock::mutex(locks_, "resource", patient));
+        co_await their_release_wakes(redlock::multi_mutex(locks_, names, patient));
     }
 
     /// Readers, too, are in the way of a lock that knows no readers, and it of them.
@@ -130,10 +121,70 @@ public:
         BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
         co_await reads.extend(); // their attempts have taken nothing from us
         co_await reads.release();
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
-        auto const theirs = partner_.ask("acquire resource 60000");
-        BOOST_TEST(theirs.starts_with("held "), theirs);
+        co_await they_can_have_it();
+    }
+
+    /// Of the names of a set one is theirs.
+    asio::awaitable<void> they_exclude_a_set()
+    {
+        co_await they_hold();
+        BOOST_TEST(co_await our_attempt(set_) == make_error_code(redlock::errc::contended));
+        co_await everywhere([](probe& server) { return !server.exists("another resource"); });
+        BOOST_TEST(partner_.ask("extend 60000") == "extended");
         BOOST_TEST(partner_.ask("release") == "released");
+        auto const after = co_await our_attempt(set_);
+        BOOST_TEST(!after, after.message() << ": " << summary(set_.last_attempt()));
+    }
+
+    asio::awaitable<void> a_set_excludes_them()
+    {
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        redlock::lease held = co_await set_.acquire();
+        co_await until([&] { return held.votes() == servers_.size(); });
+        BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
+        co_await held.extend(); // their attempt has taken nothing from us
+        co_await held.release();
+        co_await they_can_have_it();
+    }
+
+    /// Theirs is a string, and permits are a hash: the type alone keeps them apart.
+    asio::awaitable<void> they_exclude_permits()
+    {
+        co_await they_hold();
+        BOOST_TEST(co_await our_attempt(pool_) == make_error_code(redlock::errc::contended));
+        BOOST_TEST(partner_.ask("extend 60000") == "extended");
+        BOOST_TEST(partner_.ask("release") == "released");
+        auto const after = co_await our_attempt(pool_);
+        BOOST_TEST(!after, after.message() << ": " << summary(pool_.last_attempt()));
+    }
+
+    asio::awaitable<void> permits_exclude_them()
+    {
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        redlock::lease first = co_await pool_.acquire();
+        redlock::lease second = co_await pool_.acquire();
+        co_await until([&] { return first.votes() + second.votes() == 2 * servers_.size(); });
+        BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
+        co_await first.release();
+        BOOST_TEST(partner_.ask("acquire resource 60000") == "busy"); // one permit is enough
+        co_await second.extend(); // their attempts have taken nothing from us
+        co_await second.release();
+        co_await they_can_have_it();
+    }
+
+    /// As if it had expired meanwhile.
+    asio::awaitable<void> their_late_release_leaves_permits()
+    {
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        redlock::lease held = co_await pool_.acquire();
+        co_await until([&] { return held.votes() == servers_.size(); });
+        BOOST_TEST(partner_.ask("adopt resource " + std::string(held.nonce())) == "adopted");
+        auto const extended = partner_.ask("extend 120000");
+        BOOST_TEST(extended.starts_with("failed"), extended);
+        auto const released = partner_.ask("release");
+        BOOST_TEST(released.starts_with("failed"), released);
+        co_await held.extend();
+        co_await held.release();
     }
 
     void play()
@@ -145,6 +196,11 @@ public:
         run(context_, [this] { return their_release_wakes_us(); });
         run(context_, [this] { return they_exclude_readers_and_writers(); });
         run(context_, [this] { return readers_and_writers_exclude_them(); });
+        run(context_, [this] { return they_exclude_a_set(); });
+        run(context_, [this] { return a_set_excludes_them(); });
+        run(context_, [this] { return they_exclude_permits(); });
+        run(context_, [this] { return permits_exclude_them(); });
+        run(context_, [this] { return their_late_release_leaves_permits(); });
     }
 
 private:
@@ -162,6 +218,27 @@ private:
         auto const held = partner_.ask("acquire resource 60000");
         BOOST_TEST_REQUIRE(held.starts_with("held "), held);
         co_await everywhere([&](probe& server) { return server.get("resource") == held.substr(5); });
+    }
+    asio::awaitable<void> they_can_have_it()
+    {
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        auto const theirs = partner_.ask("acquire resource 60000");
+        BOOST_TEST(theirs.starts_with("held "), theirs);
+        BOOST_TEST(partner_.ask("release") == "released");
+    }
+    asio::awaitable<void> their_release_wakes(any_lock patient)
+    {
+        co_await they_hold();
+        redlock::lease got;
+        patient.acquire([&](boost::system::error_code, redlock::lease granted) { got = std::move(granted); });
+        co_await until([&] { // the node where it stands in line has been asked how long, and will tell when
+            return std::ranges::any_of(patient.last_attempt(),
+                                       [](auto const& row) { return row.remaining.has_value(); });
+        });
+        BOOST_TEST(partner_.ask("release") == "released");
+        co_await until([&] { return !got.empty(); });
+        BOOST_TEST(got.valid());
+        co_await got.release();
     }
     asio::awaitable<redlock::lease> we_hold()
     {
@@ -186,6 +263,8 @@ private:
     redlock::client locks_{context_.get_executor(), settings_for(servers_.urls())};
     redlock::mutex lock_{locks_, "resource", one_minute};
     redlock::shared_mutex shared_{locks_, "resource", one_minute};
+    redlock::multi_mutex set_{locks_, names, one_minute};
+    redlock::semaphore pool_{locks_, "resource", permits, one_minute};
 };
 
 void meet_redlock_js(std::string const& version)

@@ -44,5 +44,5 @@ for line in sys.stdin:
     command, *arguments = line.split()
     try:
         say({"acquire": acquire, "adopt": adopt, "extend": extend, "release": release}[command](*arguments))
-    except redis.exceptions.LockError as error:
+    except (redis.exceptions.LockError, redis.exceptions.ResponseError) as error:  # the latter: it is no string
         say("failed", error)
