@@ -3,8 +3,6 @@
 #include <redlock/node_outcome.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
 #include <utility>
 
 // Among the readers and writers who wait for a lock (docs/protocol.md, rules S14, S15 and S17).

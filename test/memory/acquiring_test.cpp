@@ -2,6 +2,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
 using namespace redlock;

@@ -1,6 +1,7 @@
 #include "connected_scenario.hpp"
 
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 using namespace redlock;
