@@ -20,8 +20,10 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -55,10 +57,21 @@ bool may_stay(test::probe& eye, std::string const& key)
            (is_one_of({kind::line_suffix, kind::slot_line_suffix, kind::gate_suffix}) && eye.pttl(key) >= 0);
 }
 
-/// What a server is told, so that it suffers and recovers.
-std::pair<words, words> orders_of(fault const& f)
+/// Which of these a script lacks decides how far it gets.
+words rights_to_take(kinds of)
 {
-    static std::array<std::string, 4> const rights{"-set", "-eval", "-evalsha", "-client|tracking"};
+    words rights{"-set", "-eval", "-evalsha", "-client|tracking"};
+    if (of == kinds::sets || of == kinds::fenced_sets)
+        rights.insert(rights.end(), {"-exists", "-del"});
+    if (of == kinds::permits || of == kinds::fenced_permits)
+        rights.insert(rights.end(), {"-hset", "-hdel", "-zadd", "-zrem", "-pexpireat"});
+    return rights;
+}
+
+/// What a server is told, so that it suffers and recovers.
+std::pair<words, words> orders_of(fault const& f, kinds of)
+{
+    words const rights = rights_to_take(of);
     std::map<std::string_view, std::pair<words, words>> const all{
         {"read-only", {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}}}, // nobody is there
         {"follow", {{}, {"REPLICAOF", "NO", "ONE"}}},
@@ -69,7 +82,7 @@ std::pair<words, words> orders_of(fault const& f)
          {{"CLIENT", "PAUSE", std::to_string(f.length.count()), f.amount % 2 == 0 ? "ALL" : "WRITE"}, {}}},
         {"out of memory", {{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}}},
         {"forbid",
-         {{"ACL", "SETUSER", "default", rights.at(f.amount % 4)},
+         {{"ACL", "SETUSER", "default", rights.at(f.amount % rights.size())},
           {"ACL", "SETUSER", "default", "allcommands"}}}};
     auto const found = all.find(f.what);
     return found == all.end() ? std::pair<words, words>{} : found->second;
@@ -326,7 +339,7 @@ void conductor::befall_server(fault const& f, node& its, stage when)
         return step_clock(f, its);
     if (begins && f.what == "flush")
         return flush(f);
-    auto const [first, last] = orders_of(f);
+    auto const [first, last] = orders_of(f, all_.locks_are);
     if (words const& said = begins ? first : last; !said.empty())
         note(its.tell(said));
 }
