@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 namespace redlock::redis {
 namespace {
@@ -31,19 +32,38 @@ std::optional<in6_addr> ipv6(std::string_view address)
 
 constexpr std::string_view one_node =
     "one URL names one node: give each its own string, instead of commas between them";
+constexpr std::uint16_t sentinel_port = 26379;
+constexpr std::size_t most_sentinels = 16;
+constexpr std::size_t longest_group = 255;
 
-void read_scheme(endpoint& node, std::string_view scheme)
+struct scheme {
+    std::string_view name;
+    kind transport;
+    bool asks_sentinels = false;
+};
+
+constexpr std::array schemes{
+    scheme{"redis", kind::tcp},
+    scheme{"valkey", kind::tcp},
+    scheme{"rediss", kind::tls},
+    scheme{"valkeys", kind::tls},
+    scheme{"unix", kind::unix_socket},
+    scheme{"redis+sentinel", kind::tcp, true},
+    scheme{"valkey+sentinel", kind::tcp, true},
+    scheme{"rediss+sentinel", kind::tls, true},
+    scheme{"valkeys+sentinel", kind::tls, true},
+};
+
+scheme const& read_scheme(std::string_view name)
 {
-    if (scheme == "redis" || scheme == "valkey")
-        node.transport = kind::tcp;
-    else if (scheme == "rediss" || scheme == "valkeys")
-        node.transport = kind::tls;
-    else if (scheme == "unix")
-        node.transport = kind::unix_socket;
-    else if (scheme.find(',') != std::string_view::npos)
+    auto const* const found = std::ranges::find(schemes, name, &scheme::name);
+    if (found != schemes.end())
+        return *found;
+    if (name.find(',') != std::string_view::npos)
         fail(std::string(one_node));
-    else
-        fail("the scheme must be redis, rediss, valkey, valkeys or unix, in lower case, followed by ://");
+    fail("the scheme must be redis, rediss, valkey, valkeys or unix, or one of the first four with "
+         "+sentinel, in "
+         "lower case, followed by ://");
 }
 
 void read_userinfo(endpoint& node, std::string_view userinfo)
@@ -55,30 +75,28 @@ void read_userinfo(endpoint& node, std::string_view userinfo)
 }
 
 // RFC 6874: a zone follows the address after an encoded '%'.
-void read_ipv6(endpoint& node, std::string_view literal)
+std::string read_ipv6(std::string_view literal)
 {
     auto const zone_at = literal.find("%25");
     auto const address = literal.substr(0, zone_at);
     if (!ipv6(address))
         fail("the host in brackets is no IPv6 address");
-    node.host = lower(address);
     if (zone_at == std::string_view::npos)
-        return;
+        return lower(address);
     auto const zone = literal.substr(zone_at + 3);
     if (!is_name(zone))
         fail("the zone of the IPv6 address is empty or holds a strange character");
-    (node.host += '%') += zone;
+    return lower(address).append("%").append(zone);
 }
 
-void read_host(endpoint& node, std::string_view authority)
+address read_address(std::string_view authority, std::uint16_t default_port)
 {
-    if (authority.find(',') != std::string_view::npos)
-        fail(std::string(one_node));
+    address read{"localhost", default_port};
     if (authority.starts_with('[')) {
         auto const close = authority.find(']');
         if (close == std::string_view::npos)
             fail("a '[' without its ']'");
-        read_ipv6(node, authority.substr(1, close - 1));
+        read.host = read_ipv6(authority.substr(1, close - 1));
         authority.remove_prefix(close + 1);
         if (!authority.empty() && authority[0] != ':')
             fail("only ':' and a port may follow ']'");
@@ -92,10 +110,44 @@ void read_host(endpoint& node, std::string_view authority)
         if (!host.empty() && !is_name(host))
             fail("the host may hold letters, digits, '-', '.' and '_' only");
         if (!host.empty())
-            node.host = lower(host);
+            read.host = lower(host);
     }
-    if (!authority.empty() && (!read_number(authority.substr(1), node.port) || node.port == 0))
+    if (!authority.empty() && (!read_number(authority.substr(1), read.port) || read.port == 0))
         fail("the port must be a number from 1 to 65535");
+    return read;
+}
+
+void read_host(endpoint& node, std::string_view authority)
+{
+    if (authority.find(',') != std::string_view::npos)
+        fail(std::string(one_node));
+    auto [host, port] = read_address(authority, node.port);
+    node.host = std::move(host);
+    node.port = port;
+}
+
+void read_sentinels(endpoint& node, std::string_view authority)
+{
+    bool more = true;
+    while (more) {
+        more = authority.find(',') != std::string_view::npos;
+        auto const next = split(authority, ',');
+        if (next.empty() || next.starts_with(':'))
+            fail("a Sentinel without a host");
+        if (node.sentinels.size() == most_sentinels)
+            fail("more than 16 Sentinels");
+        node.sentinels.push_back(read_address(next, sentinel_port));
+    }
+}
+
+void read_group(endpoint& node, std::string_view path)
+{
+    node.group = decode_without_zero(path.substr(std::min<std::size_t>(path.size(), 1)), "the group's name");
+    if (node.group.empty())
+        fail("the name that the Sentinels have for the group must follow them: "
+             "redis+sentinel://host1,host2,host3/name");
+    if (node.group.size() > longest_group || !std::ranges::all_of(node.group, is_visible))
+        fail("the group's name must be visible ASCII of at most 255 bytes");
 }
 
 void read_socket_path(endpoint& node, std::string_view authority, std::string_view path)
@@ -133,7 +185,8 @@ endpoint parse(std::string_view url)
     check_characters(url);
     endpoint node;
     auto const scheme_end = std::min(url.find("://"), url.size());
-    read_scheme(node, url.substr(0, scheme_end));
+    scheme const& named = read_scheme(url.substr(0, scheme_end));
+    node.transport = named.transport;
     auto rest = url.substr(std::min(scheme_end + 3, url.size()));
 
     auto const authority_end = std::min(rest.find_first_of("/?#"), rest.size());
@@ -152,6 +205,12 @@ endpoint parse(std::string_view url)
     auto const path = split(rest, '?');
     if (node.transport == kind::unix_socket) {
         read_socket_path(node, authority, path);
+        read_options(node, rest, false);
+        return node;
+    }
+    if (named.asks_sentinels) {
+        read_sentinels(node, authority);
+        read_group(node, path);
         read_options(node, rest, false);
         return node;
     }
@@ -189,10 +248,9 @@ std::string redacted(std::string_view url)
     constexpr std::size_t shown = 128;
     std::string result;
     if (auto const at = url.rfind('@'); at != std::string_view::npos) {
-        auto const scheme = url.substr(0, url.find("://"));
-        auto const known = {"redis", "rediss", "valkey", "valkeys", "unix"};
-        if (std::ranges::find(known, scheme) != known.end())
-            result.append(scheme).append("://");
+        auto const name = url.substr(0, url.find("://"));
+        if (std::ranges::find(schemes, name, &scheme::name) != schemes.end())
+            result.append(name).append("://");
         result.append("***@");
         url.remove_prefix(at + 1);
     }
@@ -221,38 +279,55 @@ std::string canonical_host(std::string_view host)
     return lower(host);
 }
 
+bool same_address(address const& a, address const& b)
+{
+    return a.port == b.port && canonical_host(a.host) == canonical_host(b.host);
+}
+
 } // namespace
+
+std::string display(address const& where)
+{
+    std::string text = where.host;
+    if (where.host.find(':') != std::string::npos) {
+        auto const zone_at = std::min(where.host.find('%'), where.host.size());
+        text = '[' + where.host.substr(0, zone_at);
+        if (zone_at != where.host.size())
+            (text += "%25") += where.host.substr(zone_at + 1);
+        text += ']';
+    }
+    return text + ':' + std::to_string(where.port);
+}
 
 std::string display(endpoint const& node)
 {
-    if (node.transport == kind::unix_socket) {
-        auto const database = node.database == 0 ? std::string{} : "?db=" + std::to_string(node.database);
-        return "unix://" + encode_path(node.path) + database;
-    }
-    std::string url = node.transport == kind::tls ? "rediss://" : "redis://";
-    if (node.host.find(':') == std::string::npos) {
-        url += node.host;
-    } else {
-        auto const zone_at = std::min(node.host.find('%'), node.host.size());
-        (url += '[') += node.host.substr(0, zone_at);
-        if (zone_at != node.host.size())
-            (url += "%25") += node.host.substr(zone_at + 1);
-        url += ']';
-    }
-    (url += ':') += std::to_string(node.port);
-    if (node.database != 0)
-        (url += '/') += std::to_string(node.database);
-    return url;
+    auto const database = node.database == 0 ? std::string() : std::to_string(node.database);
+    auto const option = database.empty() ? database : "?db=" + database;
+    if (node.transport == kind::unix_socket)
+        return "unix://" + encode_path(node.path) + option;
+    std::string const scheme = node.transport == kind::tls ? "rediss" : "redis";
+    if (node.group.empty())
+        return scheme + "://" + display(address{node.host, node.port}) +
+               (database.empty() ? "" : '/' + database);
+    std::string url = scheme + "+sentinel://";
+    for (address const& sentinel : node.sentinels)
+        url.append(&sentinel == &node.sentinels.front() ? "" : ",").append(display(sentinel));
+    return url + '/' + encode_path(node.group) + option;
 }
 
 bool same_server(endpoint const& a, endpoint const& b)
 {
     bool const local = a.transport == kind::unix_socket;
-    if (local != (b.transport == kind::unix_socket))
+    if (local != (b.transport == kind::unix_socket) || a.group != b.group)
         return false;
     if (local)
         return a.path == b.path;
-    return a.port == b.port && canonical_host(a.host) == canonical_host(b.host);
+    if (a.group.empty())
+        return same_address({a.host, a.port}, {b.host, b.port});
+    return std::ranges::any_of(a.sentinels, [&](address const& one) {
+        return std::ranges::any_of(b.sentinels,
+                                   [&](address const& other) { return same_address(one, other); });
+    });
 }
 
 std::variant<endpoint, url_error> parse_url(std::string_view url)

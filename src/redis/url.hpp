@@ -6,8 +6,14 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace redlock::redis {
+
+struct address {
+    std::string host; ///< a name or a numeric address without brackets, in lower case
+    std::uint16_t port = 0;
+};
 
 /// Where a node is and what its URL says about talking to it. Empty optionals leave the choice to the
 /// configuration.
@@ -18,6 +24,9 @@ struct endpoint {
     std::string host = "localhost"; ///< tcp, tls: a name or a numeric address without brackets, in lower case
     std::uint16_t port = 6379;      ///< tcp, tls
     std::string path;               ///< unix_socket
+    std::string group;              ///< what Sentinels call the node's servers; empty: it is one server
+    std::vector<address>
+        sentinels; ///< who knows which server of the group is the master; its host and port are theirs
     std::string username;
     std::string password;
     unsigned database = 0;
@@ -28,6 +37,8 @@ struct endpoint {
     std::optional<std::chrono::milliseconds> health_check_interval; ///< zero: never
     std::optional<bool> keepalive;
     std::optional<bool> durable;
+    std::optional<std::string> sentinel_username;
+    std::optional<std::string> sentinel_password;
     std::optional<std::string> tls_ca;
     std::optional<std::string> tls_ca_dir;
     std::optional<std::string> tls_cert;
@@ -36,12 +47,15 @@ struct endpoint {
     std::optional<bool> tls_verify;
 };
 
+/// "host:port", brackets around an IPv6 address.
+std::string display(address const& where);
+
 /// The endpoint as a URL without credentials and options, fit for logs; parsing it gives the same server
 /// again.
 std::string display(endpoint const& node);
 
 /// True when both lead to one server, whatever the credentials, the database and the transport: a database or
-/// a TLS port does not make a second vote out of one machine.
+/// a TLS port does not make a second vote out of one machine. Of groups: when one Sentinel knows both by one name.
 bool same_server(endpoint const& a, endpoint const& b);
 
 /// What is wrong with a URL. Shows neither user nor password nor the values of options.
@@ -49,7 +63,8 @@ struct url_error {
     std::string message;
 };
 
-/// `redis[s]://[[user][:pass]@]host[:port][/db][?key=value&…]`, `valkey[s]://` alike, and
+/// `redis[s]://[[user][:pass]@]host[:port][/db][?key=value&…]`, `valkey[s]://` alike,
+/// `redis[s]+sentinel://[[user][:pass]@]host[:port][,host[:port]…]/group[?db=n&…]`, and
 /// `unix://[[user][:pass]@]/path[?db=n&…]`. Everything but the grammar's own marks may be percent-encoded,
 /// and an `@` in a password must be.
 std::variant<endpoint, url_error> parse_url(std::string_view url);

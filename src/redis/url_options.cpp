@@ -26,6 +26,8 @@ struct option {
 
 constexpr std::array text_options{
     option<std::string>{"client_name", &endpoint::client_name},
+    option<std::string>{"sentinel_password", &endpoint::sentinel_password},
+    option<std::string>{"sentinel_username", &endpoint::sentinel_username},
     option<std::string>{"tls_ca", &endpoint::tls_ca},
     option<std::string>{"tls_ca_dir", &endpoint::tls_ca_dir},
     option<std::string>{"tls_cert", &endpoint::tls_cert},
@@ -114,6 +116,8 @@ void read_options(endpoint& node, std::string_view query, bool database_in_path)
             fail("option '" + name + "' is given twice");
         if (key.starts_with("tls_") && node.transport != endpoint::kind::tls)
             fail("option '" + name + "' needs a rediss:// or valkeys:// URL");
+        if (key.starts_with("sentinel_") && node.group.empty())
+            fail("option '" + name + "' needs a redis+sentinel:// URL");
         seen.push_back(key);
         auto decoded = decode_without_zero(value, "option '" + name + "'");
         set_option(node, key, std::move(decoded));

@@ -77,6 +77,29 @@ BOOST_AUTO_TEST_CASE(url_of_unix_socket_is_parsed)
     bad("unix:///" + std::string(107, 'a'));
 }
 
+BOOST_AUTO_TEST_CASE(url_of_group_is_parsed)
+{
+    auto const node =
+        good("redis+sentinel://u:p@A,10.0.0.1:7,[::1]:8/main?db=2&sentinel_username=s&sentinel_password=t");
+    BOOST_TEST((node.transport == kind::tcp));
+    BOOST_TEST_REQUIRE(node.sentinels.size() == 3U);
+    BOOST_TEST(display(node.sentinels[0]) == "a:26379");
+    BOOST_TEST(display(node.sentinels[1]) == "10.0.0.1:7");
+    BOOST_TEST(display(node.sentinels[2]) == "[::1]:8");
+    BOOST_TEST(node.group == "main");
+    BOOST_TEST(node.username == "u");
+    BOOST_TEST(node.password == "p");
+    BOOST_TEST(node.sentinel_username.value_or("") == "s");
+    BOOST_TEST(node.sentinel_password.value_or("") == "t");
+    BOOST_TEST(node.database == 2U);
+    BOOST_TEST(display(node) == "redis+sentinel://a:26379,10.0.0.1:7,[::1]:8/main?db=2");
+    auto const other = good("valkeys+sentinel://h/a%2Fb");
+    BOOST_TEST((other.transport == kind::tls));
+    BOOST_TEST(other.group == "a/b");
+    BOOST_TEST(display(other) == "rediss+sentinel://h:26379/a/b");
+    BOOST_TEST(good(display(other)).group == "a/b");
+}
+
 BOOST_AUTO_TEST_CASE(url_credentials_are_parsed)
 {
     struct row {
@@ -118,7 +141,16 @@ BOOST_AUTO_TEST_CASE(invalid_url_is_refused_with_reason)
         {"redis:/h", "scheme"},
         {"REDIS://h", "lower case"},
         {"http://h", "scheme"},
-        {"redis+sentinel://h", "scheme"},
+        {"unix+sentinel://h/g", "scheme"},
+        {"redis+sentinel://h", "name that the Sentinels have"},
+        {"redis+sentinel://h/", "name that the Sentinels have"},
+        {"redis+sentinel:///g", "without a host"},
+        {"redis+sentinel://h,/g", "without a host"},
+        {"redis+sentinel://h,:1,i/g", "without a host"},
+        {"redis+sentinel://h:1:2,i/g", "port"},
+        {"redis+sentinel://h/g%20h", "visible ASCII"},
+        {"redis+sentinel://1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,h,i/g", "more than 16"},
+        {"redis://h?sentinel_password=p", "redis+sentinel://"},
         {"redis://h:", "port"},
         {"redis://h:0", "port"},
         {"redis://h:65536", "port"},
@@ -244,6 +276,10 @@ BOOST_AUTO_TEST_CASE(two_spellings_of_one_url_name_the_same_server)
     BOOST_TEST(!same("redis://[fe80::1%25eth0]", "redis://[fe80::1%25eth1]"));
     BOOST_TEST(!same("unix:///a", "unix:///b"));
     BOOST_TEST(!same("unix:///a", "redis://localhost"));
+    BOOST_TEST(same("redis+sentinel://a,b/g", "rediss+sentinel://B:26379/g"));
+    BOOST_TEST(!same("redis+sentinel://a,b/g", "redis+sentinel://a,b/h"));
+    BOOST_TEST(!same("redis+sentinel://a,b/g", "redis+sentinel://c,a:1/g"));
+    BOOST_TEST(!same("redis+sentinel://a/g", "redis://a:26379"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
