@@ -88,6 +88,11 @@ struct admission_settings {
     /// owner can win a majority while the first still holds the lock. Right only if clocks are never set while servers
     /// run, and the jump is one of the client's own clock, as after a pause of its virtual machine.
     bool trust_server_clocks = false;
+    /// A Sentinel group may vote whatever its `min-replicas-to-write` and `min-replicas-max-lag` are, also where CONFIG GET
+    /// is not permitted. Risk: while its servers are cut off from each other, two of them are masters, and clients on either
+    /// side count the vote of the group. Right only if another means stops the former master within `min-replicas-max-lag` (10 seconds
+    /// where it cannot be read) and two seconds (docs/protocol.md, rule N8).
+    bool trust_replication = false;
     /// The nodes are known to be new (tests, demos, brand-new clusters): no node has lost keys before this client first
     /// connects to it, nor fenced locks before this client's first fenced lock. A node then votes at once, even if it is
     /// young, was promoted, or has no marker yet. A restart that the client witnesses leads to a quarantine nevertheless.
@@ -105,9 +110,12 @@ struct config {
     ///
     ///     redis://[[user]:password@][host][:port][/db][?key=value&...]        valkey:// is the same
     ///     rediss://...                                                        the same with TLS; so is valkeys://
+    ///     redis+sentinel://[[user]:password@]host[:port][,host[:port]...]/group[?db=n&key=value&...]
+    ///                              one of a group of servers, which Sentinels at these hosts call by this name; also
+    ///                              rediss+sentinel://, with TLS to all of them, and valkey+sentinel://, valkeys+sentinel://
     ///     unix://[[user]:password@]/path/to/socket[?db=n&key=value&...]
     ///
-    /// The default host is localhost, the default port 6379, the default db 0. Write IPv6 addresses in brackets. In user
+    /// The default host is localhost, the default port 6379 (of Sentinels 26379), the default db 0. Write IPv6 addresses in brackets. In user
     /// and password write `@ : / ? # %` as `%40 %3A %2F %3F %23 %25`. A URL without a user or a password uses `username`
     /// or `password` below. Each key may be given once. It overrides a setting for that node:
     ///
@@ -121,6 +129,7 @@ struct config {
     /// | `health_check_interval` | duration; `0ms` disables it | `health.check_interval` |
     /// | `keepalive` | `true` or `false` | |
     /// | `durable` | `true` or `false` | `admission.durable_nodes` |
+    /// | `sentinel_username`, `sentinel_password` | of the Sentinels; user and password before the hosts are the servers' | |
     /// | `tls_ca`, `tls_ca_dir` | path; either replaces both | `tls.ca_file`, `tls.ca_dir` |
     /// | `tls_cert`, `tls_key` | path; only together | `tls.cert_file`, `tls.key_file` |
     /// | `tls_sni` | host name | `tls.server_name` |

@@ -92,6 +92,8 @@ struct node_status {
     /// Of a quarantined node: the time until it votes for the lock that `detail` names. If several locks asked, it is the
     /// one that waits longest.
     std::optional<std::chrono::milliseconds> remaining{};
+    /// Of a group of servers: the address of the master that was connected last. Otherwise empty.
+    std::string master{};
 };
 
 } // namespace redlock

@@ -28,6 +28,8 @@ struct node_event {
     std::string_view resource{}; ///< quarantined: the name of the lock that may not rely on the node yet
     /// quarantined: the time until it votes for that lock. Locks with shorter keys wait for a shorter time.
     std::optional<std::chrono::milliseconds> remaining{};
+    /// Of a group of servers that is connected: the address of its master. Otherwise empty.
+    std::string_view master{};
 };
 
 /// An operation waits in its client's queue, or in line with other clients.

@@ -22,13 +22,23 @@ std::string const& name_of(node_facts const& facts)
     return facts.run_id.empty() ? facts.replid : facts.run_id;
 }
 
+/// A group's master can be another one each time, and it forgets that in time (rule N5).
+bool is_promoted(node_facts const& facts)
+{
+    return facts.promoted || facts.group;
+}
+
 node_history identity(node_facts const& facts, event what, std::optional<instant> certain_since = {})
 {
-    return {.met = true,
-            .run_id = name_of(facts),
-            .replid = facts.replid,
-            .last = what,
-            .certain_since = certain_since};
+    node_history known{.met = true,
+                       .run_id = name_of(facts),
+                       .replid = facts.replid,
+                       .last = what,
+                       .attachments = facts.group ? facts.group->attachments : 0,
+                       .outlasted = facts.group ? facts.group->outlasts : duration::zero()};
+    if (certain_since)
+        known.certain_since = *certain_since + known.outlasted;
+    return known;
 }
 
 /// When a promoted server was promoted it does not tell, so it counts from now on; of others the uptime is believed.
@@ -36,7 +46,7 @@ node_history first_seen(node_facts const& facts, admission_terms const& terms, i
 {
     if (terms.assume_fresh)
         return identity(facts, event::started);
-    if (facts.promoted && !terms.trust_promoted)
+    if (is_promoted(facts) && !terms.trust_promoted)
         return identity(facts, event::met_promoted, now);
     if (is_durable(facts, terms) || terms.trust_restarted_nodes)
         return identity(facts, event::started);
@@ -48,6 +58,7 @@ node_history continued(node_facts const& facts, node_history earlier)
 {
     earlier.run_id = name_of(facts);
     earlier.replid = facts.replid;
+    earlier.attachments = facts.group ? facts.group->attachments : 0;
     return earlier;
 }
 
@@ -55,7 +66,7 @@ node_history continued(node_facts const& facts, node_history earlier)
 node_history successor(node_facts const& facts, node_history const& earlier, instant heard,
                        admission_terms const& terms, instant now)
 {
-    if (facts.promoted && !terms.trust_promoted)
+    if (is_promoted(facts) && !terms.trust_promoted)
         return identity(facts, event::changed_history, now);
     bool const anonymous = name_of(facts).empty();
     instant const start = started(facts, now);
@@ -63,7 +74,7 @@ node_history successor(node_facts const& facts, node_history const& earlier, ins
     bool const older = facts.uptime && remaining(start, heard) < duration::zero();
     bool const overlaps = older && !anonymous;
     // A master with replicas that is restarted looks promoted, too.
-    bool const took_over = facts.promoted && overlaps;
+    bool const took_over = is_promoted(facts) && overlaps;
     if (took_over || terms.trust_restarted_nodes || (is_durable(facts, terms) && !overlaps))
         return continued(facts, earlier);
     event const alone = anonymous ? event::maybe_restarted : event::restarted;
@@ -79,6 +90,8 @@ node_history judged(node_facts const& facts, node_history const& earlier, instan
         return first_seen(facts, terms, now);
     if (name_of(facts).empty() || name_of(facts) != earlier.run_id)
         return successor(facts, earlier, heard, terms, now);
+    if (facts.group && facts.group->attachments != earlier.attachments && !terms.trust_promoted)
+        return identity(facts, event::replicas_came, now);
     if (facts.replid == earlier.replid || terms.trust_promoted)
         return continued(facts, earlier);
     // Its data were another server's meanwhile: writes of ours were thrown away, whatever is on its disk.
@@ -97,6 +110,8 @@ std::optional<refusal> refuse(node_facts const& facts, admission_terms const& te
         return refusal::cluster_node;
     if (facts.may_evict && !terms.allow_eviction)
         return refusal::evicting;
+    if (facts.group && !is_exclusive(*facts.group) && !terms.trust_replication)
+        return refusal::two_masters;
     return {};
 }
 
@@ -112,8 +127,15 @@ node_history set_forward(node_history const& known, duration by, instant now)
 {
     node_history changed = known;
     changed.last = event::set_forward;
-    changed.certain_since = now;
+    changed.certain_since = later(known.certain_since, now);
     changed.forward = by;
+    return changed;
+}
+
+node_history known_since(node_history const& known, instant since)
+{
+    node_history changed = known;
+    changed.certain_since = since + known.outlasted;
     return changed;
 }
 
@@ -121,7 +143,7 @@ node_history lost_data(node_history const& known, instant now)
 {
     node_history changed = known;
     changed.last = event::lost_data;
-    changed.certain_since = now;
+    changed.certain_since = later(known.certain_since, now);
     return changed;
 }
 

@@ -9,6 +9,22 @@
 /// May this node vote? (docs/protocol.md, rules N2 to N7)
 namespace redlock::core {
 
+/// What is known of a group of servers, of which one is the master, and another one after a failover (rule N8). For a while
+/// both may take themselves for it.
+struct replica_group {
+    unsigned members = 0;          ///< with the master
+    unsigned needed = 0;           ///< replicas without which a master stops writing
+    bool stops = false;            ///< its settings let a master stop that has lost them
+    duration outlasts{};           ///< how long votes of such a master may count at most after that
+    std::uint64_t attachments = 0; ///< how often a replica has come to the present master
+};
+
+/// Must one of two masters stop, because both need replicas and there are not enough for both?
+[[nodiscard]] constexpr bool is_exclusive(replica_group const& group)
+{
+    return group.stops && group.needed >= 1 && 2 * (group.needed + 1) > group.members;
+}
+
 /// What a server tells of itself when a connection begins. Each fact stands alone.
 struct node_facts {
     std::string run_id{};             ///< of the process; empty: not told
@@ -19,7 +35,8 @@ struct node_facts {
     bool loading = false;
     bool cluster = false;
     bool may_evict = false;
-    bool forgetful = false; ///< its settings tell that an acknowledged write can be lost
+    bool forgetful = false;               ///< its settings tell that an acknowledged write can be lost
+    std::optional<replica_group> group{}; ///< nothing: it is a server alone
 };
 
 /// What the user answers for, of one node.
@@ -31,9 +48,12 @@ struct admission_terms {
     bool allow_cluster_node = false;
     bool allow_eviction = false;
     bool trust_server_clocks = false;
+    bool trust_replication = false;
+    /// Of a group: for how long this client may count the votes of a master that it has not heard of.
+    duration longest_unheard{};
 };
 
-enum class refusal : std::uint8_t { replica, loading, cluster_node, evicting };
+enum class refusal : std::uint8_t { replica, loading, cluster_node, evicting, two_masters };
 
 /// Nothing: nothing in its present settings speaks against its votes.
 [[nodiscard]] std::optional<refusal> refuse(node_facts const&, admission_terms const&);
@@ -50,7 +70,8 @@ struct node_history {
         replaced,
         changed_history,
         lost_data,
-        set_forward
+        set_forward,
+        replicas_came
     };
 
     bool met = false;
@@ -60,6 +81,8 @@ struct node_history {
     event last = event::started;
     /// Keys set before this may be lost, or have expired too early. Nothing: none can be.
     std::optional<instant> certain_since{};
+    std::uint64_t attachments = 0;
+    duration outlasted{};        ///< for so long an earlier master of its group may have gone on
     duration forward{};          ///< by how much its clock was set forward, where that was the last event
     bool word_is_denied = false; ///< the user calls it durable, and its settings say otherwise
 };
@@ -73,6 +96,9 @@ struct node_history {
 
 /// Its clock was set forward, by more than the keys on it allow for: those that it has now may expire too early.
 [[nodiscard]] node_history set_forward(node_history const&, duration by, instant now);
+
+/// It was promoted, and its data say since when somebody has been waiting for that.
+[[nodiscard]] node_history known_since(node_history const&, instant since);
 
 /// What this client has seen on it is gone.
 [[nodiscard]] node_history lost_data(node_history const&, instant now);
@@ -94,7 +120,7 @@ constexpr duration quarantine_length(duration longest_key)
 /// Does the user's word stand that the node never forgets? Its settings may say otherwise.
 [[nodiscard]] inline bool is_durable(node_facts const& facts, admission_terms const& terms)
 {
-    return terms.durable && !facts.forgetful;
+    return terms.durable && !facts.forgetful && !facts.group;
 }
 
 } // namespace redlock::core

@@ -14,10 +14,30 @@
 namespace redlock::detail {
 namespace {
 
-core::node_facts to_core(redis::server_facts const& told)
+/// A master looks after its replicas once a second, and counts their silence in whole seconds.
+constexpr core::duration replica_resolution = std::chrono::seconds{2};
+/// By a server's own defaults.
+constexpr std::chrono::seconds unknown_silence{10};
+
+core::replica_group to_group(redis::server_facts const& told, core::admission_terms const& terms)
+{
+    redis::server_info const info = told.info.value_or(redis::server_info{});
+    redis::replica_settings const settings =
+        told.replication.value_or(redis::replica_settings{.longest_silence = unknown_silence});
+    bool const stops = told.replication && settings.longest_silence > core::duration::zero();
+    return {.members = std::max(told.known_replicas, info.replicas) + 1,
+            .needed = settings.needed,
+            .stops = stops,
+            .outlasts = settings.longest_silence + replica_resolution + terms.longest_unheard,
+            .attachments = info.attachments};
+}
+
+core::node_facts to_core(redis::server_facts const& told, core::admission_terms const& terms)
 {
     core::node_facts facts{
         .replica = told.replica, .cluster = told.cluster, .forgetful = !told.forgetful.empty()};
+    if (told.group)
+        facts.group = to_group(told, terms);
     if (!told.info)
         return facts;
     facts.run_id = told.info->run_id;
@@ -29,7 +49,18 @@ core::node_facts to_core(redis::server_facts const& told)
     return facts;
 }
 
-net::failure to_failure(core::refusal why)
+/// Why two servers of a group may be master at once.
+std::string to_words(core::replica_group const& group)
+{
+    std::string const enough = std::to_string(std::max(group.members / 2, 1U));
+    std::string const found = group.stops ? "min-replicas-to-write is " + std::to_string(group.needed)
+                                          : "min-replicas-max-lag is 0, or CONFIG GET is not permitted";
+    return "two servers of its group may be master at once: " + found + ", and with " +
+           std::to_string(group.members - 1) + " replicas it must be " + enough +
+           " at least; see admission_settings::trust_replication";
+}
+
+net::failure to_failure(core::refusal why, core::node_facts const& facts)
 {
     switch (why) {
     case core::refusal::replica: return {node_result::refused, server_error::readonly, "a replica"};
@@ -37,6 +68,8 @@ net::failure to_failure(core::refusal why)
     case core::refusal::cluster_node:
         return {node_result::refused, server_error::other,
                 "a cluster node; see admission_settings::allow_cluster_node"};
+    case core::refusal::two_masters:
+        return {node_result::refused, server_error::other, to_words(*facts.group)};
     case core::refusal::evicting: break;
     }
     return {node_result::refused, server_error::other,
@@ -55,6 +88,8 @@ std::string to_words(core::node_history const& known)
     case event::maybe_restarted: return "connected anew, and does not tell whether it restarted,";
     case event::replaced: return "replaced by another server";
     case event::lost_data: return "lost its data";
+    case event::replicas_came:
+        return "a replica came to the master of its group, and may have had another one,";
     case event::set_forward: // what is certain is a little less than the step
         return "its clock was set forward by " + in_words(known.forward + std::chrono::milliseconds{50});
     case event::changed_history: break;
@@ -85,12 +120,21 @@ void admissions::expect_keys(core::duration ttl, core::duration slack)
         ;
 }
 
+/// A Sentinel that begins anew knows of fewer servers than there are, and a former master may have waited for longer.
+void admissions::remember(record& its, core::replica_group& group)
+{
+    its.members = group.members = std::max(its.members, group.members);
+    its.outlasts = group.outlasts = std::max(its.outlasts, group.outlasts);
+}
+
 std::optional<net::failure> admissions::disqualification(unsigned node, net::node const& told,
                                                          core::instant now)
 {
-    core::node_facts facts = to_core(told.facts());
     record& its = records_[node];
+    core::node_facts facts = to_core(told.facts(), its.terms);
     its.denied_by = told.facts().forgetful;
+    if (facts.group)
+        remember(its, *facts.group);
     its.known = core::identify(facts, its.known, told.heard(), its.terms, now);
     (void)set_forward(its, told, now);
     auto refused = refusal(node, facts);
@@ -127,13 +171,13 @@ bool admissions::excuses_absence(unsigned node, net::node const& told) const
 {
     record const& its = records_[node];
     bool const fresh = its.terms.assume_fresh && its.known.last == core::node_history::event::started;
-    return fresh || core::is_durable(to_core(told.facts()), its.terms);
+    return fresh || core::is_durable(to_core(told.facts(), its.terms), its.terms);
 }
 
 std::optional<net::failure> admissions::refusal(unsigned node, core::node_facts const& facts) const
 {
     if (auto const why = core::refuse(facts, records_[node].terms))
-        return to_failure(*why);
+        return to_failure(*why, facts);
     if (auto const other = same_server(node, facts.run_id))
         return net::failure{node_result::refused, server_error::other,
                             "the same server as " + names_[*other]};
@@ -170,7 +214,7 @@ std::string admissions::blind_spots(unsigned node, net::node const& told) const
     bool const identified = !info.run_id.empty();
     std::string text;
     note(text, !facts.info, "INFO is not permitted");
-    bool const believed = terms.trust_restarted_nodes || core::is_durable(to_core(facts), terms);
+    bool const believed = terms.trust_restarted_nodes || core::is_durable(to_core(facts, terms), terms);
     note(text, !identified && info.replid.empty() && !believed,
          "no run_id: each new connection counts as a restart");
     note(text, !identified && !info.replid.empty(),
@@ -196,6 +240,14 @@ std::string admissions::what_happened(unsigned node) const
     record const& its = records_[node];
     std::string const what = to_words(its.known);
     return its.known.word_is_denied ? "called durable, but " + its.denied_by + "; " + what : what;
+}
+
+std::optional<net::failure> objection(redis::server_facts const& told, core::admission_terms const& terms)
+{
+    core::node_facts const facts = to_core(told, terms);
+    if (auto const why = core::refuse(facts, terms))
+        return to_failure(*why, facts);
+    return {};
 }
 
 std::chrono::milliseconds quarantine_left(core::instant until, core::instant now)

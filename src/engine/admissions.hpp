@@ -6,6 +6,7 @@
 #include "engine/configuration.hpp"
 #include "net/connect.hpp"
 #include "net/node.hpp"
+#include "redis/info.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -50,7 +51,10 @@ public:
         return records_[node].known.last == core::node_history::event::met_promoted;
     }
     /// Its data say since when somebody has been waiting for that.
-    void learn_past(unsigned node, core::instant since) { records_[node].known.certain_since = since; }
+    void learn_past(unsigned node, core::instant since)
+    {
+        records_[node].known = core::known_since(records_[node].known, since);
+    }
     /// What this client has seen there is gone.
     void has_lost_data(unsigned node, core::instant now)
     {
@@ -79,10 +83,13 @@ private:
         std::string denied_by; ///< the setting that contradicts the user's word
         std::string votes_as;  ///< run id under which it was admitted last
         core::server_clock clock;
-        std::string clock_of; ///< run id; empty where it is not told
+        std::string clock_of;      ///< run id; empty where it is not told
+        unsigned members = 0;      ///< of its group, at most
+        core::duration outlasts{}; ///< in its group, at most
         bool mentioned = false;
     };
 
+    static void remember(record&, core::replica_group&);
     [[nodiscard]] bool set_forward(record&, net::node const&, core::instant now);
     [[nodiscard]] std::optional<net::failure> refusal(unsigned node, core::node_facts const&) const;
     [[nodiscard]] std::optional<unsigned> same_server(unsigned node, std::string const& run_id) const;
@@ -92,6 +99,9 @@ private:
     std::atomic<core::duration::rep> smallest_slack_;
     std::vector<record> records_;
 };
+
+/// Why the server may not vote, as it is now and whatever its history is; nothing: it may.
+[[nodiscard]] std::optional<net::failure> objection(redis::server_facts const&, core::admission_terms const&);
 
 /// Until the quarantine's end, never less than nothing.
 [[nodiscard]] std::chrono::milliseconds quarantine_left(core::instant until, core::instant now);

@@ -86,7 +86,9 @@ void secure(net::peer& peer, tls_settings const& common, net::machine& on)
     } catch (net::tls_error const& e) {
         misconfigured(peer.name + ": " + e.what());
     }
-    peer.server_name = settings.server_name.empty() ? peer.where.host : settings.server_name;
+    // Of a group it is that of whoever is asked.
+    std::string const host = peer.where.group.empty() ? peer.where.host : std::string();
+    peer.server_name = settings.server_name.empty() ? host : settings.server_name;
     if (peer.server_name.ends_with(
             '.')) // the root's dot is no part of the name in SNI (RFC 6066, 3) or a certificate
         peer.server_name.pop_back();
@@ -101,10 +103,16 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
                        .password = where.password.empty() ? settings.password : where.password,
                        .client_name = where.client_name.value_or(settings.client_name),
                        .database = where.database,
-                       .protocol = where.protocol.value_or(3)};
+                       .protocol = where.protocol.value_or(3),
+                       .group = !where.group.empty()};
     require(peer->handshake.username.empty() || !peer->handshake.password.empty(),
             peer->name + (where.username.empty() ? ": config::username is given without config::password"
                                                  : ": a user name without a password"));
+    require(!where.sentinel_username || where.sentinel_password,
+            peer->name + ": sentinel_username is given without sentinel_password");
+    require(where.group.empty() || !where.durable.value_or(false),
+            peer->name +
+                ": durable=true cannot be true of a group, which may forget votes when its master changes");
     peer->keep_alive = where.keepalive.value_or(settings.health.keep_alive.set);
     peer->connect_timeout = where.connect_timeout.value_or(settings.reconnect.connect_timeout);
     require_positive(peer->connect_timeout, peer->name + ": connect_timeout");
@@ -114,18 +122,31 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
     return peer;
 }
 
+/// The longer a group's master may be silent, the longer its successor is waited for.
+constexpr milliseconds longest_rest{10'000};
+
 net::node_terms make_terms(redis::endpoint const& where, config const& settings)
 {
     auto const response = where.command_timeout.value_or(settings.health.response_timeout);
     auto const check_interval = where.health_check_interval.value_or(settings.health.check_interval);
     require_positive(response, "health.response_timeout");
     require(check_interval >= milliseconds::zero(), "health.check_interval must not be negative");
-    return {
+    net::node_terms terms{
         settings.reconnect.min_delay, settings.reconnect.max_delay, response,
         std::min<milliseconds>(check_interval, std::chrono::years{100})}; // more could not be reckoned with
+    if (where.group.empty())
+        return terms;
+    require(check_interval > milliseconds::zero() && check_interval <= longest_rest,
+            redis::display(where) +
+                ": health.check_interval must be more than zero and at most 10 s for a group, not " +
+                text(check_interval));
+    terms.longest_silence = response + check_interval;
+    return terms;
 }
 
-core::admission_terms make_admission_terms(redis::endpoint const& where, config const& settings)
+/// An answer, and the last one before it, may each have been on their way for as long as one may be waited for.
+core::admission_terms make_admission_terms(redis::endpoint const& where, config const& settings,
+                                           net::node_terms const& told)
 {
     return {.assume_fresh = settings.admission.assume_fresh || settings.assume_fresh.set,
             .durable = where.durable.value_or(settings.admission.durable_nodes),
@@ -133,7 +154,9 @@ core::admission_terms make_admission_terms(redis::endpoint const& where, config 
             .trust_promoted = settings.admission.trust_promoted,
             .allow_cluster_node = settings.admission.allow_cluster_node,
             .allow_eviction = settings.admission.allow_eviction,
-            .trust_server_clocks = settings.admission.trust_server_clocks};
+            .trust_server_clocks = settings.admission.trust_server_clocks,
+            .trust_replication = settings.admission.trust_replication,
+            .longest_unheard = told.longest_silence + 2 * told.response_timeout};
 }
 
 void check_times(config const& settings)
@@ -192,7 +215,7 @@ client_settings check(config const& settings, net::machine& on)
             require(!redis::same_server(earlier->where, where),
                     earlier->name + " and " + redis::display(where) + " are one server, which has one vote");
         checked.terms.push_back(make_terms(where, settings));
-        checked.admission.push_back(make_admission_terms(where, settings));
+        checked.admission.push_back(make_admission_terms(where, settings, checked.terms.back()));
         checked.peers.push_back(make_peer(std::move(where), settings, on));
         checked.names.push_back(checked.peers.back()->name);
     }

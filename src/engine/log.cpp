@@ -32,7 +32,8 @@ public:
     {
         guarded([&] {
             write(level_of(e), [&](log_line& line) {
-                line << e.node << ' ' << to_string(e.state);
+                line << e.node << ' ' << to_string(e.state) << (e.master.empty() ? "" : ", master ")
+                     << e.master;
                 line.because(e.detail);
             });
         });
@@ -206,11 +207,13 @@ private:
         using enum node_state;
         if (e.state == connecting || e.state == idle)
             return log_level::debug;
-        auto& [state, detail] = nodes_[std::string(e.node)];
+        auto& [state, detail, master] = nodes_[std::string(e.node)];
         // Of a quarantine the words change with the time.
-        bool const news = state != e.state || (e.state != quarantined && detail != e.detail);
+        bool const news =
+            state != e.state || master != e.master || (e.state != quarantined && detail != e.detail);
         state = e.state;
         detail = e.detail;
+        master = e.master;
         if (!news)
             return log_level::debug;
         return e.state == ready && e.detail.empty() ? log_level::info : log_level::warning;
@@ -258,7 +261,12 @@ private:
     log_level const most_;
     std::shared_ptr<net::machine> const machine_ = net::this_machine();
     std::mutex lock_;
-    std::map<std::string, std::pair<node_state, std::string>> nodes_;
+    struct told {
+        node_state state;
+        std::string detail;
+        std::string master;
+    };
+    std::map<std::string, told> nodes_;
     std::set<std::string, std::less<>> in_danger_; ///< locks whose last renewal failed
     detail::rate_limit waits_;
     detail::rate_limit places_; // told right after a refusal

@@ -4,6 +4,7 @@
 #include "engine/replies.hpp"
 #include <redlock/node_outcome.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -37,8 +38,9 @@ void marker::ask()
                           .absence_is_excused = known_.excuses_absence(node_.index(), node_),
                           .seen = seen_};
     if (since)
-        call.certain_for = std::chrono::floor<std::chrono::milliseconds>(
-            core::remaining(environment_.loop().now(), *since)); // on the slower clock
+        call.certain_for = std::max(std::chrono::floor<std::chrono::milliseconds>(core::remaining(
+                                        environment_.loop().now(), *since)), // on the slower clock
+                                    std::chrono::milliseconds::zero());      // rule N8
     std::string command;
     redis::append_mark(command, call);
     node_.output().append(command);

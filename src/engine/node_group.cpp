@@ -130,6 +130,9 @@ void node_group::describe_node(unsigned node, bool news)
     bool const ready = now == node_state::ready;
     if (ready)
         why.detail = admissions_.blind_spots(node, *nodes_[node]);
+    std::string const& master = nodes_[node]->facts().master;
+    if (ready && !master.empty())
+        table_.note_master(node, master);
     table_.enter(node, now, why);
     if (ready && !admissions_.has_unknown_past(node) && tell_longest_quarantine(node))
         return;
@@ -137,8 +140,10 @@ void node_group::describe_node(unsigned node, bool news)
     observer* const o = environment_.watcher();
     if (!o || !news)
         return;
-    o->on_node({environment_.settings().names[node], now,
-                mention ? std::string_view(why.detail) : std::string_view()});
+    o->on_node({.node = environment_.settings().names[node],
+                .state = now,
+                .detail = mention ? std::string_view(why.detail) : std::string_view(),
+                .master = ready ? std::string_view(master) : std::string_view()});
 }
 
 void node_group::listen()

@@ -183,7 +183,7 @@ void node_group::tell_quarantine(unsigned node, lock_state const& lock, core::in
         table_.enter(node, why);
         if (observer* const o = environment_.watcher())
             o->on_node({environment_.settings().names[node], node_state::quarantined, why.notice(now),
-                        why.lock, quarantine_left(until, now)});
+                        why.lock, quarantine_left(until, now), nodes_[node]->facts().master});
     } catch (std::bad_alloc const&) { // without words
         if (observer* const o = environment_.watcher())
             o->on_node({environment_.settings().names[node], node_state::quarantined, {}, {}, {}});

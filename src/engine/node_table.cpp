@@ -4,6 +4,7 @@
 #include "engine/in_words.hpp"
 #include "redis/server_words.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -39,6 +40,12 @@ void node_table::note(unsigned node, std::string words)
     rows_[node].shown.detail = std::move(words);
 }
 
+void node_table::note_master(unsigned node, std::string const& address)
+{
+    std::scoped_lock const guard(lock_);
+    rows_[node].shown.master = address;
+}
+
 void node_table::note_lack(unsigned node, std::string_view words)
 {
     std::scoped_lock const guard(lock_);
@@ -50,7 +57,8 @@ void node_table::note_lack(unsigned node, std::string_view words)
 
 std::string quarantine::story(core::instant now) const
 {
-    return why + ' ' + in_words(core::elapsed(since, now)) + " ago";
+    core::duration const ago = std::max(core::elapsed(since, now), core::duration::zero()); // see N8
+    return why + ' ' + in_words(ago) + " ago";
 }
 
 std::string quarantine::notice(core::instant now) const

@@ -35,6 +35,7 @@ public:
     /// Shown as long as the node is connected and it lasts.
     void enter(unsigned node, quarantine);
     void note(unsigned node, std::string words);
+    void note_master(unsigned node, std::string const& address);
     /// Shown as long as the node is connected, beside the rest.
     void note_lack(unsigned node, std::string_view words);
     [[nodiscard]] std::vector<node_status> rows(core::instant now) const;

@@ -1,6 +1,7 @@
 #include "engine/warnings.hpp"
 
 #include "engine/in_words.hpp"
+#include "redis/info.hpp"
 #include <redlock/node_outcome.hpp>
 
 #include <algorithm>
@@ -82,8 +83,9 @@ void warnings::look_at(std::vector<std::unique_ptr<net::node>> const& nodes, uns
         same_server_.insert(node);
         tell(same_server, node, "is the same server as " + names()[*other] + ", and has no vote of its own");
     }
-    auto const& told = nodes[node]->facts().info;
-    if (told && told->replicas != 0 && !has_replicas_.contains(node)) {
+    redis::server_facts const& facts = nodes[node]->facts();
+    auto const& told = facts.info;
+    if (told && told->replicas != 0 && !facts.group && !has_replicas_.contains(node)) {
         has_replicas_.insert(node);
         tell(has_replicas, node,
              "has " + count(told->replicas, "replica") + ": one that is promoted lacks the latest locks");

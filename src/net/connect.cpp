@@ -27,7 +27,7 @@ connector::connector(any_io_executor const& executor, machine& m, std::shared_pt
 
 void connector::start()
 {
-    limit(peer_->connect_timeout, true);
+    limit(1);
     // Never from here: where no socket can be opened it fails at once, and whoever started it is not ready for that.
     asio::post(executor_, [self = shared_from_this()] {
         if (!self->listener_)
@@ -67,9 +67,16 @@ void connector::fail_no_memory()
     fail({node_result::unreachable, server_error::none, "out of memory"});
 }
 
-void connector::fail(error_code ec, std::string const& doing)
+bool connector::blame(failure why)
 {
-    fail({node_result::unreachable, server_error::none, doing + ec.message()});
+    problem_ = std::move(why);
+    return false;
+}
+
+bool connector::blame(error_code ec, std::string const& doing)
+{
+    std::string const words = late_ ? std::string(missing_) + " in time" : ec.message();
+    return blame({node_result::unreachable, server_error::none, doing + words});
 }
 
 core::duration connector::time_left() const
@@ -77,10 +84,12 @@ core::duration connector::time_left() const
     return std::max(core::remaining(deadline_, machine_.read_clocks()), core::duration::zero());
 }
 
-void connector::limit(core::duration time, bool whole)
+/// \param shares of the time that is left: the next phase has one of them
+void connector::limit(std::size_t shares)
 {
-    whole_ = whole;
-    alarm_->set(time, shared_from_this(), ++phase_);
+    whole_ = shares == 1;
+    late_ = false;
+    alarm_->set(time_left() / static_cast<int>(shares), shared_from_this(), ++phase_);
 }
 
 void connector::on_alarm(error_code ec, unsigned phase)
@@ -88,8 +97,10 @@ void connector::on_alarm(error_code ec, unsigned phase)
     if (ec || phase != phase_)
         return;
     if (whole_)
-        time_out();
-    else
+        return time_out();
+    limit(1); // a name server need not hear that
+    late_ = true;
+    if (stream_)
         stream_->interrupt();
 }
 
@@ -116,43 +127,112 @@ coroutine<void> connector::run()
 
 coroutine<void> connector::make()
 {
-    error_code ec;
-    std::vector<endpoint> const addresses = co_await resolve(ec);
+    redis::endpoint const& where = peer_->where;
+    redis::address const alone{where.host, where.port}; // no temporary: g++ 12 destroys it twice
+    bool made = false;
+    if (where.group.empty())
+        made = co_await meet(alone, 1);
+    else
+        made = co_await meet_master();
     if (!listener_)
         co_return;
-    if (ec)
-        co_return fail(ec, "cannot resolve the host name: ");
-    ec = co_await connect_any(addresses);
-    if (!listener_)
-        co_return;
-    if (ec)
-        co_return fail(ec, {});
-    limit(time_left(), true);
-    if (peer_->tls && !co_await secure())
-        co_return;
-    if (!co_await introduce())
-        co_return;
+    if (!made)
+        co_return fail(std::move(problem_));
     ++phase_;
     alarm_->cancel();
     std::exchange(listener_, nullptr)->on_connected(std::exchange(stream_, nullptr), std::move(told_));
 }
 
+namespace {
+
+failure no_master(redis::server_facts const& told)
+{
+    if (told.replica)
+        return {node_result::refused, server_error::readonly, "a replica"};
+    if (told.info && told.info->loading)
+        return {node_result::refused, server_error::loading, "loading its data"};
+    return {node_result::refused, server_error::noreplicas, "has fewer replicas than it needs"};
+}
+
+} // namespace
+
+/// One Sentinel may be cut off from the others. If the server that it names is no master that takes writes, the next one is
+/// asked. The failure is that of a master, if any was named.
+coroutine<bool> connector::meet_master()
+{
+    std::optional<failure> with_master;
+    std::size_t shares = peer_->where.sentinels.size();
+    for (redis::address const& sentinel : peer_->where.sentinels) {
+        redis::group_view group;
+        bool const named = co_await ask(sentinel, group, 2 * shares);
+        bool met = false;
+        if (named)
+            met = co_await meet(group.master, shares);
+        if (!listener_)
+            co_return false;
+        told_.facts.known_replicas = group.replicas;
+        told_.facts.master = redis::display(group.master);
+        if (met && redis::can_write(told_.facts))
+            co_return true;
+        if (met)
+            blame(no_master(told_.facts));
+        std::string const who =
+            named ? "master " + told_.facts.master : "Sentinel " + redis::display(sentinel);
+        problem_.detail = who + ": " + problem_.detail;
+        if (named)
+            with_master = problem_;
+        --shares;
+    }
+    if (with_master)
+        problem_ = std::move(*with_master);
+    co_return false;
+}
+
+coroutine<bool> connector::meet(redis::address const& server, std::size_t shares)
+{
+    bool const reached = co_await reach(server, shares);
+    if (reached) // no "&&": what g++ 12 makes of it runs both
+        co_return co_await introduce();
+    co_return false;
+}
+
+/// Connected, and secured where that is wanted.
+coroutine<bool> connector::reach(redis::address const& server, std::size_t shares)
+{
+    error_code ec;
+    missing_ = "no connection";
+    heard_ = late_ = false;
+    std::vector<endpoint> const addresses = co_await resolve(server, ec);
+    if (!listener_)
+        co_return false;
+    if (ec)
+        co_return blame(ec, "cannot resolve the host name: ");
+    ec = co_await connect_any(addresses, shares);
+    if (!listener_)
+        co_return false;
+    if (ec)
+        co_return blame(ec, {});
+    limit(shares);
+    if (peer_->tls) // no "||", see above
+        co_return co_await secure(server.host);
+    co_return true;
+}
+
 /// Numeric hosts never meet the resolver, whose one thread a hung name server can hold up for every node.
-coroutine<std::vector<endpoint>> connector::resolve(error_code& ec)
+coroutine<std::vector<endpoint>> connector::resolve(redis::address const& server, error_code& ec)
 {
     std::vector<endpoint> found;
-    redis::endpoint const& where = peer_->where;
-    if (where.transport == redis::endpoint::kind::unix_socket) {
-        found.emplace_back(asio::local::stream_protocol::endpoint(where.path));
+    if (peer_->where.transport == redis::endpoint::kind::unix_socket) {
+        found.emplace_back(asio::local::stream_protocol::endpoint(peer_->where.path));
         co_return found;
     }
-    auto const address = asio::ip::make_address(where.host, ec);
+    auto const address = asio::ip::make_address(server.host, ec);
     if (!ec) {
-        found.emplace_back(asio::ip::tcp::endpoint(address, where.port));
+        found.emplace_back(asio::ip::tcp::endpoint(address, server.port));
         co_return found;
     }
     operation looked_up(weak_from_this(), [&](resumption done) {
-        resolver_->resolve(where.host, where.port, found, std::move(done));
+        resolver_->resolve(server.host, server.port, found, std::move(done));
     });
     ec = co_await looked_up;
     if (!ec && found.empty())
@@ -160,14 +240,11 @@ coroutine<std::vector<endpoint>> connector::resolve(error_code& ec)
     co_return found;
 }
 
-coroutine<error_code> connector::connect_any(std::vector<endpoint> const& addresses)
+coroutine<error_code> connector::connect_any(std::vector<endpoint> const& addresses, std::size_t shares)
 {
     error_code ec;
     for (std::size_t i = 0; i != addresses.size(); ++i) {
-        if (i + 1 != addresses.size())
-            limit(time_left() / static_cast<int>(addresses.size() - i), false);
-        else
-            limit(time_left(), true);
+        limit(shares * (addresses.size() - i));
         ec = co_await connect_to(addresses[i]);
         if (!ec || !listener_)
             break;

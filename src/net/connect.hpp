@@ -8,11 +8,13 @@
 #include "redis/handshake.hpp"
 #include "redis/info.hpp"
 #include "redis/resp_parser.hpp"
+#include "redis/sentinel.hpp"
 #include "redis/url.hpp"
 #include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +29,7 @@ struct peer {
     std::string name; ///< URL without secrets
     redis::handshake_settings handshake;
     std::shared_ptr<tls_context> tls; ///< null: plain
-    std::string server_name;          ///< for SNI and verification
+    std::string server_name;          ///< for SNI and verification; empty: the host that is connected to
     bool verify = true;
     bool keep_alive = true;
     std::chrono::milliseconds connect_timeout{1000};
@@ -70,7 +72,8 @@ inline constexpr std::string_view tls_port_question = " (is this a TLS port?)";
 inline constexpr std::string_view no_redis_server = "not a Redis server: ";
 
 /// Makes one connection: resolve, connect to one address after the other, TLS, handshake; all within the connect
-/// timeout. Tells its listener once, unless cancelled before.
+/// timeout. Of a group its Sentinels are asked, one after the other, who is the master. Tells its listener once, unless
+/// cancelled before.
 class connector final : public std::enable_shared_from_this<connector>, private alarm_listener {
 public:
     connector(any_io_executor const&, machine&, std::shared_ptr<peer const>, connect_listener&);
@@ -81,19 +84,26 @@ public:
 private:
     coroutine<void> run();
     coroutine<void> make();
-    coroutine<std::vector<endpoint>> resolve(error_code&);
-    coroutine<error_code> connect_any(std::vector<endpoint> const&);
+    coroutine<bool> meet(redis::address const& server, std::size_t shares);
+    coroutine<bool> meet_master();
+    coroutine<bool> ask(redis::address const& sentinel, redis::group_view& told, std::size_t shares);
+    coroutine<bool> reach(redis::address const& server, std::size_t shares);
+    coroutine<std::vector<endpoint>> resolve(redis::address const& server, error_code&);
+    coroutine<error_code> connect_any(std::vector<endpoint> const&, std::size_t shares);
     coroutine<error_code> connect_to(endpoint const&);
-    coroutine<bool> secure();
+    coroutine<bool> secure(std::string const& host);
+    template <class Talk>
+    coroutine<bool> converse(Talk& talk);
     coroutine<bool> introduce();
-    void limit(core::duration, bool whole);
+    void limit(std::size_t shares);
     void on_alarm(error_code, unsigned phase) override;
     [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,
                                   std::string_view input);
     [[nodiscard]] bool answers_too_much(std::string_view left);
     void fail(failure);
-    void fail(error_code, std::string const& doing);
-    void fail_secure(error_code, std::string const& doing);
+    bool blame(failure);
+    bool blame(error_code, std::string const& doing);
+    bool blame_security(error_code, std::string const& doing);
     void fail_no_memory();
     void time_out();
     [[nodiscard]] core::duration time_left() const;
@@ -107,11 +117,15 @@ private:
     core::instant deadline_;
     std::shared_ptr<stream> stream_;
     introduction told_;
+    core::instant sent_;                         ///< what was said last
+    core::instant received_;                     ///< the last words that were heard
+    std::string wanted_;                         ///< name in the certificate
     std::string_view missing_ = "no connection"; ///< if time runs out now
     unsigned phase_ = 0;
-    bool whole_ =
-        false; ///< with this phase the time for everything is over; otherwise only one address's share
+    bool whole_ = false;   ///< with this phase the time for everything is over; otherwise only a share of it
+    bool late_ = false;    ///< the phase's share is over
     bool heard_ = false;   ///< a byte from the server
+    failure problem_;      ///< with what was tried last
     coroutine<void> work_; // last: its frames refer to the rest
 };
 

@@ -17,47 +17,46 @@ namespace redlock::net {
 namespace asio = boost::asio;
 
 /// The system's words and, where a certificate may be the cause, what is wrong with it.
-void connector::fail_secure(error_code ec, std::string const& doing)
+bool connector::blame_security(error_code ec, std::string const& doing)
 {
     std::string const trouble = stream_ ? stream_->certificate_trouble() : std::string();
     bool const no_tls = ec.category() == asio::error::get_ssl_category() &&
                         ERR_GET_REASON(static_cast<unsigned long>(ec.value())) == SSL_R_WRONG_VERSION_NUMBER;
     if (no_tls)
-        return fail({node_result::unreachable, server_error::none,
-                     doing + ec.message() + std::string(tls_port_question)});
+        return blame({node_result::unreachable, server_error::none,
+                      doing + ec.message() + std::string(tls_port_question)});
     if (trouble.empty())
-        return fail(ec, doing);
+        return blame(ec, doing);
     std::string text = doing + ec.message() + ": " + trouble;
     if (trouble.ends_with("mismatch"))
-        text += ", wanted " + peer_->server_name;
-    fail({node_result::unreachable, server_error::none, std::move(text)});
+        text += ", wanted " + wanted_;
+    return blame({node_result::unreachable, server_error::none, std::move(text)});
 }
 
-coroutine<bool> connector::secure()
+coroutine<bool> connector::secure(std::string const& host)
 {
     missing_ = "no answer to the TLS handshake (is this a TLS port?)";
     error_code ec;
-    stream_ = machine_.secure(std::move(stream_), *peer_, ec);
+    wanted_ = peer_->server_name.empty() ? host : peer_->server_name;
+    stream_ = machine_.secure(std::move(stream_), *peer_, wanted_, ec);
     auto const attempt = stream_;
     operation shaken(weak_from_this(), [&](resumption done) { attempt->handshake(std::move(done)); });
     if (!ec)
         ec = co_await shaken;
     if (!listener_)
         co_return false;
-    if (ec)
-        fail_secure(ec, "TLS: ");
-    co_return !ec;
+    co_return !ec || blame_security(ec, "TLS: ");
 }
 
-/// Fails if so: what is left of a flight's answers would be taken for those of the next flight, or of a vote.
+/// Blames it if so: what is left of a flight's answers would be taken for those of the next flight, or of a vote.
 bool connector::answers_too_much(std::string_view left)
 {
     if (!left.empty())
-        fail({node_result::unreachable, server_error::none, "handshake: a reply that nobody asked for"});
+        blame({node_result::unreachable, server_error::none, "handshake: a reply that nobody asked for"});
     return !left.empty();
 }
 
-/// Fails if so. A TLS server answers what is not TLS with an alert, or hangs up before it has said anything.
+/// Blames it if so. A TLS server answers what is not TLS with an alert, or hangs up before it has said anything.
 bool connector::unreadable(error_code ec, redis::parse_status status, std::string_view what,
                            std::string_view input)
 {
@@ -65,28 +64,26 @@ bool connector::unreadable(error_code ec, redis::parse_status status, std::strin
     bool const plain = !peer_->tls && peer_->where.transport != redis::endpoint::kind::unix_socket;
     bool const hung_up = ec == asio::error::eof || ec == asio::error::connection_reset;
     if (plain && hung_up && !heard_)
-        fail({node_result::unreachable, server_error::none,
-              "handshake: " + ec.message() + std::string(tls_port_question)});
+        blame({node_result::unreachable, server_error::none,
+               "handshake: " + ec.message() + std::string(tls_port_question)});
     else if (ec)
-        fail_secure(ec, "handshake: ");
+        blame_security(ec, "handshake: ");
     else if (status == redis::parse_status::malformed)
-        fail({node_result::unreachable, server_error::none,
-              std::string(no_redis_server) + std::string(what) +
-                  std::string(plain && input.starts_with(tls_alert) ? tls_port_question : "")});
+        blame({node_result::unreachable, server_error::none,
+               std::string(no_redis_server) + std::string(what) +
+                   std::string(plain && input.starts_with(tls_alert) ? tls_port_question : "")});
     else
         return false;
     return true;
 }
 
-coroutine<bool> connector::introduce()
+/// Says what the talk wants to say, and gives it the replies, until it is ready.
+template <class Talk>
+coroutine<bool> connector::converse(Talk& talk)
 {
-    missing_ = "no answer to HELLO";
-    redis::handshake talk(peer_->handshake);
     redis::resp_parser parser;
     std::string input;
     char chunk[4096];
-    core::instant sent;
-    core::instant received;
     auto const attempt = stream_;
     error_code ec;
     for (auto step = redis::handshake::step::more; step == redis::handshake::step::more;) {
@@ -94,7 +91,7 @@ coroutine<bool> connector::introduce()
         if (!output.empty()) {
             if (answers_too_much(input))
                 co_return false;
-            sent = machine_.read_clocks();
+            sent_ = machine_.read_clocks();
             operation written(weak_from_this(), [&](resumption done) {
                 attempt->write(asio::buffer(output), std::move(done));
             });
@@ -106,7 +103,7 @@ coroutine<bool> connector::introduce()
             operation told(weak_from_this(),
                            [&](resumption done) { attempt->read(asio::buffer(chunk), std::move(done)); });
             ec = co_await told;
-            received = machine_.read_clocks();
+            received_ = machine_.read_clocks();
             heard_ = heard_ || told.transferred() != 0;
             input.append(chunk, told.transferred());
             parsed = {};
@@ -118,17 +115,35 @@ coroutine<bool> connector::introduce()
         if (redis::value(parser.message()).type != redis::resp_type::push)
             step = talk.on_reply(parser.message());
         input.erase(0, parsed.consumed);
-        if (step == redis::handshake::step::failed) {
-            fail({node_result::refused, talk.failure(), talk.failure_text()});
-            co_return false;
-        }
+        if (step == redis::handshake::step::failed)
+            co_return blame({node_result::refused, talk.failure(), talk.failure_text()});
     }
-    if (answers_too_much(input))
+    co_return !answers_too_much(input);
+}
+
+coroutine<bool> connector::introduce()
+{
+    missing_ = "no answer to HELLO";
+    redis::handshake talk(peer_->handshake);
+    if (!co_await converse(talk))
         co_return false;
     told_.facts = talk.facts();
     if (told_.facts.time)
-        told_.clock = {*told_.facts.time, sent, received};
+        told_.clock = {*told_.facts.time, sent_, received_};
     co_return true;
+}
+
+coroutine<bool> connector::ask(redis::address const& sentinel, redis::group_view& told, std::size_t shares)
+{
+    if (!co_await reach(sentinel, shares))
+        co_return false;
+    missing_ = "no answer";
+    redis::sentinel_talk talk(peer_->where);
+    bool const answered = co_await converse(talk);
+    if (listener_)
+        std::exchange(stream_, nullptr)->close();
+    told = talk.view();
+    co_return answered;
 }
 
 } // namespace redlock::net

@@ -114,8 +114,9 @@ public:
     /// \throws tls_error
     [[nodiscard]] virtual std::shared_ptr<tls_context> make_tls_context(tls_settings const&) = 0;
     /// TLS over a stream of this machine that is connected; that one is not used any more.
+    /// \param server_name for SNI and verification
     [[nodiscard]] virtual std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const&,
-                                                         error_code&) = 0;
+                                                         std::string const& server_name, error_code&) = 0;
 };
 
 } // namespace redlock::net

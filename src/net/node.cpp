@@ -1,7 +1,9 @@
 #include "net/node.hpp"
 
 #include "net/machine.hpp"
+#include "redis/error_class.hpp"
 #include "redis/resp.hpp"
+#include "redis/server_words.hpp"
 #include <redlock/server_error.hpp>
 
 #include <algorithm>
@@ -70,9 +72,11 @@ bool node::come_near()
 {
     switch (state_) {
     case node_state::ready:
-        if (went_away())
+        if (was_silent())
+            renew();
+        else if (went_away())
             connect();
-        return true;
+        return state_ != node_state::down;
     case node_state::connecting: return true;
     case node_state::down:
         if (!core::reached(retry_at_, loop_.now()))
@@ -92,6 +96,13 @@ bool node::went_away()
         return false;
     std::exchange(stream_, nullptr)->close();
     return true;
+}
+
+/// The master of a group may have stood still meanwhile, and not know that it has lost its replicas (rule N8).
+bool node::was_silent() const
+{
+    return awaited_.empty() && terms_.longest_silence > core::duration::zero() &&
+           core::elapsed(heard_, loop_.now()) > terms_.longest_silence;
 }
 
 void node::begin_batch()
@@ -230,7 +241,19 @@ void node::deliver(std::span<redis::resp_node const> message)
     awaited_.pop_front();
     if (next.sink == &check_)
         return on_time(redis::body(message));
+    bool const lost_role = refuses_writes(reply);
     next.sink->on_reply(index_, next.tag, reply);
+    if (lost_role && connected())
+        down({node_result::refused, redis::classify(reply.text), redis::quote(reply.text)});
+}
+
+/// The master of a group does not take writes any more: another one may (docs/protocol.md, rule N8).
+bool node::refuses_writes(redis::resp_node const& reply) const
+{
+    if (!redis::is_error(reply.type) || !facts_.group)
+        return false;
+    server_error const error = redis::classify(reply.text);
+    return error == server_error::noreplicas || error == server_error::readonly;
 }
 
 } // namespace redlock::net

@@ -64,6 +64,8 @@ struct node_terms {
     core::duration reconnect_cap;
     core::duration response_timeout;
     core::duration check_interval; ///< zero: never
+    /// A connection that was silent for longer is not used, but made again; zero: it is used.
+    core::duration longest_silence{};
 };
 
 /// What a server tells unasked, to a connection that has asked for that once.
@@ -97,7 +99,8 @@ public:
     /// Certainly usable, as far as its connection is concerned: what waits for replies is read, and there is room for more.
     [[nodiscard]] bool at_work() const
     {
-        return state_ == node_state::ready && (reading_ || !awaited_.empty()) && has_capacity();
+        return state_ == node_state::ready && (reading_ || !awaited_.empty()) && has_capacity() &&
+               terms_.longest_silence == core::duration::zero();
     }
 
     /// One command: append its bytes to `output()`, then say who gets the reply. Only when `make_usable()`.
@@ -253,12 +256,15 @@ private:
     [[nodiscard]] bool answers_subscription(std::span<redis::resp_node const> push) const;
     void on_push(std::span<redis::resp_node const> push);
     void on_time(std::span<redis::resp_node const> reply);
+    void on_info(redis::resp_node const& reply);
     [[nodiscard]] bool checks() const;
     [[nodiscard]] bool check_due();
     void work_off();
     void deliver(std::span<redis::resp_node const> message);
+    [[nodiscard]] bool refuses_writes(redis::resp_node const& reply) const;
     void read_more();
     [[nodiscard]] bool went_away();
+    [[nodiscard]] bool was_silent() const;
     [[nodiscard]] bool only_words_unread();
     [[nodiscard]] std::size_t count_unread();
     [[nodiscard]] static bool only_words(std::string_view unread);
@@ -274,6 +280,7 @@ private:
     check_sink check_{*this};
     service_sink tracking_sink_{*this, &node::on_tracking};
     service_sink subscription_sink_{*this, &node::on_subscription};
+    service_sink info_sink_{*this, &node::on_info};
     drain drain_;
     std::shared_ptr<connector> connector_;
     std::shared_ptr<stream> stream_;

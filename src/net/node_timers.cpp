@@ -99,6 +99,20 @@ void node::ask_time()
     checked_ = loop_.now();
     redis::append_command(out_, {"TIME"});
     expect(check_, 0);
+    if (!facts_.group)
+        return;
+    redis::append_command(out_, {"INFO"});
+    expect(info_sink_, 0);
+}
+
+/// The master of a group may have lost its replicas to another one, and have them again (docs/protocol.md, rule N8).
+void node::on_info(redis::resp_node const& reply)
+{
+    redis::server_facts now = facts_;
+    if (!redis::is_error(reply.type))
+        now.info = redis::parse_info(reply.text);
+    if (!redis::can_write(now) || redis::incarnation(now) != incarnation_)
+        down(node_result::unreachable, "the replicas of its group have changed");
 }
 
 /// Any answer shows that the connection is alive, also one that forbids the question.

@@ -104,6 +104,8 @@ void handshake::send_questions()
 {
     send(request::info, {"INFO"});
     send(request::append_settings, {"CONFIG", "GET", append_settings_pattern});
+    if (settings_.group)
+        send(request::replica_settings, {"CONFIG", "GET", replica_settings_pattern});
     send(request::time, {"TIME"});
 }
 
@@ -133,6 +135,8 @@ handshake::step handshake::on_value(request answered, std::span<resp_node const>
         info_ = parse_info(reply.front().text);
     else if (answered == request::append_settings)
         append_ = read_append_settings(reply);
+    else if (answered == request::replica_settings)
+        replication_ = read_replica_settings(reply);
     else if (answered == request::time)
         time_ = read_time(reply);
     return proceed();
@@ -146,7 +150,9 @@ server_facts handshake::facts() const
                        .cluster = cluster_.value_or(false),
                        .role_known = replica_.has_value(),
                        .forgetful = forgetful_setting(append_),
-                       .time = time_};
+                       .time = time_,
+                       .group = settings_.group,
+                       .replication = replication_};
     bool aof = append_.append_only.value_or(false);
     if (info_) {
         facts.replica = facts.replica || info_->replica.value_or(false);
@@ -178,6 +184,7 @@ handshake::step handshake::on_error(request answered, std::string_view words)
     case request::courtesy:
     case request::info:
     case request::append_settings:
+    case request::replica_settings:
     case request::time:
     case request::ping: // NOPERM shows a living, authenticated connection as well as PONG does
         if (error == server_error::noauth)

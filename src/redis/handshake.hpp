@@ -20,7 +20,8 @@ struct handshake_settings {
     std::string password{};
     std::string client_name{};
     unsigned database = 0;
-    int protocol = 3; ///< the highest version to speak, 2 or 3
+    int protocol = 3;   ///< the highest version to speak, 2 or 3
+    bool group = false; ///< is it a group's master?
 };
 
 /// Sets a connection up: bytes to send come out, replies go in.
@@ -48,7 +49,17 @@ public:
     [[nodiscard]] server_facts facts() const;
 
 private:
-    enum class request : std::uint8_t { hello, auth, select, courtesy, ping, info, append_settings, time };
+    enum class request : std::uint8_t {
+        hello,
+        auth,
+        select,
+        courtesy,
+        ping,
+        info,
+        append_settings,
+        replica_settings,
+        time
+    };
 
     [[nodiscard]] bool has_credentials() const noexcept;
     void send(request kind, std::vector<std::string_view> const& args);
@@ -75,6 +86,7 @@ private:
     std::optional<bool> replica_;
     std::optional<server_info> info_;
     append_settings append_;
+    std::optional<replica_settings> replication_;
     std::optional<std::chrono::microseconds> time_;
 };
 

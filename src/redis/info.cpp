@@ -88,13 +88,32 @@ struct reading {
         else if (name == "maxmemory_policy")
             keeps_everything = value == "noeviction";
         else if (name == "connected_slaves")
-            (void)read_number(value, info.replicas); // decides nothing, so it refuses nobody either
+            (void)read_number(value, info.replicas);
+        else if (unsigned good = 0;
+                 (name == "min_slaves_good_slaves" || name == "min_replicas_good_replicas") &&
+                 read_number(value, good))
+            info.good_replicas = good;
+        else if (std::uint64_t times = 0;
+                 (name == "sync_full" || name == "sync_partial_ok") && read_number(value, times))
+            info.attachments += times;
+        else if (name.starts_with("slave") && value.find("state=online") != value.npos)
+            read_silence(value);
         else if (name == "redis_version")
             info.version = quote(value);
         else if (name == "valkey_version")
             valkey = quote(value);
         else if (name.ends_with("_version") && name != "gcc_version")
             is_other = true;
+    }
+
+    /// "ip=10.0.0.1,port=6379,state=online,offset=42,lag=0"
+    void read_silence(std::string_view value)
+    {
+        constexpr std::string_view key = ",lag=";
+        auto const at = value.find(key);
+        std::uint32_t seconds = 0;
+        if (at != value.npos && read_number(value.substr(at + key.size()), seconds))
+            info.replica_silences.emplace_back(seconds);
     }
 
     /// Whoever names a version of its own tells with Redis' only whom it is compatible with.
@@ -160,6 +179,25 @@ std::string_view forgetful_setting(append_settings const& told)
     return told.pauses_on_rewrite == true ? "no-appendfsync-on-rewrite is yes" : "";
 }
 
+std::optional<replica_settings> read_replica_settings(std::span<resp_node const> reply)
+{
+    constexpr std::uint32_t century = 3'155'760'000;
+    replica_settings settings;
+    bool counts = false;
+    std::optional<std::uint32_t> silence;
+    for_each_pair(reply, [&](resp_node const& name, resp_node const& told) {
+        if (name.text == "min-replicas-to-write")
+            counts = read_number(told.text, settings.needed);
+        else if (std::uint32_t seconds = 0;
+                 name.text == "min-replicas-max-lag" && read_number(told.text, seconds))
+            silence = std::min(seconds, century);
+    });
+    if (!counts || !silence)
+        return {};
+    settings.longest_silence = std::chrono::seconds{*silence};
+    return settings;
+}
+
 std::optional<std::chrono::microseconds> read_time(std::span<resp_node const> reply)
 {
     constexpr std::uint64_t last_second = std::uint64_t{1}
@@ -178,7 +216,25 @@ std::string incarnation(server_facts const& facts)
     constexpr std::size_t enough = 16; // hexadecimal digits: it goes along with every fenced command
     if (!facts.info || (facts.info->run_id.empty() && facts.info->replid.empty()))
         return {};
-    return facts.info->run_id.substr(0, enough) + ':' + facts.info->replid.substr(0, enough);
+    std::string const life =
+        facts.info->run_id.substr(0, enough) + ':' + facts.info->replid.substr(0, enough);
+    return facts.group ? life + ':' + std::to_string(facts.info->attachments) : life;
+}
+
+/// What a master has counted may be as old as a pause that it made; how long it has not heard of a replica it reckons when
+/// it is asked.
+bool can_write(server_facts const& facts)
+{
+    server_info const info = facts.info.value_or(server_info{});
+    if (facts.replica || info.loading)
+        return false;
+    if (!facts.replication || facts.replication->longest_silence == std::chrono::seconds::zero())
+        return true; // it needs none
+    auto const heard = std::ranges::count_if(info.replica_silences, [&](std::chrono::seconds silence) {
+        return silence <= facts.replication->longest_silence;
+    });
+    unsigned const needed = facts.replication->needed;
+    return info.good_replicas.value_or(0) >= needed && static_cast<std::size_t>(heard) >= needed;
 }
 
 } // namespace redlock::redis

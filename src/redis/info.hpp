@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::redis {
 
@@ -28,7 +30,13 @@ struct server_info {
     bool promoted = false; ///< in this life its data set was another server's, or another life's
     std::optional<bool> may_evict{};
     bool aof = false;
-    unsigned replicas = 0; ///< attached to it; for a warning only
+    unsigned replicas = 0; ///< attached to it
+    /// How often one of them came, or came back.
+    std::uint64_t attachments = 0;
+    /// Of these, so many let it go on writing; nothing: it writes without any, or does not tell.
+    std::optional<unsigned> good_replicas{};
+    std::vector<std::chrono::seconds>
+        replica_silences{}; ///< of those that follow it: since they were heard of last
 };
 
 /// INFO is some 5 kB. What is longer is not read.
@@ -53,6 +61,17 @@ inline constexpr std::string_view append_settings_pattern = "*append*";
 /// The setting with which an acknowledged write can be lost: "appendfsync is not always". Empty: CONFIG tells of none.
 [[nodiscard]] std::string_view forgetful_setting(append_settings const&);
 
+/// How many replicas a master needs to go on writing, and after which silence one does not count any more.
+struct replica_settings {
+    unsigned needed = 0;
+    std::chrono::seconds longest_silence{};
+};
+
+inline constexpr std::string_view replica_settings_pattern = "min-replicas-*";
+
+/// From a map (RESP3) or an array (RESP2). Nothing: it does not tell both.
+[[nodiscard]] std::optional<replica_settings> read_replica_settings(std::span<resp_node const> reply);
+
 /// What TIME answers: seconds and microseconds since 1970. Nothing where it was not permitted or makes no sense.
 [[nodiscard]] std::optional<std::chrono::microseconds> read_time(std::span<resp_node const> reply);
 
@@ -66,9 +85,17 @@ struct server_facts {
     bool durable = false;              ///< as its settings stand, what was answered once survives a crash
     std::string_view forgetful{};      ///< see `forgetful_setting`
     std::optional<std::chrono::microseconds> time{}; ///< its wall clock; nothing where TIME is not permitted
+    bool group = false; ///< it is the master of a group that Sentinels watch; then:
+    std::optional<replica_settings> replication{}; ///< nothing where CONFIG is not permitted
+    unsigned known_replicas = 0;                   ///< as a Sentinel counts them
+    std::string master{};                          ///< its address, as a Sentinel tells it
 };
 
-/// Names one life of one data set: the process and the history of its data. Empty where INFO tells neither.
+/// Names one life of one data set: the process and the history of its data, and of a group how often replicas came. Empty
+/// if INFO tells neither of the first two.
 [[nodiscard]] std::string incarnation(server_facts const&);
+
+/// Is it a master that takes writes, as it tells and, of a group, as it has heard of its replicas?
+[[nodiscard]] bool can_write(server_facts const&);
 
 } // namespace redlock::redis

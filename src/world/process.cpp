@@ -180,7 +180,7 @@ std::shared_ptr<net::tls_context> sim_machine::make_tls_context(tls_settings con
 }
 
 std::shared_ptr<net::stream> sim_machine::secure(std::shared_ptr<net::stream> plain, net::peer const& to,
-                                                 net::error_code&)
+                                                 std::string const&, net::error_code&)
 {
     return std::make_shared<sim_tls_stream>(std::static_pointer_cast<sim_stream>(std::move(plain)),
                                             to.verify);

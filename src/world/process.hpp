@@ -20,6 +20,7 @@
 #include <memory>
 #include <random>
 #include <span>
+#include <string>
 
 namespace redlock::world {
 
@@ -41,7 +42,7 @@ public:
     [[nodiscard]] std::shared_ptr<net::stream> make_stream(net::any_io_executor const&) override;
     [[nodiscard]] std::shared_ptr<net::tls_context> make_tls_context(tls_settings const&) override;
     [[nodiscard]] std::shared_ptr<net::stream> secure(std::shared_ptr<net::stream> plain, net::peer const&,
-                                                      net::error_code&) override;
+                                                      std::string const&, net::error_code&) override;
 
     /// What a child finds after a fork: pages are empty.
     void be_copied();

@@ -1,7 +1,10 @@
 #include "component/scripted_cluster.hpp"
+#include "engine/admissions.hpp"
+#include "redis/info.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -197,6 +200,22 @@ BOOST_AUTO_TEST_CASE(closed_connection_of_quarantined_node_is_noticed)
         return node.accepted() == 2;
     });
     BOOST_TEST(table.at(0).detail.starts_with("restarted "), table[0].detail);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(group_settings)
+
+BOOST_AUTO_TEST_CASE(group_whose_settings_are_not_known_is_refused_unless_trusted)
+{
+    redis::server_facts facts{.info = redis::server_info{}, .group = true, .known_replicas = 4};
+    auto const against = detail::objection(facts, {});
+    BOOST_TEST_REQUIRE(against.has_value());
+    BOOST_TEST(
+        against->detail.find("CONFIG GET is not permitted, and with 4 replicas it must be 2 at least") !=
+            std::string::npos,
+        against->detail);
+    BOOST_TEST(!detail::objection(facts, {.trust_replication = true}).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

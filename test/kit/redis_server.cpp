@@ -48,6 +48,11 @@ bool redis_server::available()
     return !find_binary().empty();
 }
 
+std::string redis_server::binary()
+{
+    return find_binary();
+}
+
 redis_server::redis_server(redis_server_options options) : options_(std::move(options)), port_(options_.port)
 {
     if (options_.unix_path.empty())

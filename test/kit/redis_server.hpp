@@ -39,6 +39,8 @@ struct redis_server_options {
 class redis_server {
 public:
     static bool available();
+    /// Its path; empty where there is none.
+    static std::string binary();
 
     /// Returns when the server answers; otherwise throws std::runtime_error with the end of its log.
     explicit redis_server(redis_server_options options = {});

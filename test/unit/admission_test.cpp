@@ -51,6 +51,13 @@ void is_promoted(node_facts& f)
     f.promoted = true;
 }
 
+/// The master of three servers, which goes on for three seconds without the replica that it needs.
+node_facts of_group(node_facts facts)
+{
+    facts.group = {.members = 3, .needed = 1, .stops = true, .outlasts = 3s};
+    return facts;
+}
+
 void forgets(node_facts& f)
 {
     f.forgetful = true;
@@ -107,6 +114,20 @@ BOOST_AUTO_TEST_CASE(replica_loading_cluster_or_evicting_server_is_refused)
     BOOST_TEST((refuse(but(old_server(), [](auto& f) { f.may_evict = true; }), {}) == refusal::evicting));
 }
 
+BOOST_AUTO_TEST_CASE(group_that_could_have_two_masters_is_refused)
+{
+    BOOST_TEST(!refuse(of_group(old_server()), {}).has_value());
+    auto const with = [](replica_group const& group) {
+        return but(old_server(), [&](auto& f) { f.group = group; });
+    };
+    BOOST_TEST((refuse(with({.members = 1, .stops = true}), {}) == refusal::two_masters));
+    BOOST_TEST((refuse(with({.members = 3, .needed = 1}), {}) == refusal::two_masters));
+    BOOST_TEST((refuse(with({.members = 4, .needed = 1, .stops = true}), {}) == refusal::two_masters));
+    BOOST_TEST((!refuse(with({.members = 4, .needed = 2, .stops = true}), {})));
+    BOOST_TEST((!refuse(with({.members = 5, .needed = 2, .stops = true}), {})));
+    BOOST_TEST((!refuse(with({.members = 3}), {.trust_replication = true})));
+}
+
 BOOST_AUTO_TEST_CASE(refusal_is_lifted_only_by_its_own_permission)
 {
     node_facts const every{.replica = true, .loading = true, .cluster = true, .may_evict = true};
@@ -141,6 +162,46 @@ BOOST_AUTO_TEST_CASE(new_node_older_than_any_key_votes)
     waits_for(first_seen(young(4s)), 0s, 7s);
     waits_for(first_seen(young(0s)), 0s, q);
     BOOST_TEST((first_seen(young(0s)).last == event::started));
+}
+
+BOOST_AUTO_TEST_CASE(master_of_group_is_waited_for_whatever_it_tells)
+{
+    for (admission_terms const& terms : {admission_terms{}, admission_terms{.durable = true},
+                                         admission_terms{.trust_restarted_nodes = true}}) {
+        waits_for(first_seen(of_group(old_server()), terms), 0s, q + 3s);
+        waits_for(again(of_group(old_server()), of_group(another(1h)), 30s, terms), 30s, q + 3s);
+    }
+    votes(first_seen(of_group(old_server()), {.assume_fresh = true}));
+    votes(first_seen(of_group(old_server()), {.trust_promoted = true}));
+}
+
+BOOST_AUTO_TEST_CASE(group_whose_replicas_were_away_is_waited_for_anew)
+{
+    auto const changed = but(of_group(old_server()), [](auto& f) { f.group->attachments = 1; });
+    waits_for(again(of_group(old_server()), changed, 30s), 30s, q + 3s);
+    waits_for(again(of_group(old_server()), changed, 30s, {.assume_fresh = true}), 30s, q + 3s);
+    votes(again(of_group(old_server()), of_group(old_server()), 30s), 30s);
+    votes(again(changed, changed, 30s, {.trust_promoted = true}), 30s);
+}
+
+BOOST_AUTO_TEST_CASE(what_happens_later_shortens_no_quarantine)
+{
+    auto const known = first_seen(of_group(old_server()));
+    waits_for(lost_data(known, at(1s)), 1s, q + 2s);
+    waits_for(set_forward(known, 1s, at(1s)), 1s, q + 2s);
+    waits_for(lost_data(known, at(5s)), 5s, q);
+}
+
+BOOST_AUTO_TEST_CASE(absence_on_a_group_is_not_excused_by_durability)
+{
+    BOOST_TEST(is_durable(old_server(), {.durable = true}));
+    BOOST_TEST(!is_durable(of_group(old_server()), {.durable = true}));
+}
+
+BOOST_AUTO_TEST_CASE(data_that_tell_who_waited_shorten_the_wait_for_a_group)
+{
+    auto const known = known_since(first_seen(of_group(old_server())), at(-9s));
+    waits_for(known, 0s, q + 3s - 9s);
 }
 
 BOOST_AUTO_TEST_CASE(quarantine_of_young_node_ends_after_key_lifetime)

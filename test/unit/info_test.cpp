@@ -65,10 +65,43 @@ BOOST_AUTO_TEST_CASE(info_parser_reads_every_fact)
     BOOST_TEST(with("aof_enabled:1").aof);
     BOOST_TEST(with("connected_slaves:2").replicas == 2U);
     BOOST_TEST(with("connected_slaves:many").replicas == 0U);
+    BOOST_TEST((with("min_slaves_good_slaves:2").good_replicas == 2U));
+    BOOST_TEST(!parse_info(least).good_replicas.has_value());
+    BOOST_TEST((with("slave0:ip=10.0.0.1,port=6379,state=online,offset=42,lag=3").replica_silences ==
+                std::vector{std::chrono::seconds{3}}));
+    BOOST_TEST(
+        with("slave0:ip=10.0.0.1,port=6379,state=wait_bgsave,offset=0,lag=0").replica_silences.empty());
+    BOOST_TEST(with("slave0:ip=10.0.0.1,port=6379,state=online,offset=42,lag=-1").replica_silences.empty());
     for (std::string const role : {"slave", "replica", "active-replica", "sentinel"})
         BOOST_TEST((parse_info("role:" + role).replica == true), role);
     BOOST_TEST((parse_info(least).replica == false));
     BOOST_TEST(parse_info(least).replid.empty());
+}
+
+/// A master that stood still has not looked after its replicas since, but says how long it has not heard of them.
+BOOST_AUTO_TEST_CASE(replicas_that_were_silent_for_too_long_do_not_count)
+{
+    server_facts facts{.info = parse_info("role:master\r\nmin_slaves_good_slaves:2\r\n"
+                                          "slave0:ip=h,port=1,state=online,offset=1,lag=2\r\n"
+                                          "slave1:ip=h,port=2,state=online,offset=1,lag=60\r\n"),
+                       .replication = replica_settings{1, 2s}};
+    BOOST_TEST(can_write(facts));
+    facts.info->replica_silences.front() = 3s;
+    BOOST_TEST(!can_write(facts));
+    facts.replication->longest_silence = 0s; // then it needs none
+    BOOST_TEST(can_write(facts));
+    facts.replica = true;
+    BOOST_TEST(!can_write(facts));
+}
+
+/// Each time that a replica comes, or comes back.
+BOOST_AUTO_TEST_CASE(life_of_a_group_ends_when_a_replica_comes)
+{
+    server_facts facts{
+        .info = parse_info("run_id:abc\r\nmaster_replid:def\r\nsync_full:2\r\nsync_partial_ok:3\r\n")};
+    BOOST_TEST(incarnation(facts) == "abc:def");
+    facts.group = true;
+    BOOST_TEST(incarnation(facts) == "abc:def:5");
 }
 
 BOOST_AUTO_TEST_CASE(info_with_second_replication_id_or_offset_means_promoted)

@@ -111,10 +111,11 @@ public:
     {
         return net::make_tls_context(settings);
     }
-    std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const& to, error_code& ec) override
+    std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const& to,
+                                   std::string const& server_name, error_code& ec) override
     {
         auto& socket = static_cast<socket_stream&>(*plain).transport();
-        return make_tls_stream(std::move(socket), to.tls, to.server_name, to.verify, ec);
+        return make_tls_stream(std::move(socket), to.tls, server_name, to.verify, ec);
     }
 };
 
