@@ -2,6 +2,7 @@
 #include "cli/output.hpp"
 #include "cli/query.hpp"
 #include "cli/trials.hpp"
+#include "engine/admissions.hpp"
 #include "kind/line.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
@@ -97,6 +98,7 @@ private:
     void age();
     void persistence();
     void replicas();
+    void group();
     void clock();
     void speed();
     void security();
@@ -280,6 +282,8 @@ void node_examination::persistence()
 
 void node_examination::replicas()
 {
+    if (node_.facts.group)
+        return group();
     if (number("connected_slaves") != 0)
         add(severity::warning, "replicas",
             "has " + info("connected_slaves") +
@@ -290,6 +294,18 @@ void node_examination::replicas()
         add(severity::warning, "min-replicas",
             "takes no locks while fewer than " + needed + " replica(s) are in touch",
             "min-replicas-to-write 0");
+}
+
+void node_examination::group()
+{
+    if (auto const against = detail::objection(node_.facts, {}))
+        return add(
+            severity::error, "group", "does not vote: " + against->detail,
+            "min-replicas-to-write and min-replicas-max-lag on all its servers, and permit +config|get");
+    add(severity::info, "group",
+        "is a group of " + std::to_string(node_.facts.known_replicas + 1) + " servers, whose master is " +
+            node_.facts.master,
+        "");
 }
 
 void node_examination::clock()

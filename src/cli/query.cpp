@@ -21,10 +21,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -88,9 +90,13 @@ interview::transport transport_of(net::peer const& peer)
 {
     if (peer.where.transport == redis::endpoint::kind::tls)
         return peer.verify ? interview::transport::verified : interview::transport::unverified;
-    boost::system::error_code ec;
-    bool const loopback =
-        asio::ip::make_address(peer.where.host, ec).is_loopback() || peer.where.host == "localhost";
+    std::vector<redis::address> hosts = peer.where.sentinels;
+    if (hosts.empty())
+        hosts.push_back({peer.where.host, peer.where.port});
+    bool const loopback = std::ranges::all_of(hosts, [](redis::address const& to) {
+        boost::system::error_code ec;
+        return asio::ip::make_address(to.host, ec).is_loopback() || to.host == "localhost";
+    });
     return loopback || peer.where.transport == redis::endpoint::kind::unix_socket
                ? interview::transport::local
                : interview::transport::plain;

@@ -1,5 +1,7 @@
 #include "curt_server.hpp"
 #include "doctor_report.hpp"
+#include "kit/text.hpp"
+#include "kit/watched_group.hpp"
 #include "servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -34,6 +36,29 @@ std::vector<std::string> friendly(std::string const& info, std::string const& co
 }
 
 } // namespace
+
+BOOST_AUTO_TEST_SUITE(doctor_on_groups)
+
+BOOST_AUTO_TEST_CASE(doctor_names_master_of_group)
+{
+    watched_group group(3, {"--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"});
+    doctor_report const report(group.url());
+    BOOST_TEST(report.found("group") == "info");
+    BOOST_TEST(contains(report.words("group"), "a group of 3 servers"), report.words("group"));
+    BOOST_TEST(contains(report.words("group"), "127.0.0.1:" + std::to_string(group.members[0].port())));
+    BOOST_TEST(report.found("replicas") == "");
+}
+
+BOOST_AUTO_TEST_CASE(doctor_says_why_group_does_not_vote)
+{
+    watched_group group(2, {"--min-replicas-to-write", "0"});
+    doctor_report const report(group.url());
+    BOOST_TEST(report.status == 2);
+    BOOST_TEST(report.found("group") == "error");
+    BOOST_TEST(contains(report.words("group"), "min-replicas-to-write is 0"), report.words("group"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
 
 /// What doctor says of the memory of these servers (docs/protocol.md, rules N4 to N6 and F6).
 BOOST_AUTO_TEST_SUITE(doctor_on_memory)
