@@ -87,23 +87,29 @@ struct reading {
             memory_is_limited = limit != 0;
         else if (name == "maxmemory_policy")
             keeps_everything = value == "noeviction";
-        else if (name == "connected_slaves")
-            (void)read_number(value, info.replicas);
-        else if (unsigned good = 0;
-                 (name == "min_slaves_good_slaves" || name == "min_replicas_good_replicas") &&
-                 read_number(value, good))
-            info.good_replicas = good;
-        else if (std::uint64_t times = 0;
-                 (name == "sync_full" || name == "sync_partial_ok") && read_number(value, times))
-            info.attachments += times;
-        else if (name.starts_with("slave") && value.find("state=online") != value.npos)
-            read_silence(value);
         else if (name == "redis_version")
             info.version = quote(value);
         else if (name == "valkey_version")
             valkey = quote(value);
         else if (name.ends_with("_version") && name != "gcc_version")
             is_other = true;
+        else
+            line_of_replicas(name, value);
+    }
+
+    void line_of_replicas(std::string_view name, std::string_view value)
+    {
+        unsigned count = 0;
+        if (name.starts_with("slave") && value.find("state=online") != value.npos)
+            read_silence(value);
+        else if (!read_number(value, count))
+            return;
+        else if (name == "connected_slaves")
+            info.replicas = count;
+        else if (name == "min_slaves_good_slaves")
+            info.good_replicas = count;
+        else if (name == "sync_full" || name == "sync_partial_ok")
+            info.attachments += count;
     }
 
     /// "ip=10.0.0.1,port=6379,state=online,offset=42,lag=0"
