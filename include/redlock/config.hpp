@@ -90,8 +90,8 @@ struct admission_settings {
     bool trust_server_clocks = false;
     /// A Sentinel group may vote whatever its `min-replicas-to-write` and `min-replicas-max-lag` are, also where CONFIG GET
     /// is not permitted. Risk: while its servers are cut off from each other, two of them are masters, and clients on either
-    /// side count the vote of the group. Right only if another means stops the former master within `min-replicas-max-lag` (10 seconds
-    /// where it cannot be read) and two seconds (docs/protocol.md, rule N8).
+    /// side count the vote of the group. Right only if another means stops the former master within
+    /// `min-replicas-max-lag` (10 seconds if it cannot be read) and two seconds (docs/protocol.md, rule N8).
     bool trust_replication = false;
     /// The nodes are known to be new (tests, demos, brand-new clusters): no node has lost keys before this client first
     /// connects to it, nor fenced locks before this client's first fenced lock. A node then votes at once, even if it is
@@ -115,9 +115,9 @@ struct config {
     ///                              rediss+sentinel://, with TLS to all of them, and valkey+sentinel://, valkeys+sentinel://
     ///     unix://[[user]:password@]/path/to/socket[?db=n&key=value&...]
     ///
-    /// The default host is localhost, the default port 6379 (of Sentinels 26379), the default db 0. Write IPv6 addresses in brackets. In user
-    /// and password write `@ : / ? # %` as `%40 %3A %2F %3F %23 %25`. A URL without a user or a password uses `username`
-    /// or `password` below. Each key may be given once. It overrides a setting for that node:
+    /// The default host is localhost, the default port 6379 (of Sentinels 26379), the default db 0. Write IPv6 addresses in
+    /// brackets. In user and password write `@ : / ? # %` as `%40 %3A %2F %3F %23 %25`. A URL without a user or a password
+    /// uses `username` or `password` below. Each key may be given once. It overrides a setting for that node:
     ///
     /// | Key | Value | Instead of |
     /// |---|---|---|

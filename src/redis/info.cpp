@@ -31,7 +31,7 @@ std::optional<bool> read_flag(std::string_view value)
     return value == "0" || value == "1" ? std::optional(value == "1") : std::nullopt;
 }
 
-std::optional<std::chrono::seconds> read_uptime(std::string_view value)
+std::optional<std::chrono::seconds> read_seconds(std::string_view value)
 {
     constexpr std::uint32_t century =
         3'155'760'000; // what a broken clock claims must not overflow a duration
@@ -68,7 +68,7 @@ struct reading {
         if (name == "run_id")
             info.run_id = read_id(value);
         else if (name == "uptime_in_seconds")
-            info.uptime = read_uptime(value);
+            info.uptime = read_seconds(value);
         else if (name == "role" && !value.empty())
             info.replica = value != "master"; // "slave", and whatever else is no master
         else if (name == "loading")
@@ -187,20 +187,18 @@ std::string_view forgetful_setting(append_settings const& told)
 
 std::optional<replica_settings> read_replica_settings(std::span<resp_node const> reply)
 {
-    constexpr std::uint32_t century = 3'155'760'000;
     replica_settings settings;
     bool counts = false;
-    std::optional<std::uint32_t> silence;
+    std::optional<std::chrono::seconds> silence;
     for_each_pair(reply, [&](resp_node const& name, resp_node const& told) {
         if (name.text == "min-replicas-to-write")
             counts = read_number(told.text, settings.needed);
-        else if (std::uint32_t seconds = 0;
-                 name.text == "min-replicas-max-lag" && read_number(told.text, seconds))
-            silence = std::min(seconds, century);
+        else if (name.text == "min-replicas-max-lag")
+            silence = read_seconds(told.text);
     });
     if (!counts || !silence)
         return {};
-    settings.longest_silence = std::chrono::seconds{*silence};
+    settings.longest_silence = *silence;
     return settings;
 }
 
