@@ -82,6 +82,15 @@ struct with_four_names : with_default_token {
     static auto acquire(lock_type& lock) { return lock.sets[lock.next++ % lock.sets.size()].acquire(); }
 };
 
+/// One of eight permits that nobody else wants.
+struct with_permit : with_default_token {
+    struct lock_type : redlock::semaphore {
+        lock_type(redlock::client& locks, std::string name, redlock::lock_options const& options)
+            : semaphore{locks, std::move(name), 8, options}
+        {}
+    };
+};
+
 struct with_deferred {
     using lock_type = redlock::mutex;
     static auto acquire(redlock::mutex& lock) { return lock.acquire(asio::deferred); }
@@ -288,6 +297,7 @@ std::vector<contestant> library_contestants()
             {"callback", &run<in_callbacks>},
             {"fenced", &run<in_coroutines<with_fence>>},
             {"four names", &run<in_coroutines<with_four_names>>},
+            {"permit", &run<in_coroutines<with_permit>>},
             {"awaitable unix", &run<in_coroutines<with_default_token>>, door::unix_socket},
             {"awaitable tls", &run<in_coroutines<with_default_token>>, door::tls}};
 }
