@@ -159,8 +159,9 @@ private:
     [[nodiscard]] bool is_waited_for(std::string const& line);
     [[nodiscard]] bool serve_those_in_line();
     [[nodiscard]] std::string const& slot_fences_key() const;
+    double renew_slots(slot_names const& slots, double ms);
     void take_slots(slot_names const&, std::string const& owner, double ms);
-    void end_with_last_slot();
+    double end_with_last_slot();
     [[nodiscard]] served serve(std::optional<std::string> const& giver, std::optional<std::string> const& me,
                                double start, bool moved);
     [[nodiscard]] std::size_t serve_others(double start, bool moved);

@@ -87,8 +87,9 @@ std::string script_run::slots_vote()
     for (std::string const& slot : slots)
         if (auto refused = slot_held(slot))
             return *refused;
+    bool const waited = is_waited_for(keys_[2]);
     if (slots.empty()) {
-        if (is_waited_for(keys_[2]) && (!serve_those_in_line() || is_waited_for(keys_[2])))
+        if (waited && (!serve_those_in_line() || is_waited_for(keys_[2])))
             return reply::status("HELD " + whole(until_ended(1)) + " 0 FULL");
         double const limit = number_of(arguments_[2]);
         double const count = number_of(arguments_[4]);
@@ -103,7 +104,7 @@ std::string script_run::slots_vote()
     take_slots(slots, arguments_[0], number_of(arguments_[1]));
     if (keys_.size() > 3)
         set_fences(slots, whole(*fence), arguments_[7]);
-    return given(*fence, is_waited_for(keys_[2]) ? number_of(arguments_[2]) : taken_slots(), slots);
+    return given(*fence, waited ? number_of(arguments_[2]) : taken_slots(), slots);
 }
 
 /// Before a vote. False: that is not permitted.
@@ -163,7 +164,7 @@ std::string script_run::slots_extend()
         if (arguments_[5] == "raise")
             return reply::number(1);
     }
-    take_slots(slots, arguments_[0], number_of(arguments_[1]));
+    (void)renew_slots(slots, number_of(arguments_[1]));
     return reply::number(all_known ? 1 : 2);
 }
 
@@ -184,7 +185,7 @@ std::string script_run::slots_release()
     if (!ours.empty()) {
         hdel(keys_[0], ours);
         (void)zrem(keys_[1], ours);
-        end_with_last_slot();
+        (void)end_with_last_slot();
     }
     auto const others = serve_others(ours.empty() ? 0 : number_of(ours[0]), was_first);
     if (ours.empty())
@@ -386,23 +387,29 @@ std::string const& script_run::slot_fences_key() const
     return keys_[keys_.size() - 2];
 }
 
-void script_run::take_slots(slot_names const& slots, std::string const& owner, double ms)
+double script_run::renew_slots(slot_names const& slots, double ms)
 {
-    end_with_last_slot();
+    (void)end_with_last_slot();
     for (std::string const& slot : slots)
         zadd(keys_[1], {static_cast<double>(now()) + ms, slot});
-    end_with_last_slot();
-    for (std::string const& slot : slots)
-        hset(keys_[0], slot, owner);
-    end_with_last_slot();
+    return end_with_last_slot();
 }
 
-void script_run::end_with_last_slot()
+void script_run::take_slots(slot_names const& slots, std::string const& owner, double ms)
+{
+    double const last = renew_slots(slots, ms);
+    for (std::string const& slot : slots)
+        hset(keys_[0], slot, owner);
+    pexpireat(keys_[0], last);
+}
+
+double script_run::end_with_last_slot()
 {
     auto const last = members("zrange", keys_[1]).range(-1, -1);
     double const end = last.empty() ? static_cast<double>(now()) : last[0].score;
     pexpireat(keys_[0], end);
     pexpireat(keys_[1], end);
+    return end;
 }
 
 /// \param marker the number of what is expected of the node's, among the arguments

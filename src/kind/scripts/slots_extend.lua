@@ -39,5 +39,5 @@ if fences then
         return 1
     end
 end
-take(slots, ARGV[1], tonumber(ARGV[2]))
+renew(slots, tonumber(ARGV[2]))
 return known and 1 or 2

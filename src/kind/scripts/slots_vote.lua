@@ -36,9 +36,10 @@ for _, slot in ipairs(slots) do
         return held((redis.call('zscore', KEYS[2], slot) or now) - now, owner)
     end
 end
+local waited = is_waited_for()
 if not slots[1] then
     -- Some of them may have gone. Without the right to call them they all count.
-    if is_waited_for() and (not pcall(serve, KEYS[3], nil, nil, tonumber(ARGV[6]), false) or is_waited_for()) then
+    if waited and (not pcall(serve, KEYS[3], nil, nil, tonumber(ARGV[6]), false) or is_waited_for()) then
         return held(until_ended(1), 'FULL')
     end
     slots = choose(limit, count, tonumber(ARGV[6]))
@@ -52,5 +53,5 @@ if unusable then
 end
 take(slots, ARGV[1], tonumber(ARGV[2]))
 set_fences(slots, fence, ARGV[8])
-local taken = is_waited_for() and limit or redis.call('hlen', KEYS[1])
+local taken = waited and limit or redis.call('hlen', KEYS[1])
 return string.format('GIVEN %.0f %d ', fence, taken) .. table.concat(slots, ' ')

@@ -30,21 +30,30 @@ local function words(text)
     return found
 end
 local function end_with_last()
-    local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')[2]
-    redis.call('pexpireat', KEYS[1], last or now)
-    redis.call('pexpireat', KEYS[2], last or now)
+    local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')[2] or now
+    redis.call('pexpireat', KEYS[1], last)
+    redis.call('pexpireat', KEYS[2], last)
+    return last
 end
 -- Whichever right is missing, nothing is left that does not end.
+local function renew(slots, milliseconds)
+    end_with_last()
+    local ends = {}
+    for _, slot in ipairs(slots) do
+        ends[#ends + 1] = now + milliseconds
+        ends[#ends + 1] = slot
+    end
+    redis.call('zadd', KEYS[2], unpack(ends))
+    return end_with_last()
+end
 local function take(slots, owner, milliseconds)
-    end_with_last()
+    local last, owners = renew(slots, milliseconds), {}
     for _, slot in ipairs(slots) do
-        redis.call('zadd', KEYS[2], now + milliseconds, slot)
+        owners[#owners + 1] = slot
+        owners[#owners + 1] = owner
     end
-    end_with_last()
-    for _, slot in ipairs(slots) do
-        redis.call('hset', KEYS[1], slot, owner)
-    end
-    end_with_last()
+    redis.call('hset', KEYS[1], unpack(owners))
+    redis.call('pexpireat', KEYS[1], last)
 end
 -- How long until so many of them have ended.
 local function until_ended(count)
