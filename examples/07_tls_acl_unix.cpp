@@ -119,6 +119,16 @@ int main()
     };
     expect(promises, "by struct", try_out(by_struct), "3 votes");
 
+    // Or they are asked for at each connection.
+    redlock::config by_provider = by_struct;
+    by_provider.username.clear();
+    by_provider.password.clear();
+    std::string current_password = password;
+    by_provider.credentials_provider = [&](std::string_view) {
+        return redlock::credentials{.username = user, .password = current_password};
+    };
+    expect(promises, "by provider", try_out(by_provider), "3 votes");
+
     std::cout << "What goes wrong says why, and shows no password:\n";
     redlock::config changed = by_struct;
     changed.password = "wrong";

@@ -4,8 +4,10 @@
 #include <redlock/observer.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock {
@@ -100,6 +102,12 @@ struct admission_settings {
     bool assume_fresh = false;
 };
 
+/// Who a client is for a server.
+struct credentials {
+    std::string username{}; ///< empty: the default user
+    std::string password{}; ///< empty: none is given
+};
+
 /// A client's settings. Everything has a default but `nodes`. The client's constructor reads them once. A child made by
 /// fork may use the settings for a client of its own (see `client`).
 ///
@@ -143,6 +151,13 @@ struct config {
     std::chrono::milliseconds node_timeout{0};
     std::string username{};              ///< for nodes whose URL names no user
     std::string password{};              ///< for nodes whose URL has no password
+    /// For passwords that change while the client runs: called with the node's URL (as `node_status::node` has it) before
+    /// each connection to a node whose URL names neither user nor password. Connections that are there stay as they are.
+    /// Given together with `username` or `password`, it is `errc::misconfigured`.
+    ///
+    /// It is called on the client's executor, and must return at once: keep what was fetched elsewhere. If it throws, or gives a
+    /// user without a password, the connection fails, and `node_status::detail` tells `what()`. A later connection asks again.
+    std::function<credentials(std::string_view node)> credentials_provider{};
     std::string client_name = "redlock"; ///< shown by CLIENT LIST
     /// Added before every lock's name. Empty, so that other Redlock clients lock the same keys.
     std::string key_prefix{};

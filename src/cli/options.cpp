@@ -59,7 +59,11 @@ void parser::define_nodes(CLI::App& to)
         .type_name("FILE");
     to.add_option("--prefix", c.key_prefix, "put this before the lock's name")->type_name("TEXT");
     named(to, "--user", c.username, "user name for nodes whose URL has none").type_name("NAME");
-    to.add_flag("--askpass", ask_password_, "ask for the password; otherwise it is taken from REDISCLI_AUTH");
+    auto* const ask = to.add_flag("--askpass", ask_password_,
+                                  "ask for the password; otherwise it is taken from REDISCLI_AUTH");
+    named(to, "--password-file", password_file_, "the password's file, read again for each connection")
+        .type_name("FILE")
+        ->excludes(ask);
     named(to, "--cacert", c.tls.ca_file, "trusted authorities, PEM").type_name("FILE");
     named(to, "--cacertdir", c.tls.ca_dir, "trusted authorities, a directory of hashed names")
         .type_name("DIR");

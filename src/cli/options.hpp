@@ -69,6 +69,10 @@ void read_options(options& into, int argc, char const* const* argv);
 /// \throws failure
 [[nodiscard]] int read_signal(std::string const& text);
 
+/// Its first line.
+/// \throws failure
+[[nodiscard]] std::string read_password(std::string const& file);
+
 /// Of the nodes: flags, a file, or the environment, in this order.
 /// \throws failure
 [[nodiscard]] std::vector<std::string> find_nodes(std::vector<std::string> const& flags,

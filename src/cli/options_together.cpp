@@ -4,13 +4,17 @@
 
 #include <unistd.h>
 
+#include <redlock/config.hpp>
+
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 // What the words of the command line and of the environment come to, together.
 namespace redlock::cli {
@@ -79,9 +83,17 @@ void parser::finish_names()
 
 void parser::finish_credentials()
 {
+    if (!password_file_.empty()) {
+        (void)read_password(password_file_); // what is wrong with it is said at once
+        o_.client.credentials_provider = [user = std::exchange(o_.client.username, {}),
+                                          file = password_file_](std::string_view) {
+            return credentials{user, read_password(file)};
+        };
+        return;
+    }
     o_.client.password = ask_password_ ? ::getpass("Password: ") : environment("REDISCLI_AUTH");
     if (!o_.client.username.empty() && o_.client.password.empty())
-        throw failure(exit_status::usage, "--user needs a password: set REDISCLI_AUTH, or give --askpass");
+        throw failure(exit_status::usage, "--user needs a password: set REDISCLI_AUTH, or give --password-file or --askpass");
 }
 
 void parser::finish_token()

@@ -84,6 +84,7 @@ private:
     std::vector<std::string> further_names_;
     std::vector<std::string> rest_; ///< from the first "--" on
     std::string nodes_file_;
+    std::string password_file_;
     std::string shell_line_;
     std::optional<std::string> wait_;
     std::string fence_;

@@ -113,6 +113,16 @@ std::vector<std::string> find_nodes(std::vector<std::string> const& flags, std::
     return found;
 }
 
+std::string read_password(std::string const& file)
+{
+    std::ifstream in(file);
+    std::string first;
+    if (!in || !std::getline(in, first) || first.empty())
+        throw failure(exit_status::bad_configuration,
+                      "--password-file " + file + ": " + (in ? "its first line is empty" : std::strerror(errno)));
+    return first;
+}
+
 std::string advice_on_nodes(std::vector<std::string> const& nodes)
 {
     auto const is_suspect = [](std::string const& word) {

@@ -108,6 +108,8 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
     require(peer->handshake.username.empty() || !peer->handshake.password.empty(),
             peer->name + (where.username.empty() ? ": config::username is given without config::password"
                                                  : ": a user name without a password"));
+    if (where.username.empty() && where.password.empty())
+        peer->who = settings.credentials_provider;
     require(!where.sentinel_username || where.sentinel_password,
             peer->name + ": sentinel_username is given without sentinel_password");
     require(where.group.empty() || !where.durable.value_or(false),
@@ -205,6 +207,8 @@ client_settings check(config const& settings, net::machine& on)
     require(settings.nodes.size() <= core::max_nodes, std::to_string(settings.nodes.size()) +
                                                           " nodes are more than " +
                                                           std::to_string(core::max_nodes));
+    require(!settings.credentials_provider || (settings.username.empty() && settings.password.empty()),
+            "config::credentials_provider is given together with config::username or config::password");
     check_times(settings);
 
     client_settings checked;

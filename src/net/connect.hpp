@@ -10,11 +10,13 @@
 #include "redis/resp_parser.hpp"
 #include "redis/sentinel.hpp"
 #include "redis/url.hpp"
+#include <redlock/config.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +30,7 @@ struct peer {
     redis::endpoint where;
     std::string name; ///< URL without secrets
     redis::handshake_settings handshake;
+    std::function<credentials(std::string_view node)> who; ///< asked each time; empty: the handshake says it
     std::shared_ptr<tls_context> tls; ///< null: plain
     std::string server_name;          ///< for SNI and verification; empty: the host that is connected to
     bool verify = true;
@@ -95,6 +98,7 @@ private:
     template <class Talk>
     coroutine<bool> converse(Talk& talk);
     coroutine<bool> introduce();
+    bool ask_who(redis::handshake_settings&);
     void limit(std::size_t shares);
     void on_alarm(error_code, unsigned phase) override;
     [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,

@@ -7,6 +7,8 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -121,10 +123,33 @@ coroutine<bool> connector::converse(Talk& talk)
     co_return !answers_too_much(input);
 }
 
+/// As the program says now. What it throws is no reason to end.
+bool connector::ask_who(redis::handshake_settings& settings)
+{
+    std::string why = "a user name without a password";
+    try {
+        auto told = peer_->who(peer_->name);
+        settings.username = std::move(told.username);
+        settings.password = std::move(told.password);
+        if (settings.username.empty() || !settings.password.empty())
+            return true;
+    } catch (std::bad_alloc const&) {
+        throw;
+    } catch (std::exception const& e) {
+        why = e.what();
+    } catch (...) {
+        why = "an exception that is no std::exception";
+    }
+    return blame({node_result::unreachable, server_error::none, "credentials_provider: " + why});
+}
+
 coroutine<bool> connector::introduce()
 {
     missing_ = "no answer to HELLO";
-    redis::handshake talk(peer_->handshake);
+    auto settings = peer_->handshake;
+    if (peer_->who && !ask_who(settings))
+        co_return false;
+    redis::handshake talk(std::move(settings));
     if (!co_await converse(talk))
         co_return false;
     told_.facts = talk.facts();

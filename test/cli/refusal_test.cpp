@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"run", "seat:redlock-fence", "true"}, 64, "kept for what stands beside locks");
     refused({"release", "seat", "--token", "short"}, 64, "32 characters");
     for (std::string const option :
-         {"--nodes-file", "--user", "--cacert", "--cacertdir", "--cert", "--key", "--sni", "--token"})
+         {"--nodes-file", "--user", "--password-file", "--cacert", "--cacertdir", "--cert", "--key", "--sni", "--token"})
         refused({"release", "seat", option, ""}, 64, option + ": is empty"); // of a variable that is not set
     for (std::string const verb : {"acquire", "status"})
         refused({verb, ""}, 64, "the lock's name is empty");
@@ -104,6 +104,8 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
     refused({"acquire", "seat", "--cacert", "/no/such/file"}, 78, "/no/such/file",
             nodes("rediss://127.0.0.1:1"));
     refused({"status", "seat", "--nodes-file", "/no/such/file"}, 78, "/no/such/file");
+    refused({"status", "seat", "--password-file", "/no/such/file"}, 78, "/no/such/file", nodes("redis://host"));
+    refused({"status", "seat", "--password-file", "/dev/null"}, 78, "first line is empty", nodes("redis://host"));
 }
 
 /// Whoever has asked for JSON reads no text, whatever is wrong.
@@ -264,6 +266,22 @@ BOOST_AUTO_TEST_CASE(nodes_from_file_or_options_override_environment)
     BOOST_TEST(finished_run({"run", "--nodes-file", place.file("nodes"), "seat", "true"}, elsewhere).status ==
                0);
     BOOST_TEST(finished_run({"run", "-u", server.url(), "seat", "true"}, elsewhere).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(password_comes_from_a_file)
+{
+    redis_server server({.password = "s3cret"});
+    temporary_directory const place("redlock-password");
+    environment const known{{"REDLOCK_NODES", server.url()}, {"REDLOCK_ASSUME_FRESH", "1"}};
+    for (std::string const user : {"", "default"}) {
+        std::ofstream(place.file("password")) << "s3cret\nnot this\n";
+        std::vector<std::string> call{"run", "--password-file", place.file("password"), "seat", "true"};
+        if (!user.empty())
+            call.insert(call.begin() + 1, {"--user", user});
+        BOOST_TEST(finished_run(call, known).status == 0);
+        std::ofstream(place.file("password")) << "not this\n";
+        BOOST_TEST(finished_run(call, known).status == 77);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(common_options_may_precede_the_verb)

@@ -5,8 +5,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace {
 
@@ -113,6 +117,76 @@ BOOST_AUTO_TEST_CASE(password_of_default_user_authenticates)
         refused(try_secretly(settings_for({with_credentials(server, ":Hoard" + secret_in_url, query)})),
                 server_error::wrongpass, "WRONGPASS");
     }
+}
+
+/// Nobody restarts the client.
+BOOST_AUTO_TEST_CASE(password_that_has_changed_is_asked_for_at_the_next_connection)
+{
+    redis_server server({.password = "first"});
+    auto settings = settings_for({server.url()});
+    std::string now = "first";
+    std::string asked_for;
+    settings.credentials_provider = [&](std::string_view node) {
+        asked_for = node;
+        return redlock::credentials{.username = {}, .password = now};
+    };
+    settings.reconnect.min_delay = std::chrono::milliseconds{1};
+    asio::io_context context;
+    redlock::client locks(context.get_executor(), std::move(settings));
+    redlock::mutex lock(locks, "resource", long_lived);
+    run(context, [&]() -> asio::awaitable<void> {
+        redlock::lease held = co_await lock.acquire();
+        co_await held.release();
+        BOOST_TEST(asked_for == server.url());
+        asked_for.clear();
+        probe root(server.port());
+        root.command({"AUTH", "first"});
+        root.command({"CONFIG", "SET", "requirepass", "second"});
+        now = "second";
+        held = co_await lock.acquire();
+        co_await held.release();
+        BOOST_TEST(asked_for.empty()); // the connection stays as it is
+        root.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+        held = co_await lock.acquire();
+        co_await held.release();
+        BOOST_TEST(asked_for == server.url());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(what_the_provider_of_credentials_throws_is_told)
+{
+    redis_server server({.password = "secret"});
+    auto settings = settings_for({server.url()});
+    settings.credentials_provider = [](std::string_view) -> redlock::credentials {
+        throw std::runtime_error("no token yet");
+    };
+    auto seen = try_once(settings);
+    BOOST_TEST(seen.nodes.at(0).detail == "credentials_provider: no token yet");
+    settings.credentials_provider = [](std::string_view) -> redlock::credentials { throw 1; };
+    seen = try_once(settings);
+    BOOST_TEST(seen.nodes.at(0).detail == "credentials_provider: an exception that is no std::exception");
+    settings.credentials_provider = [](std::string_view) {
+        return redlock::credentials{.username = "locker", .password = {}};
+    };
+    seen = try_once(settings);
+    BOOST_TEST(seen.nodes.at(0).detail == "credentials_provider: a user name without a password");
+}
+
+BOOST_AUTO_TEST_CASE(who_is_named_by_the_url_is_not_asked_for)
+{
+    redis_server server({.password = "secret"});
+    auto settings = settings_for({with_credentials(server, ":secret")});
+    settings.credentials_provider = [](std::string_view) -> redlock::credentials {
+        throw std::runtime_error("asked");
+    };
+    granted(try_once(settings));
+    settings.password = "secret";
+    asio::io_context context;
+    BOOST_CHECK_EXCEPTION(redlock::client(context, settings), redlock::lock_error,
+                          [](redlock::lock_error const& e) {
+                              return std::string(e.what()).find("credentials_provider is given together") !=
+                                     std::string::npos;
+                          });
 }
 
 BOOST_AUTO_TEST_CASE(user_name_and_password_authenticate)
