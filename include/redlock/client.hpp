@@ -5,6 +5,7 @@
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/node_outcome.hpp>
+#include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -14,13 +15,14 @@
 
 #include <concepts>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace redlock {
 
 namespace detail {
-class engine;
+class succession;
 struct engine_access;
 struct lock_access;
 } // namespace detail
@@ -108,6 +110,35 @@ public:
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto shutdown(Token&& token = {});
 
+    /// Replaces `config::nodes` while the client runs; all other settings stay. What begins from now on uses the new nodes,
+    /// also through locks that were made before. What began before, and the leases that come of it, stay with the
+    /// former nodes until they end, on connections of their own. What this client knows of a server that is in both lists is
+    /// kept. A node that is new is judged as by a new client, whatever `admission_settings::assume_fresh` says.
+    ///
+    /// Two clients of which one has the old list and one the new one must exclude each other. So one node can
+    /// be added or removed at a time, and its neighbour in the list is replaced in two steps: change all clients of the lock to the list with one
+    /// node more, and then all of them to the list without the other. Between the two steps wait until each client has completed the
+    /// first, and, if one of them crashed, for the longest ttl + slack (docs/howto/change_nodes.md).
+    ///
+    /// Completes when everything that began before has ended; the change itself is then long in effect. A lease that is held
+    /// for long is moved with `lease::detach` and `mutex::adopt`. `election::observe` completes without news.
+    ///
+    /// \par Completion signature
+    /// `void(boost::system::error_code)`
+    /// \par Errors
+    /// `errc::misconfigured`: a URL is unusable, or a majority of the one list can miss one of the other.
+    /// `std::errc::operation_in_progress`: what began before the last change has not ended. With both nothing is changed.
+    /// `errc::shut_down`; `errc::forked`.
+    /// \par Cancellation
+    /// terminal, partial, total: stops waiting; the change stays.
+    /// \par Thread safety and lifetime
+    /// May be started from any thread. Reads the TLS files, as the constructor does.
+    /// \par Source
+    /// docs/protocol.md, rule N9.
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token =
+                  with_diagnostics_t<boost::asio::deferred_t>>
+    [[nodiscard]] auto change_nodes(std::vector<std::string> nodes, Token&& token = {});
+
     /// The state of each node's connection, in the order of `config::nodes`: why it is down; for which lock it is
     /// quarantined, why and for how long; what about it cannot be checked; which right is missing. Any thread.
     [[nodiscard]] std::vector<node_status> nodes() const;
@@ -115,9 +146,10 @@ public:
 private:
     friend struct detail::engine_access;
     friend struct detail::lock_access;
-    explicit client(std::shared_ptr<detail::engine> made) noexcept : engine_(std::move(made)) {}
+    explicit client(std::shared_ptr<detail::succession> made) noexcept : engines_(std::move(made)) {}
     struct start_shutdown;
-    std::shared_ptr<detail::engine> engine_;
+    struct start_change;
+    std::shared_ptr<detail::succession> engines_;
 };
 
 struct client::start_shutdown {
@@ -135,13 +167,39 @@ struct client::start_shutdown {
 
     REDLOCK_EXPORT void begin(detail::completion_handler<signature>);
 
-    std::shared_ptr<detail::engine> engine;
+    std::shared_ptr<detail::succession> engines;
+};
+
+struct client::start_change {
+    using executor_type = client::executor_type;
+    using signature = void(boost::system::error_code);
+
+    executor_type get_executor() const noexcept { return executor(); }
+    REDLOCK_EXPORT executor_type const& executor() const noexcept;
+
+    template <class Handler>
+    void operator()(Handler&& handler)
+    {
+        begin(detail::completion_handler<signature>(std::forward<Handler>(handler), executor()));
+    }
+
+    REDLOCK_EXPORT void begin(detail::completion_handler<signature>);
+
+    std::shared_ptr<detail::succession> engines;
+    std::vector<std::string> nodes;
 };
 
 template <class Token>
 auto client::shutdown(Token&& token)
 {
-    return boost::asio::async_initiate<Token, start_shutdown::signature>(start_shutdown{engine_}, token);
+    return boost::asio::async_initiate<Token, start_shutdown::signature>(start_shutdown{engines_}, token);
+}
+
+template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
+auto client::change_nodes(std::vector<std::string> nodes, Token&& token)
+{
+    return boost::asio::async_initiate<Token, start_change::signature>(
+        start_change{engines_, std::move(nodes)}, token);
 }
 
 } // namespace redlock

@@ -14,6 +14,13 @@ constexpr unsigned majority(unsigned nodes)
     return nodes / 2 + (applies(rule::more_than_half) ? 1 : 0);
 }
 
+/// Does each majority of the one list have a node in common with each of the other? (docs/protocol.md, rule N1)
+/// \param all nodes of both lists, each counted once
+constexpr bool majorities_meet(unsigned one, unsigned other, unsigned all)
+{
+    return majority(one) + majority(other) > all;
+}
+
 /// A set of nodes by index.
 class node_set {
 public:

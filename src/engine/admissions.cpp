@@ -120,6 +120,15 @@ void admissions::expect_keys(core::duration ttl, core::duration slack)
         ;
 }
 
+/// Its settings are the present ones, but for what the user said of the time before the client met it.
+void admissions::inherit(std::size_t node, admissions const& former, std::size_t before)
+{
+    core::admission_terms terms = records_[node].terms;
+    terms.assume_fresh = former.records_[before].terms.assume_fresh;
+    records_[node] = former.records_[before];
+    records_[node].terms = terms;
+}
+
 /// A Sentinel that begins anew knows of fewer servers than there are, and a former master may have waited for longer.
 void admissions::remember(record& its, core::replica_group& group)
 {

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,8 @@ public:
     {
         records_[node].known = core::known_since(records_[node].known, since);
     }
+    /// This client has asked the server for its votes before, among other nodes.
+    void inherit(std::size_t node, admissions const& former, std::size_t before);
     /// What this client has seen there is gone.
     void has_lost_data(unsigned node, core::instant now)
     {

@@ -8,6 +8,7 @@
 #include "engine/lock_queue.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
+#include "engine/succession.hpp"
 #include "redis/command.hpp"
 #include <redlock/client.hpp>
 #include <redlock/detail/basic_lock.hpp>
@@ -27,8 +28,9 @@ namespace {
 struct acquire_start {
     void operator()(engine& self)
     {
-        acquire_op& started = self.new_acquire_op();
-        cancel.lead_to(self, started);
+        engine& on = self.present(what);
+        acquire_op& started = on.new_acquire_op();
+        cancel.lead_to(on, started);
         started.start(std::move(what), how_long, std::move(handler));
         cancel.arrived(started);
     }
@@ -55,6 +57,7 @@ boost::asio::any_io_executor const& start_acquire::executor() const noexcept
 
 void start_acquire::begin(completion_handler<lease_signature> handler)
 {
+    lock = lock_access::present(std::move(lock));
     engine& client = lock->client();
     cancel_path<acquire_op> cancel(client, handler.slot());
     client.initiate(acquire_start{std::move(lock), limit, std::move(cancel), std::move(handler)});
@@ -65,25 +68,35 @@ std::exception_ptr explained(std::shared_ptr<lock_state> const& lock, boost::sys
     try {
         if (ec == boost::system::errc::not_enough_memory)
             throw std::bad_alloc();
-        throw lock->explain(ec);
+        throw lock_access::present(lock)->explain(ec);
     } catch (...) {
         return std::current_exception();
     }
 }
 
+std::shared_ptr<lock_state> lock_access::present(std::shared_ptr<lock_state> one)
+{
+    auto heir = one->client().heir_of(*one);
+    return heir ? heir : std::move(one);
+}
+
 std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, lock_options const& options,
                                               kind::lock_kind const& type)
 {
-    check(name, options, type, owner.engine_->settings());
-    return owner.engine_->make_lock(std::move(name), options, type, {});
+    return owner.engines_->with_current([&](engine& present) {
+        check(name, options, type, present.settings());
+        return present.make_lock(std::move(name), options, type, {});
+    });
 }
 
 std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, lock_options const& options,
                                               kind::lock_kind const& type, unsigned limit)
 {
-    check(name, options, type, owner.engine_->settings());
-    auto const one = checked_permits(name, limit, 1);
-    return owner.engine_->make_lock(std::move(name), options, type, one);
+    return owner.engines_->with_current([&](engine& present) {
+        check(name, options, type, present.settings());
+        auto const one = checked_permits(name, limit, 1);
+        return present.make_lock(std::move(name), options, type, one);
+    });
 }
 
 std::shared_ptr<lock_state> lock_access::with_count(lock_state const& one, unsigned count)
@@ -97,8 +110,10 @@ std::shared_ptr<lock_state> lock_access::make(client& owner, std::vector<std::st
 {
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
-    check(names, options, type, owner.engine_->settings());
-    return owner.engine_->make_lock(std::move(names), options, type);
+    return owner.engines_->with_current([&](engine& present) {
+        check(names, options, type, present.settings());
+        return present.make_lock(std::move(names), options, type);
+    });
 }
 
 lease basic_lock::adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const
@@ -107,7 +122,8 @@ lease basic_lock::adopt_lease(std::string_view nonce, std::uint64_t fencing_toke
         misconfigured("a nonce has " + std::to_string(redis::nonce_length) + " characters, not " +
                           std::to_string(nonce.size()),
                       name());
-    return lease_access::make(detail::adopt_lease(state_, detail::nonce(nonce), fencing_token));
+    return lease_access::make(
+        detail::adopt_lease(lock_access::present(state_), detail::nonce(nonce), fencing_token));
 }
 
 basic_lock::executor_type basic_lock::get_executor() const noexcept
@@ -132,17 +148,21 @@ std::span<std::string const> basic_lock::several_names() const noexcept
 
 std::size_t basic_lock::waiting() const noexcept
 {
-    return lock_queue::of(*state_).waiting();
+    try {
+        return lock_queue::of(*lock_access::present(state_)).waiting();
+    } catch (std::bad_alloc const&) {
+        return lock_queue::of(*state_).waiting();
+    }
 }
 
 std::vector<node_outcome> basic_lock::last_attempt() const
 {
-    return state_->last_attempt();
+    return lock_access::present(state_)->last_attempt();
 }
 
 lock_error basic_lock::explain(boost::system::error_code ec) const
 {
-    return state_->explain(ec);
+    return lock_access::present(state_)->explain(ec);
 }
 
 } // namespace redlock::detail

@@ -1,22 +1,29 @@
 #include "engine/cancellation.hpp"
 #include "engine/client_access.hpp"
-#include "engine/context_end.hpp"
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lease_access.hpp"
+#include "engine/succession.hpp"
 #include "engine/wait_op.hpp"
 #include "net/executor.hpp"
 #include "net/leaf/this_machine.hpp"
 #include "net/machine.hpp"
 #include <redlock/client.hpp>
+#include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 
+#include <boost/asio/post.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <exception>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace redlock {
 
 struct detail::engine_access {
-    static client wrap(std::shared_ptr<engine> made) { return client(std::move(made)); }
+    static client wrap(std::shared_ptr<succession> made) { return client(std::move(made)); }
 };
 
 net::machine const* detail::machine_of(lease const& of)
@@ -28,11 +35,13 @@ net::machine const* detail::machine_of(lease const& of)
 client detail::make_client(net::any_io_executor executor, config const& settings,
                            std::shared_ptr<net::machine> machine)
 {
-    return engine_access::wrap(make_engine(std::move(executor), settings, std::move(machine)));
+    return engine_access::wrap(
+        std::make_shared<succession>(std::move(executor), settings, std::move(machine)));
 }
 
 client::client(executor_type executor, config settings)
-    : engine_(detail::make_engine(std::move(executor), settings, net::this_machine()))
+    : engines_(std::make_shared<detail::succession>(std::move(executor), std::move(settings),
+                                                    net::this_machine()))
 {}
 
 client::client(client&&) noexcept = default;
@@ -41,37 +50,92 @@ client& client::operator=(client&& other) noexcept
 {
     if (this != &other) {
         client const ended(std::move(*this));
-        engine_ = std::move(other.engine_);
+        engines_ = std::move(other.engines_);
     }
     return *this;
 }
 
 client::~client()
 {
-    if (engine_)
-        engine_->client_gone();
+    if (engines_)
+        engines_->end();
 }
 
 client::executor_type client::get_executor() const noexcept
 {
-    return engine_->executor();
+    return engines_->executor();
 }
 
 std::vector<node_status> client::nodes() const
 {
-    return engine_->nodes();
+    return engines_->current()->nodes();
 }
 
 client::executor_type const& client::start_shutdown::executor() const noexcept
 {
-    return engine->executor();
+    return engines->executor();
 }
 
+namespace {
+
+using wait_handler = detail::completion_handler<void(boost::system::error_code)>;
+
+void shut_down(detail::engine& self, wait_handler handler)
+{
+    detail::cancel_path<detail::wait_op> cancel(self, handler.slot());
+    auto work = [](detail::engine& its, detail::wait_op& waiting) { its.shut_down(waiting); };
+    self.initiate(detail::wait_start{work, std::move(cancel), std::move(handler)});
+}
+
+} // namespace
+
+/// Both at once; who waits for the former nodes waits for the present ones then.
 void client::start_shutdown::begin(detail::completion_handler<signature> handler)
 {
-    detail::cancel_path<detail::wait_op> cancel(*engine, handler.slot());
-    auto work = [](detail::engine& self, detail::wait_op& waiting) { self.shut_down(waiting); };
-    engine->initiate(detail::wait_start{work, std::move(cancel), std::move(handler)});
+    auto const now = engines->current();
+    auto const former = engines->former();
+    if (!former)
+        return shut_down(*now, std::move(handler));
+    auto const& on = executor();
+    shut_down(*now, {[](boost::system::error_code) {}, on});
+    shut_down(*former, {[now, on, handler = std::move(handler)](boost::system::error_code ec) mutable {
+                            if (!ec)
+                                return shut_down(*now, std::move(handler));
+                            shut_down(*now, {[ec, handler = std::move(handler)](
+                                                 boost::system::error_code) mutable { handler(ec); },
+                                             on});
+                        },
+                        on});
+}
+
+client::executor_type const& client::start_change::executor() const noexcept
+{
+    return engines->executor();
+}
+
+void client::start_change::begin(detail::completion_handler<signature> handler)
+{
+    std::shared_ptr<detail::engine> next;
+    try {
+        next = engines->prepare(std::move(nodes));
+    } catch (lock_error const& e) {
+        if (std::exception_ptr* const told = handler.story())
+            *told = std::current_exception();
+        return boost::asio::post(executor(), [ec = e.code(), handler = std::move(handler)]() mutable {
+            handler(ec);
+        });
+    }
+    auto const now = engines->current();
+    auto work = [all = engines, next](detail::engine& self, detail::wait_op& waiting) {
+        all->change(self, next, waiting);
+    };
+    try {
+        detail::cancel_path<detail::wait_op> cancel(*now, handler.slot());
+        now->initiate(detail::wait_start{std::move(work), std::move(cancel), std::move(handler)});
+    } catch (std::bad_alloc const&) {
+        engines->give_up();
+        throw;
+    }
 }
 
 } // namespace redlock

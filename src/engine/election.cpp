@@ -158,8 +158,9 @@ namespace {
 struct observation_start {
     void operator()(engine& self)
     {
-        observation& started = self.new_observation();
-        cancel.lead_to(self, started);
+        engine& on = self.present(what);
+        observation& started = on.new_observation();
+        cancel.lead_to(on, started);
         started.start(std::move(what), std::move(known), std::move(handler));
         cancel.arrived(started);
     }
@@ -186,6 +187,7 @@ boost::asio::any_io_executor const& start_observation::executor() const noexcept
 
 void start_observation::begin(completion_handler<leader_signature> handler)
 {
+    lock = lock_access::present(std::move(lock));
     engine& client = lock->client();
     cancel_path<observation> cancel(client, handler.slot());
     client.initiate(

@@ -35,4 +35,44 @@ std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, lo
     return std::make_shared<lock_state>(plan_of(options, type), keys_.at_all(std::move(names)));
 }
 
+std::shared_ptr<lock_state> engine::make_like(lock_state const& other)
+{
+    auto const plan = plan_of(other.plan->options, other.plan->kind);
+    auto const several = other.key().several;
+    if (several.empty())
+        return std::make_shared<lock_state>(plan, keys_.at(other.name()), other.permits);
+    return std::make_shared<lock_state>(plan, keys_.at_all({several.begin(), several.end()}));
+}
+
+std::shared_ptr<engine> engine::successor() const
+{
+    if (!retired_.load(std::memory_order_acquire))
+        return nullptr;
+    auto further = next_->successor();
+    return further ? further : next_;
+}
+
+/// As long as the lock is there, so that what its attempts come to is found again.
+std::shared_ptr<lock_state> engine::heir_of(lock_state& lock)
+{
+    auto const its = successor();
+    if (!its)
+        return nullptr;
+    std::scoped_lock const guard(heirs_);
+    if (!lock.heir || &lock.heir->client() != its.get())
+        lock.heir = its->make_like(lock);
+    return lock.heir;
+}
+
+engine& engine::present(std::shared_ptr<lock_state>& lock)
+{
+    auto heir = heir_of(*lock);
+    if (!heir)
+        return *this;
+    lock = std::move(heir);
+    engine& its = lock->client();
+    its.loop().request_turn();
+    return its;
+}
+
 } // namespace redlock::detail

@@ -28,6 +28,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -59,6 +60,11 @@ public:
     /// \param names sorted, and each of them once
     [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::vector<std::string> names, lock_options const&,
                                                         kind::lock_kind const&);
+    /// The same lock, of the client's present nodes; null: it is that already.
+    /// \throws std::bad_alloc
+    [[nodiscard]] std::shared_ptr<lock_state> heir_of(lock_state&);
+    /// It has been shut down, and all of that is done.
+    [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
 
     /// Runs `work(engine&)` here if this is the executor, there otherwise. The work itself throws nothing.
     /// In a forked child it is left out.
@@ -118,10 +124,17 @@ public:
     ///@}
 
     void shut_down(wait_op&);
+    /// What begins from now on begins there (rule N9). The wait ends when all that has begun here has ended.
+    void retire(std::shared_ptr<engine> successor, wait_op&) noexcept;
+    /// What is known of keys and nodes; before that, and not after a shutdown. \throws std::bad_alloc
+    void leave_knowledge_to(engine& successor);
+    [[nodiscard]] bool closing() const { return runtime_.life.closing(); }
 
     /// \name Operations
     /// \throws std::bad_alloc
     ///@{
+    /// Where one begins that names this engine; the lock is one of that engine then.
+    [[nodiscard]] engine& present(std::shared_ptr<lock_state>& lock);
     [[nodiscard]] acquire_op& new_acquire_op() { return acquire_ops_.take(runtime_); }
     [[nodiscard]] wait_op& new_wait_op() { return wait_ops_.take(runtime_.loop()); }
     [[nodiscard]] inspector& new_inspector() { return inspectors_.take(runtime_); }
@@ -129,6 +142,8 @@ public:
     ///@}
 
 private:
+    [[nodiscard]] std::shared_ptr<lock_state> make_like(lock_state const&);
+    [[nodiscard]] std::shared_ptr<engine> successor() const;
     [[nodiscard]] std::shared_ptr<lock_plan const> plan_of(lock_options const&, kind::lock_kind const&);
     void on_connected(unsigned node) override { runtime_.clean.retry(node); }
     void on_nodes_changed() override
@@ -155,6 +170,7 @@ private:
         });
     }
     void release_dropped() noexcept;
+    void begin_shutdown();
     void end_everything();
     void run() override;
     void expire() override;
@@ -169,6 +185,11 @@ private:
     pool<inspector> inspectors_;
     pool<observation> observations_;
     wait_list shutdown_waiters_;
+    wait_list retirement_waiters_;
+    std::shared_ptr<engine> next_; ///< set once, before `retired_`
+    std::mutex heirs_;
+    std::atomic<bool> retired_{false};
+    std::atomic<bool> ended_{false};
     std::atomic<held_lease*> dropped_{nullptr}; ///< their handles are gone
     std::atomic<bool> abandoned_{false};
     std::shared_ptr<engine> half_done_; ///< itself, where nothing of it may be touched any more

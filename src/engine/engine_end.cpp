@@ -4,7 +4,10 @@
 #include "engine/lifecycle.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <new>
+#include <utility>
+#include <vector>
 
 // How a client ends: shut down, without its client, without its context, or in a forked child.
 namespace redlock::detail {
@@ -20,13 +23,38 @@ void engine::shut_down(wait_op& w)
     if (life.closed())
         return w.finish(end_result());
     shutdown_waiters_.push_back(w);
-    if (life.closing()) // it joins the first, whose time runs
-        return;
+    if (!life.closing()) // otherwise it joins the first, whose time runs
+        begin_shutdown();
+}
+
+void engine::leave_knowledge_to(engine& successor)
+{
+    successor.runtime_.nodes.inherit(runtime_.nodes);
+    auto const keys = keys_.all();
+    std::vector<boost::intrusive_ptr<key_state>> heirs;
+    heirs.reserve(keys.size());
+    for (auto const& key : keys)
+        heirs.push_back(successor.keys_.at(key->name()));
+    for (std::size_t i = 0; i != keys.size(); ++i)
+        keys[i]->leave_to(std::move(heirs[i]));
+}
+
+void engine::retire(std::shared_ptr<engine> successor, wait_op& w) noexcept
+{
+    next_ = std::move(successor);
+    retired_.store(true, std::memory_order_release);
+    retirement_waiters_.push_back(w);
+    runtime_.nodes.retire();
+    runtime_.life.retire();
+}
+
+void engine::begin_shutdown()
+{
     end_everything();
     core::duration const longest = core::default_node_timeout(std::chrono::milliseconds::max());
     auto const configured = settings().node_timeout;
     loop().schedule_after(*this, configured > core::duration::zero() ? configured : longest);
-    life.check();
+    runtime_.life.check();
 }
 
 void engine::client_gone() noexcept
@@ -131,6 +159,8 @@ void engine::context_gone()
 void engine::end_everything()
 {
     lifecycle& life = runtime_.life;
+    if (!life.drained())
+        finish_all(retirement_waiters_, errc::shut_down);
     life.start_closing();
     life.release_began(); // one that fails at once must not close before the others have been sent
     life.abort_operations(errc::shut_down);
@@ -148,6 +178,8 @@ void engine::expire()
 void engine::run()
 {
     release_dropped();
+    if (runtime_.life.drained() && !runtime_.life.closing())
+        begin_shutdown();
     if (runtime_.life.may_close())
         close();
 }
@@ -159,6 +191,8 @@ void engine::close()
     runtime_.nodes.close();
     loop().close();
     finish_all(shutdown_waiters_, end_result());
+    finish_all(retirement_waiters_, {});
+    ended_.store(true, std::memory_order_release);
 }
 
 } // namespace redlock::detail

@@ -1,6 +1,7 @@
 #include "engine/cancellation.hpp"
 #include "engine/engine.hpp"
 #include "engine/inspector.hpp"
+#include "engine/lock_access.hpp"
 #include "engine/lock_state.hpp"
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/inspection.hpp>
@@ -18,8 +19,9 @@ namespace {
 struct inspect_start {
     void operator()(engine& self)
     {
-        inspector& started = self.new_inspector();
-        cancel.lead_to(self, started);
+        engine& on = self.present(what);
+        inspector& started = on.new_inspector();
+        cancel.lead_to(on, started);
         started.start(std::move(what), std::move(handler));
         cancel.arrived(started);
     }
@@ -39,6 +41,7 @@ boost::asio::any_io_executor const& start_inspect::executor() const noexcept
 
 void start_inspect::begin(completion_handler<inspection_signature> handler)
 {
+    lock = lock_access::present(std::move(lock));
     engine& client = lock->client();
     cancel_path<inspector> cancel(client, handler.slot());
     client.initiate(inspect_start{std::move(lock), std::move(cancel), std::move(handler)});

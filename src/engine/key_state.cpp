@@ -43,6 +43,14 @@ void key_state::expect_keys(std::chrono::milliseconds ttl)
         ;
 }
 
+/// Locks that were made before count there, too, whether they are used or not (rule N4).
+void key_state::leave_to(boost::intrusive_ptr<key_state> heir) noexcept
+{
+    heir_ = std::move(heir);
+    heir_->expect_keys(std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)});
+    heir_->highest_number = std::max(heir_->highest_number, highest_number);
+}
+
 std::vector<node_outcome> key_state::last_attempt(std::vector<std::string> const& nodes) const
 {
     return table_.outcomes(tables(), nodes, key().several);

@@ -60,6 +60,9 @@ public:
     [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
     ///@}
 
+    /// The same key among the client's next nodes, which is kept for as long as this one.
+    void leave_to(boost::intrusive_ptr<key_state> heir) noexcept;
+
     /// \name What attempts learn
     ///@{
     void publish(std::vector<node_report>& rows) noexcept;
@@ -130,6 +133,7 @@ private:
     unsigned taken_slots_ = std::numeric_limits<std::uint16_t>::max();
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     std::atomic<std::uint32_t> longest_key_ms_{0};
+    boost::intrusive_ptr<key_state> heir_;
 };
 
 /// All keys of a client, by name. Any thread.

@@ -53,6 +53,14 @@ void lifecycle::check()
         loop_.enqueue(closer_);
 }
 
+void lifecycle::retire()
+{
+    retired_ = true;
+    for (activity& operation : operations_) // as in abort_operations
+        operation.on_retired();
+    see_whether_drained();
+}
+
 bool lifecycle::close()
 {
     return !std::exchange(closed_, true);

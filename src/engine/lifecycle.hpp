@@ -29,6 +29,8 @@ public:
     virtual void on_usable(unsigned) {}
     /// One became usable, or certainly unusable.
     virtual void on_nodes_changed() {}
+    /// What it waits for is to be looked for on other nodes.
+    virtual void on_retired() {}
     /// What was put off is to be said now.
     virtual void hurry() {}
 
@@ -50,7 +52,11 @@ public:
     void end_lease(activity& one) { end(leases_, one); }
     /// An operation for whose sake no connection is kept.
     void begin_inspection(activity& one) { operations_.push_back(one); }
-    void end_inspection(activity& one) { operations_.erase(operations_.iterator_to(one)); }
+    void end_inspection(activity& one)
+    {
+        operations_.erase(operations_.iterator_to(one));
+        see_whether_drained();
+    }
     /// Somebody keeps the connections.
     [[nodiscard]] bool busy() const { return under_way_ != 0; }
 
@@ -97,6 +103,9 @@ public:
     void undo_ended(bool confirmed);
 
     /// Nothing new begins, and nothing but its end is waited for.
+    /// No operation or lease begins here any more; the closer is told when the last one has ended.
+    void retire();
+    [[nodiscard]] bool drained() const { return retired_ && under_way_ == 0 && operations_.empty(); }
     [[nodiscard]] bool closing() const { return closing_; }
     void start_closing() { closing_ = true; }
     [[nodiscard]] bool closed() const { return closed_; }
@@ -129,8 +138,14 @@ private:
         of.erase(of.iterator_to(one));
         if (--under_way_ == 0)
             watch();
+        see_whether_drained();
     }
     void watch();
+    void see_whether_drained()
+    {
+        if (drained())
+            loop_.enqueue(closer_);
+    }
 
     net::loop& loop_;
     node_group& nodes_;
@@ -142,6 +157,7 @@ private:
     unsigned under_way_ = 0;
     unsigned releasing_ = 0;
     unsigned undoing_ = 0;
+    bool retired_ = false;
     bool closing_ = false;
     bool closed_ = false;
     bool undoing_too_long_ = false;

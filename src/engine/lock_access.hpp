@@ -17,6 +17,9 @@ struct lock_state;
 
 /// Makes what a lock of any kind refers to. A kind's public class is a constructor that calls it with its constant.
 struct lock_access {
+    /// The same lock, of its client's present nodes.
+    /// \throws std::bad_alloc
+    static std::shared_ptr<lock_state> present(std::shared_ptr<lock_state>);
     /// \throws lock_error `errc::misconfigured`
     static std::shared_ptr<lock_state> make(client& owner, std::string name, lock_options const&,
                                             kind::lock_kind const&);

@@ -23,6 +23,7 @@ struct lock_state {
     std::shared_ptr<lock_plan const> const plan;
     boost::intrusive_ptr<key_state> const wanted; ///< shared with the other locks of the same key
     kind::permits const permits;                  ///< of a semaphore
+    std::shared_ptr<lock_state> heir{};           ///< the same lock, of the next nodes; guarded by the engine
 
     [[nodiscard]] engine& client() const { return *plan->client; }
     [[nodiscard]] std::string const& name() const;

@@ -48,6 +48,8 @@ public:
     /// As the data tell it. Nothing: since ever.
     [[nodiscard]] std::optional<core::instant> const& certain_since() const { return certain_since_; }
 
+    /// What this client has seen there before.
+    void inherit(marker const& former) { seen_ = former.seen_; }
     /// Its connection has ended.
     void forget();
     /// A script has found another marker: the server is asked anew who it is, and for its marker. Others may know it under

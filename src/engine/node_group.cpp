@@ -2,8 +2,10 @@
 
 #include "engine/configuration.hpp"
 #include "redis/server_words.hpp"
+#include "redis/url.hpp"
 #include <redlock/observer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <string>
@@ -111,6 +113,23 @@ void node_group::on_subscription_refused(unsigned node, redis::resp_node const& 
     listener_.on_nodes_changed();
 }
 
+void node_group::inherit(node_group const& former)
+{
+    auto const& peers = environment_.settings().peers;
+    auto const& former_peers = former.environment_.settings().peers;
+    for (std::size_t i = 0; i != peers.size(); ++i) {
+        auto const same = std::ranges::find_if(former_peers, [&](auto const& each) {
+            return redis::same_server(each->where, peers[i]->where);
+        });
+        if (same == former_peers.end())
+            continue;
+        auto const before = static_cast<std::size_t>(same - former_peers.begin());
+        nodes_[i]->was_heard(former.nodes_[before]->heard());
+        admissions_.inherit(i, former.admissions_, before);
+        markers_[i]->inherit(*former.markers_[before]);
+    }
+}
+
 /// Into the table, and to the observer what is news: what cannot be checked on a node is said once.
 void node_group::tell_node(unsigned node, bool news) noexcept
 {
@@ -118,7 +137,7 @@ void node_group::tell_node(unsigned node, bool news) noexcept
         describe_node(node, news);
     } catch (std::bad_alloc const&) { // without words
         table_.enter(node, states_[node]);
-        if (observer* const o = environment_.watcher(); o && news)
+        if (observer* const o = watcher(); o && news)
             o->on_node({environment_.settings().names[node], states_[node], {}});
     }
 }
@@ -137,7 +156,7 @@ void node_group::describe_node(unsigned node, bool news)
     if (ready && !admissions_.has_unknown_past(node) && tell_longest_quarantine(node))
         return;
     bool const mention = !ready || (!why.detail.empty() && admissions_.first_mention(node));
-    observer* const o = environment_.watcher();
+    observer* const o = watcher();
     if (!o || !news)
         return;
     o->on_node({.node = environment_.settings().names[node],

@@ -75,6 +75,11 @@ public:
     /// What it refused, and locks work without: shown while it is connected, and told to the observer, each text once.
     void note_lack(unsigned node, std::string_view command, redis::resp_node const& reply);
 
+    /// What another client's nodes, or this one's former ones, are known for; before any is connected.
+    void inherit(node_group const& former);
+    /// Others tell the observer of these servers from now on.
+    void retire() { retired_ = true; }
+
     /// \name Connections
     ///@{
     /// Begins to connect to the nodes that are not connected.
@@ -157,6 +162,8 @@ private:
     void tell_node(unsigned node, bool news) noexcept;
     void describe_node(unsigned node, bool news);
 
+    [[nodiscard]] observer* watcher() const { return retired_ ? nullptr : environment_.watcher(); }
+
     environment& environment_;
     group_listener& listener_;
     message_listener* messages_ = nullptr;
@@ -176,6 +183,7 @@ private:
     unsigned ready_ = 0;
     unsigned connecting_ = 0;
     unsigned marking_ = 0; ///< markers that were asked for
+    bool retired_ = false;
     bool closed_ = false;
 };
 

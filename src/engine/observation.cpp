@@ -33,7 +33,7 @@ void observation::start(std::shared_ptr<lock_state> lock, std::optional<leader_i
     known_ = {};
     if (known)
         known_ = {known->term, known->revision, known->vacant, known->confirmed, 0};
-    result_ = {};
+    result_ = known ? std::move(*known) : leader_info();
     unsettled_.reset();
     too_few_ = runtime_.loop().now();
     std::ranges::generate(rows_, [] { return node_report(); });
@@ -327,7 +327,7 @@ void observation::run()
         *told = story(error_);
     end();
     auto const ec = error_;
-    auto result = std::move(result_);
+    auto result = ec ? leader_info() : std::move(result_);
     auto handler = std::move(handler_);
     auto const lock = std::move(lock_);
     ++generation_;

@@ -169,6 +169,8 @@ public:
     [[nodiscard]] bool has_stood() const { return stood_; }
     /// When it last said something, of what came before the handshake that is being judged.
     [[nodiscard]] core::instant heard() const { return heard_; }
+    /// Before it is connected at all: on another connection of this client.
+    void was_heard(core::instant when) { heard_ = when; }
 
 private:
     /// Commands waiting on one connection; a node that far behind is as good as down. What takes votes back finds room

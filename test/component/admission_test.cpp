@@ -51,6 +51,14 @@ struct unknown_node_fixture {
         return result;
     }
 
+    void change_nodes(std::vector<std::string> urls)
+    {
+        std::optional<error_code> changed;
+        locks->change_nodes(std::move(urls), [&](error_code ec) { changed = ec; });
+        run_until(context, [&] { return changed.has_value(); });
+        BOOST_TEST(!*changed);
+    }
+
     std::vector<node_outcome> table;
 };
 
@@ -110,6 +118,31 @@ BOOST_AUTO_TEST_CASE(longer_lock_made_later_stops_extension_on_young_node)
     run_until(context, [&] { return extended->done(); });
     BOOST_TEST(extended->ec == errc::no_quorum);
     BOOST_TEST(node.count("EVAL") == 0U);
+}
+
+/// Rule N9: what was made for the former nodes counts for the new ones, also before it is used.
+BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_made_before_the_nodes_were_changed)
+{
+    says({{"uptime_in_seconds", "30"}});
+    mutex const longer(*locks, "lock", one_minute);
+    mutex const unrelated(*locks, "other", ten_seconds);
+    change_nodes({node.url()});
+    BOOST_TEST(try_acquire("lock", ten_seconds)->ec == errc::no_quorum);
+    BOOST_TEST((table.at(0).result == node_result::quarantined));
+    auto const got = try_acquire("other", ten_seconds);
+    BOOST_TEST(!got->ec, got->ec.message() << ": " << summary(table));
+}
+
+/// Rules N4 and N9: the life before was heard of a moment ago, and so this one is no older, whatever it says.
+BOOST_AUTO_TEST_CASE(restart_between_two_lists_of_nodes_is_not_before_what_was_heard)
+{
+    says({{"uptime_in_seconds", "60"}});
+    BOOST_TEST(!try_acquire(ten_seconds)->ec);
+    change_nodes({node.url()});
+    says({{"run_id", "another"}, {"uptime_in_seconds", "60"}});
+    BOOST_TEST(try_acquire("new", ten_seconds)->ec == errc::no_quorum);
+    BOOST_TEST((table.at(0).result == node_result::quarantined));
+    BOOST_TEST(table[0].detail.starts_with("replaced by another server 0"), table[0].detail);
 }
 
 /// Q is 1.01 times the key's whole time, slack included.

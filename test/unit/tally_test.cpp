@@ -5,6 +5,7 @@
 #include <rapidcheck/boost_test.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -23,6 +24,24 @@ vote parse_vote(char letter)
 char letter(verdict v)
 {
     return v == verdict::won ? 'W' : v == verdict::lost ? 'L' : '.';
+}
+
+/// By looking at all of them.
+bool all_majorities_meet(unsigned one, unsigned other, unsigned all)
+{
+    // The first list has the first servers, the other one the last ones.
+    auto const sets = [](unsigned count, unsigned first) {
+        std::vector<unsigned> found;
+        for (unsigned bits = 0; bits != 1U << count; ++bits)
+            if (static_cast<unsigned>(std::popcount(bits)) == majority(count))
+                found.push_back(bits << first);
+        return found;
+    };
+    for (unsigned const a : sets(one, 0))
+        for (unsigned const b : sets(other, all - other))
+            if ((a & b) == 0)
+                return false;
+    return true;
 }
 
 /// "0g 1d 2f": who voted what, in order. One letter for the verdict before the first vote and after each.
@@ -253,6 +272,18 @@ BOOST_AUTO_TEST_CASE(majority_is_more_than_half_of_the_nodes)
         BOOST_TEST(2 * majority(nodes) > nodes);
         BOOST_TEST(2 * (majority(nodes) - 1) <= nodes);
     }
+}
+
+/// Rule N9: whatever a majority of one list has granted, no majority of the other grants.
+BOOST_AUTO_TEST_CASE(majorities_of_two_lists_meet_if_each_pair_does)
+{
+    for (unsigned one = 1; one <= 5; ++one)
+        for (unsigned other = 1; other <= 5; ++other)
+            for (unsigned all = std::max(one, other); all <= one + other; ++all)
+                BOOST_TEST(majorities_meet(one, other, all) == all_majorities_meet(one, other, all),
+                           one << ", " << other << ", " << all);
+    for (unsigned nodes = 1; nodes != max_nodes; ++nodes)
+        BOOST_TEST(majorities_meet(nodes, nodes + 1, nodes + 1), nodes);
 }
 
 BOOST_AUTO_TEST_CASE(node_set_holds_each_node_once)

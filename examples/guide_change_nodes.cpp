@@ -1,0 +1,55 @@
+// A server is replaced by another one while the program runs, and while it holds a lock.
+// Run: guide_change_nodes. It starts four Redis servers of its own.
+#include "local_redis.hpp"
+#include <redlock/redlock.hpp>
+
+#include <boost/asio.hpp>
+
+namespace asio = boost::asio;
+
+/// One step. The other clients of the lock take it, too, before anybody takes the next one.
+asio::awaitable<void> step(redlock::client& locks, std::vector<std::string> nodes)
+{
+    // From here on new operations ask the new nodes. It completes when what began before has ended.
+    co_await locks.change_nodes(std::move(nodes));
+    std::cout << "the former nodes are not used any more\n";
+}
+
+/// A lease that is held for long would keep the step from completing. Its keys stay where they are: nobody comes in
+/// between, if the step takes less time than the lease has left.
+asio::awaitable<redlock::lease> step_with(redlock::lease held, redlock::mutex& lock, redlock::client& locks,
+                                          std::vector<std::string> nodes)
+{
+    std::string const nonce(held.nonce());
+    held.detach();
+    co_await step(locks, std::move(nodes));
+    redlock::lease moved = lock.adopt(nonce);
+    co_await moved.extend();
+    co_return moved;
+}
+
+asio::awaitable<void> replace_third_server(redlock::client& locks, std::vector<std::string> const& servers,
+                                           example::promises& promises)
+{
+    redlock::mutex lock{locks, "ledger"};
+    redlock::lease held = co_await lock.acquire();
+    held = co_await step_with(std::move(held), lock, locks, {servers[0], servers[1], servers[2], servers[3]});
+    promises.keep(held.valid(), "the lease goes on with four nodes");
+    co_await held.release();
+    co_await step(locks, {servers[0], servers[1], servers[3]});
+    promises.keep(locks.nodes().size() == 3, "then there are three again, and one of them is new");
+}
+
+int main()
+{
+    example::nodes servers(4);
+    example::promises promises;
+    asio::io_context context;
+    // The first three are known to be new. The fourth one is judged as it is.
+    redlock::client locks{context,
+                          {.nodes = {servers.urls[0], servers.urls[1], servers.urls[2]},
+                           .admission = {.assume_fresh = true}}};
+    asio::co_spawn(context, replace_third_server(locks, servers.urls, promises), asio::detached);
+    context.run();
+    return promises.exit_code();
+}

@@ -1,0 +1,126 @@
+#include "engine/succession.hpp"
+
+#include "core/tally.hpp"
+#include "engine/configuration.hpp"
+#include "engine/context_end.hpp"
+#include "engine/engine.hpp"
+#include "engine/wait_op.hpp"
+#include "redis/url.hpp"
+#include <redlock/error.hpp>
+
+#include <boost/system/errc.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+using boost::system::error_code;
+
+namespace {
+
+/// Two clients, of which one has the one list and one the other, exclude each other.
+void require_meeting(client_settings const& now, client_settings const& then)
+{
+    auto const count = [](auto number) { return static_cast<unsigned>(number); };
+    unsigned const common = count(std::ranges::count_if(then.peers, [&](auto const& its) {
+        return std::ranges::any_of(
+            now.peers, [&](auto const& other) { return redis::same_server(its->where, other->where); });
+    }));
+    unsigned const one = count(now.peers.size());
+    unsigned const other = count(then.peers.size());
+    if (!core::majorities_meet(one, other, one + other - common))
+        misconfigured(std::to_string(other) + " nodes, of which " + std::to_string(common) + " are among the " +
+                      std::to_string(one) +
+                      " present ones, can grant what these have granted to others: add or remove one node at a time");
+}
+
+} // namespace
+
+succession::succession(net::any_io_executor executor, config settings, std::shared_ptr<net::machine> on)
+    : executor_(std::move(executor)), settings_(std::move(settings)), on_(std::move(on)),
+      current_(make_engine(executor_, settings_, on_))
+{}
+
+std::shared_ptr<engine> succession::current() const
+{
+    std::scoped_lock const held(guard_);
+    return current_;
+}
+
+std::shared_ptr<engine> succession::former() const
+{
+    std::scoped_lock const held(guard_);
+    return former_ && !former_->ended() ? former_ : nullptr;
+}
+
+std::shared_ptr<engine> succession::prepare(std::vector<std::string> nodes)
+{
+    std::shared_ptr<engine> now;
+    {
+        std::scoped_lock const held(guard_);
+        if (changing_ || (former_ && !former_->ended()))
+            throw lock_error(make_error_code(boost::system::errc::operation_in_progress),
+                             "what began before the last change of the nodes has not ended", {});
+        changing_ = true;
+        now = current_;
+    }
+    try {
+        config wanted = settings_;
+        wanted.nodes = std::move(nodes);
+        wanted.assume_fresh = {}; // said of the first nodes, which keep it
+        wanted.admission.assume_fresh = false;
+        require_meeting(now->settings(), check(wanted, *on_));
+        return make_engine(executor_, wanted, on_);
+    } catch (...) {
+        give_up();
+        throw;
+    }
+}
+
+/// A lock that is made on another thread meanwhile is found the second time. Without memory for that its time counts from
+/// when it is used.
+void succession::change(engine& present, std::shared_ptr<engine> next, wait_op& waiting) noexcept
+{
+    error_code why = present.closing() ? make_error_code(errc::shut_down) : error_code();
+    try {
+        if (!why)
+            present.leave_knowledge_to(*next);
+    } catch (std::bad_alloc const&) {
+        why = make_error_code(boost::system::errc::not_enough_memory);
+    }
+    if (why) {
+        give_up();
+        return waiting.finish(why);
+    }
+    adopt(next);
+    try {
+        present.leave_knowledge_to(*next);
+    } catch (std::bad_alloc const&) { // NOLINT(bugprone-empty-catch)
+    }
+    present.retire(std::move(next), waiting);
+}
+
+void succession::adopt(std::shared_ptr<engine> next) noexcept
+{
+    std::scoped_lock const held(guard_);
+    former_ = std::exchange(current_, std::move(next));
+    changing_ = false;
+}
+
+void succession::give_up() noexcept
+{
+    std::scoped_lock const held(guard_);
+    changing_ = false;
+}
+
+void succession::end() noexcept
+{
+    if (auto const draining = former())
+        draining->client_gone();
+    current()->client_gone();
+}
+
+} // namespace redlock::detail

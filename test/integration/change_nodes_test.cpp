@@ -1,0 +1,273 @@
+#include "cluster.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/system/errc.hpp>
+
+#include <initializer_list>
+#include <thread>
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+error_code const in_progress = make_error_code(boost::system::errc::operation_in_progress);
+
+/// A client of the first three servers, which are as young as the fourth, but known to have forgotten nothing.
+struct three_of_four_fixture {
+    three_of_four_fixture()
+    {
+        settings = patient(list({0, 1, 2}));
+        settings.observer = told;
+        locks = std::make_unique<client>(context.get_executor(), settings);
+    }
+
+    std::vector<std::string> list(std::initializer_list<std::size_t> which)
+    {
+        std::vector<std::string> urls;
+        for (std::size_t const i : which)
+            urls.push_back(servers[i].url());
+        return urls;
+    }
+
+    /// Goes on beside the test.
+    void begin_change(std::initializer_list<std::size_t> which)
+    {
+        changed.reset();
+        locks->change_nodes(list(which), [this](error_code ec) { changed = ec; });
+    }
+    auto change(std::initializer_list<std::size_t> which) { return locks->change_nodes(list(which)); }
+
+    asio::awaitable<lease> held_by(any_lock lock, unsigned votes)
+    {
+        lease held = co_await lock.acquire();
+        co_await until([&] { return held.votes() == votes; });
+        co_return held;
+    }
+
+    template <class Coroutine>
+    auto run(Coroutine coroutine, std::source_location where = std::source_location::current())
+    {
+        return test::run(context, std::move(coroutine), patience, where);
+    }
+
+    server_group servers{5};
+    std::shared_ptr<recorder> told = std::make_shared<recorder>();
+    config settings;
+    asio::io_context context;
+    std::unique_ptr<client> locks;
+    std::optional<error_code> changed;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(changed_nodes, three_of_four_fixture)
+
+/// Rule N9. What the client knew of the others is kept: without that they would be young, and would not vote.
+BOOST_AUTO_TEST_CASE(lock_made_before_asks_the_new_nodes)
+{
+    mutex lock(*locks, "lock", long_lived);
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_by(lock, 3);
+        co_await held.release();
+        co_await change({0, 1, 2, 3});
+        BOOST_TEST(locks->nodes().size() == 4U);
+        held = co_await held_by(lock, 3);
+        auto const table = lock.last_attempt();
+        BOOST_TEST_REQUIRE(table.size() == 4U);
+        BOOST_TEST((table[3].result == node_result::quarantined)); // assume_fresh was said of the others
+        BOOST_TEST((co_await lock.inspect()).nodes.size() == 4U);
+        co_await held.release();
+        co_await change({1, 2, 3});
+        held = co_await held_by(lock, 2);
+        BOOST_TEST(servers.ask(0).command({"EXISTS", "lock"}) == "0");
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(locks_of_all_kinds_ask_the_new_nodes)
+{
+    std::vector<any_lock> all{mutex(*locks, "plain", long_lived),
+                              multi_mutex(*locks, {"one", "another"}, long_lived),
+                              semaphore(*locks, "pool", 5, long_lived).taking(2),
+                              shared_mutex(*locks, "table", long_lived),
+                              shared_mutex(*locks, "table", long_lived).shared()};
+    run([&]() -> asio::awaitable<void> {
+        co_await change({0, 1, 2, 3});
+        for (any_lock& each : all) {
+            lease held = co_await each.acquire();
+            BOOST_TEST(each.last_attempt().size() == 4U, each.name());
+            BOOST_TEST(held.slots().size() == (each.name() == "pool" ? 2U : 0U));
+            co_await held.release();
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(lease_from_before_stays_with_the_former_nodes)
+{
+    mutex lock(*locks, "lock", long_lived);
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_by(lock, 3);
+        begin_change({0, 1, 2, 3});
+        BOOST_TEST((co_await attempt_once(lock)) == errc::contended);
+        BOOST_TEST(lock.last_attempt().size() == 4U);
+        BOOST_TEST(held.valid());
+        co_await held.extend();
+        BOOST_TEST(held.votes() == 3U);
+        BOOST_TEST(!changed.has_value());
+        BOOST_TEST((co_await error_of(change({0, 1, 2}))) == in_progress);
+        BOOST_TEST(locks->nodes().size() == 4U);
+        told->nodes.clear();
+        co_await held.release();
+        co_await until([&] { return changed.has_value(); });
+        BOOST_TEST(*changed == error_code{});
+        BOOST_TEST(told->nodes.empty()); // the servers are still this client's nodes
+        held = co_await held_by(lock, 3);
+        co_await held.release();
+        co_await change({0, 1, 2});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_from_before_gets_the_lock_from_the_former_nodes)
+{
+    mutex lock(*locks, "lock", by_turns(long_lived));
+    run([&]() -> asio::awaitable<void> {
+        servers.command({"SET", "lock", "stranger"});
+        lease got;
+        lock.acquire([&](error_code ec, lease won) {
+            BOOST_TEST(ec == error_code{});
+            got = std::move(won);
+        });
+        co_await until([&] { return !lock.last_attempt().empty(); });
+        begin_change({0, 1, 2, 3});
+        BOOST_TEST(lock.waiting() == 0U);
+        servers.command({"DEL", "lock"});
+        co_await until([&] { return !got.empty(); });
+        BOOST_TEST(lock.last_attempt().empty()); // the present nodes were not asked
+        BOOST_TEST(!changed.has_value());
+        co_await got.release();
+        co_await until([&] { return changed.has_value(); });
+    });
+}
+
+/// Rule N1.
+BOOST_AUTO_TEST_CASE(list_whose_majority_may_miss_the_other_is_refused)
+{
+    auto const refused = [this](std::vector<std::string> nodes, std::string const& words) {
+        run([&]() -> asio::awaitable<void> {
+            try {
+                co_await locks->change_nodes(nodes);
+                BOOST_ERROR("it was accepted");
+            } catch (lock_error const& e) {
+                BOOST_TEST(e.code() == errc::misconfigured);
+                BOOST_TEST(contains(e.what(), words), e.what());
+            }
+        });
+        BOOST_TEST(locks->nodes().size() == 3U);
+    };
+    refused(list({0, 1, 3}), "3 nodes, of which 2 are among the 3 present ones");
+    refused(list({0, 1, 2, 3, 4}), "add or remove one node at a time");
+    refused(list({0}), "1 nodes, of which 1");
+    refused({}, "no nodes");
+    refused({"http://host"}, "node URL 1");
+    run([&]() -> asio::awaitable<void> {
+        co_await change({2, 1, 0, 3});
+        co_await change({2, 4, 0, 3}); // three of four meet three others of five
+    });
+}
+
+/// Whoever is told `nothing new` asks again, and asks the new nodes then.
+BOOST_AUTO_TEST_CASE(observer_of_leaders_goes_on_with_the_new_nodes)
+{
+    election scheduler(*locks, "scheduler", long_lived);
+    run([&]() -> asio::awaitable<void> {
+        leadership led = co_await scheduler.campaign("one");
+        leader_info const seen = co_await scheduler.observe({});
+        BOOST_TEST(seen.value == "one");
+        std::optional<leader_info> told_now;
+        scheduler.observe(seen, [&](error_code ec, leader_info now) {
+            BOOST_TEST(ec == error_code{});
+            told_now = std::move(now);
+        });
+        begin_change({0, 1, 2, 3});
+        co_await until([&] { return told_now.has_value(); });
+        BOOST_TEST(told_now->value == "one");
+        BOOST_TEST(told_now->term == seen.term);
+        BOOST_TEST((co_await scheduler.leader()).term == seen.term);
+        co_await led.resign();
+        leader_info const vacant = co_await scheduler.observe(*told_now);
+        BOOST_TEST(vacant.vacant);
+        co_await until([&] { return changed.has_value(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_releases_what_the_former_nodes_hold)
+{
+    mutex lock(*locks, "lock", long_lived);
+    mutex other(*locks, "other", long_lived);
+    run([&]() -> asio::awaitable<void> {
+        lease const before = co_await held_by(lock, 3);
+        begin_change({0, 1, 2, 3});
+        lease const after = co_await held_by(other, 3);
+        co_await locks->shutdown();
+        BOOST_TEST(!before.valid());
+        BOOST_TEST(!after.valid());
+        BOOST_TEST(*changed == errc::shut_down);
+        co_await until([&] { return servers.no_keys(); });
+        BOOST_TEST((co_await error_of(change({0, 1, 2}))) != error_code{});
+        BOOST_TEST((co_await attempt_once(lock)) == errc::shut_down);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(client_that_goes_releases_what_the_former_nodes_hold)
+{
+    mutex lock(*locks, "lock", long_lived);
+    run([&]() -> asio::awaitable<void> {
+        lease const before = co_await held_by(lock, 3);
+        begin_change({0, 1, 2, 3});
+        co_await asio::post(context, asio::use_awaitable);
+        locks.reset();
+        co_await until([&] { return changed.has_value() && servers.no_keys(); });
+        BOOST_TEST(*changed == errc::shut_down);
+        BOOST_TEST(!before.valid());
+    });
+}
+
+/// The rest of the client's own knowledge goes along, too.
+BOOST_AUTO_TEST_CASE(restart_between_the_two_lists_is_noticed)
+{
+    mutex lock(*locks, "lock", long_lived);
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_by(lock, 3);
+        co_await held.release();
+        servers.restart(0);
+        co_await change({0, 1, 2, 3});
+        BOOST_TEST((co_await attempt_once(lock)) == errc::no_quorum); // the fourth is young, too
+        auto const table = lock.last_attempt();
+        BOOST_TEST((table[0].result == node_result::quarantined));
+        BOOST_TEST((table[1].result != node_result::quarantined));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(nodes_are_changed_from_another_thread)
+{
+    mutex lock(*locks, "lock", long_lived);
+    auto work = asio::make_work_guard(context);
+    std::thread runs([&] { context.run(); });
+    auto held = lock.acquire(asio::use_future).get();
+    auto done = locks->change_nodes(list({0, 1, 2, 3}), asio::use_future);
+    held.release(asio::use_future).get();
+    done.get();
+    held = lock.acquire(asio::use_future).get();
+    held.release(asio::use_future).get();
+    BOOST_TEST(lock.last_attempt().size() == 4U);
+    locks->shutdown(asio::use_future).get();
+    work.reset();
+    runs.join();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
