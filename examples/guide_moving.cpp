@@ -35,8 +35,7 @@ parcel give_away(redlock::lease& held)
 asio::awaitable<redlock::lease> take_over(redlock::fenced_mutex& lock, parcel const& got)
 {
     redlock::lease mine = lock.adopt(got.nonce, got.token); // suspect
-    co_await mine
-        .extend(); // held: a majority has this nonce and this token, so nobody had the lock in between
+    co_await mine.extend(); // held: a majority has this nonce and token, so nobody had the lock in between
     co_return mine;
 }
 
