@@ -37,8 +37,9 @@ void set_pause(task& what, std::string const& range)
 
 void set_workload(task& what, std::string const& name)
 {
+    what.workload = name;
     what.convoy = name == "convoy";
-    what.contended = what.convoy || name == "contended";
+    what.contended = name != "cycles";
 }
 
 void set(task& what, std::string_view name, std::string const& value)
@@ -49,6 +50,8 @@ void set(task& what, std::string_view name, std::string const& value)
         set_workload(what, value);
     else if (name == "--workers")
         what.workers = static_cast<unsigned>(std::stoul(value));
+    else if (name == "--permits")
+        what.permits = static_cast<unsigned>(std::stoul(value));
     else if (name == "--hold-us")
         what.hold_us = std::stoll(value);
     else if (name == "--pause-ms")

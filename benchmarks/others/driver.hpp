@@ -16,9 +16,11 @@ struct node_address {
 
 struct task {
     std::vector<node_address> nodes;
+    std::string workload = "cycles";
     bool contended = false; ///< all workers on one key; otherwise each on its own
     bool convoy = false;    ///< contended, and each comes again only when all have had their turn
     unsigned workers = 1;
+    unsigned permits = 1;
     std::int64_t hold_us = 0;
     std::int64_t pause_low_us = 10'000; ///< of a polling client between two attempts
     std::int64_t pause_high_us = 50'000;
@@ -27,6 +29,8 @@ struct task {
     std::string run;     ///< part of every key, the same for all processes of a run
 
     [[nodiscard]] std::string key(unsigned worker) const;
+    /// Of the workload "readers".
+    [[nodiscard]] static bool writes(unsigned worker) { return worker % 10 == 0; }
 };
 
 struct window {

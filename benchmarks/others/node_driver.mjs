@@ -5,10 +5,10 @@ import { createInterface } from 'node:readline';
 const workersSampled = 16;
 
 function parse(words) {
-  const out = { workload: 'cycles', workers: 1, holdUs: 0, variant: '' };
+  const out = { workload: 'cycles', workers: 1, permits: 1, holdUs: 0, variant: '' };
   for (let i = 0; i + 1 < words.length; i += 2) {
     const name = words[i].replace(/^--/, '').replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-    out[name] = /^(workers|holdUs)$/.test(name) ? Number(words[i + 1]) : words[i + 1];
+    out[name] = /^(workers|permits|holdUs)$/.test(name) ? Number(words[i + 1]) : words[i + 1];
   }
   out.nodes = out.nodes.split(',').map((each) => ({ host: each.split(':')[0], port: Number(each.split(':')[1]) }));
   if (out.pauseMs) out.pauseMs = out.pauseMs.split('-').map(Number);

@@ -59,7 +59,7 @@ def build_all(wanted, build):
 
 
 def say(driver, point, told):
-    latency = told.get("hand_off" if point.workload != "cycles" else "latency", {})
+    latency = next((told[key] for key in ("latency", "hand_off", "wait") if key in told), {})
     print(f"  {driver.name:22} {told['rate']:10.0f}/s  p50 {latency.get('p50', float('nan')):10.1f} us  client {told['client_us'] or 0:8.1f} us"
           f"  neighbours {told['neighbours_share']:.2f}  {'OVERLAPS' if told.get('overlaps') else ''} {list(told['failures'].items())[:1] or ''}",
           flush=True)
@@ -93,6 +93,7 @@ def main():
     what = parse()
     wanted = chosen(drivers.ALL, what.only, lambda each: each.name)
     places = chosen(points.QUICK if what.quick else points.ALL, what.points, lambda each: each.name)
+    wanted = [each for each in wanted if any(each.joins(place) for place in places)]
     if what.list:
         print("\n".join(each.name for each in [*wanted, *places]))
         return 0

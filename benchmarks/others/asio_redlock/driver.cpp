@@ -1,4 +1,5 @@
-// This library; with --variant polling the same connections, but asking again after a random pause, as others do.
+// This library; with --variant polling the same connections, but asking again after a random pause, as others do; with
+// --variant mutex a plain lock where the workload is of another kind.
 #include "../driver.hpp"
 
 #include <redlock/redlock.hpp>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <random>
 
 namespace {
@@ -63,14 +65,41 @@ asio::awaitable<redlock::lease> poll(workshop& shop, redlock::mutex& lock)
     }
 }
 
-asio::awaitable<void> cycle(workshop& shop, redlock::mutex& lock, bool polling, sample& one)
+using acquiring = std::function<asio::awaitable<redlock::lease>()>;
+
+acquiring by_mutex(workshop& shop, std::string const& key)
+{
+    redlock::lock_options options;
+    // A polling client asks the servers even while others of this client hold the lock.
+    options.barging = shop.what.variant == "polling";
+    redlock::mutex lock{shop.locks, key, options};
+    if (options.barging)
+        return [&shop, lock]() mutable { return poll(shop, lock); };
+    return [lock]() mutable { return lock.acquire(asio::use_awaitable); };
+}
+
+/// How a worker gets its leases.
+acquiring acquiring_for(workshop& shop, unsigned number)
+{
+    std::string const key = shop.what.key(number);
+    if (shop.what.variant == "mutex")
+        return by_mutex(shop, key);
+    if (shop.what.workload == "permits")
+        return [lock = redlock::semaphore{shop.locks, key, shop.what.permits}]() mutable {
+            return lock.acquire(asio::use_awaitable);
+        };
+    if (shop.what.workload != "readers")
+        return by_mutex(shop, key);
+    redlock::shared_mutex lock{shop.locks, key};
+    if (task::writes(number))
+        return [lock]() mutable { return lock.acquire(asio::use_awaitable); };
+    return [lock]() mutable { return lock.acquire_shared(asio::use_awaitable); };
+}
+
+asio::awaitable<void> cycle(workshop& shop, acquiring& acquire, sample& one)
 {
     one.asked = now_ns();
-    redlock::lease held;
-    if (polling)
-        held = co_await poll(shop, lock);
-    else
-        held = co_await lock.acquire(asio::use_awaitable);
+    redlock::lease held = co_await acquire();
     one.granted = now_ns();
     if (shop.what.hold_us > 0)
         co_await pause(shop, std::chrono::microseconds{shop.what.hold_us});
@@ -83,14 +112,11 @@ void start_all(workshop& shop);
 
 asio::awaitable<void> work(workshop& shop, unsigned number)
 {
-    bool const polling = shop.what.variant == "polling";
-    redlock::lock_options options;
-    options.barging = polling; // asks the servers even while others of this client hold the lock
-    redlock::mutex lock{shop.locks, shop.what.key(number), options};
+    acquiring acquire = acquiring_for(shop, number);
     sample one{.worker = number, .asked = 0, .granted = 0, .releasing = 0, .released = 0};
     do {
         try {
-            co_await cycle(shop, lock, polling, one);
+            co_await cycle(shop, acquire, one);
             shop.seen->cycle(one);
         } catch (boost::system::system_error const& error) {
             shop.seen->failure(error.code().message());

@@ -5,6 +5,8 @@ import subprocess
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from . import points
+
 HERE = Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
 
@@ -22,14 +24,16 @@ class Driver:
     waits_by: str
     build: object = field(repr=False)
     variant: str = ""
-    only: tuple = ()  # points by kind; all when empty
+    only: tuple = points.LOCKS  # points by kind
+    most_nodes: int = 1000
+    exclusive: bool = False  # a plain lock, as a reference where others have several holders
     own_pause: bool = True  # takes --pause-ms
     settles_s: float = 0  # longer warm-up: just-in-time compilers, and clients that connect once for each command in flight
 
     def joins(self, point):
         if point.pause_ms and not self.own_pause:
             return False
-        return not self.only or point.kind in self.only
+        return point.kind in self.only and point.nodes <= self.most_nodes
 
     def command(self, built):
         return [*built, "--variant", self.variant] if self.variant else built
@@ -156,3 +160,19 @@ ALL += [replace(each, name=f"{each.name}, timeouts", settings=f"the same with {h
             ("redsync", "`ReadTimeout` 50 ms, `MaxRetries` -1"), ("Redisson", "`setTimeout(50)`, `setRetryAttempts(0)`"),
             ("redlock 4", "`commandTimeout` 50 ms"), ("redlock-universal", "`commandTimeout` 50 ms"),
             ("pottery", "`socket_timeout` 50 ms")))]
+
+OURS = cmake("comparison_asio_redlock")
+ALL += [
+    Driver("asio-redlock semaphore", "C++", "this tree", "`semaphore`, defaults: 10 s, renewed", "a queue in the client; a line on one "
+           "server, push from it", OURS, only=("permits",)),
+    Driver("asio-redlock shared_mutex", "C++", "this tree", "`shared_mutex`, defaults: 10 s, renewed", "a queue in the client; hints on "
+           "the servers, push from them", OURS, only=("readers",)),
+    Driver("asio-redlock mutex", "C++", "this tree", "`mutex`, defaults; a reference: one holder at a time, who hands over", "a queue in "
+           "the client; a line on one server, push from it", OURS, variant="mutex", only=points.FURTHER, exclusive=True),
+    Driver("redis-semaphore", "Node", "5.8.0", f"`RedlockSemaphore` (`Semaphore` where N = 1), renewed; {NODE_SETTINGS}; asks again "
+           "after 10 ms", "polling", npm("redis_semaphore"), only=("permits",)),
+    Driver("Redisson semaphore", "Java", "3.52.0", "`RPermitExpirableSemaphore`, `acquire(10, SECONDS)`, not renewed; pool of 64",
+           "publish/subscribe", maven("redisson"), variant="semaphore", only=("permits",), most_nodes=1, settles_s=3),
+    Driver("Redisson read-write", "Java", "3.52.0", "`RReadWriteLock`, `lock()` with the watchdog; pool of 64", "publish/subscribe",
+           maven("redisson"), variant="read-write", only=("readers",), most_nodes=1, settles_s=3),
+]

@@ -76,7 +76,17 @@ def window(fleet, processes, warm_up, seconds):
     return before, reading(fleet, processes), [json.loads(each.line()) for each in processes]
 
 
-def summary(point, columns, before, after, told):
+def latencies(point, columns, exclusive):
+    if point.workload == "cycles":
+        return samples.cycles(columns)
+    if point.workload == "permits":
+        return samples.permits(columns, 1 if exclusive else point.permits, point.workers)
+    if point.workload == "readers":
+        return samples.readers(columns, point.workers, exclusive)
+    return samples.hand_offs(columns, point.workload == "convoy")
+
+
+def summary(point, columns, before, after, told, exclusive):
     took = after["at"] - before["at"]
     done = sum(each["done"] for each in told)
     calls = {name: count - before["commands"].get(name, 0) for name, count in after["commands"].items()}
@@ -91,8 +101,7 @@ def summary(point, columns, before, after, told):
            "neighbours_share": max(0.0, (after["all"] - before["all"] - client - servers) / took),
            "commands_each": each(sum(calls.values())), "calls": {k: v for k, v in calls.items() if v},
            "failures": failures}
-    out |= samples.cycles(columns) if point.workload == "cycles" else samples.hand_offs(columns, point.workload == "convoy")
-    return out
+    return out | latencies(point, columns, exclusive)
 
 
 def measure(driver, built, point, cpus, warm_up, seconds, run):
@@ -106,6 +115,8 @@ def measure(driver, built, point, cpus, warm_up, seconds, run):
                          "--samples", str(file), "--run", run]
                 if point.pause_ms:
                     words += ["--pause-ms", point.pause_ms]
+                if point.permits:
+                    words += ["--permits", str(point.permits)]
                 processes.append(Process(words, cpus["client"], 60 + warm_up + seconds))
             for each in processes:
                 each.wait_until_ready()
@@ -114,7 +125,7 @@ def measure(driver, built, point, cpus, warm_up, seconds, run):
             before, after, told = window(fleet, processes, warm_up + driver.settles_s, seconds)
             for each in processes:
                 each.popen.wait()
-            return summary(point, samples.read(files), before, after, told)
+            return summary(point, samples.read(files), before, after, told, driver.exclusive)
         finally:
             for each in processes:
                 each.end()

@@ -2,28 +2,34 @@
 from dataclasses import dataclass
 
 
+LOCKS = ("cycles", "convoy", "contended", "processes", "single", "stalled")
+FURTHER = ("permits", "readers")  # kinds of lock that few libraries have
+
+
 @dataclass(frozen=True)
 class Point:
-    kind: str  # cycles, convoy, contended, processes, single, stalled
+    kind: str
     workers: int
     nodes: int = 3
     hold_us: int = 0
     processes: int = 1  # the workers are divided among them
     pause_ms: str = ""
+    permits: int = 0  # holders at once, of a semaphore
 
     @property
     def workload(self):
-        return {"convoy": "convoy", "single": "convoy", "contended": "contended", "processes": "contended"}.get(
-            self.kind, "cycles")
+        return {"single": "convoy", "processes": "contended", "stalled": "cycles"}.get(self.kind, self.kind)
 
     @property
     def windows(self):
         """As many times the usual window: where little happens, or where rows of one process last."""
-        return {"stalled": 4, "processes": 3}.get(self.kind, 1)
+        return 4 if self.kind == "stalled" else 3 if self.processes > 1 else 1
 
     @property
     def name(self):
         parts = [self.kind, f"N{self.nodes}", f"C{self.workers}"]
+        if self.permits:
+            parts.append(f"K{self.permits}")
         if self.workload != "cycles":
             parts.append(f"hold{self.hold_us}us")
         if self.processes > 1:
@@ -45,9 +51,12 @@ ALL = [
     Point("processes", 4, hold_us=1000, processes=4),
     Point("single", 16, nodes=1, hold_us=1000),
     Point("stalled", 16),
+    *(Point("permits", 64, nodes=nodes, hold_us=1000, processes=processes, permits=8) for processes in (1, 4) for nodes in (3, 1)),
+    *(Point("readers", 40, nodes=nodes, hold_us=1000, processes=processes) for processes in (1, 4) for nodes in (3, 1)),
 ]
 
 QUICK = [
     Point("cycles", 16), Point("convoy", 16, hold_us=1000), Point("contended", 16, hold_us=1000),
     Point("processes", 16, hold_us=1000, processes=4), Point("stalled", 16),
+    Point("permits", 64, nodes=1, hold_us=1000, permits=8), Point("readers", 40, nodes=1, hold_us=1000),
 ]

@@ -32,9 +32,14 @@ def machine():
 
 
 class Results:
-    def __init__(self, folder):
-        self.lines = [json.loads(each) for each in (folder / "measurements.jsonl").read_text(encoding="utf-8").splitlines()]
+    def __init__(self, lines):
+        self.lines = lines
         self.names = [each.name for each in drivers.ALL if any(line["driver"] == each.name for line in self.lines)]
+
+    def about(self, kinds):
+        """The part that is of points of these kinds."""
+        names = {each.name for each in points.ALL if each.kind in kinds}
+        return Results([each for each in self.lines if each["point"] in names])
 
     def of(self, driver, point):
         return [each for each in self.lines if each["driver"] == driver and each["point"] == point.name]
@@ -63,6 +68,12 @@ class Results:
                 told = told.get(key) if isinstance(told, dict) else None
             values.append(told)
         return None if not values or None in values else statistics.median(values)
+
+    def ratio(self, driver, point):
+        """Of rates, to the first driver of the point, round by round: what else the machine did cancels out."""
+        first = next(name for name in self.names if self.of(name, point))
+        pairs = [(mine.get("rate"), its.get("rate")) for mine, its in zip(self.of(driver, point), self.of(first, point))]
+        return statistics.median(mine / its for mine, its in pairs) if all(mine and its for mine, its in pairs) else None
 
     def failures(self, driver, point):
         out = []
@@ -93,8 +104,12 @@ def measured_rows(results, place, columns):
         if results.median(name, place, "done") in (None, 0):
             rows.append([name, "none", *["–"] * (len(columns) - 1)])
             continue
-        rows.append([name, *(number(results.figure(name, place, *path), unit) for _, path, unit in columns)])
+        rows.append([name, *(number(results.ratio(name, place) if path == RATIO else results.figure(name, place, *path), unit)
+                             for _, path, unit in columns)])
     return rows
+
+
+RATIO = ("ratio",)
 
 
 CYCLE_COLUMNS = [("cycles/s", ("rate",), 1), ("p50 us", ("latency", "p50"), 1), ("p99 us", ("latency", "p99"), 1),
@@ -107,9 +122,21 @@ HAND_OFF_COLUMNS = [("leases/s", ("rate",), 1), ("hand-off p50 ms", ("hand_off",
                     ("client CPU us", ("client_us",), 1), ("server CPU us", ("server_us",), 1)]
 FAIR_COLUMNS = HAND_OFF_COLUMNS + [("same again", ("again_share",), 1), ("workers served", ("served",), 1)]
 
+RATE_COLUMNS = [("leases/s", ("rate",), 1), ("ratio", RATIO, 1)]
+WAIT_COLUMNS = [("wait p50 ms", ("wait", "p50"), 1e-3), ("p99 ms", ("wait", "p99"), 1e-3), ("longest ms", ("wait", "most"), 1e-3)]
+COST_COLUMNS = [("workers served", ("served",), 1), ("least share", ("least_share",), 1),
+                ("commands a lease", ("commands_each",), 1), ("client CPU us", ("client_us",), 1),
+                ("server CPU us", ("server_us",), 1), ("neighbours", ("neighbours_share",), 1)]
+PERMIT_COLUMNS = RATE_COLUMNS + WAIT_COLUMNS + COST_COLUMNS
+READER_COLUMNS = RATE_COLUMNS + [("of them writers'", ("writer_share",), 1), *((f"readers' {head}" if "wait" in head else head, path, unit)
+                                 for head, path, unit in WAIT_COLUMNS),
+                                 *((f"writers' {head}" if "wait" in head else head, ("writer_wait", path[1]), unit)
+                                   for head, path, unit in WAIT_COLUMNS)] + COST_COLUMNS
+
 
 def point_table(results, place):
-    columns = {"cycles": CYCLE_COLUMNS, "convoy": HAND_OFF_COLUMNS}.get(place.workload, FAIR_COLUMNS)
+    columns = {"cycles": CYCLE_COLUMNS, "convoy": HAND_OFF_COLUMNS, "permits": PERMIT_COLUMNS, "readers": READER_COLUMNS}.get(
+        place.workload, FAIR_COLUMNS)
     rows = measured_rows(results, place, columns)
     return table(["", *(head for head, _, _ in columns)], rows) if rows else ""
 
@@ -138,10 +165,10 @@ def failure_table(results):
     return table(["Library", "Point", "What it said"], rows) if rows else "No library reported a failure.\n"
 
 
-def exclusion(results):
+def exclusion(results, what="two holders at once"):
     checked = [each for each in results.lines if "overlaps" in each]
     broken = [f"{each['driver']} ({each['point']}: {each['overlaps']})" for each in checked if each["overlaps"]]
-    return f"{len(checked)} contended measurements; two holders at once: {', '.join(broken) or 'never'}.\n"
+    return f"{len(checked)} contended measurements; {what}: {', '.join(broken) or 'never'}.\n"
 
 
 def neighbours(results):
@@ -181,12 +208,35 @@ def plots(results):
     }
 
 
+def lock_blocks(results, about):
+    if not results.lines:
+        return {}
+    return {"overview": overview(results), "libraries": library_table(results), "failures": failure_table(results),
+            "exclusion": exclusion(results), "neighbours": neighbours(results), "machine": machine_table(about),
+            "skipped": skipped(about, points.LOCKS)}
+
+
+def further_blocks(results, about):
+    """Of kinds that few libraries have: a part of the page of its own, since they are measured in a run of their own, too."""
+    if not results.lines:
+        return {}
+    return {"further-libraries": library_table(results), "further-failures": failure_table(results),
+            "further-exclusion": exclusion(results, "more holders at once than allowed"), "further-neighbours": neighbours(results),
+            "further-machine": machine_table(about), "further-skipped": skipped(about, points.FURTHER)}
+
+
+def machine_table(about):
+    return table(["", ""], [[key, str(value)] for key, value in about.items() if key != "skipped"])
+
+
+def skipped(about, kinds):
+    names = {each.name for each in drivers.ALL if set(each.only) & set(kinds)}
+    return "".join(f"- {name}: {why.split(';')[0]}\n" for name, why in about["skipped"].items() if name in names) or "None.\n"
+
+
 def blocks(results, about):
-    out = {"overview": overview(results), "libraries": library_table(results), "failures": failure_table(results),
-           "exclusion": exclusion(results), "neighbours": neighbours(results),
-           "machine": table(["", ""], [[key, str(value)] for key, value in about.items() if key != "skipped"]),
-           "skipped": "".join(f"- {name}: {why.split(';')[0]}\n" for name, why in about["skipped"].items()) or "None.\n"}
-    return out | {place.name: point_table(results, place) for place in points.ALL}
+    return (lock_blocks(results.about(points.LOCKS), about) | further_blocks(results.about(points.FURTHER), about)
+            | {place.name: point_table(results, place) for place in points.ALL})
 
 
 def publish(docs, tables, images):
@@ -206,8 +256,8 @@ def publish(docs, tables, images):
 def write_csv(folder, results):
     flat = [{"driver": each["driver"], "point": each["point"], "round": each["round"], "error": each.get("error", ""),
              **{key: each.get(key) for key in ("done", "rate", "client_us", "server_us", "neighbours_share", "commands_each", "again_share",
-                                               "served", "overlaps")},
-             **{f"{kind}_{key}_us": each.get(kind, {}).get(key) for kind in ("latency", "hand_off", "wait")
+                                               "served", "least_share", "writer_share", "overlaps")},
+             **{f"{kind}_{key}_us": each.get(kind, {}).get(key) for kind in ("latency", "hand_off", "wait", "writer_wait")
                 for key in ("p50", "p99", "p999", "most", "count")}} for each in results.lines]
     with open(folder / "measurements.csv", "w", newline="", encoding="utf-8") as file:
         out = csv.DictWriter(file, flat[0])
@@ -216,11 +266,12 @@ def write_csv(folder, results):
 
 
 def write(folder, docs):
-    results = Results(folder)
+    results = Results([json.loads(each) for each in (folder / "measurements.jsonl").read_text(encoding="utf-8").splitlines()])
     if not results.lines:
         return
     about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    tables, images = blocks(results, about), plots(results)
+    locks = results.about(points.LOCKS)
+    tables, images = blocks(results, about), plots(locks) if locks.lines else {}
     write_csv(folder, results)
     (folder / "tables.md").write_text("".join(f"## {name}\n\n{words}\n" for name, words in tables.items() if words), encoding="utf-8")
     for name, words in images.items():

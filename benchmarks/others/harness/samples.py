@@ -1,7 +1,9 @@
 """From the moments that drivers recorded to latencies."""
 from array import array
+from collections import Counter
 
 FIELDS = 5  # worker, asked, granted, releasing, released
+WRITERS = 10  # of so many workers the first one wants the lock for itself
 
 
 def read(paths):
@@ -59,3 +61,44 @@ def hand_offs(columns, convoy):
     waits = [end - begin for begin, end in zip(asked, granted)]
     return {"hand_off": quantiles_us(passed), "wait": quantiles_us(waits), "overlaps": overlaps,
             "again_share": again / max(1, len(order) - 1), "served": len(set(worker))}
+
+
+def overlaps(columns, room, needs):
+    """Grants that came while there was no room for them: a lease needs as much of it as needs(worker) says."""
+    worker, _, granted, releasing, _ = columns
+    needed = [needs(each) for each in worker]
+    changes = [*zip(granted, needed), *((moment, -need) for moment, need in zip(releasing, needed))]
+    used, found = 0, 0
+    for _, change in sorted(changes):  # what is given back at a moment can be taken at that moment
+        used += change
+        found += change > 0 and used > room
+    return found
+
+
+def fairness(worker, workers):
+    """Who had any lease, and by how much the one with the fewest fell short of an even share."""
+    had = Counter(worker)
+    least = min(had.values(), default=0) if len(had) == workers else 0
+    return {"served": len(had), "least_share": least * workers / max(1, len(worker))}
+
+
+def waits(columns, wanted=lambda worker: True):
+    worker, asked, granted, _, _ = columns
+    return quantiles_us([end - begin for who, begin, end in zip(worker, asked, granted) if wanted(who)])
+
+
+def permits(columns, count, workers):
+    return {"wait": waits(columns), "overlaps": overlaps(columns, count, lambda worker: 1), **fairness(columns[0], workers)}
+
+
+def writes(worker):
+    return worker % WRITERS == 0
+
+
+def readers(columns, workers, exclusive=False):
+    """With exclusive readers, too, hold the lock alone."""
+    needs = (lambda worker: workers) if exclusive else (lambda worker: workers if writes(worker) else 1)
+    writing = sum(map(writes, columns[0]))
+    return {"wait": waits(columns, lambda worker: not writes(worker)), "writer_wait": waits(columns, writes),
+            "writer_share": writing / max(1, len(columns[0])), "overlaps": overlaps(columns, workers, needs),
+            **fairness(columns[0], workers)}

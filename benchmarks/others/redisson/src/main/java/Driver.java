@@ -9,17 +9,31 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.redisson.Redisson;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RReadWriteLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** Redisson: RLock on one node, RedissonRedLock on several, RedissonMultiLock with --variant multilock. */
+/**
+ * Redisson: RLock on one node, RedissonRedLock on several, RedissonMultiLock with --variant multilock. On one node alone
+ * RPermitExpirableSemaphore with --variant semaphore, and RReadWriteLock with --variant read-write.
+ */
 public final class Driver {
+    private interface Lease {
+        void release();
+    }
+
+    private interface Lock {
+        Lease acquire() throws InterruptedException;
+    }
+
     private static final int WORKERS_SAMPLED = 16;
 
     private final Map<String, String> options = new HashMap<>();
@@ -59,13 +73,38 @@ public final class Driver {
         }
     }
 
-    private RLock lock(String key) {
+    private RLock plain(String key) {
         RLock[] all = clients.stream().map(client -> client.getLock(key)).toArray(RLock[]::new);
         if (all.length == 1)
             return all[0];
         if (options.getOrDefault("--variant", "").equals("multilock"))
             return clients.get(0).getMultiLock(all);
         return new RedissonRedLock(all);
+    }
+
+    private Lock permit(String key) {
+        RPermitExpirableSemaphore permits = clients.get(0).getPermitExpirableSemaphore(key);
+        permits.trySetPermits(number("--permits", 1));
+        return () -> {
+            String id = permits.acquire(10, TimeUnit.SECONDS);
+            return () -> permits.release(id);
+        };
+    }
+
+    private RLock side(String key, boolean writes) {
+        RReadWriteLock both = clients.get(0).getReadWriteLock(key);
+        return writes ? both.writeLock() : both.readLock();
+    }
+
+    private Lock lock(String key, int worker) {
+        String variant = options.getOrDefault("--variant", "");
+        if (variant.equals("semaphore"))
+            return permit(key);
+        RLock lock = variant.equals("read-write") ? side(key, worker % 10 == 0) : plain(key);
+        return () -> {
+            lock.lock();
+            return lock::unlock;
+        };
     }
 
     private String key(int worker) {
@@ -86,17 +125,17 @@ public final class Driver {
     }
 
     private void work(int worker) {
-        RLock lock = lock(key(worker));
+        Lock lock = lock(key(worker), worker);
         long holdMicros = number("--hold-us", 0);
         while (System.nanoTime() < ends) {
             try {
                 long asked = System.nanoTime();
-                lock.lock();
+                Lease held = lock.acquire();
                 long granted = System.nanoTime();
                 if (holdMicros > 0)
                     Thread.sleep(holdMicros / 1000, (int) (holdMicros % 1000) * 1000);
                 long releasing = System.nanoTime();
-                lock.unlock();
+                held.release();
                 cycle(new long[] {worker, asked, granted, releasing, System.nanoTime()});
                 if (convoy())
                     all.await();
@@ -123,9 +162,7 @@ public final class Driver {
 
     private void run(PrintStream told) throws Exception {
         connect();
-        RLock warm = lock("warm:" + options.get("--run") + ":" + System.nanoTime());
-        warm.lock();
-        warm.unlock();
+        lock("warm:" + options.get("--run") + ":" + System.nanoTime(), 0).acquire().release();
         told.println("ready");
         told.flush();
         String[] window = new BufferedReader(new InputStreamReader(System.in)).readLine().split(" ");
