@@ -69,11 +69,11 @@ class Results:
             values.append(told)
         return None if not values or None in values else statistics.median(values)
 
-    def ratio(self, driver, point):
-        """Of rates, to the first driver of the point, round by round: what else the machine did cancels out."""
+    def ratios(self, driver, point):
+        """Of rates, to the first driver of the point, round by round: other programs change from round to round. Sorted."""
         first = next(name for name in self.names if self.of(name, point))
         pairs = [(mine.get("rate"), its.get("rate")) for mine, its in zip(self.of(driver, point), self.of(first, point))]
-        return statistics.median(mine / its for mine, its in pairs) if all(mine and its for mine, its in pairs) else None
+        return sorted(mine / its for mine, its in pairs) if all(mine and its for mine, its in pairs) else []
 
     def failures(self, driver, point):
         out = []
@@ -104,12 +104,20 @@ def measured_rows(results, place, columns):
         if results.median(name, place, "done") in (None, 0):
             rows.append([name, "none", *["–"] * (len(columns) - 1)])
             continue
-        rows.append([name, *(number(results.ratio(name, place) if path == RATIO else results.figure(name, place, *path), unit)
+        rows.append([name, *(ratio(results, name, place) if path == RATIO else number(results.figure(name, place, *path), unit)
                              for _, path, unit in columns)])
     return rows
 
 
 RATIO = ("ratio",)
+
+
+def ratio(results, name, place):
+    """The median, the least and the greatest."""
+    all_of_them = results.ratios(name, place)
+    if not all_of_them or all_of_them[0] == all_of_them[-1]:
+        return number(statistics.median(all_of_them) if all_of_them else None)
+    return f"{number(statistics.median(all_of_them))} ({number(all_of_them[0])}–{number(all_of_them[-1])})"
 
 
 CYCLE_COLUMNS = [("cycles/s", ("rate",), 1), ("p50 us", ("latency", "p50"), 1), ("p99 us", ("latency", "p99"), 1),
