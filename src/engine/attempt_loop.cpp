@@ -168,6 +168,7 @@ void attempt_loop::vote()
     if (!std::exchange(again_, false))
         whom_->attempt_began();
     waiting_.attempt_began();
+    outdated_ = {};
     open_round(); // what was asked before is not believed any more
     if (type().slotted)
         learn(); // where all meet

@@ -207,7 +207,8 @@ private:
     core::waiting waiting_;
     core::gate_wait gate_;
     core::gate_wait::refusal at_gate_;
-    core::node_set owned_; ///< nodes where it has an owner who was not a reader
+    core::node_set outdated_; ///< nodes where something has changed since the vote
+    core::node_set owned_;    ///< nodes where it has an owner who was not a reader
     core::outage outage_;
     core::instant connecting_since_;
     unsigned refusals_ = 0; ///< in a row, for the back-off

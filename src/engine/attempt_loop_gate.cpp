@@ -75,6 +75,9 @@ void attempt_loop::wait_at_gate()
     again_ = hears_more();
     if (again_)
         return ask_at_gate(now); // what they read before they are told to tell, they do not tell of
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (outdated_.contains(i))
+            gate_.changed(i, now);
     stand_at_gate();
 }
 
@@ -105,8 +108,11 @@ void attempt_loop::stand_at_gate()
     runtime_.loop().schedule_finely(*this, gate_.due());
 }
 
+/// What a node tells before it answers has happened before the vote.
 void attempt_loop::gate_changed(unsigned node)
 {
+    if (phase_ == phase::voting && !attempt_.votes().awaits(node))
+        outdated_.insert(node);
     if (phase_ != phase::at_gate)
         return;
     gate_.changed(node, runtime_.loop().now());

@@ -233,6 +233,8 @@ void attempt_loop::changed_here(core::node_set where)
         plan();
     if (phase_ == phase::in_line && !type().slotted)
         place_.changed_here(where);
+    if (phase_ == phase::voting)
+        return outdated_.insert(where);
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (where.contains(i))
             gate_changed(i);

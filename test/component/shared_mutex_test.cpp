@@ -77,6 +77,21 @@ BOOST_AUTO_TEST_CASE(writer_follows_last_reader_at_once)
     BOOST_TEST((until_granted(writer) <= hand_over));
 }
 
+/// S17: a server does not tell a client of what that client has changed itself.
+BOOST_AUTO_TEST_CASE(writer_follows_reader_of_its_client_that_leaves_while_it_votes)
+{
+    contender& one = add();
+    for (int times = 0; times != 2; ++times) { // the first vote is said again anyway
+        auto held = read_often(one, 1);
+        one.write();
+        pass(round_trip / 4);
+        held.clear();
+        BOOST_TEST((until_granted(one) <= hand_over));
+        one.release();
+        pass(100ms);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(readers_follow_writer_at_once)
 {
     contender& writer = add();
