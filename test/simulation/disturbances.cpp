@@ -2,6 +2,7 @@
 #include "simulation/politician.hpp"
 
 #include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <array>
@@ -307,7 +308,7 @@ void schedule::disturb_program(std::unique_ptr<program>& p, test::dice& dice)
     auto const node = static_cast<unsigned>(dice.below(net_->size()));
     auto const until = time_.now() + dice.between(1, 4000) * 1ms;
     std::string const length = "for " + std::to_string((until - time_.now()) / 1ms) + " ms";
-    switch (dice.below(10)) {
+    switch (dice.below(changes_nodes_ ? 13 : 10)) {
     case 0: note(p->name() + " is stopped, " + length); return p->process->pause_until(until);
     case 1:
     case 2: return cut(*p, node, until, dice);
@@ -332,7 +333,8 @@ void schedule::disturb_program(std::unique_ptr<program>& p, test::dice& dice)
             fork(*p);
         return;
     case 8: return void(p->forks = true);
-    default: return kill_program(p);
+    case 9: return kill_program(p);
+    default: return change_nodes(*p, dice);
     }
 }
 
@@ -362,6 +364,29 @@ void schedule::disturb_program_clock(program& p, test::dice& dice)
     auto const furthest = longest_ttl_.count() / 6;
     duration const wrong = dice.one_in(6) ? duration{1h} : duration{};
     p.process->machine().set_wall_clock(wrong + dice.between(-furthest, furthest) * 1ms);
+}
+
+/// Also to the nodes that it has.
+void schedule::change_nodes(program& p, test::dice& dice)
+{
+    bool const all = dice.one_in(2);
+    note(p.name() + " changes its nodes to " + (all ? "all" : "all but one"));
+    p.locks->change_nodes(all ? p.urls : without_spare(p.urls), [this, host = p.host](error_code ec) {
+        if (ec == errc::misconfigured)
+            flaw("program " + std::to_string(host) + " may not change its nodes");
+    });
+}
+
+/// As soon as it may.
+void schedule::restore_nodes(unsigned host)
+{
+    auto const found = std::ranges::find(programs_, host, [](auto const& p) { return p->host; });
+    if (found == programs_.end())
+        return;
+    (*found)->locks->change_nodes((*found)->urls, [this, host](error_code ec) {
+        if (ec == boost::system::errc::operation_in_progress)
+            time_.after(100ms, [this, host] { restore_nodes(host); });
+    });
 }
 
 void schedule::kill_program(std::unique_ptr<program>& p)

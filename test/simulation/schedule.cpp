@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 namespace redlock::simulation {
@@ -25,6 +26,8 @@ constexpr duration expiring_time = 10s;
 constexpr std::uint64_t known_seeds = 1000;
 /// And these draw no semaphores.
 constexpr std::uint64_t seeds_of_locks = 2000;
+/// And in these all have the same nodes.
+constexpr std::uint64_t seeds_of_one_list = 3000;
 
 } // namespace
 
@@ -45,6 +48,7 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
     net_ = std::make_unique<world::network>(time_, sizes.at(dice_.below(sizes.size())), dice_.next());
     net_->pieces = dice_.one_in(2) ? 20 : 0;
+    changes_nodes_ = seed_ > seeds_of_one_list && net_->size() > 1;
     set_up_nodes();
     auto const names = dice_.between(1, 3);
     for (std::int64_t i = 0; i != names; ++i)
@@ -124,6 +128,13 @@ config schedule::draw_config(test::dice& dice, bool at_the_beginning)
             log_level::debug);
     settings.admission.assume_fresh = at_the_beginning && dice.one_in(3);
     return settings;
+}
+
+/// Whoever has this list and whoever has all nodes exclude each other.
+std::vector<std::string> schedule::without_spare(std::vector<std::string> urls) const
+{
+    urls.erase(urls.begin() + static_cast<std::ptrdiff_t>(seed_ % urls.size()));
+    return urls;
 }
 
 lock_options schedule::draw_options(test::dice& dice) const
@@ -215,6 +226,9 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
     config settings = draw_config(dice, at_the_beginning);
     if (!settings.observer && dice.one_in(4))
         settings.observer = std::make_shared<watcher>(*this, made->host);
+    made->urls = settings.nodes;
+    if (changes_nodes_ && dice.one_in(2))
+        settings.nodes = without_spare(made->urls);
     made->locks.emplace(made->process->make_client(std::move(settings)));
     auto const actors = static_cast<unsigned>(dice.between(1, 6));
     auto const apart = dice.one_in(2) ? 100 : 0;
@@ -288,6 +302,8 @@ void schedule::run_quietly()
     note("from here on nothing bad happens");
     lose_one_for_good();
     for (auto const& p : programs_) {
+        if (changes_nodes_)
+            restore_nodes(p->host);
         for (auto const& a : p->actors)
             a->served = false;
         for (auto const& one : p->politicians)

@@ -80,7 +80,8 @@ private:
         std::optional<client> locks{};
         std::vector<std::unique_ptr<actor>> actors{};
         std::vector<std::unique_ptr<politician>> politicians{};
-        std::uint64_t latest_term = 0; ///< that they were told of
+        std::vector<std::string> urls{}; ///< of all nodes
+        std::uint64_t latest_term = 0;   ///< that they were told of
         bool forks = false;            ///< when the next operation ends
 
         [[nodiscard]] std::string name() const { return "program " + std::to_string(host); }
@@ -187,6 +188,7 @@ private:
     [[nodiscard]] static world::server::release draw_version(test::dice&);
     [[nodiscard]] std::string draw_url(std::size_t node, test::dice&) const;
     [[nodiscard]] config draw_config(test::dice&, bool at_the_beginning);
+    [[nodiscard]] std::vector<std::string> without_spare(std::vector<std::string> urls) const;
     [[nodiscard]] lock_options draw_options(test::dice&) const;
     [[nodiscard]] manner draw_manner(test::dice&) const;
     [[nodiscard]] static fence_options draw_fence(test::dice&, lock_options const&);
@@ -220,6 +222,8 @@ private:
     void promote(unsigned node, test::dice&);
     void flush(unsigned node, test::dice&);
     void forbid(unsigned node, test::dice&);
+    void change_nodes(program&, test::dice&);
+    void restore_nodes(unsigned host);
     void kill_program(std::unique_ptr<program>&);
     void add_newcomer();
     void leave(std::unique_ptr<program>&);
@@ -280,6 +284,7 @@ private:
     std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
     bool enciphered_;            ///< some come by TLS
     bool elects_;                ///< there is an election, too
+    bool changes_nodes_ = false; ///< some have one node less than others, each at its time (rule N9)
     bool crowded_;               ///< nobody pauses for long, in the quiet time either
     bool polls_ = false;         ///< some server did not tell of changes, once
     world::timeline time_;
