@@ -14,7 +14,7 @@ namespace redlock {
 
 /// TLS for every `rediss://` and `valkeys://` node; `tls_*` keys in a node's URL win over these.
 struct tls_settings {
-    /// False is an error unless a `ca_file` or `ca_dir` is given, or `insecure`. It goes in 0.2: with either of these
+    /// False is an error unless a `ca_file` or `ca_dir` is given, or `insecure`. It goes in 0.3: with either of these
     /// the system's authorities are not trusted anyway.
     detail::former_system_roots system_roots{};
     std::string ca_file{};     ///< PEM file of trusted authorities; default, without `ca_dir`: the system's
@@ -41,7 +41,7 @@ struct health_settings {
     /// whether the server's clock was set forward (see `admission_settings`). 0 disables the check; there is no upper
     /// limit.
     std::chrono::milliseconds check_interval{2'000};
-    /// TCP keep-alive, which is always on; the URL key `keepalive` switches it off for one node. It goes in 0.2.
+    /// TCP keep-alive, which is always on; the URL key `keepalive` switches it off for one node. It goes in 0.3.
     detail::former_keep_alive keep_alive{};
 };
 
@@ -165,7 +165,7 @@ struct config {
     reconnect_settings reconnect{}; ///< connecting and reconnecting
     health_settings health{};       ///< checking connections
     admission_settings admission{}; ///< which nodes may vote
-    /// Former place of `admission_settings::assume_fresh`: either is enough. It goes in 0.2.
+    /// Former place of `admission_settings::assume_fresh`: either is enough. It goes in 0.3.
     detail::former_assume_fresh assume_fresh{};
     std::shared_ptr<redlock::observer> observer{}; ///< called for every event; see `redlock::observer`
 };

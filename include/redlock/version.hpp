@@ -6,7 +6,7 @@
 /// Before 1.0 a minor version may change the interface.
 #define REDLOCK_VERSION_MAJOR 0
 /// New features.
-#define REDLOCK_VERSION_MINOR 1
+#define REDLOCK_VERSION_MINOR 2
 /// Fixes.
 #define REDLOCK_VERSION_PATCH 0
 

@@ -67,9 +67,10 @@ boundary() # boundary KIND LIBDIR
 # Before 1.0 a minor version may change the interface, so a neighbouring one must be refused.
 versions_are_honest()
 {
-    local wanted
-    cmake -S "$here/find_package" -B "$work/version" -G Ninja "$@" -DWANTED=0.1.0 >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
-    for wanted in 0.0 0.2 1.0; do
+    local wanted major minor patch
+    IFS=. read -r major minor patch < <(version)
+    cmake -S "$here/find_package" -B "$work/version" -G Ninja "$@" -DWANTED="$major.$minor.$patch" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
+    for wanted in "$major.$((minor - 1))" "$major.$((minor + 1))" "$((major + 1)).0"; do
         ! cmake -S "$here/find_package" -B "$work/version-$wanted" -G Ninja "$@" -DWANTED=$wanted >"$work/log" 2>&1 \
             || { echo "passes for version $wanted"; return 1; }
         grep -q 'compatible with requested version' "$work/log" || { cat "$work/log"; return 1; }

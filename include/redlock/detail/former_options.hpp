@@ -4,7 +4,7 @@
 #include <concepts>
 #include <optional>
 
-/// Options that have moved, under their former names until 0.2. These are types, because with attributes of the members
+/// Options that have moved, under their former names until 0.3. These are types, because with attributes of the members
 /// compilers also warn where an aggregate is copied. // NOLINTBEGIN(google-explicit-constructor): as the members were
 namespace redlock::detail {
 

@@ -10,10 +10,6 @@ work=$root/build/install-vcpkg
 rm -rf "$work"
 mkdir -p "$work"
 
-version=$(sed -n 's/^#define REDLOCK_VERSION_[MP][A-Z]* \([0-9]*\)$/\1/p' "$root/include/redlock/version.hpp" | paste -sd.)
-manifest_version=$(cmake -DMANIFEST="$port/vcpkg.json" -P "$here/manifest.cmake" 2>&1)
-[ "$manifest_version" = "$version" ] || { echo "vcpkg.json: $manifest_version; the library: $version"; exit 1; }
-
 for linkage in static dynamic; do
     echo "-- vcpkg's port, $linkage"
     package=$work/built-$linkage
