@@ -70,6 +70,14 @@ if(REDLOCK_BUILD_CLI)
         FILES src/cli/completion/redlock
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
         COMPONENT cli)
+    install(
+        FILES src/cli/completion/_redlock
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions"
+        COMPONENT cli)
+    install(
+        FILES src/cli/completion/redlock.fish
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
+        COMPONENT cli)
 endif()
 install(
     FILES LICENSE

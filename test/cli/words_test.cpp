@@ -29,11 +29,35 @@ std::string output_of(std::string const& command)
     return text;
 }
 
-/// What the completion offers for the last of these words.
+/// What bash's completion offers for the last of these words.
 std::string offered(std::string const& line)
 {
-    return output_of("bash -c 'source \"" REDLOCK_COMPLETION "\"; COMP_WORDS=(" + line +
+    return output_of("bash -c 'source \"" REDLOCK_COMPLETIONS "/redlock\"; COMP_WORDS=(" + line +
                      "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _redlock; echo \"${COMPREPLY[@]}\"'");
+}
+
+/// What fish's completion offers, without the descriptions.
+std::string offered_by_fish(std::string const& line)
+{
+    return output_of("fish --no-config -c 'source \"" REDLOCK_COMPLETIONS "/redlock.fish\"; complete -C \"" +
+                     line + "\"' | cut -f 1");
+}
+
+/// What zsh's completion knows for these words, an option a line: the names that it gives to _arguments, and "=" if the
+/// option has a value.
+std::string known_to_zsh(std::string const& line)
+{
+    return output_of(
+        "zsh -fc '_arguments() { for spec; print -r -- ${${spec#\\(*\\)}%%\\[*} }; words=(" + line +
+        "); CURRENT=$#words; functions[_redlock]=$(<\"" REDLOCK_COMPLETIONS "/_redlock\"); _redlock'");
+}
+
+bool is_there(std::string const& shell)
+{
+    bool const there = !output_of("command -v " + shell).empty();
+    if (!there)
+        BOOST_TEST_MESSAGE("without " << shell << ", its completion is not tried");
+    return there;
 }
 
 std::string manual()
@@ -52,8 +76,12 @@ BOOST_DATA_TEST_CASE(completion_and_manual_list_every_option, boost::unit_test::
     words known = long_options(finished_run({verb, "--help"}).out);
     known.erase("--timeout"); // another word for --wait
     BOOST_TEST(known.size() > 10U);
-    words const completed = long_options(offered(std::string("redlock ") + verb + " --"));
-    BOOST_TEST(completed == known, boost::test_tools::per_element());
+    std::string const line = std::string("redlock ") + verb + " --";
+    BOOST_TEST(long_options(offered(line)) == known, boost::test_tools::per_element());
+    if (is_there("fish"))
+        BOOST_TEST(long_options(offered_by_fish(line)) == known, boost::test_tools::per_element());
+    if (is_there("zsh"))
+        BOOST_TEST(long_options(known_to_zsh(line)) == known, boost::test_tools::per_element());
     words const described = long_options(manual());
     for (std::string const& option : known)
         BOOST_TEST((option == "--help" || option == "--verbose" || described.contains(option)), option);
@@ -71,14 +99,30 @@ BOOST_AUTO_TEST_CASE(completion_offers_verbs_and_some_values)
     BOOST_TEST(contains(offered("redlock run seat -- nice -s bas"), "bash")); // it is not our -s
 }
 
+BOOST_AUTO_TEST_CASE(fish_completion_offers_verbs_and_some_values)
+{
+    if (!is_there("fish"))
+        return;
+    BOOST_TEST(offered_by_fish("redlock a") == "acquire\n");
+    BOOST_TEST(offered_by_fish("redlock --json -u redis://a st") == "status\n");
+    BOOST_TEST(offered_by_fish("redlock --vers") == "--version\n");
+    BOOST_TEST(offered_by_fish("redlock run --on-lost w") == "warn\n");
+    BOOST_TEST(offered_by_fish("redlock run --ttl 1").empty());
+    BOOST_TEST(contains(offered_by_fish("redlock run seat -- bas"), "bash"));
+}
+
 BOOST_AUTO_TEST_CASE(completion_offers_no_options_as_values)
 {
     for (std::string const verb : verbs) {
         std::string const help = finished_run({verb, "--help"}).out;
         std::regex const valued(
             "(--[a-z-]+) (URL|TEXT|NAME|DURATION|NUMBER|LINE|HOST|TOKEN|SIGNAL|FILE|DIR)");
-        for (std::sregex_iterator at(help.begin(), help.end(), valued), end; at != end; ++at)
+        std::string const zsh = is_there("zsh") ? known_to_zsh("redlock " + verb + " --") : "";
+        for (std::sregex_iterator at(help.begin(), help.end(), valued), end; at != end; ++at) {
             BOOST_TEST(offered("redlock " + verb + ' ' + at->str(1) + " --") == "\n", at->str());
+            if (!zsh.empty() && at->str(1) != "--timeout")
+                BOOST_TEST(contains(zsh, at->str(1) + "=\n"), at->str());
+        }
     }
 }
 
