@@ -16,8 +16,8 @@ if command -v ccache >/dev/null; then
     export CCACHE_DEPEND=${CCACHE_DEPEND:-1}
 fi
 
-# The version stands in include/redlock/version.hpp, and nowhere else.
-version() { sed -n 's/^#define REDLOCK_VERSION_[MP][A-Z]* \([0-9]*\)$/\1/p' include/redlock/version.hpp | paste -sd.; }
+# version [FILE]: what include/redlock/version.hpp says, which is the one place that names it.
+version() { sed -n 's/^#define REDLOCK_VERSION_[MP][A-Z]* \([0-9]*\)$/\1/p' "${@:-include/redlock/version.hpp}" | paste -sd.; }
 
 # build PRESET [TARGET...]: configures and builds; the configuration's chatter is shown only when it fails.
 build()
