@@ -1,4 +1,4 @@
-# An overlay port: it builds the sources that it stands in.
+# An overlay port: it builds the sources that it stands in. For a registry, scripts/registries writes an archive here.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
 vcpkg_cmake_configure(

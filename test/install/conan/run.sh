@@ -47,7 +47,7 @@ done
 
 # A consumer's graph, with nothing said about Boost: its headers alone, and no binary of it.
 echo "-- conan, what a consumer gets of Boost"
-version=$(sed -n 's/^    asio-redlock\///p' "$root/README.md")
+version=$(version)
 conan graph info --requires="asio-redlock/$version" -s compiler.cppstd=20 --format=json 2>"$CONAN_HOME/log" >"$CONAN_HOME/graph.json" \
     || { cat "$CONAN_HOME/log"; exit 1; }
 python3 - "$CONAN_HOME/graph.json" <<'PYTHON'
@@ -65,3 +65,11 @@ if conan create "$root" --test-folder= --build=missing -s compiler.cppstd=17 >"$
     exit 1
 fi
 grep -o 'Current cppstd (17) is lower than the required C++ standard (20)' "$CONAN_HOME/log"
+
+# What a registry gets: its recipe finds the archive, and what is in that builds, in objects without content.
+echo "-- conan, the recipe of a registry"
+archive=$(scripts/tarball HEAD "$CONAN_HOME" 2>"$CONAN_HOME/log")
+recipe=$(scripts/registries "file://$archive" "$archive")/conan/asio-redlock/all
+printf 'include(default)\n[replace_requires]\nboost/*: boost/1.81.0\n' >"$CONAN_HOME/profiles/registry"
+quietly env CMAKE_CXX_COMPILER_LAUNCHER="$here/../vcpkg/hollow" conan create "$recipe" --version="$version" \
+    --profile=registry --test-folder= --build=missing -s compiler.cppstd=20 -c tools.cmake.cmaketoolchain:generator=Ninja

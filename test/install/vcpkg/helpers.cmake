@@ -7,6 +7,20 @@ function(run)
     execute_process(COMMAND ${ARGV} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
+function(vcpkg_download_distfile variable)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FILENAME;SHA512" "URLS")
+    file(DOWNLOAD "${arg_URLS}" "${BUILDTREES}/${arg_FILENAME}" EXPECTED_HASH SHA512=${arg_SHA512})
+    set(${variable} "${BUILDTREES}/${arg_FILENAME}" PARENT_SCOPE)
+endfunction()
+
+# The one folder in the archive is left out.
+function(vcpkg_extract_source_archive variable)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "ARCHIVE" "")
+    file(ARCHIVE_EXTRACT INPUT "${arg_ARCHIVE}" DESTINATION "${BUILDTREES}/source")
+    file(GLOB tree "${BUILDTREES}/source/*")
+    set(${variable} "${tree}" PARENT_SCOPE)
+endfunction()
+
 function(vcpkg_cmake_configure)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
     string(COMPARE EQUAL "${VCPKG_LIBRARY_LINKAGE}" dynamic shared)

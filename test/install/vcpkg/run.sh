@@ -5,13 +5,17 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-port=$root/packaging/vcpkg/asio-redlock
 work=$root/build/install-vcpkg
 rm -rf "$work"
 mkdir -p "$work"
 
-for linkage in static dynamic; do
-    echo "-- vcpkg's port, $linkage"
+archive=$(scripts/tarball HEAD "$work" 2>"$work/log")
+filled=$(scripts/registries "file://$archive" "$archive")
+for row in static-packaging dynamic-packaging dynamic-"${filled#"$root/"}"; do
+    IFS=- read -r linkage place <<<"$row"
+    port=$root/$place/vcpkg/asio-redlock
+    echo "-- vcpkg's port, $linkage, from $place"
+    rm -rf "$work"/*-"$linkage"
     package=$work/built-$linkage
     CMAKE_CXX_COMPILER_LAUNCHER="$here/hollow" cmake -DPORT=asio-redlock -DCURRENT_PORT_DIR="$port" \
         -DCURRENT_PACKAGES_DIR="$package" -DBUILDTREES="$work/tree-$linkage" -DVCPKG_LIBRARY_LINKAGE=$linkage \
