@@ -108,6 +108,8 @@ for kind in static shared; do
         run "an optimised program of Clang, $kind" env LD_LIBRARY_PATH="$libdir" "$work/other-$kind"
     fi
 done
+build examples "$root/examples" -DCMAKE_PREFIX_PATH="$work/prefix-static"
+run "an example, built alone" "$work/examples/guide_testing"
 "$here/fit.sh" "$work/prefix-static"
 run "every installed header alone" headers_stand_alone "$prefix"
 run "what the shared library exports" exports_are_public "$libdir/libredlock.so"
@@ -120,5 +122,7 @@ build fetch "$here/fetch_content" -DBUILD_SHARED_LIBS=ON -DFETCHCONTENT_SOURCE_D
 run "FetchContent, shared" "$work/fetch/consumer"
 run "redlock::testing by FetchContent" "$work/fetch/kit"
 
+"$here/tarball.sh"
+run "the code host's files" "$root/test/docs/forge.sh" --schemas
 "$here/vcpkg/run.sh"
 "$here/conan/run.sh"

@@ -19,14 +19,15 @@ trap 'rm -rf "$CONAN_HOME"' EXIT
 export CONAN_HOME CCACHE_BASEDIR=$CONAN_HOME
 quietly() { "$@" >"$CONAN_HOME/log" 2>&1 || { cat "$CONAN_HOME/log"; return 1; }; }
 
+in_two_files=(
+    --build=missing -s compiler.cppstd=20 -c tools.cmake.cmaketoolchain:generator=Ninja
+    -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": 0}')
 create() # create KIND TYPE SETTINGS...
 {
     local shared=False
     [ "$1" != shared ] || shared=True
-    quietly conan create "$root" --test-folder="$root/test_package" --build=missing -s compiler.cppstd=20 \
-        -o "&:shared=$shared" -s build_type="$2" -c tools.cmake.cmaketoolchain:generator=Ninja \
-        -c tools.cmake.cmaketoolchain:user_presets= \
-        -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": 0}' "${@:3}"
+    quietly conan create "$root" --test-folder="$root/test_package" "${in_two_files[@]}" \
+        -o "&:shared=$shared" -s build_type="$2" -c tools.cmake.cmaketoolchain:user_presets= "${@:3}"
     grep 'refused a bad URL' "$CONAN_HOME/log"
 }
 
@@ -72,4 +73,4 @@ archive=$(scripts/tarball HEAD "$CONAN_HOME" 2>"$CONAN_HOME/log")
 recipe=$(scripts/registries "file://$archive" "$archive")/conan/asio-redlock/all
 printf 'include(default)\n[replace_requires]\nboost/*: boost/1.81.0\n' >"$CONAN_HOME/profiles/registry"
 quietly env CMAKE_CXX_COMPILER_LAUNCHER="$here/../vcpkg/hollow" conan create "$recipe" --version="$version" \
-    --profile=registry --test-folder= --build=missing -s compiler.cppstd=20 -c tools.cmake.cmaketoolchain:generator=Ninja
+    --profile=registry --test-folder= "${in_two_files[@]}"
