@@ -20,7 +20,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ROOT / "build" / "docs" / "generated"
-PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md"]
+PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "benchmarks/README.md"]
 OPTIONAL = ["comparison.md"]
 
 places = {}  # file of the project -> page or file of the site

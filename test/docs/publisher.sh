@@ -6,21 +6,36 @@ scripts/publisher
 scratch=$(mktemp)
 trap 'rm -f "$scratch"' EXIT
 
-judged() # judged AS REPOSITORY SECURITY [OPTION]
+judged() # judged AS [OPTION] [KEY=VALUE]...: as the complete file below is with other values
 {
-    printf 'repository=%s\nsecurity=%s\n' "$2" "$3" >"$scratch"
-    local code=0
-    # shellcheck disable=SC2086
-    said=$(scripts/publisher ${4:-} "$scratch") || code=$?
-    [ "$code" = "$1" ] || { echo "judged $code, not $1: repository=$2 security=$3 ${4:-}: $said"; exit 1; }
+    local as=$1 option=() code=0 line
+    shift
+    [ "${1:-}" != --complete ] || { option=(--complete) && shift; }
+    cat >"$scratch" <<'COMPLETE'
+repository=https://host.invalid/x
+archive=https://host.invalid/v{version}/asio-redlock-{version}.tar.gz
+maintainer=A. Person <me@host.invalid>
+security=me@host.invalid
+conduct=https://host.invalid/report
+COMPLETE
+    for line; do
+        grep -v "^${line%%=*}=" "$scratch" >"$scratch.rest" || true
+        { cat "$scratch.rest" && echo "$line"; } >"$scratch"
+    done
+    rm -f "$scratch.rest"
+    said=$(scripts/publisher "${option[@]}" "$scratch") || code=$?
+    [ "$code" = "$as" ] || { echo "judged $code, not $as: ${option[*]} $*: $said"; exit 1; }
 }
 
-judged 0 '' ''
-judged 1 '' '' --complete
-judged 1 https://host.invalid/x '' --complete
-judged 0 https://host.invalid/x me@host.invalid --complete
-judged 0 https://host.invalid/x https://host.invalid/report --complete
-judged 1 'TODO' me@host.invalid
-judged 1 https://host.invalid/x 'in private'
-judged 1 $'\nrepository=' ''
-judged 1 $'\ncontact=me' ''
+judged 0 --complete
+judged 0 --complete security=https://host.invalid/report
+for key in repository archive maintainer security conduct; do
+    judged 0 $key=
+    judged 1 --complete $key=
+    judged 1 $key=TODO
+done
+judged 1 archive=https://host.invalid/asio-redlock.tar.gz
+judged 1 maintainer=me@host.invalid
+judged 1 'security=in private'
+judged 1 $'contact=me'
+judged 1 $'security=me@host.invalid\nsecurity='

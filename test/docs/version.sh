@@ -9,7 +9,7 @@ failed=0
 named() # named AS FILE PATTERN: each match of the pattern is AS, and there is one
 {
     local found
-    found=$(grep -oP "$3" "$2" | sort -u)
+    found=$(grep -oP "$3" "$2" | sort -u || true)
     [ "$found" = "$1" ] || { failed=1; echo "$2: $3: ${found:-nothing}, not $1"; }
 }
 
