@@ -46,9 +46,9 @@ int main()
     example::promises promises;
     asio::io_context context;
     // The first three are known to be new. The fourth one is judged as it is.
-    redlock::client locks{context,
-                          {.nodes = {servers.urls[0], servers.urls[1], servers.urls[2]},
-                           .admission = {.assume_fresh = true}}};
+    redlock::client locks{
+        context,
+        {.nodes = {servers.urls[0], servers.urls[1], servers.urls[2]}, .admission = {.assume_fresh = true}}};
     asio::co_spawn(context, replace_third_server(locks, servers.urls, promises), asio::detached);
     context.run();
     return promises.exit_code();

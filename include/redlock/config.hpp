@@ -149,8 +149,8 @@ struct config {
     /// How long one node may take to answer. Zero means clamp(ttl / 20, 20 ms, 500 ms), computed for each lock. In
     /// `lock_options::node_timeout` zero is an error.
     std::chrono::milliseconds node_timeout{0};
-    std::string username{};              ///< for nodes whose URL names no user
-    std::string password{};              ///< for nodes whose URL has no password
+    std::string username{}; ///< for nodes whose URL names no user
+    std::string password{}; ///< for nodes whose URL has no password
     /// For passwords that change while the client runs: called with the node's URL (as `node_status::node` has it) before
     /// each connection to a node whose URL names neither user nor password. Connections that are there stay as they are.
     /// Given together with `username` or `password`, it is `errc::misconfigured`.

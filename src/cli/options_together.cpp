@@ -1,10 +1,9 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/parser.hpp"
+#include <redlock/config.hpp>
 
 #include <unistd.h>
-
-#include <redlock/config.hpp>
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -93,7 +92,8 @@ void parser::finish_credentials()
     }
     o_.client.password = ask_password_ ? ::getpass("Password: ") : environment("REDISCLI_AUTH");
     if (!o_.client.username.empty() && o_.client.password.empty())
-        throw failure(exit_status::usage, "--user needs a password: set REDISCLI_AUTH, or give --password-file or --askpass");
+        throw failure(exit_status::usage,
+                      "--user needs a password: set REDISCLI_AUTH, or give --password-file or --askpass");
 }
 
 void parser::finish_token()

@@ -119,7 +119,8 @@ std::string read_password(std::string const& file)
     std::string first;
     if (!in || !std::getline(in, first) || first.empty())
         throw failure(exit_status::bad_configuration,
-                      "--password-file " + file + ": " + (in ? "its first line is empty" : std::strerror(errno)));
+                      "--password-file " + file + ": " +
+                          (in ? "its first line is empty" : std::strerror(errno)));
     return first;
 }
 

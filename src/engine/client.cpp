@@ -40,8 +40,8 @@ client detail::make_client(net::any_io_executor executor, config const& settings
 }
 
 client::client(executor_type executor, config settings)
-    : engines_(std::make_shared<detail::succession>(std::move(executor), std::move(settings),
-                                                    net::this_machine()))
+    : engines_(
+          std::make_shared<detail::succession>(std::move(executor), std::move(settings), net::this_machine()))
 {}
 
 client::client(client&&) noexcept = default;
@@ -121,9 +121,8 @@ void client::start_change::begin(detail::completion_handler<signature> handler)
     } catch (lock_error const& e) {
         if (std::exception_ptr* const told = handler.story())
             *told = std::current_exception();
-        return boost::asio::post(executor(), [ec = e.code(), handler = std::move(handler)]() mutable {
-            handler(ec);
-        });
+        return boost::asio::post(executor(),
+                                 [ec = e.code(), handler = std::move(handler)]() mutable { handler(ec); });
     }
     auto const now = engines->current();
     auto work = [all = engines, next](detail::engine& self, detail::wait_op& waiting) {

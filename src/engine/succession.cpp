@@ -32,9 +32,10 @@ void require_meeting(client_settings const& now, client_settings const& then)
     unsigned const one = count(now.peers.size());
     unsigned const other = count(then.peers.size());
     if (!core::majorities_meet(one, other, one + other - common))
-        misconfigured(std::to_string(other) + " nodes, of which " + std::to_string(common) + " are among the " +
-                      std::to_string(one) +
-                      " present ones, can grant what these have granted to others: add or remove one node at a time");
+        misconfigured(
+            std::to_string(other) + " nodes, of which " + std::to_string(common) + " are among the " +
+            std::to_string(one) +
+            " present ones, can grant what these have granted to others: add or remove one node at a time");
 }
 
 } // namespace

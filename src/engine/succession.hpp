@@ -55,7 +55,8 @@ private:
     std::shared_ptr<net::machine> const on_;
     std::mutex mutable guard_;
     std::shared_ptr<engine> current_;
-    std::shared_ptr<engine> former_; ///< kept until the next change: who cancels an operation names its engine
+    std::shared_ptr<engine>
+        former_; ///< kept until the next change: who cancels an operation names its engine
     bool changing_ = false;
 };
 

@@ -31,8 +31,8 @@ struct peer {
     std::string name; ///< URL without secrets
     redis::handshake_settings handshake;
     std::function<credentials(std::string_view node)> who; ///< asked each time; empty: the handshake says it
-    std::shared_ptr<tls_context> tls; ///< null: plain
-    std::string server_name;          ///< for SNI and verification; empty: the host that is connected to
+    std::shared_ptr<tls_context> tls;                      ///< null: plain
+    std::string server_name; ///< for SNI and verification; empty: the host that is connected to
     bool verify = true;
     bool keep_alive = true;
     std::chrono::milliseconds connect_timeout{1000};

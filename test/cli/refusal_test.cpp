@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"run", "-t", "25h", "seat", "true"}, 64, "ttl");
     refused({"run", "seat:redlock-fence", "true"}, 64, "kept for what stands beside locks");
     refused({"release", "seat", "--token", "short"}, 64, "32 characters");
-    for (std::string const option :
-         {"--nodes-file", "--user", "--password-file", "--cacert", "--cacertdir", "--cert", "--key", "--sni", "--token"})
+    for (std::string const option : {"--nodes-file", "--user", "--password-file", "--cacert", "--cacertdir",
+                                     "--cert", "--key", "--sni", "--token"})
         refused({"release", "seat", option, ""}, 64, option + ": is empty"); // of a variable that is not set
     for (std::string const verb : {"acquire", "status"})
         refused({verb, ""}, 64, "the lock's name is empty");
@@ -104,8 +104,10 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
     refused({"acquire", "seat", "--cacert", "/no/such/file"}, 78, "/no/such/file",
             nodes("rediss://127.0.0.1:1"));
     refused({"status", "seat", "--nodes-file", "/no/such/file"}, 78, "/no/such/file");
-    refused({"status", "seat", "--password-file", "/no/such/file"}, 78, "/no/such/file", nodes("redis://host"));
-    refused({"status", "seat", "--password-file", "/dev/null"}, 78, "first line is empty", nodes("redis://host"));
+    refused({"status", "seat", "--password-file", "/no/such/file"}, 78, "/no/such/file",
+            nodes("redis://host"));
+    refused({"status", "seat", "--password-file", "/dev/null"}, 78, "first line is empty",
+            nodes("redis://host"));
 }
 
 /// Whoever has asked for JSON reads no text, whatever is wrong.

@@ -91,11 +91,10 @@ BOOST_AUTO_TEST_CASE(lock_made_before_asks_the_new_nodes)
 
 BOOST_AUTO_TEST_CASE(locks_of_all_kinds_ask_the_new_nodes)
 {
-    std::vector<any_lock> all{mutex(*locks, "plain", long_lived),
-                              multi_mutex(*locks, {"one", "another"}, long_lived),
-                              semaphore(*locks, "pool", 5, long_lived).taking(2),
-                              shared_mutex(*locks, "table", long_lived),
-                              shared_mutex(*locks, "table", long_lived).shared()};
+    std::vector<any_lock> all{
+        mutex(*locks, "plain", long_lived), multi_mutex(*locks, {"one", "another"}, long_lived),
+        semaphore(*locks, "pool", 5, long_lived).taking(2), shared_mutex(*locks, "table", long_lived),
+        shared_mutex(*locks, "table", long_lived).shared()};
     run([&]() -> asio::awaitable<void> {
         co_await change({0, 1, 2, 3});
         for (any_lock& each : all) {

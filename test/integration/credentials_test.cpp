@@ -182,11 +182,10 @@ BOOST_AUTO_TEST_CASE(who_is_named_by_the_url_is_not_asked_for)
     granted(try_once(settings));
     settings.password = "secret";
     asio::io_context context;
-    BOOST_CHECK_EXCEPTION(redlock::client(context, settings), redlock::lock_error,
-                          [](redlock::lock_error const& e) {
-                              return std::string(e.what()).find("credentials_provider is given together") !=
-                                     std::string::npos;
-                          });
+    BOOST_CHECK_EXCEPTION(
+        redlock::client(context, settings), redlock::lock_error, [](redlock::lock_error const& e) {
+            return std::string(e.what()).find("credentials_provider is given together") != std::string::npos;
+        });
 }
 
 BOOST_AUTO_TEST_CASE(user_name_and_password_authenticate)

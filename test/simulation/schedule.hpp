@@ -82,7 +82,7 @@ private:
         std::vector<std::unique_ptr<politician>> politicians{};
         std::vector<std::string> urls{}; ///< of all nodes
         std::uint64_t latest_term = 0;   ///< that they were told of
-        bool forks = false;            ///< when the next operation ends
+        bool forks = false;              ///< when the next operation ends
 
         [[nodiscard]] std::string name() const { return "program " + std::to_string(host); }
     };
