@@ -123,6 +123,8 @@ void admissions::expect_keys(core::duration ttl, core::duration slack)
 /// Its settings are the present ones, but for what the user said of the time before the client met it.
 void admissions::inherit(std::size_t node, admissions const& former, std::size_t before)
 {
+    expect_keys(core::duration{former.longest_.load(std::memory_order_relaxed)},
+                core::duration{former.smallest_slack_.load(std::memory_order_relaxed)});
     core::admission_terms terms = records_[node].terms;
     terms.assume_fresh = former.records_[before].terms.assume_fresh;
     records_[node] = former.records_[before];

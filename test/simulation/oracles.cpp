@@ -89,6 +89,8 @@ void schedule::check_token(actor const& whose, subject& what)
 /// other may lose one of them, and comes last again (M8).
 void schedule::check_order(actor const& whose, std::uint64_t ticket)
 {
+    if (changes_nodes_) // who asks the former nodes, and who asks the present ones, stand in different queues
+        return;
     for (auto const& other : whose.home.actors)
         if (&other->about == &whose.about && !takes_several(other->how) && other->ticket &&
             *other->ticket < ticket && !whose.options.barging && !other->options.barging)
