@@ -115,12 +115,12 @@ std::vector<std::string> find_nodes(std::vector<std::string> const& flags, std::
 
 std::string read_password(std::string const& file)
 {
-    std::ifstream in(file);
     std::string first;
-    if (!in || !std::getline(in, first) || first.empty())
-        throw failure(exit_status::bad_configuration,
-                      "--password-file " + file + ": " +
-                          (in ? "its first line is empty" : std::strerror(errno)));
+    std::ifstream in(file);
+    std::string const why = in ? "its first line is empty" : std::strerror(errno);
+    std::getline(in, first);
+    if (first.empty())
+        throw failure(exit_status::bad_configuration, "--password-file " + file + ": " + why);
     return first;
 }
 
