@@ -139,14 +139,21 @@ template <class Token, bool AsksForStory, class... Results>
 class diagnosed_result
     : public return_type_of<boost::asio::async_result<Token, void(std::exception_ptr, Results...)>> {
 public:
+    /// What the operation is started with.
+    template <class Initiation>
+    using started =
+        std::conditional_t<AsksForStory, story_initiation<std::decay_t<Initiation>>, Initiation&&>;
+
+    /// The return type is spelled out: Asio asks for it with an initiation that cannot be started, and to deduce it the
+    /// compiler would look into what starts the operation, which may need more of an initiation than that has.
     template <class Initiation, class Adapter, class... Arguments>
     static auto initiate(Initiation&& initiation, Adapter&& adapter, Arguments&&... arguments)
+        -> decltype(boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
+            std::declval<started<Initiation>>(), std::declval<Token&>(), std::declval<Arguments>()...))
     {
-        using started =
-            std::conditional_t<AsksForStory, story_initiation<std::decay_t<Initiation>>, Initiation&&>;
         Token inner(std::forward<Adapter>(adapter).token); // Asio takes what it is given for its own
         return boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
-            static_cast<started>(std::forward<Initiation>(initiation)), inner,
+            static_cast<started<Initiation>>(std::forward<Initiation>(initiation)), inner,
             std::forward<Arguments>(arguments)...);
     }
 };
