@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/detail/spawn_1_83.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/with_diagnostics.hpp>
@@ -181,6 +182,10 @@ struct start_guarded {
     void operator()(Handler&& handler)
     {
         namespace asio = boost::asio;
+        static_assert(takes_exceptions<std::decay_t<Handler>>,
+                      "with_lock: a yield_context of Asio can take an exception from Boost 1.84 on; before, "
+                      "acquire and "
+                      "release the lock yourself");
         // A strand, so that the loss is never reported while the body runs on another thread of the caller's pool.
         executor_type caller = asio::get_associated_executor(handler, get_executor());
         auto strand = asio::make_strand(caller);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/detail/spawn_1_83.hpp>
+
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
@@ -151,6 +153,9 @@ public:
         -> decltype(boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
             std::declval<started<Initiation>>(), std::declval<Token&>(), std::declval<Arguments>()...))
     {
+        static_assert(takes_exceptions<Token>, "with_diagnostics: a yield_context of Asio can take an "
+                                               "exception from Boost 1.84 on; before, give "
+                                               "the yield_context itself, and call explain for the error");
         Token inner(std::forward<Adapter>(adapter).token); // Asio takes what it is given for its own
         return boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
             static_cast<started<Initiation>>(std::forward<Initiation>(initiation)), inner,
