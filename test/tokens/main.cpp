@@ -1,0 +1,2 @@
+#define BOOST_TEST_MODULE tokens
+#include <boost/test/included/unit_test.hpp>
