@@ -40,8 +40,13 @@ int connected(int family, void const* address, socklen_t size, std::chrono::mill
     timeval const limit{timeout.count() / 1000, timeout.count() % 1000 * 1000};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (::connect(socket, static_cast<sockaddr const*>(address), size) != 0) {
+    // What interrupts it, as io_uring does, leaves the attempt going on; the next call waits for that.
+    while (::connect(socket, static_cast<sockaddr const*>(address), size) != 0) {
         int const reason = errno;
+        if (reason == EINTR)
+            continue;
+        if (reason == EISCONN)
+            break;
         ::close(socket);
         errno = reason;
         fail("probe: connect");
