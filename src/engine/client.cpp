@@ -17,7 +17,7 @@
 
 #include <exception>
 #include <memory>
-#include <new>
+#include <optional>
 #include <utility>
 
 namespace redlock {
@@ -92,13 +92,12 @@ void shut_down(detail::engine& self, wait_handler handler)
 /// Both at once; who waits for the former nodes waits for the present ones then.
 void client::start_shutdown::begin(detail::completion_handler<signature> handler)
 {
-    auto const now = engines->current();
-    auto const former = engines->former();
+    auto const [now, former] = engines->last();
     if (!former)
         return shut_down(*now, std::move(handler));
     auto const& on = executor();
     shut_down(*now, {[](boost::system::error_code) {}, on});
-    shut_down(*former, {[now, on, handler = std::move(handler)](boost::system::error_code ec) mutable {
+    shut_down(*former, {[now = now, on, handler = std::move(handler)](boost::system::error_code ec) mutable {
                             if (!ec)
                                 return shut_down(*now, std::move(handler));
                             shut_down(*now, {[ec, handler = std::move(handler)](
@@ -115,9 +114,9 @@ client::executor_type const& client::start_change::executor() const noexcept
 
 void client::start_change::begin(detail::completion_handler<signature> handler)
 {
-    std::shared_ptr<detail::engine> next;
+    std::optional<detail::succession::proposal> next;
     try {
-        next = engines->prepare(std::move(nodes));
+        next.emplace(engines->prepare(std::move(nodes)));
     } catch (lock_error const& e) {
         if (std::exception_ptr* const told = handler.story())
             *told = std::current_exception();
@@ -125,16 +124,11 @@ void client::start_change::begin(detail::completion_handler<signature> handler)
                                  [ec = e.code(), handler = std::move(handler)]() mutable { handler(ec); });
     }
     auto const now = engines->current();
-    auto work = [all = engines, next](detail::engine& self, detail::wait_op& waiting) {
-        all->change(self, next, waiting);
+    detail::cancel_path<detail::wait_op> cancel(*now, handler.slot());
+    auto change = [next = std::move(*next)](detail::engine& self, detail::wait_op& waiting) mutable {
+        next.take_over(self, waiting);
     };
-    try {
-        detail::cancel_path<detail::wait_op> cancel(*now, handler.slot());
-        now->initiate(detail::wait_start{std::move(work), std::move(cancel), std::move(handler)});
-    } catch (std::bad_alloc const&) {
-        engines->give_up();
-        throw;
-    }
+    now->initiate(detail::wait_start{std::move(change), std::move(cancel), std::move(handler)});
 }
 
 } // namespace redlock

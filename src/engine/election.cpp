@@ -218,7 +218,7 @@ lock_options const& election::options() const noexcept
 
 lock_error election::explain(boost::system::error_code ec) const
 {
-    return lock_->explain(ec);
+    return detail::lock_access::present(lock_)->explain(ec);
 }
 
 leadership::executor_type const& leadership::start_proclaim::executor() const noexcept

@@ -124,10 +124,11 @@ public:
     ///@}
 
     void shut_down(wait_op&);
+    /// What is known of keys and nodes; not after a shutdown. It is kept for as long as this one.
+    /// \throws std::bad_alloc
+    void leave_knowledge_to(std::shared_ptr<engine> const& successor);
     /// What begins from now on begins there (rule N9). The wait ends when all that has begun here has ended.
-    void retire(std::shared_ptr<engine> successor, wait_op&) noexcept;
-    /// What is known of keys and nodes; before that, and not after a shutdown. \throws std::bad_alloc
-    void leave_knowledge_to(engine& successor);
+    void retire(wait_op&) noexcept;
     [[nodiscard]] bool closing() const { return runtime_.life.closing(); }
 
     /// \name Operations
@@ -170,6 +171,7 @@ private:
         });
     }
     void release_dropped() noexcept;
+    void leave_numbers() noexcept;
     void begin_shutdown();
     void end_everything();
     void run() override;

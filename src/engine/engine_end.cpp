@@ -27,25 +27,35 @@ void engine::shut_down(wait_op& w)
         begin_shutdown();
 }
 
-void engine::leave_knowledge_to(engine& successor)
+void engine::leave_knowledge_to(std::shared_ptr<engine> const& successor)
 {
-    successor.runtime_.nodes.inherit(runtime_.nodes);
+    successor->runtime_.nodes.inherit(runtime_.nodes);
     auto const keys = keys_.all();
     std::vector<boost::intrusive_ptr<key_state>> heirs;
     heirs.reserve(keys.size());
     for (auto const& key : keys)
-        heirs.push_back(successor.keys_.at(key->name()));
+        heirs.push_back(successor->keys_.at(key->name()));
+    next_ = successor;
     for (std::size_t i = 0; i != keys.size(); ++i)
         keys[i]->leave_to(std::move(heirs[i]));
 }
 
-void engine::retire(std::shared_ptr<engine> successor, wait_op& w) noexcept
+void engine::retire(wait_op& w) noexcept
 {
-    next_ = std::move(successor);
     retired_.store(true, std::memory_order_release);
     retirement_waiters_.push_back(w);
     runtime_.nodes.retire();
     runtime_.life.retire();
+}
+
+/// Of leases that were granted after the change.
+void engine::leave_numbers() noexcept
+{
+    try {
+        for (auto const& key : keys_.all())
+            key->leave_numbers();
+    } catch (std::bad_alloc const&) { // NOLINT(bugprone-empty-catch): the clock decides, as for a new client
+    }
 }
 
 void engine::begin_shutdown()
@@ -178,8 +188,10 @@ void engine::expire()
 void engine::run()
 {
     release_dropped();
-    if (runtime_.life.drained() && !runtime_.life.closing())
+    if (runtime_.life.drained() && !runtime_.life.closing()) {
+        leave_numbers();
         begin_shutdown();
+    }
     if (runtime_.life.may_close())
         close();
 }

@@ -45,6 +45,7 @@ boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& 
                                              std::uint64_t fencing_token)
 {
     void* const block = lock->plan->on.lease_blocks.take();
+    lock->plan->on.life.expect_lease();
     return {::new (block) held_lease(lock, owner, fencing_token, lock->plan->on.its.read_clocks())};
 }
 
@@ -56,7 +57,8 @@ void held_lease::take_up()
     begun_ = true;
     if (on().life.closing()) {
         machine_.release();
-        return show(lease_state::released);
+        show(lease_state::released);
+        return on().life.lease_came();
     }
     core::instant const now = on().loop().now();
     machine_ = core::lease_machine::adopted(lock().plan->terms, nodes().size(), now);
@@ -65,6 +67,7 @@ void held_lease::take_up()
     on().life.begin_lease(*this);
     lock().wanted->adopted(*this);
     schedule();
+    on().life.lease_came();
 }
 
 /// Who adopts has often just been started: as an acquisition does, it waits until a majority is connected, and a moment for

@@ -23,7 +23,7 @@ void held_lease::await_end(wait_op& w)
 /// For whoever comes after the end.
 errc held_lease::why_over() const
 {
-    if (on().life.closing())
+    if (on().life.closing() && !on().life.drained()) // otherwise the client goes on, with other nodes
         return errc::shut_down;
     return machine_.phase() == core::lease_phase::lost ? errc::lease_lost : errc::released;
 }

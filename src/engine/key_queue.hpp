@@ -65,8 +65,6 @@ public:
     ///@{
     void look_on(onlooker& one) { onlookers_.push_back(one); }
     void leader_changed(core::node_set where);
-    /// The greatest that any of them was told, so that nobody is told of an earlier one.
-    std::uint64_t latest_term = 0;
     ///@}
 
 private:

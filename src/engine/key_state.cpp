@@ -48,7 +48,15 @@ void key_state::leave_to(boost::intrusive_ptr<key_state> heir) noexcept
 {
     heir_ = std::move(heir);
     heir_->expect_keys(std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)});
+    leave_numbers();
+}
+
+void key_state::leave_numbers() noexcept
+{
+    if (!heir_)
+        return;
     heir_->highest_number = std::max(heir_->highest_number, highest_number);
+    heir_->latest_term = std::max(heir_->latest_term, latest_term);
 }
 
 std::vector<node_outcome> key_state::last_attempt(std::vector<std::string> const& nodes) const

@@ -62,6 +62,8 @@ public:
 
     /// The same key among the client's next nodes, which is kept for as long as this one.
     void leave_to(boost::intrusive_ptr<key_state> heir) noexcept;
+    /// What it has learnt since.
+    void leave_numbers() noexcept;
 
     /// \name What attempts learn
     ///@{
@@ -69,6 +71,7 @@ public:
     void publish_success(std::vector<node_report>& rows) noexcept;
     void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
     std::uint64_t highest_number = 0; ///< on any node, as far as this client has seen
+    std::uint64_t latest_term = 0;    ///< that anybody was told of: nobody is told of an earlier one
     /// Of a semaphore, as a node told. What was full a moment ago is full again a moment later; and who has been told nothing
     /// yet does not overtake those who wait (rule P6).
     void note_taken_slots(unsigned now, unsigned limit)

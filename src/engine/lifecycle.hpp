@@ -9,6 +9,7 @@
 #include <boost/intrusive/list.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <atomic>
 #include <functional>
 
 namespace redlock::detail {
@@ -105,7 +106,19 @@ public:
     /// Nothing new begins, and nothing but its end is waited for.
     /// No operation or lease begins here any more; the closer is told when the last one has ended.
     void retire();
-    [[nodiscard]] bool drained() const { return retired_ && under_way_ == 0 && operations_.empty(); }
+    [[nodiscard]] bool drained() const
+    {
+        return retired_ && under_way_ == 0 && operations_.empty() &&
+               expected_leases_.load(std::memory_order_relaxed) == 0;
+    }
+    /// Any thread. One was adopted, and begins with its first operation.
+    void expect_lease() { expected_leases_.fetch_add(1, std::memory_order_relaxed); }
+    /// That has come.
+    void lease_came()
+    {
+        expected_leases_.fetch_sub(1, std::memory_order_relaxed);
+        see_whether_drained();
+    }
     [[nodiscard]] bool closing() const { return closing_; }
     void start_closing() { closing_ = true; }
     [[nodiscard]] bool closed() const { return closed_; }
@@ -157,6 +170,7 @@ private:
     unsigned under_way_ = 0;
     unsigned releasing_ = 0;
     unsigned undoing_ = 0;
+    std::atomic<unsigned> expected_leases_{0};
     bool retired_ = false;
     bool closing_ = false;
     bool closed_ = false;

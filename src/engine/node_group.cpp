@@ -192,7 +192,7 @@ void node_group::note_lack(unsigned node, std::string_view command, redis::resp_
     try {
         std::string const words = to_words(command, reply);
         table_.note_lack(node, words);
-        observer* const o = environment_.watcher();
+        observer* const o = watcher();
         auto& told = lacks_[node];
         if (o && told.size() < most_told && told.insert(words).second)
             o->on_node({environment_.settings().names[node],

@@ -181,11 +181,11 @@ void node_group::tell_quarantine(unsigned node, lock_state const& lock, core::in
         core::instant const now = environment_.loop().now();
         auto const why = quarantine_of(node, lock, until);
         table_.enter(node, why);
-        if (observer* const o = environment_.watcher())
+        if (observer* const o = watcher())
             o->on_node({environment_.settings().names[node], node_state::quarantined, why.notice(now),
                         why.lock, quarantine_left(until, now), nodes_[node]->facts().master});
     } catch (std::bad_alloc const&) { // without words
-        if (observer* const o = environment_.watcher())
+        if (observer* const o = watcher())
             o->on_node({environment_.settings().names[node], node_state::quarantined, {}, {}, {}});
     }
 }

@@ -51,17 +51,13 @@ std::shared_ptr<engine> succession::current() const
     return current_;
 }
 
-std::shared_ptr<engine> succession::former() const
-{
-    std::scoped_lock const held(guard_);
-    return former_ && !former_->ended() ? former_ : nullptr;
-}
-
-std::shared_ptr<engine> succession::prepare(std::vector<std::string> nodes)
+succession::proposal succession::prepare(std::vector<std::string> nodes)
 {
     std::shared_ptr<engine> now;
     {
         std::scoped_lock const held(guard_);
+        if (current_->forked())
+            throw lock_error(make_error_code(errc::forked), "this client belongs to the parent process", {});
         if (changing_ || (former_ && !former_->ended()))
             throw lock_error(make_error_code(boost::system::errc::operation_in_progress),
                              "what began before the last change of the nodes has not ended", {});
@@ -74,54 +70,62 @@ std::shared_ptr<engine> succession::prepare(std::vector<std::string> nodes)
         wanted.assume_fresh = {}; // said of the first nodes, which keep it
         wanted.admission.assume_fresh = false;
         require_meeting(now->settings(), check(wanted, *on_));
-        return make_engine(executor_, wanted, on_);
+        return {shared_from_this(), make_engine(executor_, wanted, on_)};
     } catch (...) {
-        give_up();
+        change_ended();
         throw;
     }
 }
 
 /// A lock that is made on another thread meanwhile is found the second time. Without memory for that its time counts from
 /// when it is used.
-void succession::change(engine& present, std::shared_ptr<engine> next, wait_op& waiting) noexcept
+void succession::proposal::take_over(engine& present, wait_op& waiting) noexcept
 {
     error_code why = present.closing() ? make_error_code(errc::shut_down) : error_code();
     try {
         if (!why)
-            present.leave_knowledge_to(*next);
+            present.leave_knowledge_to(made_);
     } catch (std::bad_alloc const&) {
         why = make_error_code(boost::system::errc::not_enough_memory);
     }
-    if (why) {
-        give_up();
+    if (!why && !of_->adopt(made_))
+        why = make_error_code(errc::shut_down);
+    if (why)
         return waiting.finish(why);
-    }
-    adopt(next);
     try {
-        present.leave_knowledge_to(*next);
+        present.leave_knowledge_to(made_);
     } catch (std::bad_alloc const&) { // NOLINT(bugprone-empty-catch)
     }
-    present.retire(std::move(next), waiting);
+    present.retire(waiting);
 }
 
-void succession::adopt(std::shared_ptr<engine> next) noexcept
+bool succession::adopt(std::shared_ptr<engine> next) noexcept
 {
     std::scoped_lock const held(guard_);
-    former_ = std::exchange(current_, std::move(next));
+    if (!ending_)
+        former_ = std::exchange(current_, std::move(next));
+    return !ending_;
+}
+
+void succession::change_ended() noexcept
+{
+    std::scoped_lock const held(guard_);
     changing_ = false;
 }
 
-void succession::give_up() noexcept
+succession::both succession::last() noexcept
 {
     std::scoped_lock const held(guard_);
-    changing_ = false;
+    ending_ = true;
+    return {current_, former_ && !former_->ended() ? former_ : nullptr};
 }
 
 void succession::end() noexcept
 {
-    if (auto const draining = former())
-        draining->client_gone();
-    current()->client_gone();
+    auto const all = last();
+    if (all.former)
+        all.former->client_gone();
+    all.current->client_gone();
 }
 
 } // namespace redlock::detail

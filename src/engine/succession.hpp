@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::detail {
@@ -16,7 +17,7 @@ class wait_op;
 
 /// The engines of one client, one after the other: N is constant for each of them, and for all that begins there
 /// (docs/protocol.md, rule N9). Any thread.
-class succession {
+class succession : public std::enable_shared_from_this<succession> {
 public:
     /// \throws lock_error `errc::misconfigured`
     succession(net::any_io_executor, config, std::shared_ptr<net::machine>);
@@ -24,17 +25,32 @@ public:
     [[nodiscard]] net::any_io_executor const& executor() const { return executor_; }
     /// What begins now begins there.
     [[nodiscard]] std::shared_ptr<engine> current() const;
-    /// Something that began there has not ended; null: there is no such engine.
-    [[nodiscard]] std::shared_ptr<engine> former() const;
 
-    /// An engine for these nodes. `change` or `give_up` must follow.
+    /// An engine for other nodes. Unless it becomes the present one nothing has changed.
+    class proposal {
+    public:
+        proposal(std::shared_ptr<succession> of, std::shared_ptr<engine> made) noexcept
+            : of_(std::move(of)), made_(std::move(made))
+        {}
+        proposal(proposal&&) noexcept = default;
+        proposal& operator=(proposal&&) = delete;
+        ~proposal()
+        {
+            if (of_)
+                of_->change_ended();
+        }
+
+        /// On the executor: what begins from now on begins there. The wait ends when all that has begun at the present one
+        /// has ended.
+        void take_over(engine& present, wait_op&) noexcept;
+
+    private:
+        std::shared_ptr<succession> of_;
+        std::shared_ptr<engine> made_;
+    };
     /// \throws lock_error `errc::misconfigured`: a node cannot be used, or the two lists could both grant one lock;
-    ///         `std::errc::operation_in_progress`: the change before has not been carried through
-    [[nodiscard]] std::shared_ptr<engine> prepare(std::vector<std::string> nodes);
-    /// On the executor: what begins from now on begins at the next one. The wait ends when all that has begun at the present
-    /// one has ended.
-    void change(engine& present, std::shared_ptr<engine> next, wait_op&) noexcept;
-    void give_up() noexcept;
+    ///         `std::errc::operation_in_progress`: the change before has not been carried through; `errc::forked`
+    [[nodiscard]] proposal prepare(std::vector<std::string> nodes);
 
     /// `make(engine&)` a lock; between two changes.
     template <class Make>
@@ -44,11 +60,19 @@ public:
         return make(*current_);
     }
 
+    /// What there is, and nothing follows any more.
+    struct both {
+        std::shared_ptr<engine> current;
+        std::shared_ptr<engine> former; ///< null: nothing that began there is left
+    };
+    [[nodiscard]] both last() noexcept;
     /// The client is gone.
     void end() noexcept;
 
 private:
-    void adopt(std::shared_ptr<engine> next) noexcept;
+    /// False: there is no change any more.
+    [[nodiscard]] bool adopt(std::shared_ptr<engine> next) noexcept;
+    void change_ended() noexcept;
 
     net::any_io_executor const executor_;
     config const settings_;
@@ -58,6 +82,7 @@ private:
     std::shared_ptr<engine>
         former_; ///< kept until the next change: who cancels an operation names its engine
     bool changing_ = false;
+    bool ending_ = false;
 };
 
 } // namespace redlock::detail

@@ -147,7 +147,7 @@ coroutine<bool> connector::introduce()
 {
     missing_ = "no answer to HELLO";
     auto settings = peer_->handshake;
-    if (peer_->who && !ask_who(settings))
+    if (peer_->who && (!ask_who(settings) || !listener_))
         co_return false;
     redis::handshake talk(std::move(settings));
     if (!co_await converse(talk))

@@ -229,6 +229,52 @@ BOOST_AUTO_TEST_CASE(shutdown_releases_what_the_former_nodes_hold)
     });
 }
 
+/// It begins with its first operation, and was one of the former nodes before.
+BOOST_AUTO_TEST_CASE(lease_adopted_before_goes_on_with_the_former_nodes)
+{
+    mutex lock(*locks, "lock", long_lived);
+    mutex other(*locks, "other", long_lived);
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_by(lock, 3);
+        std::string const nonce(held.nonce());
+        held.detach();
+        lease adopted = lock.adopt(nonce);
+        begin_change({0, 1, 2, 3});
+        held = co_await held_by(other, 3);
+        co_await held.release();
+        BOOST_TEST(!changed.has_value());
+        co_await adopted.extend();
+        co_await until([&] { return adopted.votes() == 3U; });
+        co_await adopted.release();
+        co_await until([&] { return changed.has_value(); });
+    });
+}
+
+BOOST_AUTO_TEST_CASE(lease_that_ended_says_so_after_its_nodes_are_left)
+{
+    mutex lock(*locks, "lock", long_lived);
+    run([&]() -> asio::awaitable<void> {
+        lease held = co_await held_by(lock, 3);
+        begin_change({0, 1, 2, 3});
+        co_await held.release();
+        co_await until([&] { return changed.has_value(); });
+        BOOST_TEST((co_await error_of(held.extend())) == errc::released);
+    });
+}
+
+/// Nothing runs between the two: the change has not begun when the client is shut down.
+BOOST_AUTO_TEST_CASE(shutdown_forestalls_a_change_that_is_under_way)
+{
+    std::optional<error_code> ended;
+    begin_change({0, 1, 2, 3});
+    locks->shutdown([&](error_code ec) { ended = ec; });
+    run_until(context, [&] { return changed && ended; });
+    BOOST_TEST(*changed == errc::shut_down);
+    BOOST_TEST(*ended == error_code());
+    mutex lock(*locks, "lock", long_lived);
+    run([&]() -> asio::awaitable<void> { BOOST_TEST((co_await attempt_once(lock)) == errc::shut_down); });
+}
+
 BOOST_AUTO_TEST_CASE(client_that_goes_releases_what_the_former_nodes_hold)
 {
     mutex lock(*locks, "lock", long_lived);
