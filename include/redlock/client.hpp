@@ -121,7 +121,7 @@ public:
     /// first, and, if one of them crashed, for the longest ttl + slack (docs/howto/change_nodes.md).
     ///
     /// Completes when everything that began before has ended; the change itself is then long in effect. A lease that is held
-    /// for long is moved with `lease::detach` and `mutex::adopt`. `election::observe` completes without news.
+    /// for long is moved with `lease::detach` and `mutex::adopt`. `election::observe` completes, mostly without news.
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)`

@@ -56,7 +56,19 @@ void key_state::leave_numbers() noexcept
     if (!heir_)
         return;
     heir_->highest_number = std::max(heir_->highest_number, highest_number);
-    heir_->latest_term = std::max(heir_->latest_term, latest_term);
+    heir_->note_term(latest_term_);
+}
+
+std::uint64_t key_state::latest_term() const
+{
+    return heir_ ? std::max(latest_term_, heir_->latest_term()) : latest_term_;
+}
+
+void key_state::note_term(std::uint64_t term)
+{
+    latest_term_ = std::max(latest_term_, term);
+    if (heir_)
+        heir_->note_term(term);
 }
 
 std::vector<node_outcome> key_state::last_attempt(std::vector<std::string> const& nodes) const

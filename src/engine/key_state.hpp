@@ -71,7 +71,9 @@ public:
     void publish_success(std::vector<node_report>& rows) noexcept;
     void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
     std::uint64_t highest_number = 0; ///< on any node, as far as this client has seen
-    std::uint64_t latest_term = 0;    ///< that anybody was told of: nobody is told of an earlier one
+    /// That anybody was told of, among the next nodes too: nobody is told of an earlier one (rule EL4).
+    [[nodiscard]] std::uint64_t latest_term() const;
+    void note_term(std::uint64_t);
     /// Of a semaphore, as a node told. What was full a moment ago is full again a moment later; and who has been told nothing
     /// yet does not overtake those who wait (rule P6).
     void note_taken_slots(unsigned now, unsigned limit)
@@ -134,6 +136,7 @@ private:
     attempt_table table_;
     core::local_queue local_;
     unsigned taken_slots_ = std::numeric_limits<std::uint16_t>::max();
+    std::uint64_t latest_term_ = 0;
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     std::atomic<std::uint32_t> longest_key_ms_{0};
     boost::intrusive_ptr<key_state> heir_;

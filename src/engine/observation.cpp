@@ -115,6 +115,19 @@ void observation::on_nodes_changed()
         weigh();
 }
 
+/// Without news, unless others know more: its caller asks again.
+void observation::on_retired()
+{
+    if (!lasts_ || phase_ != phase::asking)
+        return;
+    std::uint64_t const latest = lock_->wanted->latest_term();
+    if (result_.term < latest) {
+        result_ = leader_info();
+        result_.term = latest;
+    }
+    finish({});
+}
+
 void observation::leader_changed(core::node_set where)
 {
     for (unsigned i = 0; i != nodes().size() && phase_ == phase::asking; ++i)
@@ -184,10 +197,10 @@ std::optional<core::leader_verdict> observation::conclude()
         if (!lasts_ || heard)
             said[i] = found_[i].said;
     }
-    std::uint64_t& latest = key_queue::of(*lock_).latest_term;
-    auto const verdict = core::judge({said.data(), nodes().size()}, std::max(latest, known_.term));
+    key_state& key = *lock_->wanted;
+    auto const verdict = core::judge({said.data(), nodes().size()}, std::max(key.latest_term(), known_.term));
     if (verdict)
-        latest = std::max(latest, verdict->term);
+        key.note_term(verdict->term);
     return verdict;
 }
 

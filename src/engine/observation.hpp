@@ -48,12 +48,7 @@ public:
     void on_usable(unsigned node) override;
     /// What was told on a connection that has ended counts no more.
     void on_nodes_changed() override;
-    /// Without news: its caller asks again.
-    void on_retired() override
-    {
-        if (lasts_ && phase_ == phase::asking)
-            finish({});
-    }
+    void on_retired() override;
     void leader_changed(core::node_set where) override;
     /// It was taken from its pool, and is not started.
     void recycle() { home_.recycle(*this); }
