@@ -92,19 +92,21 @@ void shut_down(detail::engine& self, wait_handler handler)
 /// Both at once; who waits for the former nodes waits for the present ones then.
 void client::start_shutdown::begin(detail::completion_handler<signature> handler)
 {
-    auto const [now, former] = engines->last();
-    if (!former)
-        return shut_down(*now, std::move(handler));
+    auto const last = engines->last();
+    if (!last.former)
+        return shut_down(*last.current, std::move(handler));
     auto const& on = executor();
-    shut_down(*now, {[](boost::system::error_code) {}, on});
-    shut_down(*former, {[now = now, on, handler = std::move(handler)](boost::system::error_code ec) mutable {
-                            if (!ec)
-                                return shut_down(*now, std::move(handler));
-                            shut_down(*now, {[ec, handler = std::move(handler)](
-                                                 boost::system::error_code) mutable { handler(ec); },
-                                             on});
-                        },
-                        on});
+    shut_down(*last.current, {[](boost::system::error_code) {}, on});
+    shut_down(*last.former,
+              {[now = last.current, on, handler = std::move(handler)](boost::system::error_code ec) mutable {
+                   if (!ec)
+                       return shut_down(*now, std::move(handler));
+                   shut_down(*now, {[ec, handler = std::move(handler)](boost::system::error_code) mutable {
+                                        handler(ec);
+                                    },
+                                    on});
+               },
+               on});
 }
 
 client::executor_type const& client::start_change::executor() const noexcept
