@@ -155,8 +155,9 @@ struct config {
     /// each connection to a node whose URL names neither user nor password. Connections that are there stay as they are.
     /// Given together with `username` or `password`, it is `errc::misconfigured`.
     ///
-    /// It is called on the client's executor, and must return at once: keep what was fetched elsewhere. If it throws, or gives a
-    /// user without a password, the connection fails, and `node_status::detail` tells `what()`. A later connection asks again.
+    /// It is called on the client's executor, and must return at once: keep what was fetched elsewhere. If it throws, or
+    /// gives a user without a password, the connection fails, and `node_status::detail` tells `what()`. A later
+    /// connection asks again.
     std::function<credentials(std::string_view node)> credentials_provider{};
     std::string client_name = "redlock"; ///< shown by CLIENT LIST
     /// Added before every lock's name. Empty, so that other Redlock clients lock the same keys.

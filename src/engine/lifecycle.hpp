@@ -103,7 +103,6 @@ public:
     void undo_began() { ++undoing_; }
     void undo_ended(bool confirmed);
 
-    /// Nothing new begins, and nothing but its end is waited for.
     /// No operation or lease begins here any more; the closer is told when the last one has ended.
     void retire();
     [[nodiscard]] bool drained() const
@@ -119,6 +118,7 @@ public:
         expected_leases_.fetch_sub(1, std::memory_order_relaxed);
         see_whether_drained();
     }
+    /// Nothing new begins, and nothing but its end is waited for.
     [[nodiscard]] bool closing() const { return closing_; }
     void start_closing() { closing_ = true; }
     [[nodiscard]] bool closed() const { return closed_; }
