@@ -1,6 +1,7 @@
 #include "core/instant.hpp"
 #include "core/validity.hpp"
 #include "engine/engine.hpp"
+#include "engine/key_state.hpp"
 #include "engine/lifecycle.hpp"
 
 #include <chrono>

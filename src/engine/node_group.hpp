@@ -13,6 +13,7 @@
 #include "net/node.hpp"
 #include "redis/resp.hpp"
 #include <redlock/node_outcome.hpp>
+#include <redlock/observer.hpp>
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,7 @@
 #include "engine/observation.hpp"
 
 #include "engine/key_queue.hpp"
+#include "engine/key_state.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/words.hpp"
 #include "kind/election.hpp"
