@@ -381,7 +381,7 @@ void schedule::change_nodes(program& p, test::dice& dice)
 void schedule::restore_nodes(unsigned host)
 {
     auto const found = std::ranges::find(programs_, host, [](auto const& p) { return p->host; });
-    if (found == programs_.end())
+    if (found == programs_.end() || !(*found)->locks)
         return;
     (*found)->locks->change_nodes((*found)->urls, [this, host](error_code ec) {
         if (ec == boost::system::errc::operation_in_progress)

@@ -284,10 +284,12 @@ void schedule::run_until(duration when)
         ;
 }
 
-/// In a third of the schedules of three nodes or more. Everybody is refused there, and goes on to the next one at once.
+/// In a third of the schedules in which each list of nodes keeps a majority. Everybody is refused there, and goes on to the
+/// next one at once.
 void schedule::lose_one_for_good()
 {
-    if (net_->size() < 3 || !dice_.one_in(3))
+    auto const shortest_list = net_->size() - (changes_nodes_ ? 1 : 0);
+    if (shortest_list < 3 || !dice_.one_in(3))
         return;
     auto const which = dice_.below(net_->size());
     time_.after(back_by_then, [this, which] {
