@@ -12,6 +12,9 @@
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -87,26 +90,61 @@ void shut_down(detail::engine& self, wait_handler handler)
     self.initiate(detail::wait_start{work, std::move(cancel), std::move(handler)});
 }
 
+/// One wait for the engines of two lists of nodes, which end on one executor, both or neither of them cancelled.
+class shutdown_of_both {
+public:
+    explicit shutdown_of_both(wait_handler handler) : handler_(std::move(handler)) {}
+
+    static void begin(detail::succession::both const& all, wait_handler handler)
+    {
+        auto slot = handler.slot();
+        auto const self = std::make_shared<shutdown_of_both>(std::move(handler));
+        if (slot.is_connected())
+            slot.assign([weak = std::weak_ptr(self)](boost::asio::cancellation_type type) {
+                if (auto const waiting = weak.lock())
+                    waiting->cancel(type);
+            });
+        self->wait_for(*all.current, self->cancel_current_, self);
+        self->wait_for(*all.former, self->cancel_former_, self);
+    }
+
+private:
+    void wait_for(detail::engine& its, boost::asio::cancellation_signal& cancel,
+                  std::shared_ptr<shutdown_of_both> const& self)
+    {
+        auto ended = [self](boost::system::error_code ec) { self->one_ended(ec); };
+        shut_down(its,
+                  {boost::asio::bind_cancellation_slot(cancel.slot(), std::move(ended)), its.executor()});
+    }
+    void one_ended(boost::system::error_code ec)
+    {
+        if (ec)
+            result_ = ec;
+        if (--left_ == 0)
+            handler_(result_);
+    }
+    void cancel(boost::asio::cancellation_type type)
+    {
+        cancel_current_.emit(type);
+        cancel_former_.emit(type);
+    }
+
+    wait_handler handler_;
+    boost::asio::cancellation_signal cancel_current_;
+    boost::asio::cancellation_signal cancel_former_;
+    boost::system::error_code result_;
+    unsigned left_ = 2;
+};
+
 } // namespace
 
-/// Both at once; who waits for the former nodes waits for the present ones then.
 void client::start_shutdown::begin(detail::completion_handler<signature> handler)
 {
     auto const last = engines->last();
-    if (!last.former)
-        return shut_down(*last.current, std::move(handler));
-    auto const& on = executor();
-    shut_down(*last.current, {[](boost::system::error_code) {}, on});
-    shut_down(*last.former,
-              {[now = last.current, on, handler = std::move(handler)](boost::system::error_code ec) mutable {
-                   if (!ec)
-                       return shut_down(*now, std::move(handler));
-                   shut_down(*now, {[ec, handler = std::move(handler)](boost::system::error_code) mutable {
-                                        handler(ec);
-                                    },
-                                    on});
-               },
-               on});
+    if (last.former)
+        shutdown_of_both::begin(last, std::move(handler));
+    else
+        shut_down(*last.current, std::move(handler));
 }
 
 client::executor_type const& client::start_change::executor() const noexcept

@@ -1,7 +1,7 @@
 #include "cluster.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/system/errc.hpp>
@@ -226,6 +226,28 @@ BOOST_AUTO_TEST_CASE(shutdown_releases_what_the_former_nodes_hold)
         co_await until([&] { return servers.no_keys(); });
         BOOST_TEST((co_await error_of(change(0, 1, 2))) != error_code{});
         BOOST_TEST((co_await attempt_once(lock)) == errc::shut_down);
+    });
+}
+
+/// The leases of both stop the shutdown as long as their servers are silent.
+BOOST_AUTO_TEST_CASE(cancellation_of_shutdown_ends_the_wait_for_both)
+{
+    mutex lock(*locks, "lock", long_lived);
+    asio::cancellation_signal signal;
+    std::optional<error_code> ended;
+    run([&]() -> asio::awaitable<void> {
+        lease const before = co_await held_by(lock, 3);
+        begin_change({0, 1, 2, 3});
+        lease const after = co_await held_by(mutex(*locks, "other", long_lived), 3);
+        for (std::size_t const i : {0U, 1U, 2U, 3U})
+            servers[i].pause();
+        locks->shutdown(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec) { ended = ec; }));
+        signal.emit(asio::cancellation_type::total);
+        co_await until([&] { return ended.has_value(); });
+        BOOST_TEST(*ended == asio::error::operation_aborted);
+        for (std::size_t const i : {0U, 1U, 2U, 3U})
+            servers[i].resume();
+        co_await until([&] { return servers.no_keys() && !before.valid() && !after.valid(); });
     });
 }
 
