@@ -16,7 +16,7 @@ namespace redlock {
 enum class lock_status : std::uint8_t {
     unknown, ///< too few nodes answered: the missing answers could make it any of the others
     free,    ///< a majority has no key
-    held,    ///< a majority has the key of one owner, or keys of readers
+    held,    ///< a majority has the key of one owner, or keys of readers or of permits
     blocked, ///< neither, whatever the missing nodes would say: several owners share the nodes, or keys are no locks
 };
 
@@ -46,12 +46,12 @@ struct inspection {
     /// What each node answered, in the order of `config::nodes`: `free`; `granted` if the key belongs to a lease of this
     /// client; `held_by_other`, with `owner` and `remaining`; or why it did not answer. A quarantined node answers, too.
     std::vector<node_outcome> nodes{};
-    /// Who has the lock, or the key of its name, on a majority of the nodes: `owner` or `readers` if `held()`;
+    /// Who has the lock, or the key of its name, on a majority of the nodes: `owner`, `readers` or `permits` if `held()`;
     /// `maybe_readers` or `no_lock` if it is blocked by such keys alone; otherwise `unknown`. Nodes without the right to
-    /// MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too.
+    /// MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too. Of permits it does not say how many are taken.
     holder_kind holder = holder_kind::unknown;
 
-    /// Does a majority have the key of one owner, or keys of readers?
+    /// Does a majority have the key of one owner, or keys of readers or of permits?
     [[nodiscard]] bool held() const noexcept { return status == lock_status::held; }
 };
 
