@@ -16,7 +16,8 @@
 
 namespace redlock {
 
-/// What `with_lock` acquires: a `mutex`, a `fenced_mutex`, or a type of your own with the same `acquire`. If that also
+/// What `with_lock` acquires: any lock of this library (of readers `lock.shared()`, of several permits
+/// `pool.taking(count)`), or a type of your own with the same `acquire`. An `election` is none. If that also
 /// takes the token `with_diagnostics(use_awaitable)`, `with_lock` uses it, and throws what it throws.
 template <class Lock>
 concept acquirable = std::move_constructible<Lock> && requires(Lock& lock) {
@@ -65,7 +66,8 @@ concept lease_body =
 /// \par Errors
 /// Those of `mutex::acquire`, as `lock_error`. Whatever the body throws. Then, as a `lock_error` from `lease::explain`:
 /// `errc::lease_lost` as `lease_lost_error`, which has the `loss_cause`; `errc::shut_down` after `client::shutdown`; from
-/// the release `errc::no_quorum`, or `errc::lease_lost` without a cause if too many nodes no longer had the key.
+/// the release `errc::no_quorum`, or `errc::lease_lost` without a cause if too many nodes no longer had the key;
+/// `errc::empty_lease` if the body moved the lease away.
 /// \par Note
 /// g++ before 13 destroys a lambda twice that is made inside an awaited call. If its captures have destructors, a body
 /// that is a temporary, or moved, does not compile there: give the lambda a name, and pass that or `std::ref` of it; or
