@@ -100,8 +100,6 @@ public:
             seen.who = holder_kind::readers;
         else if (seen.owner == owner_id("WRITER"))
             seen.who = holder_kind::waiting_writer;
-        else if (seen.who == holder_kind::maybe_readers)
-            seen.who = holder_kind::no_lock; // the script would have known them (rule S4)
         if (seen.who != holder_kind::owner)
             seen.owner = 0;
         return seen;

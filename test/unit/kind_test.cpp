@@ -345,8 +345,8 @@ BOOST_AUTO_TEST_CASE(refusal_at_the_gate_says_who_is_in_the_way)
     BOOST_TEST((seen("HELD 700 0 01234567").who == holder::owner));
     BOOST_TEST(seen("HELD 700 0 01234567").owner == owner_id("01234567"));
     BOOST_TEST((seen("HELD 700 0 01234567").left == 700ms));
-    BOOST_TEST((seen("HELD -1 0 ").who == holder::no_lock));
-    BOOST_TEST((seen("HELD 700 0 ").who == holder::no_lock)); // it would know readers
+    BOOST_TEST(seen("HELD -1 0 ").immortal);
+    BOOST_TEST((seen("HELD 700 0 ").who == holder::maybe_readers)); // or permits
 }
 
 /// A plain or fenced lock cannot tell readers from other data that expires.
