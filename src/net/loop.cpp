@@ -120,7 +120,9 @@ bool loop::broken_off() const noexcept
 void loop::request_turn()
 {
     expect_no_other();
-    if (in_turn_ || turn_requested_)
+    if (in_turn_)
+        return void(read_clock()); // the handler that begins something may have taken long
+    if (turn_requested_)
         return;
     auto owner = owner_.lock();
     if (!owner)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,22 @@ BOOST_AUTO_TEST_CASE(lease_ends_inside_handler_that_runs_past_deadline)
         done = true;
     });
     run_until(context, [&] { return done; });
+}
+
+/// Its time, and that of the nodes, counts from there.
+BOOST_AUTO_TEST_CASE(attempt_begun_inside_handler_that_took_long_has_its_whole_time)
+{
+    mutex next = lock("another", terms);
+    std::optional<error_code> ended;
+    lock("resource", terms).try_acquire([&](error_code, lease const&) {
+        clock.advance(2 * *terms.node_timeout);
+        next.try_acquire([&](error_code ec, lease const& got) {
+            ended = ec;
+            BOOST_TEST((got.remaining() >= nearly_all));
+        });
+    });
+    run_until(context, [&] { return ended.has_value(); });
+    BOOST_TEST(!*ended, ended->message());
 }
 
 BOOST_AUTO_TEST_CASE(lease_ends_in_time_although_clocks_are_slewed)
