@@ -88,14 +88,14 @@ private:
 set_turn::set_turn(key_set& set, candidate& whom) : set_(set), whom_(whom)
 {
     for (std::size_t i = 0; i != set_.queues_.size(); ++i)
-        places_.emplace_back(*this);
+        places_.push_back(std::make_unique<place>(*this));
 }
 
 set_turn::~set_turn()
 {
     set_.on().loop().cancel(*this);
     for (std::size_t i = 0; i != places_.size(); ++i)
-        set_.queues_[i]->drop(places_[i]);
+        set_.queues_[i]->drop(*places_[i]);
 }
 
 /// It may be over before this is.
@@ -103,14 +103,14 @@ void set_turn::enter()
 {
     key_set& set = set_;
     for (std::size_t i = 0, size = places_.size(); i != size; ++i)
-        set.queues_[i]->enqueue(places_[i]);
+        set.queues_[i]->enqueue(*places_[i]);
 }
 
 void set_turn::leave()
 {
     give_back(set_.on().nodes.all());
     for (std::size_t i = 0; i != places_.size(); ++i)
-        set_.queues_[i]->leave(places_[i]);
+        set_.queues_[i]->leave(*places_[i]);
 }
 
 void set_turn::begin(core::instant now)
@@ -172,7 +172,7 @@ void set_turn::take_next()
     if (taken_ == places_.size())
         return give_up_for_all();
     auto const& queue = set_.queues_[taken_];
-    places_[taken_++].stand_alone(std::make_shared<lock_state>(alone_, queue), set_.on().loop().now());
+    places_[taken_++]->stand_alone(std::make_shared<lock_state>(alone_, queue), set_.on().loop().now());
     queue->ask(core::batch_policy::next::waiting);
 }
 
@@ -180,7 +180,7 @@ void set_turn::take_next()
 bool set_turn::has_taken() const
 {
     for (std::size_t i = 0; i != taken_; ++i)
-        if (set_.queues_[i]->holder_ != places_[i].lease())
+        if (set_.queues_[i]->holder_ != places_[i]->lease())
             return false;
     return true;
 }
@@ -190,12 +190,12 @@ void set_turn::give_up_for_all()
 {
     taken_ = 0;
     for (std::size_t i = 0; i != places_.size(); ++i) {
-        held_lease& taken = *places_[i].lease();
+        held_lease& taken = *places_[i]->lease();
         set_.queues_[i]->holder_ = nullptr; // nobody else of this client goes on
         taken.detach();
         given_up_ += taken.owner().text();
-        places_[i].come_back();
-        set_.queues_[i]->come_back(places_[i]);
+        places_[i]->come_back();
+        set_.queues_[i]->come_back(*places_[i]);
     }
     set_.ask(*this);
 }
@@ -205,8 +205,8 @@ void set_turn::start_over()
 {
     taken_ = first_ = 0;
     for (std::size_t i = 0; i != places_.size(); ++i) {
-        set_.queues_[i]->leave(places_[i]);
-        places_[i].come_back();
+        set_.queues_[i]->leave(*places_[i]);
+        places_[i]->come_back();
     }
     enter();
 }
@@ -228,7 +228,7 @@ void set_turn::give_back(core::node_set where) noexcept
 bool set_turn::is_first_everywhere() const
 {
     for (std::size_t i = 0; i != places_.size(); ++i)
-        if (set_.queues_[i]->first() != &places_[i])
+        if (set_.queues_[i]->first() != places_[i].get())
             return false;
     return true;
 }
@@ -237,8 +237,8 @@ std::size_t set_turn::position() const
 {
     std::size_t before = 0;
     for (std::size_t i = 0; i != places_.size(); ++i)
-        if (places_[i].candidate::place.is_linked())
-            before = std::max(before, set_.queues_[i]->position(places_[i]));
+        if (places_[i]->candidate::place.is_linked())
+            before = std::max(before, set_.queues_[i]->position(*places_[i]));
     return before;
 }
 

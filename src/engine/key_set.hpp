@@ -20,7 +20,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -74,11 +73,11 @@ private:
 
     key_set& set_;
     candidate& whom_;
-    std::deque<place> places_;                 ///< as the keys are ordered
-    std::size_t first_ = 0;                    ///< in so many queues
-    std::size_t taken_ = 0;                    ///< so many keys, one after the other
-    std::string given_up_{};                   ///< the nonces of what it had taken, one for each key
-    std::shared_ptr<lock_plan const> alone_{}; ///< of what it takes so
+    std::vector<std::unique_ptr<place>> places_; ///< as the keys are ordered
+    std::size_t first_ = 0;                      ///< in so many queues
+    std::size_t taken_ = 0;                      ///< so many keys, one after the other
+    std::string given_up_{};                     ///< the nonces of what it had taken, one for each key
+    std::shared_ptr<lock_plan const> alone_{};   ///< of what it takes so
     core::instant asks_since_;
     core::start_mode how_ = core::start_mode::at_once; ///< it begins then
     unsigned refusals_ = 0;
