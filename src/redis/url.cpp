@@ -1,11 +1,9 @@
 #include "redis/url.hpp"
 
+#include "redis/ipv6.hpp"
 #include "redis/text_number.hpp"
 #include "redis/url_options.hpp"
 #include "redis/url_text.hpp"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <array>
@@ -21,14 +19,6 @@ constexpr std::size_t longest_url = 4096;
 constexpr std::size_t longest_socket_path = 107; // sockaddr_un holds 108 bytes with the closing zero
 
 using kind = endpoint::kind;
-
-std::optional<in6_addr> ipv6(std::string_view address)
-{
-    in6_addr bytes{};
-    if (inet_pton(AF_INET6, std::string{address}.c_str(), &bytes) != 1)
-        return std::nullopt;
-    return bytes;
-}
 
 constexpr std::string_view one_node =
     "one URL names one node: give each its own string, instead of commas between them";
@@ -79,7 +69,7 @@ std::string read_ipv6(std::string_view literal)
 {
     auto const zone_at = literal.find("%25");
     auto const address = literal.substr(0, zone_at);
-    if (!ipv6(address))
+    if (!parse_ipv6(address))
         fail("the host in brackets is no IPv6 address");
     if (zone_at == std::string_view::npos)
         return lower(address);
@@ -268,12 +258,8 @@ std::string redacted(std::string_view url)
 std::string canonical_host(std::string_view host)
 {
     auto const zone_at = std::min(host.find('%'), host.size());
-    if (auto const bytes = ipv6(host.substr(0, zone_at))) {
-        std::array<char, INET6_ADDRSTRLEN> text{};
-        if (IN6_IS_ADDR_V4MAPPED(&*bytes))
-            return inet_ntop(AF_INET, &bytes->s6_addr[12], text.data(), text.size());
-        return inet_ntop(AF_INET6, &*bytes, text.data(), text.size()) + std::string{host.substr(zone_at)};
-    }
+    if (auto const bytes = parse_ipv6(host.substr(0, zone_at)))
+        return canonical(*bytes).append(host.substr(zone_at));
     if (host.ends_with('.'))
         host.remove_suffix(1);
     return lower(host);
