@@ -1,16 +1,62 @@
 #include "net/leaf/platform.hpp"
 
+#ifdef _WIN32
+#include <winsock2.h>
+#else
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
+#endif
 
 #include <chrono>
+#include <cstddef>
 #include <ctime>
 #include <new>
 #include <utility>
 
 namespace redlock::net::platform {
+
+#ifdef _WIN32
+
+namespace {
+
+bool has(descriptor socket, short event) noexcept
+{
+    WSAPOLLFD asked{socket, event, 0};
+    return ::WSAPoll(&asked, 1, 0) != 0;
+}
+
+void give_back(process_page::content* page) noexcept
+{
+    delete page;
+}
+
+} // namespace
+
+/// It is the performance counter, which counts while the machine sleeps and is not slewed.
+core::instant read_clocks() noexcept
+{
+    core::duration const steady = std::chrono::steady_clock::now().time_since_epoch();
+    return {steady, steady};
+}
+
+/// Nothing forks.
+process_page make_page()
+{
+    process_page::memory page(new process_page::content{}, give_back);
+    page->maker = ::GetCurrentProcessId();
+    return process_page(std::move(page));
+}
+
+void close_on_exec(descriptor socket) noexcept
+{
+    SOCKET const number = socket;
+    ::SetHandleInformation(reinterpret_cast<HANDLE>(number), HANDLE_FLAG_INHERIT, 0);
+}
+
+#else
 
 namespace {
 
@@ -37,11 +83,26 @@ bool is_not(std::size_t process) noexcept
     return static_cast<std::size_t>(::getpid()) != process;
 }
 
+/// Will a forked child find zeros there?
+bool wiped_on_fork([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size) noexcept
+{
+#if defined(MADV_WIPEONFORK)
+    return ::madvise(memory, size, MADV_WIPEONFORK) == 0;
+#elif defined(INHERIT_ZERO)
+    return ::minherit(memory, size, INHERIT_ZERO) == 0;
+#else
+    return false;
+#endif
+}
+
 } // namespace
 
 core::instant read_clocks() noexcept
 {
-#if defined(CLOCK_BOOTTIME) && defined(CLOCK_MONOTONIC_RAW)
+#if defined(__APPLE__) // where that counts while the machine sleeps, too
+    auto const raw = read(CLOCK_MONOTONIC_RAW);
+    return {raw, raw};
+#elif defined(CLOCK_BOOTTIME) && defined(CLOCK_MONOTONIC_RAW)
     return {read(CLOCK_BOOTTIME), read(CLOCK_MONOTONIC_RAW)};
 #else
     auto const steady = read(CLOCK_MONOTONIC);
@@ -57,17 +118,15 @@ process_page make_page()
         throw std::bad_alloc();
     process_page::memory page(static_cast<process_page::content*>(memory), give_back);
     page->maker = static_cast<std::size_t>(::getpid());
-    bool wiped = false;
-#ifdef MADV_WIPEONFORK
-    wiped = ::madvise(memory, size, MADV_WIPEONFORK) == 0;
-#endif
-    return process_page(std::move(page), wiped ? nullptr : is_not);
+    return process_page(std::move(page), wiped_on_fork(memory, size) ? nullptr : is_not);
 }
 
 void close_on_exec(descriptor socket) noexcept
 {
     ::fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
+
+#endif
 
 bool readable(descriptor socket) noexcept
 {
@@ -78,8 +137,9 @@ bool hung_up(descriptor socket) noexcept
 {
 #ifdef POLLRDHUP
     return has(socket, POLLRDHUP);
-#else
-    return has(socket, 0);
+#else // seen only once all else has been read
+    char next = 0;
+    return has(socket, POLLIN) && ::recv(socket, &next, 1, MSG_PEEK) <= 0;
 #endif
 }
 
