@@ -34,3 +34,21 @@ pypi()
     build/python/bin/pip --version &>/dev/null || { rm -rf build/python && python3 -m venv build/python &>/dev/null; } || return 1
     timeout 300 build/python/bin/pip --quiet --disable-pip-version-check install --retries 1 "$@" &>/dev/null
 }
+
+# absent WHY: ends a part of a script that cannot be done here, with this exit code.
+absent=77
+absent() { echo "$*"; exit $absent; }
+
+# apt_beside PLACE SUITE...: an `apt` that knows these suites of Debian alone and writes into that place, so the machine's
+# packages stay as they are. Where Debian is, apt's own configuration says.
+apt_beside()
+{
+    local place=$1 mirror suite
+    shift
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 2>/dev/null | head -n 1)
+    [ -n "$mirror" ] || absent "not a Debian 12"
+    mkdir -p "$place"/{lists,cache/archives}/partial
+    for suite; do echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"; done >"$place/sources.list"
+    apt=(apt-get -qq -o Dir::Etc::SourceList="$place/sources.list" -o Dir::Etc::SourceParts=/dev/null
+        -o Dir::State::Lists="$place/lists" -o Dir::Cache="$place/cache" -o APT::Sandbox::User=)
+}
