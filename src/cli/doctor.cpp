@@ -143,8 +143,13 @@ std::vector<beyond> rights_to_try(options const& o)
 int doctor(options const& o, output const& out)
 {
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));
-    examination const terms{o.client, o.name,          core::key_ttl(o.lock.ttl, slack),
-                            slack,    node_timeout(o), rights_to_try(o)};
+    examination const terms{.client = o.client,
+                            .lock = o.name,
+                            .key_ttl = core::key_ttl(o.lock.ttl, slack),
+                            .slack = slack,
+                            .node_timeout = node_timeout(o),
+                            .prepares = o.prepare,
+                            .tried = rights_to_try(o)};
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
     detail::nonce_source nonces(*here, page);
@@ -152,7 +157,7 @@ int doctor(options const& o, output const& out)
     auto const nodes = ask_nodes(o.client, [&](interview const& node) {
         questions all = doctor_questions(o.client.key_prefix, o.name, node, nonce.text());
         ask_for_line(all, o.client.key_prefix, o.name, node, nonces.next().text());
-        if (o.prepare)
+        if (terms.prepares)
             ask_for_marker(all, o.client.key_prefix, node, nonces.next().text());
         for (beyond const what : terms.tried)
             ask_for(what, all, o.client.key_prefix, o.name);

@@ -154,7 +154,8 @@ std::chrono::nanoseconds youth_left(interview const& node, examination const& te
     auto const info = node.facts.info.value_or(redis::server_info{});
     if (node.called_durable && node.facts.forgetful.empty() && !info.promoted)
         return 0ns;
-    std::chrono::nanoseconds const age = info.promoted ? waited_out(node) : info.uptime.value_or(0s) - 1s;
+    std::chrono::nanoseconds const age =
+        info.promoted ? waited_out(node, terms) : info.uptime.value_or(0s) - 1s;
     return std::max<std::chrono::nanoseconds>(
         quarantine_of(terms) - std::max<std::chrono::nanoseconds>(age, 0ns), 0ns);
 }

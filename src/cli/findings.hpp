@@ -58,7 +58,7 @@ enum class question : std::uint8_t {
     zcard,
     publish,
     subscribe, ///< of a node that speaks RESP3; the others publish once more
-    mark       ///< only to leave the marker
+    mark       ///< only to leave the marker; without it, trials have this place
 };
 
 [[nodiscard]] inline answer const& said(interview const& node, question q)
@@ -95,6 +95,7 @@ struct examination {
     std::chrono::milliseconds key_ttl; ///< of the locks in question
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;
+    bool prepares = false;       ///< the marker was asked to be left
     std::vector<beyond> tried{}; ///< in this order, and last
 };
 
@@ -120,7 +121,7 @@ void examine_marker(interview const&, examination const&, std::vector<finding>&)
 /// How long a lock waits for a node that may have lost keys.
 [[nodiscard]] std::chrono::nanoseconds quarantine_of(examination const&);
 /// For how long somebody has waited already, of a promoted node, as the marker tells it (rule N5).
-[[nodiscard]] std::chrono::nanoseconds waited_out(interview const&);
+[[nodiscard]] std::chrono::nanoseconds waited_out(interview const&, examination const&);
 
 /// Of one node.
 void examine_node(interview const&, examination const&, std::vector<finding>&);

@@ -20,16 +20,15 @@ using std::chrono::milliseconds;
 namespace {
 
 /// Nothing where it was not asked to be left.
-answer const* mark_reply(interview const& node)
+answer const* mark_reply(interview const& node, examination const& terms)
 {
-    auto const place = static_cast<std::size_t>(question::mark);
-    return node.answers.size() > place ? &node.answers[place] : nullptr;
+    return terms.prepares ? &said(node, question::mark) : nullptr;
 }
 
 /// By the server's own clock where the marker's script has run, otherwise by what TIME told before.
-std::optional<redis::marker> read_marker(interview const& node)
+std::optional<redis::marker> read_marker(interview const& node, examination const& terms)
 {
-    if (auto const* const left = mark_reply(node))
+    if (auto const* const left = mark_reply(node, terms))
         return left->is(answer::kind::text) ? redis::read_marker(left->text) : std::nullopt;
     answer const& told = said(node, question::mget);
     if (!told.is(answer::kind::list) || told.list.size() != 3 || told.list[2].empty() || !node.ahead)
@@ -68,10 +67,10 @@ std::chrono::nanoseconds quarantine_of(examination const& terms)
     return core::quarantine_length(promised > 0ns ? promised : terms.key_ttl);
 }
 
-std::chrono::nanoseconds waited_out(interview const& node)
+std::chrono::nanoseconds waited_out(interview const& node, examination const& terms)
 {
     auto const life = redis::incarnation(node.facts);
-    auto const marker = read_marker(node);
+    auto const marker = read_marker(node, terms);
     return marker && !life.empty() && marker->text.starts_with(life + '/') ? marker->now - marker->placed
                                                                            : 0ms;
 }
@@ -99,14 +98,14 @@ std::optional<marker_state> marker_of(interview const& node, examination const& 
     if (node.failed || is_strange(node) || said(node, question::mget).refused())
         return {};
     bool const answered_for = terms.client.admission.assume_fresh || is_durable(node);
-    auto const found = read_marker(node);
-    if (!found && mark_reply(node))
+    auto const found = read_marker(node, terms);
+    if (!found && mark_reply(node, terms))
         return {};
     if (!found)
         return marker_state{false, false, 0ms, answered_for ? 0ns : fenced_wait(node, terms, 0ms)};
     auto const from = answered_for ? found->since : found->placed; // as the library goes by them
     auto const age = found->now - from;
-    return marker_state{true, mark_reply(node) && !stood_before(node, *found), age,
+    return marker_state{true, mark_reply(node, terms) && !stood_before(node, *found), age,
                         std::max(fenced_wait(node, terms, age), 0ns)};
 }
 
@@ -117,7 +116,7 @@ void examine_marker(interview const& node, examination const& terms, std::vector
     };
     if (node.failed || is_strange(node))
         return;
-    auto const* const left = mark_reply(node);
+    auto const* const left = mark_reply(node, terms);
     auto const state = marker_of(node, terms);
     if (left && !state)
         return add(severity::error, "no-marker",

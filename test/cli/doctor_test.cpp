@@ -137,6 +137,21 @@ BOOST_AUTO_TEST_CASE(doctor_reports_marker_that_cannot_be_set_as_error)
     BOOST_TEST(contains(report.words("no-marker"), "cannot be left: WRONGTYPE"), report.told);
 }
 
+/// What is asked beyond it does not stand in its answer's place.
+BOOST_FIXTURE_TEST_CASE(doctor_that_tries_rights_judges_marker_as_without_them, servers)
+{
+    for (std::string const tried : {"--shared", "--several", "--elect", "--permits"}) {
+        BOOST_TEST(doctor_report(nodes, {tried, "pool"}).gravest() == 0, tried);
+        doctor_report const young(nodes, {tried, "pool"}, false);
+        BOOST_TEST(young.found("no-marker") == "info", tried);
+        BOOST_TEST(young.told.at("nodes")[0].at("marker").at("stands") == false, tried);
+    }
+    BOOST_TEST(keys() == 0U);
+    doctor_report const report(nodes, {"--shared", "--permits", "--prepare", "pool"});
+    BOOST_TEST(report.found("marker") == "info");
+    BOOST_TEST(doctor_report(nodes, {"--permits", "pool"}).found("young-marker") == "warning");
+}
+
 /// A marker of an earlier life keeps nobody waiting whose user answers for the node.
 BOOST_AUTO_TEST_CASE(doctor_prepare_keeps_durable_node_voting)
 {
