@@ -2,6 +2,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/parser.hpp"
+#include "kind/semaphore.hpp"
 #include <redlock/config.hpp>
 #include <redlock/version.hpp>
 
@@ -144,7 +145,7 @@ void parser::define_run()
     auto* const permits =
         run.add_option("--permits", o_.permits, "together with others, as long as no more than so many run")
             ->type_name("NUMBER")
-            ->check(CLI::PositiveNumber)
+            ->check(CLI::Range(1U, kind::most_slots))
             ->excludes(reads)
             ->excludes(writes);
     run.add_option("--count", o_.count, "of these, this one counts for so many")

@@ -60,6 +60,11 @@ BOOST_AUTO_TEST_CASE(no_more_commands_run_at_once_than_there_are_permits)
     for (std::vector<std::string> const& wrong : std::vector<std::vector<std::string>>{
              {"--permits", "0"}, {"--permits", "1025"}, {"--permits", "2", "--count", "3"}, {"--count", "2"}})
         BOOST_TEST(finished_run(run_shell(wrong, "true"), env()).status == 64);
+    for (std::string const wrong : {"0", "1025"}) {
+        std::string const said = finished_run(run_shell({"--permits", wrong}, "true"), env()).err;
+        BOOST_TEST(contains(said, "--permits: Value " + wrong + " not in range "), said);
+        BOOST_TEST(contains(said, "1 to 1024") != contains(said, "[1 - 1024]"), said); // as CLI11 has it
+    }
 }
 
 /// Rule S16.
