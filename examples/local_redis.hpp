@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,7 +142,7 @@ private:
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) // it died before the line above
             ::_exit(126);
-        ::close_range(3, ~0U, 0); // the sockets of the clients in this process, above all
+        ::syscall(SYS_close_range, 3, ~0U, 0); // the sockets of the clients in this process, above all
         std::vector<std::string> words{"redis-server",
                                        "--bind",
                                        "127.0.0.1",
