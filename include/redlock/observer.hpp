@@ -83,10 +83,11 @@ struct acquire_event {
     boost::system::error_code result; ///< success, an `errc`, or `operation_aborted`
     unsigned attempts; ///< completed for it; 0 if it never got its turn, or the lock was handed over to it
     std::chrono::nanoseconds waited; ///< from the call to its end
-    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`. Also `no_quorum` if its time ended
-    /// while too few nodes were connected, or answered the operations before it (within an eighth of `node_timeout`).
-    /// Empty if it got the lock, if only others of this client were before it, or if no attempt was completed. It
-    /// distinguishes a `timed_out` in an outage from one because others held the lock.
+    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`. Also `contended` if it stood in line,
+    /// behind a holder. Also `no_quorum` if its time ended while too few nodes were connected, or answered the operations
+    /// before it (within an eighth of `node_timeout`). Empty if it got the lock, if only others of this client were before
+    /// it, or if no attempt was completed and it did not stand in line. It distinguishes a `timed_out` in an outage from
+    /// one because others held the lock.
     boost::system::error_code last_failure{};
 };
 

@@ -71,8 +71,10 @@ void attempt_loop::serve(candidate& successor)
         return ask_at_gate(runtime_.loop().now());
     bool const another_place = !same && (was_slotted || type().slotted); // which says how many are wanted
     bool const leaves_line = phase_ == phase::in_line && (another_place || !wants_line());
-    if (phase_ == phase::in_line && !leaves_line && told_)
+    if (phase_ == phase::in_line && !leaves_line && told_) {
+        whom_->told_of_holder();
         whom_->tell_waiting(place_.before(), true);
+    }
     if (!leaves_line && (!open || same))
         return;
     leaves_line ? leave_line() : take_back(false);
@@ -105,7 +107,9 @@ bool attempt_loop::lacks_nodes() const
 {
     if (phase_ == phase::voting)
         return attempt_.hears_too_few();
-    return (phase_ == phase::connecting || waits_for_nodes()) && !nodes().has_majority(lock());
+    bool const pauses = phase_ == phase::connecting || phase_ == phase::waiting || phase_ == phase::in_line ||
+                        phase_ == phase::at_gate;
+    return pauses && !nodes().has_majority(lock());
 }
 
 void attempt_loop::discard()

@@ -48,6 +48,7 @@ void attempt_loop::on_held(unsigned node, kind::sighting const& seen)
 {
     offered_turn_ = false; // somebody took it
     key_->local().refused();
+    whom_->told_of_holder();
     if (type().slotted)
         key_->note_taken_slots(lock().permits.limit, lock().permits.limit);
     key_->note_holder(node, nodes().size(), seen);

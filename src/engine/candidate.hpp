@@ -43,6 +43,8 @@ public:
         last_cause_ = cause;
         has_table_ = true;
     }
+    /// It stands in line, and somebody else has the lock: that is why it waits, whatever an attempt met before.
+    void told_of_holder() { last_cause_ = errc::contended; }
     /// May it ask again after an attempt that ended so? If not, with which error does it end?
     [[nodiscard]] errc after_attempt(errc cause, core::instant now) const
     {

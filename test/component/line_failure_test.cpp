@@ -1,0 +1,95 @@
+// What is told of an operation that stood in line until its time was over.
+#include "component/wish_fixture.hpp"
+#include <redlock/semaphore.hpp>
+#include <redlock/with_diagnostics.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace redlock::test {
+
+namespace {
+
+struct line_failure_fixture : wish_fixture {
+    template <class Lock>
+    lock_error time_out(Lock lock, std::chrono::milliseconds limit = 500ms)
+    {
+        std::exception_ptr why;
+        lock.acquire_for(limit, with_diagnostics([&](std::exception_ptr e, lease) { why = std::move(e); }));
+        pass(250ms);
+        meanwhile();
+        (void)until([&] { return why != nullptr; });
+        try {
+            std::rethrow_exception(why);
+        } catch (lock_error const& e) {
+            BOOST_TEST((e.code() == errc::timed_out));
+            return e;
+        }
+    }
+    /// What happens while it waits.
+    std::function<void()> meanwhile = [] {};
+    semaphore pool(contender& by) { return {*by.locks, "seat", 1, options}; }
+    void kill_all_but(std::size_t one)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (n != one)
+                net.kill(n);
+    }
+};
+
+bool says(lock_error const& e, std::string const& words)
+{
+    return std::string(e.what()).find(words) != std::string::npos;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(line_failures, line_failure_fixture)
+
+/// The second time it knows of others, and stands in line without a vote.
+BOOST_AUTO_TEST_CASE(waiter_that_never_voted_was_kept_out_by_others)
+{
+    contender& holder = add();
+    contender& waiter = add();
+    holder.acquire();
+    (void)until_granted(holder);
+    for (std::string const attempts : {"1 attempt", "0 attempts"}) {
+        lock_error const told = time_out(*waiter.lock);
+        BOOST_TEST((told.last_failure() == errc::contended), told.what());
+        BOOST_TEST(says(told, "timed out after 500 ms and " + attempts + "; last: contended"), told.what());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(waiter_for_permits_was_kept_out_by_others)
+{
+    contender& holder = add();
+    contender& waiter = add();
+    auto const held = want(pool(holder));
+    BOOST_TEST_REQUIRE(held->held.valid());
+    (void)time_out(pool(waiter));
+    lock_error const told = time_out(pool(waiter));
+    BOOST_TEST((told.last_failure() == errc::contended), told.what());
+    BOOST_TEST(says(told, "timed out after 500 ms and 0 attempts; last: contended"), told.what());
+}
+
+/// Of which it hears when it asks whether they are there, every two seconds.
+BOOST_AUTO_TEST_CASE(waiter_whose_nodes_went_was_kept_out_by_outage)
+{
+    contender& holder = add();
+    contender& waiter = add();
+    holder.acquire();
+    (void)until_granted(holder);
+    meanwhile = [&] { kill_all_but(where()); };
+    lock_error const told = time_out(*waiter.lock, 5s);
+    BOOST_TEST((told.last_failure() == errc::no_quorum), told.what());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
