@@ -34,8 +34,9 @@ bool has_bad_certificate(node_outcome const& row)
 
 } // namespace
 
-int status_of(boost::system::error_code ec, std::vector<node_outcome> const& table, int conflict)
+int status_of(lock_error const& why, std::vector<node_outcome> const& table, int conflict)
 {
+    auto const ec = why.code();
     if (ec == errc::contended)
         return conflict;
     if (ec == errc::misconfigured)
@@ -50,10 +51,13 @@ int status_of(boost::system::error_code ec, std::vector<node_outcome> const& tab
         return exit_status::no_permission;
     if (prevents(has_bad_certificate))
         return exit_status::bad_configuration;
+    // Who is refused by the node where all meet asks the others no more: these are pending, and prevent nothing.
     bool const cannot_vote = prevents([](node_outcome const& row) {
-        return row.result != node_result::granted && row.result != node_result::held_by_other;
+        return row.result != node_result::granted && row.result != node_result::held_by_other &&
+               row.result != node_result::pending;
     });
-    return ec == errc::timed_out && !cannot_vote ? conflict : exit_status::no_quorum;
+    bool const outage = ec != errc::timed_out || why.last_failure() == errc::no_quorum || cannot_vote;
+    return outage ? exit_status::no_quorum : conflict;
 }
 
 } // namespace redlock::cli

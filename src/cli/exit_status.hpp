@@ -3,8 +3,6 @@
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
-#include <boost/system/error_code.hpp>
-
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -59,7 +57,8 @@ auto as_usage(Make make)
 }
 
 /// Where an acquisition failed: was it somebody else's lock, or what kept the nodes from voting?
+/// \param table of the last attempt
 /// \param conflict what to say of somebody else's lock
-[[nodiscard]] int status_of(boost::system::error_code, std::vector<node_outcome> const&, int conflict);
+[[nodiscard]] int status_of(lock_error const&, std::vector<node_outcome> const& table, int conflict);
 
 } // namespace redlock::cli

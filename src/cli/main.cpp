@@ -34,7 +34,7 @@ int perform(options const& o, output const& out)
         return why.status();
     } catch (lock_error const& e) {
         std::string const advice = e.code() == errc::misconfigured ? advice_on_nodes(o.client.nodes) : "";
-        failure const why(status_of(e.code(), e.outcomes(), o.conflict), without_secrets(e.what()) + advice,
+        failure const why(status_of(e, e.outcomes(), o.conflict), without_secrets(e.what()) + advice,
                           e.outcomes());
         out.fail(why);
         return why.status();

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -110,17 +111,18 @@ Won session::win(Start start)
     asio::cancellation_signal stop;
     int signal = 0;
     bool done = false;
-    boost::system::error_code result;
+    std::exception_ptr why;
     Won got;
     signals_.on_signal([&](int number) {
         signal = number;
         stop.emit(asio::cancellation_type::terminal);
     });
-    start(asio::bind_cancellation_slot(stop.slot(), [&](boost::system::error_code ec, Won won) {
-        result = ec;
+    auto const take = [&](std::exception_ptr e, Won won) {
+        why = std::move(e);
         got = std::move(won);
         done = true;
-    }));
+    };
+    start(with_diagnostics(asio::bind_cancellation_slot(stop.slot(), take)));
     waiting_ = !options_.quiet && options_.wait != 0ms;
     if (waiting_)
         explain_waiting();
@@ -132,15 +134,24 @@ Won session::win(Start start)
         got = Won();
         give_way_to(signal);
     }
-    if (!result)
-        return got;
-    auto const rows = last_attempt();
-    int const status = status_of(result, rows, options_.conflict);
-    settle();
-    throw failure(status,
-                  "'" + options_.name + "': " + result.message() +
-                      (rows.empty() ? "" : ": " + short_summary(rows)),
-                  rows);
+    if (why)
+        fail(why);
+    return got;
+}
+
+/// Other exceptions than the lock's pass.
+void session::fail(std::exception_ptr const& why)
+{
+    try {
+        std::rethrow_exception(why);
+    } catch (lock_error const& e) {
+        auto const rows = last_attempt();
+        settle();
+        throw failure(status_of(e, rows, options_.conflict),
+                      "'" + options_.name + "': " + e.code().message() +
+                          (rows.empty() ? "" : ": " + short_summary(rows)),
+                      rows);
+    }
 }
 
 lease session::acquire()

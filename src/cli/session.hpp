@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -78,6 +79,8 @@ private:
     /// \param start is given the handler
     template <class Won, class Start>
     [[nodiscard]] Won win(Start start);
+    /// \throws failure
+    [[noreturn]] void fail(std::exception_ptr const&);
     /// By who tells where the operation stands in line.
     [[nodiscard]] config watched(config);
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;

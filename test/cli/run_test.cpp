@@ -3,8 +3,10 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <climits>
 #include <csignal>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -65,6 +67,29 @@ BOOST_AUTO_TEST_CASE(no_more_commands_run_at_once_than_there_are_permits)
         BOOST_TEST(contains(said, "--permits: Value " + wrong + " not in range "), said);
         BOOST_TEST(contains(said, "1 to 1024") != contains(said, "[1 - 1024]"), said); // as CLI11 has it
     }
+}
+
+/// Whichever node is the one where they meet, and the only one that is asked.
+BOOST_AUTO_TEST_CASE(wait_for_taken_permit_is_conflict_as_long_as_majority_is_there)
+{
+    std::array<std::string, 6> const names{"q1", "q2", "q3", "q4", "q5", "q6"};
+    auto const words = [](std::string const& name, std::vector<std::string> options,
+                          std::string const& command) {
+        options.insert(options.begin(), {"run", "--permits", "1"});
+        options.insert(options.end(), {name, "--", "/bin/sh", "-c", command});
+        return options;
+    };
+    std::deque<tool> holders;
+    for (std::string const& name : names) {
+        holders.emplace_back(words(name, {}, wait_for_go), env());
+        wait_until([&] { return !holders.back().read("pid").empty(); });
+        BOOST_TEST(finished_run(words(name, {"-w", "300ms"}, "true"), env()).status == 75, name);
+        BOOST_TEST(finished_run(words(name, {"-n"}, "true"), env()).status == 75, name);
+    }
+    at(0).kill();
+    at(1).kill();
+    for (std::string const& name : names)
+        BOOST_TEST(finished_run(words(name, {"-w", "300ms"}, "true"), env()).status == 69, name);
 }
 
 /// Rule S16.
