@@ -34,8 +34,8 @@ enum class holder_kind : std::uint8_t {
     readers,        ///< readers of a `shared_mutex`
     waiting_writer, ///< a writer of a `shared_mutex` waits, and keeps new readers out
     permits, ///< of a `semaphore`: too few are free for this operation, or some are held and it wants the name alone
-    maybe_readers, ///< the key is no string and expires: readers have it, or it is other data; the node did not say which
-    no_lock, ///< other data, or a key without an expiry: no lease will release it
+    maybe_readers, ///< the key is no string and expires: readers, permits or other data, the node did not say which
+    no_lock,       ///< other data, or a key without an expiry: no lease will release it
 };
 
 /// Its name: "maybe_readers".

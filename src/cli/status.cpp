@@ -57,7 +57,7 @@ std::string other_holder(holder_kind who)
     switch (who) {
     case holder_kind::readers: return "readers";
     case holder_kind::permits: return "holders of permits";
-    case holder_kind::maybe_readers: return "(readers, or not a lock)";
+    case holder_kind::maybe_readers: return "(readers, permits, or not a lock)";
     default: return "(not a lock)";
     }
 }

@@ -46,7 +46,7 @@ std::string_view words_of(holder_kind who)
     case holder_kind::readers: return "held by readers";
     case holder_kind::waiting_writer: return "kept for a waiting writer";
     case holder_kind::permits: return "its permits are taken";
-    case holder_kind::maybe_readers: return "held by readers, or by another program's data,";
+    case holder_kind::maybe_readers: return "held by readers or permits, or by another program's data,";
     default: return {};
     }
 }

@@ -48,7 +48,7 @@ struct node_report {
         case holder_kind::readers: return "readers have it";
         case holder_kind::waiting_writer: return "a writer waits for it";
         case holder_kind::permits: return "its permits are taken";
-        case holder_kind::maybe_readers: return "readers have it, or its key is no lock";
+        case holder_kind::maybe_readers: return "readers or permits have it, or its key is no lock";
         case holder_kind::no_lock:
             return immortal ? "its key is no lock: it has no expiry" : "its key is no lock";
         default: return {};

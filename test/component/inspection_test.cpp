@@ -181,7 +181,8 @@ BOOST_AUTO_TEST_CASE(inspection_without_permission_to_see_readers_leaves_it_open
     BOOST_TEST(text(told.status) == "blocked");
     BOOST_TEST((told.holder == holder_kind::maybe_readers));
     BOOST_TEST((told.nodes.at(0).holder == holder_kind::maybe_readers));
-    BOOST_TEST(contains(summary(told.nodes), "held by readers, or by another program's data, for 5000 ms"),
+    BOOST_TEST(contains(summary(told.nodes),
+                        "held by readers or permits, or by another program's data, for 5000 ms"),
                summary(told.nodes));
 }
 
