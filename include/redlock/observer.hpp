@@ -75,6 +75,8 @@ struct attempt_event {
     unsigned attempt;                  ///< 1 for the first of this acquisition
     std::chrono::nanoseconds took;     ///< from the first vote sent to the decision
     std::chrono::nanoseconds validity; ///< left when it was granted, zero otherwise
+    /// It failed while this client had a lease of the lock: a reader's, or one with permits. Others may have it, too.
+    bool held_here = false;
 };
 
 /// An acquisition has ended, with a lease or without; `try_acquire` as well as those that wait.

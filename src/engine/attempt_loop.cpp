@@ -343,7 +343,8 @@ void attempt_loop::tell(errc result)
     auto const took = core::elapsed(attempt_.votes().sent(), runtime_.loop().now());
     watcher->on_attempt({lock().name(), ec, attempt_.votes().granted(), nodes().size(), whom_->attempts(),
                          took,
-                         granted ? core::validity(lock().plan->options.ttl) - took : core::duration::zero()});
+                         granted ? core::validity(lock().plan->options.ttl) - took : core::duration::zero(),
+                         !granted && key_->held_here()});
 }
 
 } // namespace redlock::detail

@@ -65,6 +65,8 @@ void held_lease::begin()
 {
     begun_ = true;
     on().life.begin_lease(*this);
+    if (slots_)
+        ++lock().wanted->leases_with_permits;
     began_ = on().loop().now().boot;
     schedule();
     tell(event::acquired);

@@ -61,6 +61,8 @@ void held_lease::end(errc reason)
     on().loop().cancel(*this);
     stop_watching();
     on().life.end_lease(*this);
+    if (slots_)
+        --lock().wanted->leases_with_permits;
     finish_all(waiting_, reason);
     if (conversion_)
         conversion_->stop(reason);

@@ -45,7 +45,7 @@ public:
     }
 
     [[nodiscard]] bool busy() const override { return holder_ || !queue_.empty(); }
-    [[nodiscard]] bool held_here() const override { return holder_ || readers_; }
+    [[nodiscard]] bool held_here() const override { return holder_ || readers_ || leases_with_permits != 0; }
     /// The same, with this nonce.
     [[nodiscard]] bool held_by(std::string_view nonce) const;
 

@@ -82,6 +82,7 @@ public:
         taken_slots_ = std::max(now, before - std::min(before, limit / 16 + 1));
     }
     [[nodiscard]] unsigned taken_slots() const { return taken_slots_; }
+    std::uint32_t leases_with_permits = 0; ///< of this client, which have the key beside others
     [[nodiscard]] core::local_queue& local() { return local_; }
     /// Guards what is told of attempts and leases to other threads.
     [[nodiscard]] std::mutex& tables() const;
@@ -91,6 +92,8 @@ public:
     ///@{
     /// The one behind it, if any.
     [[nodiscard]] virtual candidate* after(candidate&) = 0;
+    /// By a lease of this client.
+    [[nodiscard]] virtual bool held_here() const = 0;
     /// It has left the queue, and the loop knows.
     virtual void drop(candidate&) = 0;
     /// The lock is won, for the first in the queue or for somebody who did not wait.

@@ -29,7 +29,6 @@ public:
     [[nodiscard]] std::uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
     /// Held by this client, or asked for.
     [[nodiscard]] virtual bool busy() const = 0;
-    [[nodiscard]] virtual bool held_here() const = 0;
     /// How many stand before it, at most: some may have left.
     [[nodiscard]] virtual std::size_t position(candidate const&) const = 0;
     /// Last in the queue; asks for the lock if nobody else of this client holds it or is about to.

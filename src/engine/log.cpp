@@ -15,6 +15,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace redlock {
@@ -22,6 +23,12 @@ namespace {
 
 using detail::in_words;
 using detail::log_line;
+
+/// Others may have it beside this client, and often do not.
+std::string_view holders(bool held_here)
+{
+    return held_here ? " is held by this client" : " is held by others";
+}
 
 /// Events become lines here, and nowhere else. What a line says of repetitions it knows from the events before.
 class event_log final : public observer {
@@ -45,7 +52,7 @@ public:
             write(log_level::info, e.in_line ? places_ : waits_, [&](log_line& line) {
                 if (e.in_line) {
                     line.quoted(e.resource)
-                        << " is held by others; this operation is " << detail::place_in_words(e.before);
+                        << holders(e.held_here) << "; this operation is " << detail::place_in_words(e.before);
                     return;
                 }
                 line.quoted(e.resource)
@@ -85,7 +92,7 @@ public:
             return;
         guarded([&] {
             auto const words = [&](log_line& line) {
-                line.quoted(e.resource) << (e.result == errc::contended ? " is held by others" : ": attempt");
+                line.quoted(e.resource) << (e.result == errc::contended ? holders(e.held_here) : ": attempt");
                 if (e.result != errc::contended)
                     line << (e.result ? " failed: " + e.result.message() : " succeeded");
                 line << " (attempt " << e.attempt << ", granted by " << e.granted << " of "

@@ -46,12 +46,20 @@ inline constexpr duration a_tick = 2ms;
 struct places : observer {
     void on_wait(wait_event const& e) noexcept override
     {
-        if (e.in_line)
-            before.push_back(e.before);
+        if (!e.in_line)
+            return;
+        before.push_back(e.before);
+        held_here.push_back(e.held_here);
+    }
+    void on_attempt(attempt_event const& e) noexcept override
+    {
+        if (e.result)
+            held_here.push_back(e.held_here);
     }
     void on_release(release_event const& e) noexcept override { released = e.result; }
     void on_lease(lease_event const& e) noexcept override { leases.push_back({e.what, e.shared}); }
     std::vector<std::size_t> before;
+    std::vector<bool> held_here; ///< of each refusal, and of each place in line
     struct lease_change {
         lease_event::kind what;
         bool shared;

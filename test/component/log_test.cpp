@@ -246,6 +246,15 @@ BOOST_AUTO_TEST_CASE(place_in_line_is_logged_behind_refusal)
     BOOST_TEST(last() == "info: 'seat' is held by others; this operation is third in line, behind 2 others");
 }
 
+/// As readers do, and holders of permits: nobody but this client may have it.
+BOOST_AUTO_TEST_CASE(log_says_that_this_client_holds_what_it_waits_for)
+{
+    usual->on_attempt({"seat", errc::contended, 0, 3, 1, 1ms, 0ms, true});
+    BOOST_TEST(last() == "info: 'seat' is held by this client (attempt 1, granted by 0 of 3 nodes)");
+    usual->on_wait({"seat", 0, true, true});
+    BOOST_TEST(last() == "info: 'seat' is held by this client; this operation is first in line");
+}
+
 BOOST_AUTO_TEST_CASE(log_at_debug_level_has_a_line_for_every_event)
 {
     all->on_node({a, node_state::connecting, ""});
