@@ -8,7 +8,7 @@ template <class Lock, class Body, bool IsLock, bool TakesLease, bool IsBody, boo
 constexpr void explain_misuse()
 {
     constexpr bool is_coroutine = !TakesLease || IsBody;
-    static_assert(IsLock, "with_lock: the first argument is a redlock::mutex or redlock::fenced_mutex");
+    static_assert(IsLock, "with_lock: the first argument is a lock, such as a redlock::mutex");
     static_assert(TakesLease,
                   "with_lock: the second argument is called with a redlock::lease&: the coroutine "
                   "itself, not the awaitable that it returns");
