@@ -3,6 +3,8 @@
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
+#include <boost/system/error_code.hpp>
+
 #include <stdexcept>
 #include <string>
 #include <utility>
