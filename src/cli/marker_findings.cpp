@@ -7,7 +7,6 @@
 #include "redis/server_words.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 #include <vector>
 
