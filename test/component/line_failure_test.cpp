@@ -1,5 +1,6 @@
 // What is told of an operation that stood in line until its time was over.
 #include "component/wish_fixture.hpp"
+#include "kit/text.hpp"
 #include <redlock/semaphore.hpp>
 #include <redlock/with_diagnostics.hpp>
 
@@ -43,11 +44,6 @@ struct line_failure_fixture : wish_fixture {
     }
 };
 
-bool says(lock_error const& e, std::string const& words)
-{
-    return std::string(e.what()).find(words) != std::string::npos;
-}
-
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(line_failures, line_failure_fixture)
@@ -62,7 +58,8 @@ BOOST_AUTO_TEST_CASE(waiter_that_never_voted_was_kept_out_by_others)
     for (std::string const attempts : {"1 attempt", "0 attempts"}) {
         lock_error const told = time_out(*waiter.lock);
         BOOST_TEST((told.last_failure() == errc::contended), told.what());
-        BOOST_TEST(says(told, "timed out after 500 ms and " + attempts + "; last: contended"), told.what());
+        BOOST_TEST(contains(told.what(), "timed out after 500 ms and " + attempts + "; last: contended"),
+                   told.what());
     }
 }
 
@@ -75,7 +72,7 @@ BOOST_AUTO_TEST_CASE(waiter_for_permits_was_kept_out_by_others)
     (void)time_out(pool(waiter));
     lock_error const told = time_out(pool(waiter));
     BOOST_TEST((told.last_failure() == errc::contended), told.what());
-    BOOST_TEST(says(told, "timed out after 500 ms and 0 attempts; last: contended"), told.what());
+    BOOST_TEST(contains(told.what(), "timed out after 500 ms and 0 attempts; last: contended"), told.what());
 }
 
 /// Of which it hears when it asks whether they are there, every two seconds.
