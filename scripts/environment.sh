@@ -39,6 +39,15 @@ pypi()
 absent=77
 absent() { echo "$*"; exit $absent; }
 
+# in_its_own_shell COMMAND...: and what it ends with in $code. Its -e holds there; "|| code" would take that from it.
+in_its_own_shell()
+{
+    set +e
+    (set -e; "$@")
+    code=$?
+    set -e
+}
+
 # apt_beside PLACE SUITE...: an `apt` that knows these suites of Debian alone and writes into that place, so the machine's
 # packages stay as they are. Where Debian is, apt's own configuration says.
 apt_beside()
