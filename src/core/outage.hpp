@@ -3,6 +3,8 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 
+#include <optional>
+
 namespace redlock::core {
 
 /// What the nodes said to an attempt that was lost, by what it means for the next one.
@@ -24,14 +26,24 @@ struct node_census {
 /// How long a majority has been out of reach (docs/protocol.md, T3).
 class outage {
 public:
-    void end() { lasts_ = false; }
+    void end() { began_.reset(); }
+    void begin(instant now)
+    {
+        if (!began_)
+            began_ = now;
+    }
 
     /// An attempt failed for want of nodes.
     void go_on(node_census const& said, instant now)
     {
-        if (!lasts_ || said.quarantine_is_in_the_way())
-            began_ = now;
-        lasts_ = true;
+        if (said.quarantine_is_in_the_way())
+            end();
+        begin(now);
+    }
+    /// For an operation that began then. Nothing: there is none.
+    [[nodiscard]] std::optional<instant> since(instant started) const
+    {
+        return began_ && elapsed(*began_, started) > duration::zero() ? started : began_;
     }
 
     /// Does an operation give up that began then?
@@ -39,15 +51,13 @@ public:
     [[nodiscard]] bool gives_up(node_census const& said, instant started, duration patience,
                                 instant now) const
     {
-        if (said.quarantine_is_in_the_way())
+        if (!began_ || said.quarantine_is_in_the_way())
             return false;
-        instant const since = elapsed(began_, started) > duration::zero() ? started : began_;
-        return said.hopeless() || elapsed(since, now) >= patience;
+        return said.hopeless() || elapsed(*since(started), now) >= patience;
     }
 
 private:
-    instant began_;
-    bool lasts_ = false;
+    std::optional<instant> began_;
 };
 
 } // namespace redlock::core

@@ -135,11 +135,11 @@ void acquire_op::leave_queue()
 /// Nobody's attempt has to be decided for that. Who is not asked for at the moment knows better if he has been refused.
 void acquire_op::note_outage()
 {
-    lock_queue const& wanted = queue();
+    lock_queue& wanted = queue();
     if ((last_cause_ != errc{} && !wanted.served(*this)) || !wanted.lacks_nodes(*this))
         return;
     last_cause_ = errc::no_quorum;
-    has_table_ = wanted.waits_for_nodes(*this);
+    has_table_ = wanted.tell_of_nodes(*this);
 }
 
 void acquire_op::fail(boost::system::error_code ec)

@@ -165,6 +165,15 @@ core::node_set attempt::take_back(bool waits_on)
     return perhaps;
 }
 
+void attempt::tell_of_nodes(lock_state const& lock)
+{
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        rows_[i].clear();
+        nodes().explain(i, lock, rows_[i]);
+    }
+    lock.wanted->publish(rows_);
+}
+
 boost::intrusive_ptr<held_lease> attempt::make_lease(unsigned attempts, core::duration waited)
 {
     lock_->wanted->publish_success(rows_);

@@ -86,6 +86,8 @@ public:
     /// \param waits_on it asks again: its mark at the gate stays (rule S14)
     /// \return where that may be
     [[nodiscard]] core::node_set take_back(bool waits_on);
+    /// Instead of what they answered, into the lock's table: what is known of the nodes without asking them.
+    void tell_of_nodes(lock_state const&);
     /// What was won.
     [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(unsigned attempts, core::duration waited);
     /// There is no next attempt for now: gives back what it has. The lock is kept while answers are on their way.

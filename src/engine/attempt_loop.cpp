@@ -112,6 +112,15 @@ bool attempt_loop::lacks_nodes() const
     return pauses && !nodes().has_majority(lock());
 }
 
+/// The last attempt has told it, if it failed for that.
+bool attempt_loop::tell_of_nodes()
+{
+    bool const pauses = phase_ != phase::voting;
+    if (pauses && !(phase_ == phase::waiting && cause_ == errc::no_quorum))
+        attempt_.tell_of_nodes(lock());
+    return pauses;
+}
+
 void attempt_loop::discard()
 {
     whom_ = nullptr;
@@ -123,7 +132,7 @@ void attempt_loop::expire()
 {
     switch (phase_) {
     case phase::connecting: return vote();
-    case phase::in_line: return place_.on_time();
+    case phase::in_line: return stand_on();
     case phase::at_gate: return connect_or_vote();
     case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
     default: return;

@@ -59,12 +59,8 @@ public:
     void hurry();
     /// Do too few nodes answer, as far as it can be told by now?
     [[nodiscard]] bool lacks_nodes() const;
-    /// After an attempt that failed for want of them.
-    [[nodiscard]] bool waits_for_nodes() const
-    {
-        return phase_ == phase::waiting && cause_ == errc::no_quorum;
-    }
-
+    /// Whoever gives up between two attempts, for want of nodes, finds in the lock's table why. False: they are being asked.
+    [[nodiscard]] bool tell_of_nodes();
     [[nodiscard]] bool waits_for_others() const
     {
         return phase_ == phase::waiting && cause_ == errc::contended;
@@ -154,6 +150,10 @@ private:
     void on_other_line() override;
     void on_called() override;
     void tell_place();
+    void watch_majority();
+    /// When whoever is asked for has waited in vain for long enough. Nothing: not yet, or its limit ends it.
+    [[nodiscard]] std::optional<core::instant> vain_at() const;
+    void stand_on();
     void on_doubt(unsigned node) override;
     void found_free(unsigned node);
     void on_no_line() override;

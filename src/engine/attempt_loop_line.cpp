@@ -22,7 +22,7 @@ bool attempt_loop::stand_in_line(core::instant then)
     cause_ = errc::contended;
     if (!std::exchange(listening_, true))
         nodes().listen();
-    on_moved();
+    watch_majority();
     return true;
 }
 
@@ -76,7 +76,38 @@ void attempt_loop::on_moved()
         return;
     if (told_)
         tell_place();
-    runtime_.loop().schedule_finely(*this, place_.due());
+    core::instant due = place_.due();
+    if (auto const vain = vain_at(); vain && core::sooner(*vain, due, runtime_.loop().now()))
+        due = *vain;
+    runtime_.loop().schedule_finely(*this, due);
+}
+
+/// Its time has come: the line is asked again, or the nodes, if a majority of them has been gone for too long.
+void attempt_loop::stand_on()
+{
+    auto const vain = vain_at();
+    if (!vain || !core::reached(*vain, runtime_.loop().now()))
+        return place_.on_time();
+    leave_line();
+    connect_or_vote();
+}
+
+/// Who is called has no use for it without a majority (rule L12). A quarantine ends by itself.
+void attempt_loop::watch_majority()
+{
+    if (nodes().has_majority(lock()) || nodes().majority_at(lock()))
+        outage_.end();
+    else
+        outage_.begin(runtime_.loop().now());
+    on_moved();
+}
+
+std::optional<core::instant> attempt_loop::vain_at() const
+{
+    auto const since = outage_.since(whom_->started());
+    if (!since || whom_->limited())
+        return {};
+    return *since + lock().plan->options.retry.outage_patience;
 }
 
 void attempt_loop::on_other_line()

@@ -25,8 +25,10 @@ void attempt_loop::nodes_changed()
     waiting_.nodes_changed();
     if (phase_ == phase::connecting)
         return connect_or_vote();
-    if (phase_ == phase::in_line)
+    if (phase_ == phase::in_line) {
+        watch_majority();
         return place_.nodes_changed();
+    }
     if (phase_ != phase::waiting)
         return;
     if (cause_ == errc::no_quorum)

@@ -50,10 +50,10 @@ public:
     {
         return asking(one) && asking(one)->lacks_nodes();
     }
-    /// After an attempt that failed for want of them.
-    [[nodiscard]] bool waits_for_nodes(candidate const& one) const
+    /// Why, in the lock's table. False: the next attempt will tell.
+    [[nodiscard]] bool tell_of_nodes(candidate const& one)
     {
-        return asking(one) && asking(one)->waits_for_nodes();
+        return asking(one) && asking(one)->tell_of_nodes();
     }
     /// Is it the one for whom the nodes are asked?
     [[nodiscard]] virtual bool served(candidate const& one) const

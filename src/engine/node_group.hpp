@@ -111,6 +111,8 @@ public:
     void require_markers();
     /// May it be asked for this lock now? Connects if that is needed. If not, the row says why.
     [[nodiscard]] bool admit(unsigned node, lock_state const& lock, node_report& row);
+    /// Why it is not admitted now, as far as it is known without asking it for anything.
+    void explain(unsigned node, lock_state const& lock, node_report& row);
     /// Nodes that it admits whenever they can be asked.
     [[nodiscard]] core::node_set admitted(lock_state const& lock) const
     {

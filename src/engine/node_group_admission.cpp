@@ -94,6 +94,14 @@ bool node_group::admit(unsigned node, lock_state const& lock, node_report& row)
            has_waited(node, lock, row);
 }
 
+void node_group::explain(unsigned node, lock_state const& lock, node_report& row)
+{
+    if (states_[node] == node_state::ready)
+        (void)has_waited(node, lock, row);
+    else
+        report_failure(nodes_[node]->last_failure(), row);
+}
+
 /// Where it was missed it is asked for again.
 bool node_group::knows_marker(unsigned node, node_report& row)
 {

@@ -1,17 +1,20 @@
 // What is told of an operation that stood in line until its time was over.
 #include "component/wish_fixture.hpp"
 #include "kit/text.hpp"
+#include <redlock/node_outcome.hpp>
 #include <redlock/semaphore.hpp>
 #include <redlock/with_diagnostics.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace redlock::test {
 
@@ -36,11 +39,15 @@ struct line_failure_fixture : wish_fixture {
     /// What happens while it waits.
     std::function<void()> meanwhile = [] {};
     semaphore pool(contender& by) { return {*by.locks, "seat", 1, options}; }
-    void kill_all_but(std::size_t one)
+    void for_all_but(std::size_t one, std::function<void(std::size_t)> const& what)
     {
         for (std::size_t n = 0; n != net.size(); ++n)
             if (n != one)
-                net.kill(n);
+                what(n);
+    }
+    void kill_all_but(std::size_t one)
+    {
+        for_all_but(one, [this](std::size_t n) { net.kill(n); });
     }
 };
 
@@ -85,6 +92,52 @@ BOOST_AUTO_TEST_CASE(waiter_whose_nodes_went_was_kept_out_by_outage)
     meanwhile = [&] { kill_all_but(where()); };
     lock_error const told = time_out(*waiter.lock, 5s);
     BOOST_TEST((told.last_failure() == errc::no_quorum), told.what());
+    auto const& rows = told.outcomes();
+    BOOST_TEST_REQUIRE(rows.size() == net.size(), told.what());
+    BOOST_TEST(std::ranges::count(rows, node_result::unreachable, &node_outcome::result) == 2, told.what());
+}
+
+/// Each as long as it waits itself, wherever in line it stands: nobody calls the last one when the others have gone.
+BOOST_AUTO_TEST_CASE(without_time_limit_all_in_line_end_with_the_majority)
+{
+    line_up(4);
+    kill_all_but(where());
+    (void)until([&] { return all[1]->ended && all[2]->ended && all[3]->ended; },
+                options.retry.outage_patience + 5s);
+    for (auto const& one : all)
+        if (one != all.front())
+            BOOST_TEST((one->ended == errc::no_quorum));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_in_line_is_called_after_short_outage)
+{
+    line_up(3);
+    auto const line = where();
+    for_all_but(line, [this](std::size_t n) {
+        net.at(n).reachable = false;
+        net.reset_connections(n);
+    });
+    pass(options.retry.outage_patience - 1s);
+    for_all_but(line, [this](std::size_t n) { net.at(n).reachable = true; });
+    pass(options.retry.outage_patience);
+    BOOST_TEST(!all[1]->ended);
+    BOOST_TEST(!all[2]->ended);
+    BOOST_TEST(all[2]->told->before == std::vector<std::size_t>{1}, boost::test_tools::per_element());
+    serve_all(1min);
+}
+
+/// It ends by itself.
+BOOST_AUTO_TEST_CASE(quarantine_of_majority_costs_no_place_in_line)
+{
+    line_up(3);
+    for_all_but(where(), [this](std::size_t n) {
+        net.kill(n);
+        net.start(n);
+    });
+    pass(2 * options.retry.outage_patience);
+    BOOST_TEST(!all[1]->ended);
+    BOOST_TEST(!all[2]->ended);
+    BOOST_TEST(all[2]->told->before == std::vector<std::size_t>{1}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
