@@ -2,9 +2,9 @@
 
 #include "core/instant.hpp"
 #include "engine/key_state.hpp"
-#include "engine/node_report.hpp"
 #include "engine/runtime.hpp"
 #include <redlock/error.hpp>
+#include <redlock/node_outcome.hpp>
 
 #include <algorithm>
 
@@ -29,6 +29,7 @@ void conversion::pass_to(lease_status const& another, bool heard)
 
 void conversion::upgrade(wait_op& w)
 {
+    rows_.resize(nodes().size());
     waits_.push_back(w);
     if (open_)
         return;
@@ -39,6 +40,8 @@ void conversion::upgrade(wait_op& w)
     if (type().counts())
         proposal_ = core::proposal(lease_->lock().wanted->highest_number, on.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), on.loop().now());
+    for (node_report& row : rows_)
+        row.clear();
     on.loop().schedule_after(*this, lease_->lock().plan->node_timeout);
     for (unsigned i = 0; i != nodes().size() && open_; ++i)
         ask(i);
@@ -47,8 +50,7 @@ void conversion::upgrade(wait_op& w)
 /// A node that does not vote, or whose answer may not count, has no part in it.
 void conversion::ask(unsigned node)
 {
-    node_report row;
-    if (!unsure_.contains(node) && nodes().admit(node, lease_->lock(), row))
+    if (!unsure_.contains(node) && nodes().admit(node, lease_->lock(), rows_[node]))
         send(node, kind::request::upgrade);
     else
         follow(votes_.voted(node, core::vote::failed));
@@ -75,8 +77,11 @@ void conversion::on_answer(node_answer const& got)
     if (type().counts())
         key.highest_number = std::max(key.highest_number, got.said.number);
     auto const vote = vote_of(got.said.what);
-    auto const then = got.what == kind::request::write_back ? votes_.wrote_back(got.node, vote)
-                                                            : votes_.voted(got.node, vote, got.said.number);
+    bool const writes_back = got.what == kind::request::write_back;
+    auto const then = writes_back ? votes_.wrote_back(got.node, vote)
+                                  : votes_.voted(got.node, vote, got.said.number);
+    if (open_ && !writes_back)
+        report(got, type(), rows_[got.node]);
     if (open_)
         follow(then);
     else if (renewal_ == kind::request::adopt && votes_.holders().contains(got.node))
@@ -92,12 +97,17 @@ void conversion::on_silence(unsigned node, kind::request what, bool late, net::f
         follow(votes_.wrote_back(node, core::vote::failed));
     else if (why.unsent)
         ask(node);
-    else
+    else {
+        report_failure(why, rows_[node]);
         follow(votes_.voted(node, core::vote::failed));
+    }
 }
 
 void conversion::expire()
 {
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (votes_.awaits(i))
+            rows_[i].result = node_result::timed_out;
     follow(votes_.time_out());
 }
 
@@ -115,6 +125,7 @@ void conversion::follow(core::attempt::step then)
         return finish_all(waits_, {});
     case step::lost:
         close();
+        lease_->lock().wanted->publish(rows_);
         return stay_reader(waits_, votes_.contended() ? errc::contended : errc::no_quorum);
     }
 }

@@ -6,6 +6,7 @@
 #include "core/timer_wheel.hpp"
 #include "engine/lease_status.hpp"
 #include "engine/node_group.hpp"
+#include "engine/node_report.hpp"
 #include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/wait_op.hpp"
@@ -17,6 +18,7 @@
 #include <boost/system/error_code.hpp>
 
 #include <string>
+#include <vector>
 
 namespace redlock::detail {
 
@@ -40,6 +42,7 @@ public:
 
     /// \name Its upgrade
     ///@{
+    /// \throws std::bad_alloc and has done nothing
     void upgrade(wait_op&);
     [[nodiscard]] bool upgrading() const { return open_; }
     /// It is not waited for any more.
@@ -88,6 +91,7 @@ private:
     lease_status const* lease_;
     core::node_set unsure_; ///< nodes that have not answered a downgrade
     core::attempt votes_{core::agreement::majority, 0, {}};
+    std::vector<node_report> rows_;
     core::fence proposal_ = 0;
     wait_list waits_;
     kind::request renewal_ = kind::request::downgrade;

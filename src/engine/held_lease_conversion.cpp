@@ -80,10 +80,10 @@ void held_lease::try_upgrade(wait_op& w)
     try {
         if (!conversion_)
             conversion_ = make_conversion();
+        conversion_->upgrade(w);
     } catch (std::bad_alloc const&) {
-        return w.finish(make_error_code(boost::system::errc::not_enough_memory));
+        w.finish(make_error_code(boost::system::errc::not_enough_memory));
     }
-    conversion_->upgrade(w);
 }
 
 /// False: too late (rule S13).

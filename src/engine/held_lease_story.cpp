@@ -53,6 +53,8 @@ lock_error held_lease::explain(boost::system::error_code ec) const
     if (lost || ec == errc::no_quorum)
         history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names,
                       lock().key().several, text, table);
+    if (!lost && table.empty()) // it may be an attempt that failed: to make a reader a writer
+        return lock().explain(ec);
     return {ec, std::move(text), std::move(table), {}, lock().name(), why};
 }
 

@@ -1,9 +1,12 @@
 // Writers that become readers, and readers that become writers (docs/protocol.md, rules S7, S8, S12 and S13).
 #include "component/shared_fixture.hpp"
+#include "kit/text.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -224,6 +227,10 @@ BOOST_AUTO_TEST_CASE(readers_that_are_not_alone_are_not_upgraded)
     pass(100ms);
     BOOST_TEST((first == error_code(errc::contended)));
     BOOST_TEST((second == error_code(errc::contended)));
+    auto const why = one.held.explain(*first);
+    BOOST_TEST(contains(why.what(), "lock \"seat\": contended: 0 of 3 granted"), why.what());
+    BOOST_TEST(contains(why.what(), "held by readers"), why.what());
+    BOOST_TEST(why.outcomes().size() == net.size());
     pass(30s);
     BOOST_TEST(one.holds());
     BOOST_TEST(other.holds());
@@ -243,6 +250,7 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_are_not_alone)
     held[1].try_upgrade([&](error_code ec) { result = ec; });
     pass(1ms);
     BOOST_TEST((result == error_code(errc::contended)));
+    BOOST_TEST(held[1].explain(*result).outcomes().empty()); // of no attempt
     BOOST_TEST(commands == before);
     held.erase(held.begin());
     held[0].try_upgrade([&](error_code ec) { result = ec; });
@@ -340,6 +348,17 @@ BOOST_AUTO_TEST_CASE(node_that_has_not_answered_a_downgrade_renews_no_writer)
     net.kill(1);
     pass(options.ttl + 1s);
     BOOST_TEST(!one.holds());
+}
+
+BOOST_AUTO_TEST_CASE(upgrade_without_quorum_says_which_nodes_are_gone)
+{
+    contender& one = add_reader();
+    net.kill(0);
+    net.kill(1);
+    auto const result = upgrade(one, 3s);
+    BOOST_TEST_REQUIRE((result == error_code(errc::no_quorum)));
+    auto const rows = one.held.explain(*result).outcomes();
+    BOOST_TEST(std::ranges::count(rows, node_result::unreachable, &node_outcome::result) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(release_ends_an_upgrade)
