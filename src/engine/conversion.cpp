@@ -78,8 +78,8 @@ void conversion::on_answer(node_answer const& got)
         key.highest_number = std::max(key.highest_number, got.said.number);
     auto const vote = vote_of(got.said.what);
     bool const writes_back = got.what == kind::request::write_back;
-    auto const then = writes_back ? votes_.wrote_back(got.node, vote)
-                                  : votes_.voted(got.node, vote, got.said.number);
+    auto const then =
+        writes_back ? votes_.wrote_back(got.node, vote) : votes_.voted(got.node, vote, got.said.number);
     if (open_ && !writes_back)
         report(got, type(), rows_[got.node]);
     if (open_)
