@@ -48,9 +48,9 @@ void acquire_op::enter()
         return wanted.enqueue(*this);
     }
     if (once_ && lock_->plan->options.barging) {
-        own_ = wanted.new_loop();
-        return own_ ? own_->start(wanted, *this, core::start_mode::at_once)
-                    : fail(make_error_code(boost::system::errc::not_enough_memory));
+        own = wanted.new_loop();
+        return own ? own->start(wanted, *this, core::start_mode::at_once)
+                   : fail(make_error_code(boost::system::errc::not_enough_memory));
     }
     held_here_ = wanted.held_here();
     before_ = wanted.waiting();
@@ -122,10 +122,8 @@ void acquire_op::leave_queue()
 {
     if (auto const unwanted = std::exchange(lease_, nullptr))
         return unwanted->handle_gone();
-    if (own_)
-        return std::exchange(own_, nullptr)->stop();
     if (!place.is_linked())
-        return;
+        return own ? std::exchange(own, nullptr)->stop() : void();
     note_outage();
     held_here_ = queue().held_here();
     before_ = static_cast<std::uint32_t>(queue().position(*this));
@@ -147,7 +145,7 @@ void acquire_op::fail(boost::system::error_code ec)
     runtime_.loop().cancel(*this);
     phase_ = phase::failed;
     result_ = ec;
-    own_ = nullptr;
+    own = nullptr;
     runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
@@ -202,7 +200,7 @@ void acquire_op::complete(boost::intrusive_ptr<held_lease> got)
     tell_end();
     lease granted = got ? lease_access::make(std::move(got)) : lease();
     phase_ = phase::idle;
-    own_ = nullptr;
+    own = nullptr;
     ++generation_;
     runtime_.life.end_operation(*this);
     auto const lock = std::move(lock_);

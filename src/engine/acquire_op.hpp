@@ -68,7 +68,6 @@ private:
     pool<acquire_op>& home_;
     handler_type handler_;
     boost::intrusive_ptr<held_lease> lease_; ///< received, and not delivered yet
-    attempt_loop* own_ = nullptr;            ///< of one that does not wait in the queue
     boost::system::error_code result_;
     std::uint32_t before_ = 0; ///< in the queue when it gave up
     std::uint32_t generation_ = 0;

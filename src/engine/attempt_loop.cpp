@@ -46,6 +46,8 @@ void attempt_loop::begin(core::start_mode how)
     bool const outside = others_first && key_->local().has_outsiders();
     if (offered_turn_ && !outside && stand_in_line(left_free ? passing.free_until() : now))
         return;
+    if (type().slotted && has_rivals() && goes_on_alone(errc::contended))
+        return;
     in_turn_ = offered_turn_ = others_first;
     others_first ? offer_turn(how) : connect_or_vote();
 }
@@ -259,8 +261,9 @@ void attempt_loop::on_lost(errc cause)
         return finish();
     }
     note_terms();
-    if (key_->go_on_alone(*this, cause))
-        return finish();
+    bool const lines_up = cause == errc::contended && type().slotted && wants_line();
+    if (!lines_up && goes_on_alone(cause))
+        return;
     if (cause != errc::contended)
         return wait_for_nodes(cause);
     offered_turn_ = false; // or somebody took it
@@ -274,7 +277,17 @@ void attempt_loop::on_lost(errc cause)
         return;
     if (!type().slotted)
         return wait_for_others();
+    if (lines_up && goes_on_alone(cause))
+        return;
     goes_on ? wait_at_gate() : ask_at_gate(now);
+}
+
+bool attempt_loop::goes_on_alone(errc cause)
+{
+    bool const alone = key_->go_on_alone(*this, cause);
+    if (alone)
+        finish();
+    return alone;
 }
 
 /// Whom this attempt was the last for, is told; what is left is the first who may go on.

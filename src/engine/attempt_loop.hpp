@@ -120,6 +120,8 @@ private:
     void on_attempt_drained() override { retire_if_drained(); }
     void take_back(bool waits_on);
     void tell(errc result);
+    /// Is it not needed any more by whoever it was for (rules M8 and P7)?
+    [[nodiscard]] bool goes_on_alone(errc cause);
     void drop_those_who_end(errc cause, core::node_census const&);
     [[nodiscard]] errc end_after(errc cause, core::node_census const&) const;
     ///@}

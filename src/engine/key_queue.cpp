@@ -7,6 +7,7 @@
 
 #include <boost/system/errc.hpp>
 
+#include <algorithm>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -31,10 +32,11 @@ void key_queue::enqueue(candidate& one)
         return;
     insert(queue_.end(), one);
     one.ticket = ++tickets_;
-    if (local().busy())
+    if (!local().busy())
+        return ask(core::batch_policy::next::coming);
+    ask_beside();
+    if (!one.own)
         one.tell_waiting(position(one), false);
-    else
-        ask(core::batch_policy::next::coming);
 }
 
 /// Before all others: it had the key, and gave it up for an attempt to get it with others (rule M8).
@@ -53,6 +55,8 @@ void key_queue::leave(candidate& one)
     bool const asks_itself = one.turn() && local().asking() && first() == &one;
     candidate* const next = after(one);
     drop(one);
+    if (one.own)
+        return std::exchange(one.own, nullptr)->stop();
     if (asks_itself)
         return stop_asking();
     if (!served(one))
@@ -68,17 +72,24 @@ void key_queue::stop_asking()
 {
     asking_ = nullptr;
     local().stop_asking();
-    if (!queue_.empty() && !holder_ && !queues().on().life.closing())
+    if (first() && !holder_ && !queues().on().life.closing())
         ask(core::batch_policy::next::waiting);
 }
 
 /// For one loop to serve both.
 candidate* key_queue::after(candidate& one)
 {
-    if (!one.place.is_linked())
+    if (!one.place.is_linked() || one.own)
         return nullptr;
-    auto const next = std::next(queue_.iterator_to(one));
-    return next == queue_.end() || next->turn() ? nullptr : &*next;
+    candidate* const next = first_from(std::next(queue_.iterator_to(one)));
+    return next && next->turn() ? nullptr : next;
+}
+
+/// Whom no loop of its own asks for.
+candidate* key_queue::first_from(queue::iterator where)
+{
+    auto const found = std::find_if(where, queue_.end(), [](candidate const& one) { return !one.own; });
+    return found == queue_.end() ? nullptr : &*found;
 }
 
 attempt_loop* key_queue::new_loop() noexcept
@@ -88,53 +99,103 @@ attempt_loop* key_queue::new_loop() noexcept
 
 void key_queue::ask(core::batch_policy::next who)
 {
-    candidate& first = queue_.front();
-    bool const asks_itself = first.turn() != nullptr;
+    candidate& next = *first();
+    bool const asks_itself = next.turn() != nullptr;
     attempt_loop* const loop = asks_itself ? nullptr : queues().new_loop();
     if (!loop && !asks_itself) {
         local().stop_asking();
         return fail_all(make_error_code(boost::system::errc::not_enough_memory));
     }
     runtime& on = queues().on();
-    auto const how = local().ask(first.lock()->plan->batch_policy, who, on.loop().now(), on.turn());
+    auto const how = local().ask(next.lock()->plan->batch_policy, who, on.loop().now(), on.turn());
     asking_ = loop;
-    asks_itself ? first.come_first(how) : loop->start(*this, first, how);
+    asks_itself ? next.come_first(how) : loop->start(*this, next, how);
+}
+
+/// Those who are next, as long as what was asked for last is granted (rule P7).
+void key_queue::ask_beside()
+{
+    while (candidate* const next = next_beside()) {
+        next->own = queues().new_loop();
+        if (!next->own)
+            return;
+        next->own->start(*this, *next, core::start_mode::at_once);
+    }
+}
+
+/// Null: nobody, for now.
+candidate* key_queue::next_beside()
+{
+    unsigned asked = 0;
+    for (candidate& one : queue_) {
+        bool const alone = one.turn() || !one.lock()->plan->kind.slotted;
+        if (!asks_more_ || alone || asked == one.lock()->most_asking())
+            return nullptr;
+        if (!one.own && !(asking_ && asking_->whom() == &one))
+            return &one;
+        ++asked;
+    }
+    return nullptr;
+}
+
+/// Who was asked for beside others waits where it stands in the queue.
+bool key_queue::go_on_alone(attempt_loop& by, errc)
+{
+    candidate& one = *by.whom();
+    asks_more_ = false;
+    if (asking_ == &by || !one.place.is_linked())
+        return false;
+    one.own = nullptr;
+    if (!local().busy())
+        ask(core::batch_policy::next::waiting);
+    return true;
 }
 
 /// None of them can be asked for.
 void key_queue::fail_all(boost::system::error_code why)
 {
-    while (!queue_.empty()) {
-        candidate& vain = queue_.front();
-        drop(vain);
-        vain.fail(why);
+    while (candidate* const vain = first()) {
+        drop(*vain);
+        vain->fail(why);
     }
 }
 
 void key_queue::won(attempt_loop& by, held_lease& held)
 {
     bool const asked_for = asking_ == &by;
-    if (asked_for) {
+    if (held.slots())
+        drop(*by.whom()); // perhaps behind others
+    else if (asked_for)
+        drop(*first());
+    if (asked_for)
         asking_ = nullptr;
-        drop(queue_.front());
-    }
     changed_here(queues().on().nodes.all()); // who waits has been overtaken
     if (held.is_shared() || held.slots()) {
         local().won_beside_others(asked_for);
         if (held.is_shared())
             readers_ = &held;
-        return let_readers_join();
+        note_permits(asked_for);
+        let_readers_join();
+        return ask_beside();
     }
     local().won(asked_for, by.offered_turn(), queues().on().loop().now());
     holder_ = &held;
 }
 
+/// Who is asked for at last may stand in another line, and is not overtaken for ever.
+void key_queue::note_permits(bool asked_for)
+{
+    constexpr unsigned most_overtakings = 16;
+    overtakings_ = asked_for ? 0 : overtakings_ + 1;
+    asks_more_ = asked_for || (asks_more_ && overtakings_ < most_overtakings);
+}
+
 /// Those at the head of the queue; the first who may not is asked for.
 void key_queue::let_readers_join()
 {
-    while (!queue_.empty() && !local().asking() && join(queue_.front()))
+    while (first() && !local().asking() && join(*first()))
         ;
-    if (!queue_.empty() && !local().asking())
+    if (first() && !local().asking())
         ask(core::batch_policy::next::waiting);
 }
 
@@ -178,9 +239,9 @@ void key_queue::adopted(held_lease& held)
 
 bool key_queue::hand_over(held_lease& held)
 {
-    if (holder_ != &held || queue_.empty())
+    if (holder_ != &held || !first())
         return false;
-    candidate& next = queue_.front();
+    candidate& next = *first();
     runtime& on = queues().on();
     core::instant const now = on.loop().now();
     if (!local().may_hand_over(next.lock()->plan->batch_policy, now) || !held.may_pass_to(*next.lock()))
@@ -197,7 +258,7 @@ bool key_queue::hand_over(held_lease& held)
 /// To the first of those who wait.
 void key_queue::pass_on(held_lease& passed, core::instant now)
 {
-    drop(queue_.front());
+    drop(*first());
     local().hold(now);
     holder_ = &passed;
 }
@@ -239,7 +300,7 @@ void key_queue::lease_ended(held_lease const& held)
         return;
     holder_ = nullptr;
     local().lease_ended(on.loop().now());
-    if (!queue_.empty() && !local().asking() && !on.life.closing())
+    if (first() && !local().asking() && !on.life.closing())
         ask(core::batch_policy::next::waiting);
 }
 

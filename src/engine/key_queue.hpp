@@ -71,11 +71,15 @@ private:
     friend class key_set; // whose places stand here, and whose leases hold the key
     friend class set_turn;
 
-    [[nodiscard]] attempt_loop* asking(candidate const&) const override { return asking_; }
+    [[nodiscard]] attempt_loop* asking(candidate const& one) const override
+    {
+        return one.own ? one.own : asking_;
+    }
     [[nodiscard]] candidate* after(candidate&) override;
     void won(attempt_loop&, held_lease&) override;
     void loop_ended(attempt_loop const&) override;
     void taken_back(attempt_loop const&, core::node_set) override;
+    [[nodiscard]] bool go_on_alone(attempt_loop&, errc) override;
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override;
@@ -85,7 +89,11 @@ private:
     void changed_here(core::node_set) override;
     void proclaimed_here(core::node_set where) override { leader_changed(where); }
 
-    [[nodiscard]] candidate* first() { return queue_.empty() ? nullptr : &queue_.front(); }
+    [[nodiscard]] candidate* first() { return first_from(queue_.begin()); }
+    [[nodiscard]] candidate* first_from(queue::iterator);
+    [[nodiscard]] candidate* next_beside();
+    void ask_beside();
+    void note_permits(bool asked_for);
     void pass_on(held_lease&, core::instant now);
     void come_back(candidate&);
     void ask(core::batch_policy::next);
@@ -105,6 +113,8 @@ private:
     held_lease* holder_ = nullptr;
     held_lease* readers_ = nullptr; ///< the one that leads those whom others may join
     std::uint32_t tickets_ = 0;     ///< they go round
+    unsigned overtakings_ = 0;      ///< of whom the queue's loop asks for
+    bool asks_more_ = false;        ///< for permits: the first in the queue got them at last
 };
 
 /// All queues of a client, by the names of their keys.

@@ -35,9 +35,22 @@ struct semaphore_fixture : wish_fixture {
     static slots of(wish const& one) { return {one.held.slots().begin(), one.held.slots().end()}; }
     std::size_t where_all_meet() const { return core::rendezvous_node(settings.nodes, "", "seat"); }
     /// It finds that most are free, and asks all nodes at once from then on (rule P6).
+    using wishes = std::vector<std::unique_ptr<wish>>;
+    /// All at the same time.
+    wishes want_at_once(contender& by, unsigned permits, std::size_t how_many)
+    {
+        wishes made;
+        while (made.size() != how_many)
+            made.push_back(begin_to_want(pool(by, permits)));
+        return made;
+    }
+    static auto held_of(wishes const& some)
+    {
+        return std::ranges::count_if(some, [](auto const& one) { return one->held.valid(); });
+    }
     void get_to_know(contender& by, unsigned permits)
     {
-        for (unsigned i = 0; i != permits + 2; ++i)
+        for (unsigned i = 0; i != std::min(permits, 16U) + 2; ++i)
             BOOST_TEST_REQUIRE(want_some(by, permits)->held.valid());
         pass(100ms);
     }
@@ -121,6 +134,58 @@ BOOST_AUTO_TEST_CASE(permit_that_is_given_back_goes_to_the_first_in_line)
     BOOST_TEST((until([&] { return behind->held.valid(); }) <= 4 * round_trip + a_tick));
     behind->held = {};
     check_that_nothing_is_left();
+}
+
+/// Rule P7.
+BOOST_AUTO_TEST_CASE(operations_of_one_client_ask_at_the_same_time)
+{
+    contender& one = add();
+    get_to_know(one, 1000);
+    auto some = want_at_once(one, 1000, 16);
+    BOOST_TEST((until([&] { return held_of(some) == 16; }) <= 2 * round_trip + a_tick));
+    std::set<std::uint16_t> numbers;
+    for (auto const& each : some)
+        numbers.insert(each->held.slots().front());
+    BOOST_TEST(numbers.size() == some.size());
+    some.clear();
+    check_that_nothing_is_left();
+}
+
+/// Whoever is refused waits where it stood, and who ends leaves nothing.
+BOOST_AUTO_TEST_CASE(operations_that_ask_at_the_same_time_are_served_in_order)
+{
+    contender& one = add();
+    contender& other = add();
+    get_to_know(one, 32);
+    auto const theirs = want_at_once(other, 32, 30);
+    pass(1s);
+    BOOST_TEST_REQUIRE(held_of(theirs) == 30);
+    auto const mine = want_at_once(one, 32, 6); // it does not know yet
+    mine[4]->stop.emit(asio::cancellation_type::terminal);
+    pass(1s);
+    BOOST_TEST(held_of(mine) == 2);
+    BOOST_TEST((mine[4]->ended == asio::error::operation_aborted));
+    for (auto const& each : theirs) {
+        auto const before = held_of(mine);
+        each->held = {};
+        pass(100ms);
+        BOOST_TEST(held_of(mine) == std::min<std::ptrdiff_t>(before + 1, 5));
+    }
+    for (auto const& each : mine)
+        each->held = {};
+    check_that_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(outage_while_several_ask_ends_each_of_them)
+{
+    contender& one = add();
+    get_to_know(one, 1000);
+    auto const some = want_at_once(one, 1000, 10);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.kill(n);
+    pass(options.retry.outage_patience + 1s);
+    for (auto const& each : some)
+        BOOST_TEST((each->ended == errc::no_quorum));
 }
 
 /// Rule P8.

@@ -25,7 +25,7 @@ struct wish_fixture : line_fixture {
     };
 
     template <class Lock>
-    std::unique_ptr<wish> want(Lock lock)
+    std::unique_ptr<wish> begin_to_want(Lock lock)
     {
         auto made = std::make_unique<wish>();
         lock.acquire(
@@ -33,6 +33,12 @@ struct wish_fixture : line_fixture {
                 one->ended = ec;
                 one->held = std::move(got);
             }));
+        return made;
+    }
+    template <class Lock>
+    std::unique_ptr<wish> want(Lock lock)
+    {
+        auto made = begin_to_want(std::move(lock));
         pass(100ms);
         return made;
     }

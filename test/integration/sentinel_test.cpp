@@ -234,6 +234,17 @@ BOOST_AUTO_TEST_CASE(group_that_could_have_two_masters_is_refused)
     });
 }
 
+/// Without a word of them, two masters could vote.
+BOOST_FIXTURE_TEST_CASE(group_whose_settings_may_not_be_read_is_refused, group_fixture)
+{
+    for (std::size_t i = 0; i != group.members.size(); ++i)
+        group.members.ask(i).command({"ACL", "SETUSER", "default", "-config|get"});
+    client locks = make();
+    std::string why;
+    run([&]() -> asio::awaitable<void> { why = co_await detail_of_first(locks); });
+    BOOST_TEST(contains(why, "CONFIG GET is not permitted"), why);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(sentinel_failures)

@@ -100,6 +100,7 @@ void schedule::actor::begin()
         return adopt(one);
     }
     ticket = ++all.tickets_;
+    overtaken = 0;
     came = all.time_.now();
     auto const done = [this](unsigned number) {
         return [this, number](error_code ec, lease got) { acquired(number, ec, std::move(got)); };

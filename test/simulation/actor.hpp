@@ -51,6 +51,7 @@ struct schedule::actor {
     lease held{};
     std::map<unsigned, operation> under_way{};
     std::optional<std::uint64_t> ticket{}; ///< while it waits: its place among those of its program
+    unsigned overtaken = 0;                ///< meanwhile, by those of its program who came later
     duration came{};
     bool barges = false;
     std::optional<duration> invalid_since{};
