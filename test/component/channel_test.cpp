@@ -141,8 +141,8 @@ struct resp2_fixture : channel_fixture {
         connect();
     }
 };
-struct held_clock_fixture : held_clock_base, channel_fixture {
-    held_clock_fixture() { connect(); }
+struct held_clock_channel_fixture : held_clock_base, channel_fixture {
+    held_clock_channel_fixture() { connect(); }
 };
 
 /// The server's clock is read in front of what is sent next, and was set forward.
@@ -478,7 +478,7 @@ BOOST_FIXTURE_TEST_CASE(reading_ends_when_nobody_listens, connected_fixture)
     BOOST_TEST(undisturbed());
 }
 
-BOOST_FIXTURE_TEST_CASE(answered_subscription_is_awaited_no_more, held_clock_fixture)
+BOOST_FIXTURE_TEST_CASE(answered_subscription_is_awaited_no_more, held_clock_channel_fixture)
 {
     hear();
     clock.advance(1h);
@@ -486,7 +486,7 @@ BOOST_FIXTURE_TEST_CASE(answered_subscription_is_awaited_no_more, held_clock_fix
     BOOST_TEST(undisturbed());
 }
 
-BOOST_FIXTURE_TEST_CASE(server_silent_to_subscription_times_out, held_clock_fixture)
+BOOST_FIXTURE_TEST_CASE(server_silent_to_subscription_times_out, held_clock_channel_fixture)
 {
     server.expect("SUBSCRIBE", silence());
     node.subscribe("news");

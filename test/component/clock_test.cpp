@@ -20,7 +20,7 @@ constexpr lock_options terms{.ttl = 10min, .node_timeout = 20s};
 constexpr auto nearly_all = terms.ttl * 98 / 100; ///< of the time that a holder may rely on
 constexpr auto too_much = terms.ttl;
 
-struct held_clock_fixture : held_clock_base, scripted_cluster {
+struct clock_fixture : held_clock_base, scripted_cluster {
     lease held;
 
     void acquire() { held = std::move(try_acquire(lock("resource", terms))->granted); }
@@ -54,7 +54,7 @@ struct slow_observer final : observer {
     unsigned grants = 0;
 };
 
-struct slow_observer_fixture : held_clock_fixture {
+struct slow_observer_fixture : clock_fixture {
     std::shared_ptr<slow_observer> const watcher = std::make_shared<slow_observer>(clock);
 
     slow_observer_fixture() { connect_with(watcher); }
@@ -69,7 +69,7 @@ struct slow_observer_fixture : held_clock_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(clocks, held_clock_fixture)
+BOOST_FIXTURE_TEST_SUITE(clocks, clock_fixture)
 
 BOOST_AUTO_TEST_CASE(lease_ends_when_machine_was_suspended_past_deadline)
 {

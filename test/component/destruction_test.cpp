@@ -17,7 +17,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr unsigned max_steps = 48;
+constexpr unsigned most_steps = 48;
 
 void forget_others()
 {
@@ -30,7 +30,7 @@ void at_every_step(What what)
 {
     real_servers::get().clear();
     for (operation const& op : all_operations())
-        for (unsigned steps = 0; steps != max_steps; ++steps)
+        for (unsigned steps = 0; steps != most_steps; ++steps)
             BOOST_TEST_CONTEXT(op.name << ", after " << steps << " steps")
             {
                 auto s = std::make_unique<lone_client>(real_servers::get().settings());

@@ -1,4 +1,5 @@
 // What the scripts of elections do on a real server (docs/protocol.md, rule EL2).
+#include "component/script_times.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "redis/scripts.hpp"
@@ -13,8 +14,6 @@ namespace redlock::test {
 namespace {
 
 using words = std::vector<std::string>;
-
-std::string const lock_time = "3600000";
 
 struct election_key {
     std::string ask(redis::script const& which, words const& keys, words const& arguments)

@@ -1,4 +1,5 @@
 // What the scripts of readers and writers do on a real server where the lock has a fence (docs/protocol.md, rule S16).
+#include "component/script_times.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "redis/scripts.hpp"
@@ -16,8 +17,6 @@ namespace {
 using words = std::vector<std::string>;
 
 constexpr long long half_a_lock = 1'800'000;
-std::string const lock_time = "3600000";
-std::string const fence_time = "36000000";
 std::string const mark_time = "900000";
 std::string const quarantine = "4000000";
 std::string const no_number = "WRONGTYPE the fence is no number that can be counted on from: fence";

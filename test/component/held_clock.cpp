@@ -17,7 +17,7 @@ struct hand {
     std::atomic<std::int64_t> reading = 0; // taken on any thread
 };
 
-std::atomic<bool> held = false;
+std::atomic<bool> holding = false;
 hand boot{CLOCK_BOOTTIME};
 hand raw{CLOCK_MONOTONIC_RAW};
 hand plain{CLOCK_MONOTONIC};
@@ -42,7 +42,7 @@ extern "C" int __real_clock_gettime(clockid_t which, timespec* t) noexcept;
 
 extern "C" int __wrap_clock_gettime(clockid_t which, timespec* t) noexcept
 {
-    hand const* const stopped = held ? of(which) : nullptr;
+    hand const* const stopped = holding ? of(which) : nullptr;
     if (!stopped)
         return __real_clock_gettime(which, t);
     std::int64_t const now = stopped->reading;
@@ -59,12 +59,12 @@ held_clock::held_clock()
         __real_clock_gettime(h->which, &now);
         h->reading = now.tv_sec * second + now.tv_nsec;
     }
-    held = true;
+    holding = true;
 }
 
 held_clock::~held_clock()
 {
-    held = false;
+    holding = false;
 }
 
 void held_clock::advance(std::chrono::nanoseconds by)

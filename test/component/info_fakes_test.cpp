@@ -18,7 +18,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr lock_options ten_seconds{.ttl = 10s, .node_timeout = 5s};
+constexpr lock_options ten_second_lock{.ttl = 10s, .node_timeout = 5s};
 
 /// What is said in one handshake.
 struct greeting {
@@ -108,7 +108,7 @@ struct fake_server_fixture {
     node_outcome const& tries()
     {
         auto const result = std::make_shared<outcome>();
-        mutex lock(*locks, "lock", ten_seconds);
+        mutex lock(*locks, "lock", ten_second_lock);
         lock.try_acquire(keeps_outcome{result});
         run_until(context, [&] { return result->done(); });
         table = lock.last_attempt();

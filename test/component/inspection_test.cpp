@@ -14,7 +14,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr std::string_view nonce = "0123456789abcdef0123456789abcdef";
+constexpr std::string_view their_nonce = "0123456789abcdef0123456789abcdef";
 constexpr std::string_view denied = "-NOPERM this user has no permissions to run the 'get' command\r\n";
 
 std::string number(long long n)
@@ -79,12 +79,12 @@ BOOST_FIXTURE_TEST_SUITE(inspections, inspection_fixture)
 
 BOOST_AUTO_TEST_CASE(inspection_names_majority_owner_by_nonce_prefix_only)
 {
-    has_key(0, nonce, 9000);
-    has_key(1, nonce, 8000);
+    has_key(0, their_nonce, 9000);
+    has_key(1, their_nonce, 8000);
     has_none(2);
     inspection const told = seen();
     BOOST_TEST(told.held());
-    BOOST_TEST(told.owner == nonce.substr(0, 8));
+    BOOST_TEST(told.owner == their_nonce.substr(0, 8));
     BOOST_TEST(!told.ours);
     BOOST_TEST(told.votes == 2U);
     BOOST_TEST(told.free == 1U);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(inspection_names_majority_owner_by_nonce_prefix_only)
     BOOST_TEST((told.holder == holder_kind::owner));
     BOOST_TEST(told.nodes.at(0).result == node_result::held_by_other);
     BOOST_TEST((told.nodes[0].holder == holder_kind::owner));
-    BOOST_TEST(told.nodes[0].owner == nonce.substr(0, 8));
+    BOOST_TEST(told.nodes[0].owner == their_nonce.substr(0, 8));
     BOOST_TEST((told.nodes[0].remaining == 9000ms));
     BOOST_TEST(told.nodes[0].round_trip.has_value());
     BOOST_TEST(told.nodes.at(2).result == node_result::free);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(inspection_tells_owners_with_equal_prefixes_apart)
 BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_that_key_is_gone)
 {
     for (std::size_t i = 0; i != 3; ++i)
-        says(i, bulk(nonce), ":-2\r\n");
+        says(i, bulk(their_nonce), ":-2\r\n");
     inspection const told = seen();
     BOOST_TEST(text(told.status) == "free");
     BOOST_TEST(told.nodes.at(0).result == node_result::free);
@@ -191,13 +191,13 @@ BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_about_readers)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, canned::wrongtype, ":5000\r\n");
-    says_whose(0, bulk(nonce), ":9000\r\n");
-    says_whose(1, bulk(nonce), ":9000\r\n");
+    says_whose(0, bulk(their_nonce), ":9000\r\n");
+    says_whose(1, bulk(their_nonce), ":9000\r\n");
     says_whose(2, "+NONE\r\n", ":-2\r\n");
     inspection const told = seen();
     BOOST_TEST(told.held());
     BOOST_TEST((told.holder == holder_kind::owner));
-    BOOST_TEST(told.owner == nonce.substr(0, 8));
+    BOOST_TEST(told.owner == their_nonce.substr(0, 8));
     BOOST_TEST(told.free == 1U);
     BOOST_TEST((told.nodes.at(2).holder == holder_kind::unknown));
 }
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(inspection_reports_key_without_expiry)
 BOOST_AUTO_TEST_CASE(inspection_without_permission_for_pttl_has_no_expiry)
 {
     for (std::size_t i = 0; i != 3; ++i)
-        says(i, bulk(nonce), canned::noperm);
+        says(i, bulk(their_nonce), canned::noperm);
     inspection const told = seen();
     BOOST_TEST(told.held());
     BOOST_TEST((told.expires_after == 0ms));
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(inspection_without_permission_for_pttl_has_no_expiry)
 
 BOOST_AUTO_TEST_CASE(inspection_without_permission_for_get_is_refused)
 {
-    has_key(0, nonce);
+    has_key(0, their_nonce);
     says(1, denied, ":9000\r\n");
     says(2, denied, ":9000\r\n");
     inspection const told = seen(make_error_code(errc::no_quorum));
@@ -261,9 +261,9 @@ BOOST_AUTO_TEST_CASE(inspection_with_impossible_reply_counts_as_refused)
 
 BOOST_AUTO_TEST_CASE(inspection_waits_for_silent_node_until_node_timeout)
 {
-    has_key(0, nonce);
-    has_key(1, nonce);
-    nodes[2]->expect("GET", late(bulk(nonce))).expect("PTTL", reply(":9000\r\n"));
+    has_key(0, their_nonce);
+    has_key(1, their_nonce);
+    nodes[2]->expect("GET", late(bulk(their_nonce))).expect("PTTL", reply(":9000\r\n"));
     auto const result = inspect(lock("resource", short_patience));
     BOOST_TEST(!result->ec);
     BOOST_TEST(result->seen.votes == 2U);
@@ -275,9 +275,9 @@ BOOST_AUTO_TEST_CASE(inspection_waits_for_silent_node_until_node_timeout)
 BOOST_AUTO_TEST_CASE(inspection_without_quorum_returns_what_is_known)
 {
     warm_up();
-    has_key(0, nonce);
+    has_key(0, their_nonce);
     for (std::size_t i : {1U, 2U})
-        nodes[i]->expect("GET", late(bulk(nonce))).expect("PTTL", reply(":9000\r\n"));
+        nodes[i]->expect("GET", late(bulk(their_nonce))).expect("PTTL", reply(":9000\r\n"));
     auto const result = inspect(lock("resource", short_patience));
     BOOST_TEST(result->ec == errc::no_quorum);
     BOOST_TEST(text(result->seen.status) == "unknown");
@@ -294,9 +294,9 @@ BOOST_AUTO_TEST_CASE(inspection_without_quorum_returns_what_is_known)
 BOOST_AUTO_TEST_CASE(inspection_keeps_answer_from_before_connection_broke)
 {
     warm_up();
-    nodes[0]->expect("GET", reply(bulk(nonce))).expect("PTTL", hang_up());
+    nodes[0]->expect("GET", reply(bulk(their_nonce))).expect("PTTL", hang_up());
     nodes[1]->expect("GET", reset());
-    has_key(2, nonce);
+    has_key(2, their_nonce);
     inspection const told = seen();
     BOOST_TEST(told.held());
     BOOST_TEST(told.nodes.at(0).result == node_result::held_by_other);
@@ -306,11 +306,11 @@ BOOST_AUTO_TEST_CASE(inspection_keeps_answer_from_before_connection_broke)
 
 BOOST_AUTO_TEST_CASE(inspection_of_fenced_lock_reads_last_token)
 {
-    has_key(0, nonce);
+    has_key(0, their_nonce);
     nodes[0]->expect("GET", reply(bulk("1700000000000")));
     has_none(1);
     nodes[1]->expect("GET", reply(bulk("1700000000009")));
-    has_key(2, nonce);
+    has_key(2, their_nonce);
     nodes[2]->expect("GET", reply(bulk("no number")));
     auto const result = inspect(fenced_mutex(*locks, "resource", long_lived));
     BOOST_TEST(result->seen.held());
@@ -391,8 +391,8 @@ BOOST_AUTO_TEST_CASE(inspection_waits_for_last_connection_until_node_timeout)
     run_until(context, [&] { return nodes[0]->done() && nodes[1]->done() && nodes[2]->done(); });
     be_idle(); // for longer than a node may take to answer
     BOOST_TEST(!result->done());
-    has_key(0, nonce);
-    has_key(1, nonce);
+    has_key(0, their_nonce);
+    has_key(1, their_nonce);
     nodes[0]->deliver_late();
     nodes[1]->deliver_late();
     run_until(context, [&] { return result->done(); });
@@ -425,7 +425,7 @@ BOOST_AUTO_TEST_SUITE(inspected_nodes)
 BOOST_FIXTURE_TEST_CASE(inspection_counts_quarantined_nodes, young_node_fixture)
 {
     for (std::size_t i = 0; i != 3; ++i)
-        has_key(i, nonce);
+        has_key(i, their_nonce);
     BOOST_TEST(inspect()->seen.votes == 3U); // asked before it is known that they are
     BOOST_TEST(try_acquire(lock())->ec == errc::no_quorum);
     for (auto const& row : locks->nodes())
@@ -440,8 +440,8 @@ BOOST_FIXTURE_TEST_CASE(inspection_counts_quarantined_nodes, young_node_fixture)
 BOOST_FIXTURE_TEST_CASE(inspection_does_not_ask_refused_nodes, inspection_fixture)
 {
     nodes[0]->expect("INFO", reply(info_reply({{"role", "slave"}})));
-    has_key(1, nonce);
-    has_key(2, nonce);
+    has_key(1, their_nonce);
+    has_key(2, their_nonce);
     auto const result = inspect();
     BOOST_TEST(!result->ec);
     BOOST_TEST(result->seen.nodes.at(0).result == node_result::refused);
@@ -463,9 +463,9 @@ BOOST_FIXTURE_TEST_SUITE(inspection_times, timed_inspection_fixture)
 BOOST_AUTO_TEST_CASE(inspection_bounds_expiry_from_question_and_from_answer)
 {
     warm_up();
-    has_key(0, nonce);
-    has_key(1, nonce);
-    nodes[2]->expect("GET", late(bulk(nonce))).expect("PTTL", reply(":9000\r\n"));
+    has_key(0, their_nonce);
+    has_key(1, their_nonce);
+    nodes[2]->expect("GET", late(bulk(their_nonce))).expect("PTTL", reply(":9000\r\n"));
     auto const result = begin(lock());
     run_until_all_is_said();
     be_idle();

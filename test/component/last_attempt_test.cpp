@@ -51,7 +51,7 @@ struct last_attempt_fixture {
 
 constexpr auto granted = node_result::granted;
 constexpr auto pending = node_result::pending;
-constexpr auto held = node_result::held_by_other;
+constexpr auto elsewhere = node_result::held_by_other;
 
 } // namespace
 
@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(last_attempt_that_won_names_granting_nodes)
 
 BOOST_AUTO_TEST_CASE(last_attempt_that_won_replaces_one_that_lost)
 {
-    lose({granted, held, held});
-    BOOST_TEST((shown() == results{granted, held, held}));
+    lose({granted, elsewhere, elsewhere});
+    BOOST_TEST((shown() == results{granted, elsewhere, elsewhere}));
     win({granted, granted, pending});
     BOOST_TEST((shown() == results{granted, granted, pending}));
 }
@@ -80,14 +80,14 @@ BOOST_AUTO_TEST_CASE(last_attempt_that_won_replaces_one_that_lost)
 BOOST_AUTO_TEST_CASE(last_attempt_that_lost_replaces_one_that_won)
 {
     win({granted, granted, granted});
-    lose({held, held, pending});
-    BOOST_TEST((shown() == results{held, held, pending}));
+    lose({elsewhere, elsewhere, pending});
+    BOOST_TEST((shown() == results{elsewhere, elsewhere, pending}));
 }
 
 BOOST_AUTO_TEST_CASE(last_attempt_that_won_shows_denied_vote)
 {
-    win({granted, held, granted});
-    BOOST_TEST((shown() == results{granted, held, granted}));
+    win({granted, elsewhere, granted});
+    BOOST_TEST((shown() == results{granted, elsewhere, granted}));
     BOOST_TEST((seat.outcomes(guard, nodes)[1].round_trip == 7us));
 }
 
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(last_attempt_is_updated_with_new_holder)
 {
     win({granted, granted, pending});
     seat.note_holder(guard, 2, 3, {.left = 5s});
-    BOOST_TEST((shown() == results{granted, granted, held}));
+    BOOST_TEST((shown() == results{granted, granted, elsewhere}));
     BOOST_TEST((seat.outcomes(guard, nodes)[2].remaining == 5000ms));
 }
 

@@ -19,7 +19,7 @@ constexpr duration longer_than_a_passage = 400ms;
 constexpr duration until_places_are_known = 300ms;
 
 /// What the one who is called answers, and his claim: how long a hand-over takes without any trouble.
-constexpr duration hand_over = 4 * round_trip + a_tick;
+constexpr duration time_to_hand_over = 4 * round_trip + a_tick;
 
 } // namespace
 
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(silent_heirs_cost_their_windows)
             its.all[1]->release();
             auto const took = its.until_granted(*its.all.back());
             BOOST_TEST((took >= silent * claim_window));
-            BOOST_TEST((took <= (2 * silent - 1) * (claim_window + silent * a_tick) + hand_over));
+            BOOST_TEST((took <= (2 * silent - 1) * (claim_window + silent * a_tick) + time_to_hand_over));
         }
 }
 
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(dead_waiters_behind_silent_heir_cost_nothing)
     for (std::size_t i = 3; i != 8; ++i)
         kill(i);
     all[1]->release();
-    BOOST_TEST((until([&] { return all.back()->holds(); }) <= claim_window + hand_over));
+    BOOST_TEST((until([&] { return all.back()->holds(); }) <= claim_window + time_to_hand_over));
 }
 
 /// The line's node lets it wait once. It goes back to where the others stand (rule L11).
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_release
     say_everywhere({"DEL", "seat"});
     auto const took = until_granted(*all[3]);
     BOOST_TEST((took >= claim_window));
-    BOOST_TEST((took <= claim_window * 3 / 2 + hand_over + a_tick));
+    BOOST_TEST((took <= claim_window * 3 / 2 + time_to_hand_over + a_tick));
 }
 
 /// The giver is near, and its turn is over long before that of who is far away.
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(far_waiter_lets_others_in_for_turn_of_giver)
     (void)until_granted(*all[1]);
     pass(longer_than_a_passage);
     all[1]->release();
-    BOOST_TEST((until_granted(far) <= 3 * 70ms + 2 * 70ms + a_tick + hand_over));
+    BOOST_TEST((until_granted(far) <= 3 * 70ms + 2 * 70ms + a_tick + time_to_hand_over));
 }
 
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_while_lock_is_left_free_costs_nothing)
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_while_lock_is_left_free_costs_nothing)
     all[1]->release();
     pass(one_way + 300us);
     all[2]->stop.emit(asio::cancellation_type::terminal);
-    BOOST_TEST((until_granted(*all[3]) <= hand_over));
+    BOOST_TEST((until_granted(*all[3]) <= time_to_hand_over));
 }
 
 /// It asks when the holder's key would be gone, and not before.
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_behind_leaver_asks_no_sooner)
     pass(2 * claim_window);
     BOOST_TEST(line_words - before == 1U);
     all[1]->release();
-    BOOST_TEST((until_granted(*all[3]) <= hand_over));
+    BOOST_TEST((until_granted(*all[3]) <= time_to_hand_over));
 }
 
 BOOST_AUTO_TEST_CASE(operation_without_time_for_a_turn_asks_at_once)

@@ -1,4 +1,5 @@
 // What the scripts of several locks do on a real server (docs/protocol.md, rules M2 to M4 and M8).
+#include "component/script_times.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "redis/scripts.hpp"
@@ -13,10 +14,6 @@ namespace redlock::test {
 namespace {
 
 using words = std::vector<std::string>;
-
-std::string const lock_time = "3600000";
-std::string const fence_time = "36000000";
-constexpr long long nearly_a_lock = 3'500'000;
 
 struct several_keys {
     std::string ask(redis::script const& which, words const& keys, words const& arguments)

@@ -13,12 +13,12 @@ using namespace redlock;
 
 namespace {
 
-constexpr std::size_t many = 300; // more than a page has
+constexpr std::size_t more_than_a_page = 300;
 
 std::set<std::string> draw(detail::nonce_source& from)
 {
     std::set<std::string> drawn;
-    for (std::size_t i = 0; i != many; ++i)
+    for (std::size_t i = 0; i != more_than_a_page; ++i)
         drawn.emplace(from.next().text());
     return drawn;
 }
@@ -55,8 +55,8 @@ BOOST_AUTO_TEST_CASE(forked_process_draws_other_nonces)
     std::set<std::string> all = draw(source);
     for (std::size_t i = 0; i != theirs.size(); i += redis::nonce_length)
         all.insert(theirs.substr(i, redis::nonce_length));
-    BOOST_TEST(theirs.size() == many * redis::nonce_length);
-    BOOST_TEST(all.size() == 2 * many);
+    BOOST_TEST(theirs.size() == more_than_a_page * redis::nonce_length);
+    BOOST_TEST(all.size() == 2 * more_than_a_page);
 }
 
 BOOST_AUTO_TEST_CASE(process_page_detects_fork_in_child_only)

@@ -17,11 +17,11 @@ namespace {
 using namespace std::chrono_literals;
 
 // No sum of the clock's leaps comes near any of these, nor near a sum of them: both servers find the same to have expired.
-constexpr std::chrono::milliseconds lock_time = 60min;
-constexpr std::chrono::milliseconds fence_time = 600min;
+constexpr std::chrono::milliseconds lock_life = 60min;
+constexpr std::chrono::milliseconds fence_life = 600min;
 constexpr std::chrono::milliseconds line_time = 180min;
 constexpr std::chrono::milliseconds keeping_time = 20min;
-constexpr std::chrono::milliseconds mark_time = 25min;
+constexpr std::chrono::milliseconds marker_life = 25min;
 constexpr std::chrono::milliseconds apart = 1s;
 constexpr std::chrono::milliseconds short_leap = 37min;
 constexpr std::chrono::milliseconds long_leap = 97min;
@@ -34,9 +34,9 @@ std::string text(std::chrono::milliseconds time)
 } // namespace
 
 random_talk::random_talk(std::uint64_t seed)
-    : dice_(seed), plain_(kind::plain.make_commands("", {lock_time, lock_time})),
-      fenced_(kind::fenced.make_commands("", {lock_time, fence_time})),
-      election_(kind::election.make_commands("", {lock_time, fence_time}))
+    : dice_(seed), plain_(kind::plain.make_commands("", {lock_life, lock_life})),
+      fenced_(kind::fenced.make_commands("", {lock_life, fence_life})),
+      election_(kind::election.make_commands("", {lock_life, fence_life}))
 {
     both_.connect({.tracks = true, .no_loop = true});
     both_.connect({.tracks = true, .no_loop = true});
@@ -173,8 +173,8 @@ void random_talk::ask_shared(unsigned id)
 {
     std::string const who = owner();
     auto const later = ++asked_ * apart;
-    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_time) + later);
-    std::string const mark = text(mark_time + later);
+    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_life) + later);
+    std::string const mark = text(marker_life + later);
     auto const ask = [&](redis::script const& which, words const& keys, words const& arguments) {
         both_.compare(id, call(which, keys, arguments));
     };
@@ -183,8 +183,8 @@ void random_talk::ask_shared(unsigned id)
         if (!with_fence)
             return ask(which, keys, arguments);
         keys.insert(keys.end(), {"lock:redlock-fence", "redlock-marker"});
-        arguments.push_back(text(fence_time));
-        arguments.push_back(&which == &redis::scripts::shared_vote ? text(mark_time) : number());
+        arguments.push_back(text(fence_life));
+        arguments.push_back(&which == &redis::scripts::shared_vote ? text(marker_life) : number());
         call_marked(id, which, keys, std::move(arguments));
     };
     namespace scripts = redis::scripts;
@@ -203,7 +203,7 @@ void random_talk::ask_shared(unsigned id)
     case 5: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, mark, "1", "1"});
     default:
         return ask_fenced(scripts::shared_vote, {"lock", "lock:gate"},
-                          {who, life, dice_.one_in(3) ? "0" : text(mark_time / 2 + later), mark});
+                          {who, life, dice_.one_in(3) ? "0" : text(marker_life / 2 + later), mark});
     }
 }
 
@@ -212,7 +212,7 @@ void random_talk::ask_several(unsigned id)
     words const locks = dice_.one_in(2) ? words{"lock", "lock2"} : words{"lock", "lock2", "lock3"};
     std::string const who = owner();
     words keys = locks;
-    words arguments{std::to_string(locks.size()), who, text(lock_time)};
+    words arguments{std::to_string(locks.size()), who, text(lock_life)};
     namespace scripts = redis::scripts;
     auto const ask = [&](redis::script const& which, bool with_fences, std::string const& more) {
         arguments.push_back(more);
@@ -221,7 +221,7 @@ void random_talk::ask_several(unsigned id)
         for (std::string const& lock : locks)
             keys.push_back(lock + ":redlock-fence");
         keys.emplace_back("redlock-marker");
-        arguments.push_back(text(fence_time));
+        arguments.push_back(text(fence_life));
         arguments.push_back(number());
         call_marked(id, which, keys, std::move(arguments));
     };
@@ -268,7 +268,7 @@ void random_talk::ask_slots(unsigned id)
 {
     std::string const name = dice_.one_in(4) ? "lock" : "pool";
     std::string const who = owner();
-    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_time) + ++asked_ * apart);
+    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_life) + ++asked_ * apart);
     std::string const some = draw({"0", "1", "0 1", "1 2", "11"});
     if (dice_.one_in(12)) // others' data may be there for ever
         both_.as_somebody_else({"DEL", name, name + ":slots", name + ":slot-line", name + ":slot-fences"});
@@ -283,7 +283,7 @@ void random_talk::ask_slots(unsigned id)
         if (!with_fences)
             return both_.compare(id, call(which, keys, arguments));
         keys.insert(keys.end(), {name + ":slot-fences", "redlock-marker"});
-        arguments.insert(arguments.end(), {text(fence_time), number()});
+        arguments.insert(arguments.end(), {text(fence_life), number()});
         if (&which == &scripts::slots_extend)
             arguments.push_back(how);
         call_marked(id, which, keys, std::move(arguments));
@@ -330,9 +330,9 @@ std::string random_talk::place()
 void random_talk::ask_for_what_is_given(unsigned id)
 {
     if (dice_.one_in(2))
-        return both_.compare(id, call(redis::scripts::claim, {"lock"}, {owner(), text(lock_time), owner()}));
+        return both_.compare(id, call(redis::scripts::claim, {"lock"}, {owner(), text(lock_life), owner()}));
     call_marked(id, redis::scripts::fenced_vote, {"lock", "lock:redlock-fence", "redlock-marker"},
-                {text(lock_time), text(fence_time), owner(), number(), dice_.one_in(4) ? "" : owner()});
+                {text(lock_life), text(fence_life), owner(), number(), dice_.one_in(4) ? "" : owner()});
 }
 
 void random_talk::ask_about_channels(unsigned id)
@@ -520,7 +520,7 @@ std::string random_talk::mark()
     if (dice_.one_in(2)) {
         seen.text = dice_.one_in(2) ? "run:one/0a1b2c3d/0/5" : "run:one/ffffffff/0/5";
         seen.now =
-            std::chrono::milliseconds{both_.now_us() / 1000} + (dice_.one_in(2) ? lock_time : -lock_time);
+            std::chrono::milliseconds{both_.now_us() / 1000} + (dice_.one_in(2) ? lock_life : -lock_life);
     }
     redis::mark_call call{.key_prefix = "",
                           .incarnation = dice_.one_in(2) ? "run:one" : "run:two",

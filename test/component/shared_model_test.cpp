@@ -26,10 +26,10 @@ using core::duration;
 
 namespace {
 
-constexpr unsigned nodes = 3;
+constexpr unsigned node_count = 3;
 constexpr unsigned majority = 2;
 constexpr duration ttl = 100ms;
-constexpr duration patience = 30ms;
+constexpr duration round_time = 30ms;
 
 struct rules {
     duration slack = 10ms;                ///< D
@@ -75,9 +75,9 @@ private:
     void befall();
     [[nodiscard]] bool clash() const;
 
-    world::network net_{time, nodes, 1};
-    std::vector<duration> fresh_until_ = std::vector<duration>(nodes);
-    std::vector<unsigned> lives_ = std::vector<unsigned>(nodes);
+    world::network net_{time, node_count, 1};
+    std::vector<duration> fresh_until_ = std::vector<duration>(node_count);
+    std::vector<unsigned> lives_ = std::vector<unsigned>(node_count);
     std::map<std::pair<unsigned, std::size_t>, duration> heard_; ///< who was heard where last
     std::map<std::pair<unsigned, std::size_t>, unsigned> connections_;
     std::vector<std::unique_ptr<lease_holder>> all_;
@@ -127,7 +127,7 @@ private:
         if (!valid())
             return give_up();
         if (dice_.one_in(2))
-            world_.reconnect(number_, dice_.below(nodes));
+            world_.reconnect(number_, dice_.below(node_count));
         switch (dice_.below(6)) {
         case 0: return give_up();
         case 1: return come_again(); // it has crashed, and another one comes
@@ -147,7 +147,7 @@ private:
     {
         bool const downgrades = script.sha1 == redis::scripts::downgrade.sha1;
         ask(script, {}, [this, downgrades] {
-            for (std::size_t n = 0; n != nodes && downgrades; ++n)
+            for (std::size_t n = 0; n != node_count && downgrades; ++n)
                 if (world_.may_ask(n) && !answered_[n])
                     silent_[n] = true;
             if (mode_ == mode::writer)
@@ -180,14 +180,14 @@ private:
     }
     void forget_unsure()
     {
-        for (std::size_t n = 0; n != nodes && world_.rule.silent_downgrade_bars; ++n)
+        for (std::size_t n = 0; n != node_count && world_.rule.silent_downgrade_bars; ++n)
             yes_ -= silent_[n] && said_yes_[n] ? 1 : 0;
     }
     void give_up()
     {
         mode_ = mode::none;
         ++round_;
-        for (std::size_t n = 0; n != nodes; ++n)
+        for (std::size_t n = 0; n != node_count; ++n)
             world_.say(number_, n, call(redis::scripts::shared_release, {nonce_, "40", "0", "1"}),
                        [](answer) {});
         come_again();
@@ -203,7 +203,7 @@ private:
         arguments.insert(arguments.begin(), {"EVAL", std::string(script.text), "2", "lock", "gate"});
         return arguments;
     }
-    /// All nodes that may be asked, at once; until all have answered, or patience is over.
+    /// All nodes that may be asked, at once; until all have answered, or their time is over.
     void ask(redis::script const& script, std::vector<std::string> const& more, std::function<void()> then)
     {
         std::vector<std::string> arguments{nonce_, life()};
@@ -219,7 +219,7 @@ private:
             ++round_;
             then();
         };
-        for (std::size_t n = 0; n != nodes; ++n)
+        for (std::size_t n = 0; n != node_count; ++n)
             if (world_.may_ask(n))
                 world_.say(number_, n, call(script, arguments), [this, n, round, answers, end](answer said) {
                     if (round != round_)
@@ -228,10 +228,10 @@ private:
                     yes_ += yes ? 1 : 0;
                     answered_[n] = true;
                     said_yes_[n] = yes;
-                    if (++*answers == nodes)
+                    if (++*answers == node_count)
                         end();
                 });
-        world_.time.after(patience, end);
+        world_.time.after(round_time, end);
     }
 
     shared_world& world_;
@@ -244,9 +244,9 @@ private:
     duration deadline_{};
     duration asked_{};
     unsigned yes_ = 0;
-    std::array<bool, nodes> answered_{};
-    std::array<bool, nodes> said_yes_{};
-    std::array<bool, nodes> silent_{}; ///< after a downgrade
+    std::array<bool, node_count> answered_{};
+    std::array<bool, node_count> said_yes_{};
+    std::array<bool, node_count> silent_{}; ///< after a downgrade
     unsigned round_ = 0;
 };
 
@@ -294,7 +294,7 @@ void shared_world::reconnect(unsigned who, std::size_t n)
 void shared_world::befall()
 {
     time.after(dice.between(100, 900) * 1ms, [this] {
-        auto const n = dice.below(nodes);
+        auto const n = dice.below(node_count);
         if (dice.one_in(2)) {
             (void)net_.at(n).redis.execute({"FLUSHALL"}, net_.at(n).wall_us(time.now()));
             ++lives_[n];

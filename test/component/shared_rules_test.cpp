@@ -26,7 +26,7 @@ constexpr auto mark_life = 400;
 constexpr auto turn_length = 20;
 
 /// Which rules hold.
-struct rules {
+struct rules_in_force {
     bool take_back_leaves_mark = true; ///< S14
     bool readers_get_turn = true;      ///< S15
     bool refused_leave_mark = true;    ///< S4 and S5
@@ -43,10 +43,10 @@ struct board {
 };
 
 /// One who comes again as soon as he has left.
-class visitor {
+class scripted_visitor {
 public:
-    visitor(world::timeline& time, world::network& net, board& what, rules which, bool writes,
-            unsigned number)
+    scripted_visitor(world::timeline& time, world::network& net, board& what, rules_in_force which,
+                     bool writes, unsigned number)
         : time_(time), net_(net), board_(what), rules_(which), writes_(writes), number_(number), dice_(number)
     {}
 
@@ -121,7 +121,7 @@ private:
     world::timeline& time_;
     world::network& net_;
     board& board_;
-    rules rules_;
+    rules_in_force rules_;
     bool writes_;
     unsigned number_;
     test::dice dice_;
@@ -132,14 +132,14 @@ private:
     duration came_{};
 };
 
-board visit(unsigned nodes, unsigned readers, unsigned writers, rules which = {})
+board visit(unsigned nodes, unsigned readers, unsigned writers, rules_in_force which = {})
 {
     world::timeline time;
     world::network net(time, nodes, 1);
     board seen;
-    std::vector<std::unique_ptr<visitor>> some;
+    std::vector<std::unique_ptr<scripted_visitor>> some;
     for (unsigned i = 0; i != readers + writers; ++i) {
-        some.push_back(std::make_unique<visitor>(time, net, seen, which, i < writers, i + 1));
+        some.push_back(std::make_unique<scripted_visitor>(time, net, seen, which, i < writers, i + 1));
         some.back()->come();
     }
     while (time.step(5s))

@@ -1,4 +1,5 @@
 // What the scripts of a semaphore do on a real server (docs/protocol.md, rules P1 to P9).
+#include "component/script_times.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "redis/scripts.hpp"
@@ -15,9 +16,6 @@ namespace {
 
 using words = std::vector<std::string>;
 
-std::string const lock_time = "3600000";
-std::string const fence_time = "36000000";
-constexpr long long nearly_a_lock = 3'500'000;
 constexpr long long nearly_a_fence = 35'000'000;
 
 struct slots_of_a_lock {

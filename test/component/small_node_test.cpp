@@ -20,7 +20,7 @@ namespace {
 using model::fence;
 using model::fenced_call;
 using model::millis;
-using model::reply;
+using small_reply = model::reply;
 
 constexpr std::chrono::milliseconds key_ttl{50};
 constexpr std::chrono::milliseconds fence_ttl{500};
@@ -78,20 +78,22 @@ private:
         return server_.take_output(1);
     }
 
-    void compare_fenced(std::string& command, reply const& expected)
+    void compare_fenced(std::string& command, small_reply const& expected)
     {
         kind::append_marker(command, "");
         compare(command, expected);
     }
 
-    void compare(std::string const& command, reply const& expected)
+    void compare(std::string const& command, small_reply const& expected)
     {
         std::string const said = say(command);
         switch (expected.what) {
-        case reply::kind::ok: BOOST_TEST(said == "+OK\r\n"); return;
-        case reply::kind::nil: BOOST_TEST(said == "_\r\n"); return;
-        case reply::kind::number: BOOST_TEST(said == ":" + std::to_string(expected.number) + "\r\n"); return;
-        case reply::kind::held: break;
+        case small_reply::kind::ok: BOOST_TEST(said == "+OK\r\n"); return;
+        case small_reply::kind::nil: BOOST_TEST(said == "_\r\n"); return;
+        case small_reply::kind::number:
+            BOOST_TEST(said == ":" + std::to_string(expected.number) + "\r\n");
+            return;
+        case small_reply::kind::held: break;
         }
         std::string const head =
             "+HELD " + std::to_string(expected.left) + ' ' + std::to_string(expected.number) + ' ';

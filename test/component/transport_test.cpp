@@ -9,7 +9,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr std::size_t many = 32;
+constexpr std::size_t a_crowd = 32;
 
 std::vector<outcome_ptr> outcomes(std::size_t count)
 {
@@ -24,12 +24,12 @@ bool all_done(std::vector<outcome_ptr> const& results)
     return std::ranges::all_of(results, &outcome::done);
 }
 
-/// In one turn: `many` try_acquires, each on its own name.
+/// In one turn: `a_crowd` try_acquires, each on its own name.
 std::vector<outcome_ptr> try_many(scripted_cluster& three)
 {
-    auto results = outcomes(many);
+    auto results = outcomes(a_crowd);
     asio::post(three.context, [&] {
-        for (std::size_t i = 0; i != many; ++i)
+        for (std::size_t i = 0; i != a_crowd; ++i)
             three.lock("name" + std::to_string(i)).try_acquire(keeps_outcome{results[i]});
     });
     run_until(three.context, [&] { return all_done(results); });
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(commands_of_one_turn_are_one_write_per_node)
     };
 
     auto const results = try_many(three);
-    run_until(three.context, [&] { return heard_all("SET", 2 + many); });
+    run_until(three.context, [&] { return heard_all("SET", 2 + a_crowd); });
     for (std::size_t i = 0; i != 3; ++i)
         BOOST_TEST(three[i].writes_received() - before[i] == 1U);
 
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(commands_of_one_turn_are_one_write_per_node)
         for (auto const& r : results)
             r->granted = {};
     });
-    run_until(three.context, [&] { return heard_all("EVALSHA", 1 + many); });
+    run_until(three.context, [&] { return heard_all("EVALSHA", 1 + a_crowd); });
     for (std::size_t i = 0; i != 3; ++i)
         BOOST_TEST(three[i].writes_received() - before[i] == 2U);
 }
@@ -69,10 +69,10 @@ BOOST_AUTO_TEST_CASE(replies_are_matched_to_commands_in_order)
 {
     scripted_cluster three;
     three.warm_up();
-    for (std::size_t i = 0; i != many; ++i)
+    for (std::size_t i = 0; i != a_crowd; ++i)
         three.expect_everywhere("SET", reply(i % 3 == 0 ? canned::nil : canned::ok));
     auto const results = try_many(three);
-    for (std::size_t i = 0; i != many; ++i) {
+    for (std::size_t i = 0; i != a_crowd; ++i) {
         bool const refused = i % 3 == 0;
         BOOST_TEST(results[i]->ec == (refused ? make_error_code(errc::contended) : error_code()));
         BOOST_TEST(!results[i]->granted.empty() == !refused);

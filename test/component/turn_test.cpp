@@ -79,7 +79,7 @@ struct several_waiters_fixture : one_node_fixture {
     }
 };
 
-struct three_nodes_fixture : held_clock_base, scripted_cluster {};
+struct held_clock_cluster_fixture : held_clock_base, scripted_cluster {};
 
 } // namespace
 
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_is_refused_by_client_that_took_the_turn)
 }
 
 /// What the last attempt met says nothing of the turn that follows.
-BOOST_FIXTURE_TEST_CASE(waiter_denied_by_one_node_still_offers_the_turn, three_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(waiter_denied_by_one_node_still_offers_the_turn, held_clock_cluster_fixture)
 {
     auto one_in_a_row = by_turns(unrenewed);
     one_in_a_row.handover.batch = 1;

@@ -10,7 +10,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr lock_options usual{.ttl = 100s, .node_timeout = 20s};
+constexpr lock_options slow_lock{.ttl = 100s, .node_timeout = 20s};
 
 /// Two nodes are asked while the third is being connected, and refuse after that.
 struct connecting_third_node_fixture : scripted_cluster {
@@ -48,7 +48,7 @@ BOOST_FIXTURE_TEST_SUITE(waiting_votes, connecting_third_node_fixture)
 
 BOOST_AUTO_TEST_CASE(vote_waiting_for_young_node_is_neither_sent_nor_undone)
 {
-    expect_no_vote(usual, "3");
+    expect_no_vote(slow_lock, "3");
 }
 
 BOOST_AUTO_TEST_CASE(vote_is_not_sent_to_node_younger_than_ttl_and_slack)
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(vote_is_not_sent_to_node_younger_than_ttl_and_slack)
 BOOST_AUTO_TEST_CASE(vote_is_not_sent_to_node_younger_than_longest_ttl)
 {
     settings.admission.longest_ttl = 600s;
-    expect_no_vote(usual, "301");
+    expect_no_vote(slow_lock, "301");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -80,8 +80,8 @@ struct setup {
 struct two_nodes_fixture : setup {
     two_nodes_fixture() : setup(2) { connect(); }
 };
-struct three_nodes_fixture : setup {
-    three_nodes_fixture() : setup(3) {}
+struct warned_nodes_fixture : setup {
+    warned_nodes_fixture() : setup(3) {}
 };
 struct four_nodes_fixture : setup {
     four_nodes_fixture() : setup(4) { connect(); }
@@ -109,7 +109,7 @@ BOOST_FIXTURE_TEST_CASE(two_nodes_are_warned_of_as_surviving_no_failure, two_nod
     BOOST_TEST(told->warnings[0].words == "2 nodes survive no failure: both are needed for a majority");
 }
 
-BOOST_FIXTURE_TEST_CASE(three_good_nodes_cause_no_warning, three_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(three_good_nodes_cause_no_warning, warned_nodes_fixture)
 {
     connect();
     hold();
@@ -117,7 +117,7 @@ BOOST_FIXTURE_TEST_CASE(three_good_nodes_cause_no_warning, three_nodes_fixture)
     BOOST_TEST(told->warnings.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(two_urls_of_one_server_are_warned_of_once, three_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(two_urls_of_one_server_are_warned_of_once, warned_nodes_fixture)
 {
     std::string const url = nodes[0]->url();
     nodes[1]->expect("HELLO", late(canned::hello)); // the other one is first
@@ -134,7 +134,7 @@ BOOST_FIXTURE_TEST_CASE(two_urls_of_one_server_are_warned_of_once, three_nodes_f
     BOOST_TEST(row.words == "is the same server as " + url + ", and has no vote of its own");
 }
 
-BOOST_FIXTURE_TEST_CASE(replicas_of_a_node_are_warned_of_once, three_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(replicas_of_a_node_are_warned_of_once, warned_nodes_fixture)
 {
     says(1, {{"connected_slaves", "2"}});
     connect();
@@ -151,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(replicas_of_a_node_are_warned_of_once, three_nodes_fixtu
     BOOST_TEST(told->warnings.size() == 1U); // once, whatever happens to the connection
 }
 
-BOOST_FIXTURE_TEST_CASE(waiter_for_quarantined_majority_is_warned_at_once_until_when, three_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(waiter_for_quarantined_majority_is_warned_at_once_until_when, warned_nodes_fixture)
 {
     are_young();
     auto const waits = acquire("seat");
@@ -167,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(waiter_for_quarantined_majority_is_warned_at_once_until_
 }
 
 /// Not until the first of them may.
-BOOST_FIXTURE_TEST_CASE(quarantine_warning_tells_when_a_majority_may_vote, three_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(quarantine_warning_tells_when_a_majority_may_vote, warned_nodes_fixture)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, {{"run_id", std::to_string(i)}, {"uptime_in_seconds", std::to_string(60 + 200 * i)}});
@@ -180,7 +180,7 @@ BOOST_FIXTURE_TEST_CASE(quarantine_warning_tells_when_a_majority_may_vote, three
     BOOST_TEST((remaining > 400s && remaining < 410s));
 }
 
-BOOST_FIXTURE_TEST_CASE(try_acquire_with_quarantined_nodes_causes_no_warning, three_nodes_fixture)
+BOOST_FIXTURE_TEST_CASE(try_acquire_with_quarantined_nodes_causes_no_warning, warned_nodes_fixture)
 {
     are_young();
     auto const result = std::make_shared<outcome>();

@@ -172,7 +172,7 @@ std::size_t occurrences(std::string const& text, std::string_view what)
     return found;
 }
 
-constexpr missing_right rows[] = {
+constexpr missing_right missing_rights[] = {
     {"+get", 1, "extend: ERR The user executing the script", "no permissions to run the 'get' command"},
     {"+pexpire", 1, "extend: ERR The user executing the script",
      "no permissions to run the 'pexpire' command"},
@@ -600,7 +600,7 @@ BOOST_AUTO_TEST_CASE(missing_right_to_set_is_no_quorum)
 }
 
 /// Where servers compare by themselves, what scripts use is not missed.
-BOOST_DATA_TEST_CASE(missing_right_is_named_in_the_error, rows, row)
+BOOST_DATA_TEST_CASE(missing_right_is_named_in_the_error, missing_rights, row)
 {
     guarded_server const guarded(rights_without(row.right));
     auto const seen = live(guarded.settings());

@@ -7,8 +7,6 @@ using namespace redlock::test;
 
 namespace {
 
-std::string const fence_key = "lock:redlock-fence";
-
 /// What is written over a counter by hand, or by another program. The script language takes the last ones for numbers.
 std::vector<std::string> const values{"theirs", "12 apples", "",    "nan",
                                       "inf",    "-inf",      "-17", "9223372036854775807"};

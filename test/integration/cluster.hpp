@@ -51,6 +51,10 @@ inline constexpr lock_options short_lived{.ttl = 600ms, .slack = 100ms, .node_ti
 inline constexpr lock_options outlived_by_keys{.ttl = 1s, .slack = 40s, .node_timeout = 300ms};
 
 inline std::string const marker_key = "redlock-marker";
+inline std::string const fence_key = "lock:redlock-fence";
+
+/// For a test of both cases.
+inline constexpr bool either[] = {false, true};
 
 /// The error of an operation that may throw, and success otherwise.
 template <class Awaitable>

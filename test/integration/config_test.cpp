@@ -20,12 +20,12 @@ using redlock::config;
 using redlock::fenced_mutex;
 using redlock::lock_options;
 
-std::string const node = "redis://127.0.0.1:6379";
+std::string const a_node = "redis://127.0.0.1:6379";
 
 std::string of_change(std::function<void(config&)> const& change)
 {
     config settings;
-    settings.nodes = {node};
+    settings.nodes = {a_node};
     settings.password = secret;
     change(settings);
     return of_client(settings);
@@ -35,7 +35,7 @@ template <class Lock = redlock::mutex>
 std::string of_lock(std::string const& name, lock_options const& options, config settings = {})
 {
     asio::io_context context;
-    settings.nodes = {node};
+    settings.nodes = {a_node};
     redlock::client locks(context.get_executor(), settings);
     return refusal([&] { Lock(locks, name, options); });
 }
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_SUITE(configuration)
 BOOST_AUTO_TEST_CASE(config_needs_1_to_63_nodes)
 {
     names(of_nodes({}), {"no nodes"});
-    BOOST_TEST(of_nodes({node}) == "");
+    BOOST_TEST(of_nodes({a_node}) == "");
     BOOST_TEST(of_nodes(many(63)) == "");
     names(of_nodes(many(64)), {"64 nodes", "63"});
 }
@@ -74,25 +74,25 @@ BOOST_AUTO_TEST_CASE(config_with_two_urls_of_one_server_is_refused)
         names(text, {"are one server"});
         return text;
     };
-    names(twice(node, node), {node + " and " + node});
-    twice(node, "redis://127.0.0.1");
-    twice(node, "valkey://127.0.0.1:6379");
-    twice(node, "rediss://127.0.0.1:6379");
-    twice(node, "redis://[::ffff:127.0.0.1]:6379");
+    names(twice(a_node, a_node), {a_node + " and " + a_node});
+    twice(a_node, "redis://127.0.0.1");
+    twice(a_node, "valkey://127.0.0.1:6379");
+    twice(a_node, "rediss://127.0.0.1:6379");
+    twice(a_node, "redis://[::ffff:127.0.0.1]:6379");
     twice("redis://[::1]:1", "redis://[0:0::0:1]:1");
     twice("redis://Node-A:1", "redis://node-a:1");
     twice("redis://node-a:1", "redis://node-a.:1");
     twice("redis://", "redis://localhost:6379");
-    names(twice(node, node + "/3"), {node + "/3"});
-    twice(node, "redis://locker:" + secret + "@127.0.0.1:6379");
+    names(twice(a_node, a_node + "/3"), {a_node + "/3"});
+    twice(a_node, "redis://locker:" + secret + "@127.0.0.1:6379");
     twice("redis://:" + secret + "@node-a:1", "redis://:other@node-a:1/2?client_name=x");
     twice("unix:///run/redis.sock", "unix:///run/redis.sock?db=2");
-    BOOST_TEST(of_nodes({node, "redis://127.0.0.1:6380", "redis://127.0.0.2:6379", "unix:///6379"}) == "");
+    BOOST_TEST(of_nodes({a_node, "redis://127.0.0.1:6380", "redis://127.0.0.2:6379", "unix:///6379"}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(config_with_invalid_url_is_refused)
 {
-    names(of_nodes({node, "http://10.0.0.1"}), {"node URL 2 of 2: http://10.0.0.1", "the scheme must be"});
+    names(of_nodes({a_node, "http://10.0.0.1"}), {"node URL 2 of 2: http://10.0.0.1", "the scheme must be"});
     names(of_nodes({""}), {"node URL", "scheme"});
     names(of_nodes({"10.0.0.1:6379"}), {"10.0.0.1:6379", "scheme"});
     names(of_nodes({"redis://a,b"}), {"redis://a,b", "one URL names one node"});
@@ -100,11 +100,11 @@ BOOST_AUTO_TEST_CASE(config_with_invalid_url_is_refused)
     names(of_nodes({"redis://a:65536"}), {"redis://a:65536", "1 to 65535"});
     names(of_nodes({"redis://a/x"}), {"redis://a/x", "database"});
     names(of_nodes({"unix://socket"}), {"unix://socket", "absolute path"});
-    names(of_nodes({node + "?colour=red"}), {node, "unknown option 'colour'"});
-    names(of_nodes({node + "?protocol=4"}), {"protocol must be 2 or 3"});
-    names(of_nodes({node + "?connect_timeout=5"}), {"connect_timeout", "unit"});
-    names(of_nodes({node + "?connect_timeout=0ms"}), {"connect_timeout must be longer than zero"});
-    names(of_nodes({node + "?tls_verify=false"}), {"tls_verify", "rediss://"});
+    names(of_nodes({a_node + "?colour=red"}), {a_node, "unknown option 'colour'"});
+    names(of_nodes({a_node + "?protocol=4"}), {"protocol must be 2 or 3"});
+    names(of_nodes({a_node + "?connect_timeout=5"}), {"connect_timeout", "unit"});
+    names(of_nodes({a_node + "?connect_timeout=0ms"}), {"connect_timeout must be longer than zero"});
+    names(of_nodes({a_node + "?tls_verify=false"}), {"tls_verify", "rediss://"});
     names(of_nodes({"rediss://a?tls_verify=no"}), {"tls_verify must be true or false"});
 }
 
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(error_of_invalid_url_hides_password)
 BOOST_AUTO_TEST_CASE(config_with_user_but_no_password_is_refused)
 {
     names(of_change([](config& c) { c.username = "locker", c.password.clear(); }),
-          {node, "config::username is given without config::password"});
-    names(of_nodes({"redis://locker@127.0.0.1:6379"}), {node, "a user name without a password"});
+          {a_node, "config::username is given without config::password"});
+    names(of_nodes({"redis://locker@127.0.0.1:6379"}), {a_node, "a user name without a password"});
     BOOST_TEST(of_change([](config& c) { c.username = "locker"; }) == "");
 }
 
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(client_with_concurrent_executor_is_refused)
 {
     asio::thread_pool pool(1);
     config settings;
-    settings.nodes = {node};
+    settings.nodes = {a_node};
     names(refusal([&] { redlock::client(pool.get_executor(), settings); }),
           {"executor does not serialise", "strand"});
     BOOST_TEST(refusal([&] { redlock::client(asio::make_strand(pool), settings); }) == "");
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(lock_with_slack_or_limits_out_of_range_is_refused)
 BOOST_AUTO_TEST_CASE(fence_ttl_outside_its_limits_is_misconfigured)
 {
     asio::io_context context;
-    redlock::client locks(context, {.nodes = {node}});
+    redlock::client locks(context, {.nodes = {a_node}});
     auto const of_fence = [&](std::chrono::milliseconds time) {
         return refusal([&] { fenced_mutex(locks, "resource", {}, {.fence_ttl = time}); });
     };

@@ -20,7 +20,7 @@ using namespace redlock::test;
 using redlock::server_error;
 
 /// Nothing else looks like it, whole or in part, and a URL must encode half of it.
-std::string const secret = "Xyzzy:Plugh@Hoard/Of?Gems#40%25 done";
+std::string const odd_secret = "Xyzzy:Plugh@Hoard/Of?Gems#40%25 done";
 std::string const secret_in_url = "Xyzzy%3APlugh%40Hoard%2FOf%3FGems%2340%2525%20done";
 
 std::string everything(attempt const& seen)
@@ -103,14 +103,14 @@ BOOST_AUTO_TEST_SUITE(credentials)
 
 BOOST_AUTO_TEST_CASE(password_of_default_user_authenticates)
 {
-    redis_server server({.password = secret});
+    redis_server server({.password = odd_secret});
     for (char const* const query : {"", "?protocol=2"}) {
         granted(try_secretly(settings_for({with_credentials(server, ':' + secret_in_url, query)})));
         granted(try_secretly(settings_for({with_credentials(server, "default:" + secret_in_url, query)})));
         auto settings = settings_for({server.url() + query});
-        settings.password = secret;
+        settings.password = odd_secret;
         granted(try_secretly(settings));
-        settings.password = secret + "x";
+        settings.password = odd_secret + "x";
         refused(try_secretly(settings), server_error::wrongpass, "WRONGPASS");
         settings.password.clear();
         refused(try_secretly(settings), server_error::noauth, "NOAUTH");
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(password_is_not_shown_when_server_does_not_know_auth)
 {
     // Such a server's complaint shows the first 128 bytes of the arguments.
     redis_server server({.arguments = {"--rename-command", "AUTH", "", "--rename-command", "HELLO", ""}});
-    for (std::string const& password : {secret, "Xyzzy" + std::string(300, 'x')}) {
+    for (std::string const& password : {odd_secret, "Xyzzy" + std::string(300, 'x')}) {
         auto settings = settings_for({server.url()});
         settings.password = password;
         auto const seen = try_secretly(settings);

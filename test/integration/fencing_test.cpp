@@ -10,8 +10,6 @@ using namespace redlock::test;
 
 namespace {
 
-std::string const fence_key = "lock:redlock-fence";
-
 fenced_mutex fenced(cluster& nodes, lock_options options = long_lived)
 {
     return {*nodes.locks, "lock", options};

@@ -30,7 +30,7 @@ bool present(interop_partner const& partner)
 constexpr redlock::lock_options one_minute{.ttl = std::chrono::seconds{60}};
 
 constexpr unsigned permits = 2;
-std::vector<std::string> const names{"resource", "another resource"};
+std::vector<std::string> const shared_names{"resource", "another resource"};
 
 /// A lock of theirs and a lock of ours are the same lock: the same key and a value that only its owner knows.
 class encounter {
@@ -92,7 +92,7 @@ public:
         auto patient = one_minute;
         patient.retry.min_delay = patient.retry.max_delay = std::chrono::hours{1};
         co_await their_release_wakes(redlock::mutex(locks_, "resource", patient));
-        co_await their_release_wakes(redlock::multi_mutex(locks_, names, patient));
+        co_await their_release_wakes(redlock::multi_mutex(locks_, shared_names, patient));
     }
 
     /// Readers, too, are in the way of a lock that knows no readers, and it of them.
@@ -263,7 +263,7 @@ private:
     redlock::client locks_{context_.get_executor(), settings_for(servers_.urls())};
     redlock::mutex lock_{locks_, "resource", one_minute};
     redlock::shared_mutex shared_{locks_, "resource", one_minute};
-    redlock::multi_mutex set_{locks_, names, one_minute};
+    redlock::multi_mutex set_{locks_, shared_names, one_minute};
     redlock::semaphore pool_{locks_, "resource", permits, one_minute};
 };
 

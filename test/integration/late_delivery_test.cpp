@@ -12,8 +12,6 @@ using namespace redlock::test;
 
 namespace {
 
-std::string const fence_key = "lock:redlock-fence";
-
 /// By a script, or by a command where the server compares by itself (rule K8). Extensions by scripts count, too.
 long long releases(cluster& nodes, std::size_t node)
 {
@@ -81,8 +79,6 @@ struct fenced_cluster_fixture : warm_cluster_fixture {
     std::optional<error_code> extended;
     std::optional<error_code> released;
 };
-
-bool const either[] = {false, true};
 
 } // namespace
 

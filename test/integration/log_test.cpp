@@ -12,7 +12,7 @@ using namespace redlock::test;
 namespace {
 
 /// Nothing else looks like it.
-std::string const secret = "Xyzzy-Plugh";
+std::string const unlogged = "Xyzzy-Plugh";
 
 struct written { // outlives the context, which still ends a client when the test is over
     std::ostringstream out;
@@ -36,7 +36,7 @@ struct log_fixture : written, cluster {
 };
 
 struct acl_log_fixture : log_fixture {
-    acl_log_fixture() : log_fixture({.password = secret}) {}
+    acl_log_fixture() : log_fixture({.password = unlogged}) {}
 
     void use(config const& with, std::string const& name)
     {
@@ -88,18 +88,18 @@ BOOST_FIXTURE_TEST_CASE(log_of_waiting_for_quarantine_says_why_and_until_when, l
 BOOST_FIXTURE_TEST_CASE(log_contains_no_password_at_any_level, acl_log_fixture)
 {
     config with = logged(log_level::debug);
-    with.password = secret;
+    with.password = unlogged;
     use(with, "seat");
     with.password.clear();
     for (std::string& url : with.nodes)
-        url.insert(url.find("://") + 3, ":" + secret + '@');
+        url.insert(url.find("://") + 3, ":" + unlogged + '@');
     use(with, "seat");
     BOOST_TEST(contains(out.str(), "acquired")); // somebody got in
     for (std::string& url : with.nodes)
         url.insert(url.find('@'), "-not"); // a wrong one
     use(with, "seat");
     BOOST_TEST(contains(out.str(), "WRONGPASS"), out.str());
-    BOOST_TEST(!contains(out.str(), secret), out.str());
+    BOOST_TEST(!contains(out.str(), unlogged), out.str());
     BOOST_TEST(!contains(out.str(), "Plugh"), out.str());
 }
 

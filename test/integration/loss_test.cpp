@@ -29,8 +29,6 @@ void silence(cluster& nodes, std::size_t index, bool killed)
     killed ? nodes.kill(index) : nodes.servers[index].pause();
 }
 
-bool const either[] = {true, false};
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(loss)

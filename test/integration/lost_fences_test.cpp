@@ -10,8 +10,6 @@ using namespace redlock::test;
 
 namespace {
 
-std::string const fence_key = "lock:redlock-fence";
-
 /// Of a client that knows of nothing that was before.
 asio::awaitable<std::uint64_t> token_of_a_newcomer(cluster& nodes)
 {
@@ -34,7 +32,6 @@ std::uint64_t clock_of(probe& node)
 }
 
 std::size_t const how_many[] = {2, 3};
-bool const either[] = {false, true};
 
 } // namespace
 

@@ -11,7 +11,6 @@ using namespace redlock::test;
 namespace {
 
 std::string const masters_marker = "0123456789abcdef:0123456789abcdef/0a1b2c3d/0/1700000000000";
-bool const either[] = {false, true};
 
 std::string lineage_of(std::string const& marker)
 {

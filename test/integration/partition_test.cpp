@@ -21,7 +21,7 @@ static std::ostream& operator<<(std::ostream& out, direction way)
 namespace {
 
 /// Its keys do not expire while a test looks, and it gives a silent node up soon.
-lock_options impatient()
+lock_options soon_silent()
 {
     lock_options options = long_lived;
     options.node_timeout = 200ms;
@@ -99,7 +99,7 @@ BOOST_DATA_TEST_CASE_F(partition_fixture, one_way_partition_of_majority_grants_n
 {
     cut(way);
     run([&]() -> asio::awaitable<void> {
-        BOOST_TEST(co_await attempt_once(this->lock("lock", impatient())) == errc::no_quorum);
+        BOOST_TEST(co_await attempt_once(this->lock("lock", soon_silent())) == errc::no_quorum);
         co_await until([&] { return no_keys(); });
         mutex theirs(*other, "lock", long_lived);
         lease held = co_await theirs.acquire();
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(votes_executed_late_by_stopped_majority_are_undone)
     auto const before = ask(0).command_calls("set");
     stop();
     run([&]() -> asio::awaitable<void> {
-        BOOST_TEST(co_await attempt_once(this->lock("lock", impatient())) == errc::no_quorum);
+        BOOST_TEST(co_await attempt_once(this->lock("lock", soon_silent())) == errc::no_quorum);
         go_on();
         co_await until([&] { return ask(0).command_calls("set") == before + 1; });
         co_await until([&] { return no_keys(); });

@@ -33,7 +33,7 @@ private:
     probe server_;
 };
 
-lock_options short_lease()
+lock_options pausing_lease()
 {
     return {.ttl = 2s, .slack = 200ms, .node_timeout = 1s};
 }
@@ -45,7 +45,7 @@ void hold_and_write_late(std::vector<std::string> const& urls, std::uint16_t res
     client locks(context.get_executor(), patient(urls));
     guarded_value value(resource);
     test::run(context, [&]() -> asio::awaitable<void> {
-        fenced_mutex lock(locks, "lock", short_lease());
+        fenced_mutex lock(locks, "lock", pausing_lease());
         lease held = co_await lock.acquire();
         log.append(std::to_string(held.fencing_token()));
         co_await until([&] { return value.finished(); }); // renews itself, until the process is stopped

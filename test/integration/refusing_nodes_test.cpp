@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr std::size_t nodes_there_are[] = {0, 1, 2};
+constexpr std::size_t one_of_three[] = {0, 1, 2};
 
 /// One cannot vote, and a contender who died left its key on another.
 void trouble(cluster& nodes, std::size_t refusing, std::size_t left_over)
@@ -25,8 +25,7 @@ void trouble(cluster& nodes, std::size_t refusing, std::size_t left_over)
 BOOST_AUTO_TEST_SUITE(refusing_nodes)
 
 /// What has not changed is not asked again and again, wherever the contenders meet.
-BOOST_DATA_TEST_CASE(refusing_node_is_not_taken_for_free, nodes_there_are* nodes_there_are, refusing,
-                     left_over)
+BOOST_DATA_TEST_CASE(refusing_node_is_not_taken_for_free, one_of_three* one_of_three, refusing, left_over)
 {
     if (refusing == left_over)
         return;
@@ -79,7 +78,7 @@ BOOST_DATA_TEST_CASE(renewal_beside_refusing_node_is_not_taken_for_release,
 }
 
 /// No word comes when a node votes again.
-BOOST_DATA_TEST_CASE(refusing_node_is_asked_again_after_a_while, nodes_there_are* nodes_there_are, refusing,
+BOOST_DATA_TEST_CASE(refusing_node_is_asked_again_after_a_while, one_of_three* one_of_three, refusing,
                      left_over)
 {
     if (refusing == left_over)

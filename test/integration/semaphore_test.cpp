@@ -17,7 +17,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr unsigned permits = 3;
+constexpr unsigned pool_permits = 3;
 
 /// Several clients, and whom the permits belong to at the moment.
 struct semaphore_fixture : cluster {
@@ -31,16 +31,16 @@ struct semaphore_fixture : cluster {
     void check_taken(lease const& held)
     {
         for (auto const slot : held.slots()) {
-            BOOST_TEST(slot < permits);
+            BOOST_TEST(slot < pool_permits);
             BOOST_TEST(taken.insert(slot).second);
         }
     }
     template <class Lock>
     asio::awaitable<void> work(client& by, unsigned rounds, unsigned& ended)
     {
-        Lock pool(by, "pool", permits, long_lived);
+        Lock pool(by, "pool", pool_permits, long_lived);
         for (unsigned i = 0; i != rounds; ++i) {
-            lease held = co_await pool.acquire(1 + i % permits, asio::use_awaitable);
+            lease held = co_await pool.acquire(1 + i % pool_permits, asio::use_awaitable);
             if (i % 2 == 0)
                 co_await held.extend();
             if (!held.valid())
@@ -71,7 +71,7 @@ struct semaphore_fixture : cluster {
 
     std::array<std::unique_ptr<client>, 3> clients;
     std::set<std::uint16_t> taken;
-    std::array<std::uint64_t, permits> tokens{};
+    std::array<std::uint64_t, pool_permits> tokens{};
 };
 
 } // namespace
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(plain_lock_and_permits_exclude_each_other)
 {
     run([&]() -> asio::awaitable<void> {
         mutex whole(*clients[0], "pool", long_lived);
-        semaphore pool(*clients[1], "pool", permits, long_lived);
+        semaphore pool(*clients[1], "pool", pool_permits, long_lived);
         lease one = co_await pool.acquire();
         BOOST_TEST(co_await error_of(whole.try_acquire(asio::use_awaitable)) == errc::contended);
         inspection const seen = co_await whole.inspect(asio::use_awaitable);

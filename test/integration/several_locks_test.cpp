@@ -11,10 +11,10 @@ using namespace redlock::test;
 
 namespace {
 
-using names = std::vector<std::string>;
+using name_list = std::vector<std::string>;
 
 /// As the guide has it: in one order for everybody, whatever order they were named in, and each once.
-names in_order(names all)
+name_list in_order(name_list all)
 {
     std::ranges::sort(all);
     all.erase(std::ranges::unique(all).begin(), all.end());
@@ -22,7 +22,7 @@ names in_order(names all)
 }
 
 /// Those that were acquired release themselves when a later one cannot be had.
-asio::awaitable<std::vector<lease>> acquire_all(client& locks, names all, std::chrono::milliseconds limit)
+asio::awaitable<std::vector<lease>> acquire_all(client& locks, name_list all, std::chrono::milliseconds limit)
 {
     std::vector<lease> held;
     for (std::string const& name : in_order(std::move(all))) {
@@ -49,7 +49,7 @@ BOOST_FIXTURE_TEST_SUITE(several_locks, several_locks_fixture)
 BOOST_AUTO_TEST_CASE(several_locks_leave_no_key_when_one_is_not_acquired)
 {
     stranger_holds("c", 2); // whose third node grants, and is to be left again
-    names const wanted{"c", "b", "a"};
+    name_list const wanted{"c", "b", "a"};
     run([&]() -> asio::awaitable<void> {
         BOOST_TEST(co_await error_of(acquire_all(*locks, wanted, 50ms)) == errc::timed_out);
         co_await until([&] { return keys_left() == 2; }); // the stranger's
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(several_locks_leave_no_key_when_one_is_not_acquired)
 /// A node that lost the key of one of two has a vote for the other still, and none that would be left behind.
 BOOST_AUTO_TEST_CASE(several_locks_are_held_independently_of_each_other)
 {
-    names const wanted{"a", "b"};
+    name_list const wanted{"a", "b"};
     run([&]() -> asio::awaitable<void> {
         std::vector<lease> held = co_await acquire_all(*locks, wanted, patience);
         co_await until([&] { return held[0].votes() == 3 && held[1].votes() == 3; });
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(several_locks_in_opposite_orders_do_not_deadlock)
     client others(context.get_executor(), settings);
     int inside = 0;
     int done = 0;
-    auto const work = [&](client& mine, names wanted) -> asio::awaitable<void> {
+    auto const work = [&](client& mine, name_list wanted) -> asio::awaitable<void> {
         for (int i = 0; i != rounds; ++i) {
             std::vector<lease> held = co_await acquire_all(mine, wanted, patience);
             BOOST_TEST(++inside == 1);
@@ -99,8 +99,8 @@ BOOST_AUTO_TEST_CASE(several_locks_in_opposite_orders_do_not_deadlock)
         if (e)
             std::rethrow_exception(e);
     };
-    names const forwards{"a", "b"};
-    names const backwards{"b", "a", "b"};
+    name_list const forwards{"a", "b"};
+    name_list const backwards{"b", "a", "b"};
     asio::co_spawn(context, work(*locks, forwards), rethrow);
     asio::co_spawn(context, work(others, backwards), rethrow);
     run_until([&] { return done == 2; });
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(body_runs_under_all_names)
             co_await until([&] { return held.votes() == 3; });
             co_return ask(0).exists("a") && ask(0).exists("b");
         };
-        names const both{"a", "b"};
+        name_list const both{"a", "b"};
         BOOST_TEST(co_await with_all(*locks, both, body));
         co_await until([&] { return no_keys(); });
     });

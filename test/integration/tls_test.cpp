@@ -32,13 +32,13 @@ std::string at_localhost(redis_server const& server, std::string const& query = 
     return "rediss://localhost:" + std::to_string(server.tls_port()) + query;
 }
 
-void granted(attempt const& seen)
+void granted_by_tls(attempt const& seen)
 {
     BOOST_TEST(seen.granted(), seen.message);
 }
 
 /// Nobody was told anything over this connection, and every view of the failure tells the reason.
-void refused(attempt const& seen, std::string const& reason)
+void refused_by_tls(attempt const& seen, std::string const& reason)
 {
     BOOST_TEST(seen.result == make_error_code(redlock::errc::no_quorum));
     BOOST_TEST_REQUIRE(seen.table.size() == 1U);
@@ -73,11 +73,11 @@ BOOST_AUTO_TEST_SUITE(tls)
 
 BOOST_FIXTURE_TEST_CASE(authority_file_is_trusted, tls_server_fixture)
 {
-    granted(try_once(trusting(server, papers.authority.file())));
-    granted(try_once(settings_for({server.tls_url() + "?tls_ca=" + papers.authority.file()})));
+    granted_by_tls(try_once(trusting(server, papers.authority.file())));
+    granted_by_tls(try_once(settings_for({server.tls_url() + "?tls_ca=" + papers.authority.file()})));
     auto valkeys = trusting(server, papers.authority.file());
     valkeys.nodes = {"valkeys://127.0.0.1:" + std::to_string(server.tls_port())};
-    granted(try_once(valkeys));
+    granted_by_tls(try_once(valkeys));
 }
 
 BOOST_FIXTURE_TEST_CASE(authority_directory_is_trusted, tls_server_fixture)
@@ -87,27 +87,27 @@ BOOST_FIXTURE_TEST_CASE(authority_directory_is_trusted, tls_server_fixture)
     hash_into(place.path() / "strange", papers.stranger.file());
     auto settings = settings_for({server.tls_url()});
     settings.tls.ca_dir = place.file("known");
-    granted(try_once(settings));
-    granted(try_once(settings_for({server.tls_url() + "?tls_ca_dir=" + place.file("known")})));
+    granted_by_tls(try_once(settings));
+    granted_by_tls(try_once(settings_for({server.tls_url() + "?tls_ca_dir=" + place.file("known")})));
     settings.tls.ca_dir = place.file("strange");
-    refused(try_once(settings), not_trusted);
+    refused_by_tls(try_once(settings), not_trusted);
 }
 
 BOOST_FIXTURE_TEST_CASE(private_authority_is_not_trusted_by_default, tls_server_fixture)
 {
-    refused(try_once(settings_for({server.tls_url()})), not_trusted);
+    refused_by_tls(try_once(settings_for({server.tls_url()})), not_trusted);
 }
 
 BOOST_FIXTURE_TEST_CASE(authority_file_replaces_system_roots, tls_server_fixture)
 {
-    refused(try_once(trusting(server, papers.stranger.file())), not_trusted);
+    refused_by_tls(try_once(trusting(server, papers.stranger.file())), not_trusted);
     // The URL's authority replaces the configuration's: both ways.
     auto settings = trusting(server, papers.stranger.file());
     settings.nodes = {server.tls_url() + "?tls_ca=" + papers.authority.file()};
-    granted(try_once(settings));
+    granted_by_tls(try_once(settings));
     settings = trusting(server, papers.authority.file());
     settings.nodes = {server.tls_url() + "?tls_ca=" + papers.stranger.file()};
-    refused(try_once(settings), not_trusted);
+    refused_by_tls(try_once(settings), not_trusted);
 }
 
 BOOST_AUTO_TEST_CASE(certificate_for_another_name_needs_that_server_name)
@@ -115,15 +115,15 @@ BOOST_AUTO_TEST_CASE(certificate_for_another_name_needs_that_server_name)
     certificates papers;
     redis_server server({.tls = papers.misnamed});
     auto settings = trusting(server, papers.authority.file());
-    refused(try_once(settings), "IP address mismatch, wanted 127.0.0.1");
+    refused_by_tls(try_once(settings), "IP address mismatch, wanted 127.0.0.1");
     settings.nodes = {at_localhost(server)};
-    refused(try_once(settings), "hostname mismatch, wanted localhost");
+    refused_by_tls(try_once(settings), "hostname mismatch, wanted localhost");
     settings.tls.server_name = "elsewhere.invalid";
-    granted(try_once(settings));
+    granted_by_tls(try_once(settings));
     settings.tls.server_name = "else.invalid";
-    refused(try_once(settings), "hostname mismatch, wanted else.invalid");
+    refused_by_tls(try_once(settings), "hostname mismatch, wanted else.invalid");
     settings.nodes = {at_localhost(server, "?tls_sni=elsewhere.invalid")};
-    granted(try_once(settings));
+    granted_by_tls(try_once(settings));
 }
 
 BOOST_AUTO_TEST_CASE(wildcard_certificate_matches_whole_name)
@@ -133,38 +133,38 @@ BOOST_AUTO_TEST_CASE(wildcard_certificate_matches_whole_name)
     auto settings = trusting(server, papers.authority.file());
     for (char const* const wrong : {"redis.invalid", "a.b.redis.invalid", "a.redis.invalid.example", "*"}) {
         settings.tls.server_name = wrong;
-        refused(try_once(settings), "hostname mismatch");
+        refused_by_tls(try_once(settings), "hostname mismatch");
     }
     settings.tls.server_name = "a.redis.invalid";
-    granted(try_once(settings));
+    granted_by_tls(try_once(settings));
 }
 
 BOOST_AUTO_TEST_CASE(ip_address_is_matched_only_against_addresses)
 {
     certificates papers;
     redis_server by_address({.tls = papers.authority.issue_server({"IP:127.0.0.1"})});
-    granted(try_once(trusting(by_address, papers.authority.file())));
+    granted_by_tls(try_once(trusting(by_address, papers.authority.file())));
     auto named = trusting(by_address, papers.authority.file());
     named.nodes = {at_localhost(by_address)};
-    refused(try_once(named), "hostname mismatch");
+    refused_by_tls(try_once(named), "hostname mismatch");
     redis_server by_name({.tls = papers.authority.issue_server({"DNS:127.0.0.1", "DNS:localhost"})});
-    refused(try_once(trusting(by_name, papers.authority.file())), "IP address mismatch");
+    refused_by_tls(try_once(trusting(by_name, papers.authority.file())), "IP address mismatch");
     redis_server elsewhere({.tls = papers.authority.issue_server({"IP:127.0.0.2"})});
-    refused(try_once(trusting(elsewhere, papers.authority.file())), "IP address mismatch");
+    refused_by_tls(try_once(trusting(elsewhere, papers.authority.file())), "IP address mismatch");
 }
 
 BOOST_FIXTURE_TEST_CASE(trailing_dot_of_server_name_is_ignored, tls_server_fixture)
 {
     auto settings = trusting(server, papers.authority.file());
     settings.tls.server_name = "localhost.";
-    granted(try_once(settings));
+    granted_by_tls(try_once(settings));
 }
 
 BOOST_AUTO_TEST_CASE(expired_certificate_is_refused)
 {
     certificates papers;
     redis_server server({.tls = papers.expired});
-    refused(try_once(trusting(server, papers.authority.file())), "certificate has expired");
+    refused_by_tls(try_once(trusting(server, papers.authority.file())), "certificate has expired");
 }
 
 BOOST_AUTO_TEST_CASE(client_certificate_is_refused_as_server_certificate)
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(client_certificate_is_refused_as_server_certificate)
     redis_server server({.tls = papers.client});
     auto settings = trusting(server, papers.authority.file());
     settings.tls.server_name = "redlock-client";
-    refused(try_once(settings), "certificate verify failed");
+    refused_by_tls(try_once(settings), "certificate verify failed");
 }
 
 BOOST_AUTO_TEST_CASE(unverifiable_certificate_is_accepted_only_if_insecure)
@@ -182,10 +182,10 @@ BOOST_AUTO_TEST_CASE(unverifiable_certificate_is_accepted_only_if_insecure)
     redis_server server({.tls = papers.expired});
     auto settings = settings_for({at_localhost(server)});
     settings.tls.insecure = true;
-    granted(try_once(settings));
-    granted(try_once(settings_for({server.tls_url() + "?tls_verify=false"})));
+    granted_by_tls(try_once(settings));
+    granted_by_tls(try_once(settings_for({server.tls_url() + "?tls_verify=false"})));
     settings.nodes = {at_localhost(server, "?tls_verify=true&tls_ca=" + papers.authority.file())};
-    refused(try_once(settings), "certificate has expired");
+    refused_by_tls(try_once(settings), "certificate has expired");
 }
 
 BOOST_FIXTURE_TEST_CASE(plain_and_tls_ports_do_not_mix, tls_server_fixture)

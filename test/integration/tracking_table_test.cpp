@@ -8,7 +8,7 @@ using namespace redlock::test;
 
 namespace {
 
-std::vector<std::string> const names{"a", "b", "c", "d"};
+std::vector<std::string> const tracked{"a", "b", "c", "d"};
 
 /// Servers that remember one key for whom to tell; of two that are watched, one is always forgotten, which is told as
 /// if it had changed.
@@ -20,7 +20,7 @@ struct full_tracking_table_fixture : cluster {
 
     void strangers_hold_all()
     {
-        for (std::string const& name : names)
+        for (std::string const& name : tracked)
             everywhere({"SET", name, "stranger"});
     }
 
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(waiters_with_full_tracking_table_are_all_served)
 {
     strangers_hold_all();
     run([&]() -> asio::awaitable<void> {
-        for (std::string const& name : names)
+        for (std::string const& name : tracked)
             lock(name).acquire([this, name](error_code ec, lease got) {
                 BOOST_TEST(ec == error_code{});
                 granted.push_back(name);
@@ -44,10 +44,10 @@ BOOST_AUTO_TEST_CASE(waiters_with_full_tracking_table_are_all_served)
             });
         co_await until([&] { return told->count(errc::contended) >= 8; });
         BOOST_TEST(granted.empty()); // word came, and nobody took it for a grant
-        for (std::size_t i = 0; i != names.size(); ++i) {
-            everywhere({"DEL", names[i]});
+        for (std::size_t i = 0; i != tracked.size(); ++i) {
+            everywhere({"DEL", tracked[i]});
             co_await until([&] { return granted.size() == i + 1; });
-            BOOST_TEST(granted.back() == names[i]);
+            BOOST_TEST(granted.back() == tracked[i]);
         }
     });
 }
@@ -58,13 +58,13 @@ BOOST_AUTO_TEST_CASE(waiters_with_full_tracking_table_do_not_wake_each_other_for
 {
     strangers_hold_all();
     std::size_t ended = 0;
-    for (std::string const& name : names)
+    for (std::string const& name : tracked)
         lock(name, without_polling()).acquire_for(500ms, [&](error_code ec, lease) {
             BOOST_TEST(ec == errc::timed_out);
             ++ended;
         });
-    run_until([&] { return ended == names.size(); });
-    BOOST_TEST(told->attempts.size() < 10 * names.size());
+    run_until([&] { return ended == tracked.size(); });
+    BOOST_TEST(told->attempts.size() < 10 * tracked.size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(spawned_function_catches_lock_error)
 
 #else
 
-static_assert(!detail::takes_exceptions<asio::yield_context>);
+static_assert(!redlock::detail::takes_exceptions<asio::yield_context>);
 
 #endif
 
