@@ -27,15 +27,12 @@ run() # run WHAT COMMAND...
     "$@"
 }
 
-# The flags of a stranger, and one header after the other, each with nothing before it.
-headers_stand_alone()
+# With the flags of a stranger. That each needs none before it is checked where they are built (the preset dev).
+headers_are_complete()
 {
-    local header
-    for header in "$1"/include/redlock/{,testing/}*.hpp; do
-        # shellcheck disable=SC2086
-        echo "#include <redlock/${header#"$1/include/redlock/"}>" | "${CXX:-g++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ $flags - \
-            || { echo "not self-contained: ${header##*/}"; return 1; }
-    done
+    # shellcheck disable=SC2086
+    (cd "$1/include" && printf '#include <%s>\n' redlock/{,testing/}*.hpp) |
+        "${CXX:-g++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ $flags -
 }
 
 # What is exported is what src/exports.map says. Of redlock that is what the public headers mark, and what redlock::testing
@@ -113,14 +110,16 @@ cmake -S "$root/examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$wor
 cmake --build "$work/examples" --target 01_hello guide_testing >"$work/log" || { cat "$work/log"; exit 1; }
 run "an example, built alone" "$work/examples/guide_testing"
 "$here/fit.sh" "$work/prefix-static"
-run "every installed header alone" headers_stand_alone "$prefix"
+run "every installed header" headers_are_complete "$prefix"
 run "what the shared library exports" exports_are_public "$libdir/libredlock.so"
 run "versions asked for" versions_are_honest -DCMAKE_PREFIX_PATH="$prefix"
 
-build subdirectory "$here/add_subdirectory"
-run "add_subdirectory, static" "$work/subdirectory/consumer"
+# Both shared: our own tests and examples use the targets of the static one. And both name alike what they compile, so
+# that a compiler cache has it once.
+build subdirectory "$here/add_subdirectory" -DBUILD_SHARED_LIBS=ON
+run "add_subdirectory, shared" "$work/subdirectory/consumer"
 run "redlock::testing by add_subdirectory" "$work/subdirectory/kit"
-build fetch "$here/fetch_content" -DBUILD_SHARED_LIBS=ON -DFETCHCONTENT_SOURCE_DIR_ASIO-REDLOCK="$root"
+build fetch "$here/fetch_content" -DBUILD_SHARED_LIBS=ON -DFETCHCONTENT_BASE_DIR="$work/fetch" -DFETCHCONTENT_SOURCE_DIR_ASIO-REDLOCK="$root"
 run "FetchContent, shared" "$work/fetch/consumer"
 run "redlock::testing by FetchContent" "$work/fetch/kit"
 

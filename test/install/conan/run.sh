@@ -6,7 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 source "$root/scripts/environment.sh"
-rows=("${@:-gcc-static-Release}")
+rows=("${@:-gcc-static-Debug}")
 [ $# -gt 0 ] || rows+=(gcc-shared-Debug)
 [ "$*" != all ] || rows=({gcc,clang}-{static,shared}-{Release,Debug})
 
