@@ -157,11 +157,12 @@ core::node_set attempt::take_back(bool waits_on)
     waiting_.deaf(perhaps); // our own change ends it, and is not told (NOLOOP)
     if (perhaps.empty())
         return {};
+    constexpr core::fence no_term = 0; // others may lead with what we proposed (rule EL2)
     // A vote may wait for a connection before it is executed.
     core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + plan_->key_ttl;
     runtime_.clean.start(
         *std::exchange(undo_, nullptr),
-        {{lock_->wanted, &type(), nonce_, proposal_, waits_on ? turn_ : turn_.zero()}, expires}, perhaps);
+        {{lock_->wanted, &type(), nonce_, no_term, waits_on ? turn_ : turn_.zero()}, expires}, perhaps);
     return perhaps;
 }
 

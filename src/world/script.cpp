@@ -237,9 +237,9 @@ void script_run::proclaim()
 
 std::string script_run::leader_release()
 {
+    retract(keys_[1], arguments_[1]);
     if (get(keys_[0]) != arguments_[0])
         return reply::number(0);
-    retract(keys_[1], arguments_[1]);
     del(keys_[0]);
     return reply::number(1);
 }

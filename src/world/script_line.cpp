@@ -100,11 +100,13 @@ std::string script_run::line_release()
         if (first == me && second && !ours)
             tell_first(keys_[1], second, std::to_string(std::max<millis>(pttl(keys_[0]), 0)));
     }
-    if (!ours)
-        return reply::number(0);
-    auto const [first, second] = call_first(keys_[1], arguments_[2], arguments_[3] + ' ' + arguments_[0]);
+    auto const [first, second] =
+        ours ? call_first(keys_[1], arguments_[2], arguments_[3] + ' ' + arguments_[0])
+             : decltype(front(keys_[1]))();
     if (keys_.size() > 2)
         retract(keys_[2], arguments_[4]);
+    if (!ours)
+        return reply::number(0);
     if (!first || arguments_[2] == "free") {
         del(keys_[0]);
         return reply::number(1);

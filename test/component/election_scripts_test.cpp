@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(release_retracts_own_proclamation_alone)
         };
         hold(a, "8");
         node.command({"SET", "leader", "8192 1 a"});
-        BOOST_TEST(give_back(b, "8192") == "0");
+        BOOST_TEST(give_back(b, "4096") == "0");
         BOOST_TEST(leader() == "8192 1 a");
         BOOST_TEST(give_back(a, "819") == "1");
         BOOST_TEST(leader() == "8192 1 a");
@@ -117,6 +117,11 @@ BOOST_AUTO_TEST_CASE(release_retracts_own_proclamation_alone)
         BOOST_TEST(give_back(a, "8192") == "1");
         BOOST_TEST(leader() == "none");
         BOOST_TEST(!node.exists("lock"));
+        hold(b, "9");
+        node.command({"SET", "leader", "8192 1 a"});
+        BOOST_TEST(give_back(a, "8192") == "0");
+        BOOST_TEST(leader() == "none");
+        BOOST_TEST(give_back(b, "9216") == "1");
         hold(a, "8");
         node.command({"RPUSH", "leader", "nobody"});
         BOOST_TEST(give_back(a, "8192") == "1");

@@ -14,12 +14,15 @@ if ARGV[2] ~= '' then
         tell_first(KEYS[2], second, string.format('%.0f', math.max(redis.call('pttl', KEYS[1]), 0)))
     end
 end
-if not ours then
-    return 0
+local first, second
+if ours then
+    first, second = call_first(KEYS[2], ARGV[3], ARGV[4] .. ' ' .. ARGV[1])
 end
-local first, second = call_first(KEYS[2], ARGV[3], ARGV[4] .. ' ' .. ARGV[1])
 if KEYS[3] and (redis.call('mget', KEYS[3])[1] or ''):sub(1, #ARGV[5]) == ARGV[5] then
     redis.call('del', KEYS[3])
+end
+if not ours then
+    return 0
 end
 if not first or ARGV[3] == 'free' then
     redis.call('del', KEYS[1])
