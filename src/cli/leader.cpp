@@ -6,9 +6,9 @@
 #include "redis/server_words.hpp"
 #include <redlock/election.hpp>
 #include <redlock/leader_info.hpp>
+#include <redlock/with_diagnostics.hpp>
 
-#include <boost/system/error_code.hpp>
-
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -44,18 +44,16 @@ int leader(options const& o, output const& out)
     session s(o, out);
     election const seat = as_usage([&] { return election(s.locks(), o.name, o.lock); });
     leader_info found;
-    auto const ec = s.wait([&](auto handler) {
-        seat.leader([&found, handler = std::move(handler)](boost::system::error_code result,
-                                                           leader_info told) mutable {
-            found = std::move(told);
-            handler(result);
-        });
-    });
-    if (ec) {
-        std::string const troubles = s.troubles();
-        throw failure(exit_status::no_quorum,
-                      "'" + o.name + "': " + ec.message() + (troubles.empty() ? "" : "; " + troubles));
-    }
+    std::exception_ptr why;
+    bool done = false;
+    seat.leader(with_diagnostics([&](std::exception_ptr e, leader_info told) {
+        why = std::move(e);
+        found = std::move(told);
+        done = true;
+    }));
+    s.run_until(done);
+    if (why)
+        std::rethrow_exception(why);
     out.result(to_json(o, found), in_words(o, found));
     return found.vacant ? exit_status::not_held : exit_status::success;
 }

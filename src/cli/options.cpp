@@ -309,7 +309,10 @@ void parser::parse(int argc, char const* const* argv)
         throw failure(exit_status::success, text.str());
     } catch (CLI::Error const& wrong) {
         refuse_unknown_options(); // what follows one is taken for the command, and then other words are missing
-        throw failure(exit_status::usage, without_secrets(explain(wrong)) + "\nredlock --help tells more");
+        auto const verbs = app_.get_subcommands();
+        std::string const verb = verbs.empty() ? "" : ' ' + verbs.front()->get_name();
+        throw failure(exit_status::usage,
+                      without_secrets(explain(wrong)) + "\nredlock" + verb + " --help tells more");
     }
     finish();
 }

@@ -17,16 +17,17 @@ namespace redlock::cli {
 
 namespace {
 
-void tell_release(options const& o, output const& out, boost::system::error_code ec)
+void tell_release(options const& o, output const& out, session const& s, boost::system::error_code ec)
 {
     if (!ec)
-        out.note("released", "'" + o.name + "' released", {{"name", o.name}});
-    else
-        out.warn("release_failed",
-                 "'" + o.name + "' was " +
-                     (ec == errc::lease_lost ? "lost before it was released"
-                                             : "not released everywhere and expires by itself"),
-                 {{"name", o.name}, {"error", ec.message()}});
+        return out.note("released", "'" + o.name + "' released", {{"name", o.name}});
+    bool const lost = ec == errc::lease_lost;
+    std::string const troubles = lost ? "" : s.troubles();
+    out.warn("release_failed",
+             "'" + o.name + "' was " +
+                 (lost ? "lost before it was released" : "not released everywhere and expires by itself") +
+                 (troubles.empty() ? "" : "; " + troubles),
+             {{"name", o.name}, {"error", ec.message()}, {"detail", troubles}});
 }
 
 } // namespace
@@ -50,7 +51,7 @@ int run(options const& o, output const& out)
         static_cast<void>(s.release(held));
         throw;
     }
-    tell_release(o, out, s.release(held));
+    tell_release(o, out, s, s.release(held));
     return status;
 }
 

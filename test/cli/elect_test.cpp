@@ -116,4 +116,13 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_who_leads)
     BOOST_TEST(finished_run({"leader", "seat"}, dead).status == 69);
 }
 
+BOOST_AUTO_TEST_CASE(missing_right_to_ask_who_leads_is_named)
+{
+    redis_server const server({.acl = {"user default off", "user guest on >pw ~seat* +@all -get"}});
+    std::string const url = "redis://guest:pw@127.0.0.1:" + std::to_string(server.port());
+    finished_run const told({"leader", "seat"}, {{"REDLOCK_NODES", url}, {"REDLOCK_ASSUME_FRESH", "1"}});
+    BOOST_TEST(told.status == 77);
+    BOOST_TEST(contains(told.err, "NOPERM"), told.err);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,8 +1,10 @@
+#include "kit/native_right.hpp"
 #include "servers.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <csignal>
@@ -443,6 +445,21 @@ BOOST_AUTO_TEST_CASE(events_with_json_option_are_json)
         events.push_back(nlohmann::json::parse(line).at("event"));
     BOOST_TEST(events == (std::vector<std::string>{"acquired", "released"}),
                boost::test_tools::per_element());
+}
+
+/// Where servers compare by themselves no script is needed for it.
+BOOST_AUTO_TEST_CASE(reason_why_a_lock_was_not_released_is_told)
+{
+    std::string native = native_right();
+    std::ranges::replace(native, '+', '-');
+    redis_server const server(
+        {.acl = {"user default off", "user guest on >pw ~seat* +@all -eval -evalsha" + native}});
+    std::string const url = "redis://guest:pw@127.0.0.1:" + std::to_string(server.port());
+    finished_run const told({"run", "seat", "--", "true"},
+                            {{"REDLOCK_NODES", url}, {"REDLOCK_ASSUME_FRESH", "1"}});
+    BOOST_TEST(told.status == 0);
+    BOOST_TEST(contains(told.err, "not released everywhere and expires by itself; redis://"), told.err);
+    BOOST_TEST(contains(told.err, "NOPERM"), told.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

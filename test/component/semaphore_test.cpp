@@ -176,6 +176,23 @@ BOOST_AUTO_TEST_CASE(operations_that_ask_at_the_same_time_are_served_in_order)
     check_that_nothing_is_left();
 }
 
+/// Where two clients ask at once, slots cross, and who came first may come later.
+BOOST_AUTO_TEST_CASE(operations_of_one_client_that_pass_each_other_are_all_served)
+{
+    contender& one = add();
+    contender& other = add();
+    get_to_know(one, 128);
+    get_to_know(other, 128);
+    for (int round = 0; round != 20; ++round) {
+        auto const some = want_at_once(one, 128, 16);
+        auto const more = want_at_once(other, 128, 16);
+        pass(1s);
+        BOOST_TEST_REQUIRE(held_of(some) == 16);
+        BOOST_TEST_REQUIRE(held_of(more) == 16);
+    }
+    check_that_nothing_is_left();
+}
+
 BOOST_AUTO_TEST_CASE(outage_while_several_ask_ends_each_of_them)
 {
     contender& one = add();
