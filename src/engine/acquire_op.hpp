@@ -1,6 +1,5 @@
 #pragma once
 
-#include "engine/attempt_loop.hpp"
 #include "engine/candidate.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/lock_queue.hpp"

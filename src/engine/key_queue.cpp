@@ -1,9 +1,11 @@
 #include "engine/key_queue.hpp"
 
 #include "core/instant.hpp"
+#include "core/local_queue.hpp"
 #include "engine/held_lease.hpp"
 #include "kind/election.hpp"
 #include "kind/shared.hpp"
+#include <redlock/error.hpp>
 
 #include <boost/system/errc.hpp>
 
