@@ -191,6 +191,7 @@ BOOST_AUTO_TEST_CASE(first_operation_of_a_client_is_passed_for_a_while)
     while (served != 100 && (others.empty() || others.back()->ended)) {
         others.push_back(want_some(one, 4));
         others.back()->held = {};
+        pass(100ms);
         ++served;
     }
     BOOST_TEST(served > 2U);
