@@ -31,7 +31,7 @@ sentinel::sentinel(std::uint16_t master, std::vector<std::string> const& lines, 
                  << "\ntls-ca-cert-file " << tls->authority << "\ntls-auth-clients no\ntls-replication yes\n";
         file << "sentinel monitor group 127.0.0.1 " << master << " 2\n"
              << "sentinel down-after-milliseconds group 500\n"
-             << "sentinel failover-timeout group 5000\n";
+             << "sentinel failover-timeout group 2000\n"; // votes that split are repeated after twice that
         for (auto const& line : lines)
             file << line << '\n';
     }
