@@ -118,7 +118,8 @@ bool attempt_loop::lacks_nodes() const
 bool attempt_loop::tell_of_nodes()
 {
     bool const pauses = phase_ != phase::voting;
-    if (pauses && !(phase_ == phase::waiting && cause_ == errc::no_quorum))
+    bool const told = phase_ == phase::waiting && cause_ == errc::no_quorum;
+    if (pauses && !told)
         attempt_.tell_of_nodes(lock());
     return pauses;
 }

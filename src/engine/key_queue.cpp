@@ -133,7 +133,8 @@ candidate* key_queue::next_beside()
         bool const alone = one.turn() || !one.lock()->plan->kind.slotted;
         if (!asks_more_ || alone || asked == one.lock()->most_asking())
             return nullptr;
-        if (!one.own && !(asking_ && asking_->whom() == &one))
+        bool const is_asked_for = one.own || (asking_ && asking_->whom() == &one);
+        if (!is_asked_for)
             return &one;
         ++asked;
     }
