@@ -39,12 +39,6 @@ struct line_failure_fixture : wish_fixture {
     /// What happens while it waits.
     std::function<void()> meanwhile = [] {};
     semaphore pool(contender& by) { return {*by.locks, "seat", 1, options}; }
-    void for_all_but(std::size_t one, std::function<void(std::size_t)> const& what)
-    {
-        for (std::size_t n = 0; n != net.size(); ++n)
-            if (n != one)
-                what(n);
-    }
     void kill_all_but(std::size_t one)
     {
         for_all_but(one, [this](std::size_t n) { net.kill(n); });

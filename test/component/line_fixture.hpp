@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -188,9 +189,9 @@ struct line_fixture {
         std::size_t const first = where();
         all[1]->release();
         pass(one_way + 200us);
-        for (std::size_t n = 0; n != net.size(); ++n)
-            if (n != first)
-                say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
+        for_all_but(first, [&](std::size_t n) {
+            say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
+        });
     }
     /// Those who stand in line pass the lock on as soon as they have it, and stand there again.
     duration until_let_in(contender& outside, duration longest)
@@ -234,6 +235,12 @@ struct line_fixture {
         BOOST_FAIL("nobody stands in line");
         return 0;
     }
+    void for_all_but(std::size_t one, std::function<void(std::size_t)> const& what)
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (n != one)
+                what(n);
+    }
     /// As other libraries do, or as an operator does.
     void say(std::size_t n, std::vector<std::string> const& words)
     {
@@ -248,16 +255,12 @@ struct line_fixture {
     /// He gives it back, on all nodes but this one.
     void vacate_all_but(std::size_t one)
     {
-        for (std::size_t n = 0; n != net.size(); ++n)
-            if (n != one)
-                say(n, {"DEL", "seat"});
+        for_all_but(one, [this](std::size_t n) { say(n, {"DEL", "seat"}); });
     }
     /// From now on what the client says to the other nodes comes late there.
     void delay_all_but(std::size_t one, unsigned host, duration latency)
     {
-        for (std::size_t n = 0; n != net.size(); ++n)
-            if (n != one)
-                net.between(host, n).latency = latency;
+        for_all_but(one, [&](std::size_t n) { net.between(host, n).latency = latency; });
     }
     /// It is full of places whose owners are gone.
     void crowd(std::size_t n)
