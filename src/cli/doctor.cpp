@@ -16,6 +16,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -123,18 +124,14 @@ milliseconds node_timeout(options const& o)
     return o.lock.node_timeout.value_or(core::default_node_timeout(o.lock.ttl));
 }
 
-std::vector<beyond> rights_to_try(options const& o)
+/// With what goes along with these.
+std::set<use> uses_to_try(std::set<use> uses)
 {
-    std::vector<beyond> tried;
-    if (o.readers)
-        tried.push_back(beyond::readers);
-    if (o.several_names)
-        tried.push_back(beyond::several_names);
-    if (o.elects)
-        tried.push_back(beyond::election);
-    if (o.shares_out)
-        tried.insert(tried.end(), {beyond::permits, beyond::fenced_permits});
-    return tried;
+    if (uses.empty() || uses.contains(use::several_names) || uses.contains(use::election))
+        uses.insert(use::line);
+    if (uses.contains(use::permits))
+        uses.insert({use::permit_line, use::fenced_permits});
+    return uses;
 }
 
 } // namespace
@@ -149,18 +146,18 @@ int doctor(options const& o, output const& out)
                             .slack = slack,
                             .node_timeout = node_timeout(o),
                             .prepares = o.prepare,
-                            .tried = rights_to_try(o)};
+                            .by_key = o.uses != std::set{use::permits},
+                            .uses = uses_to_try(o.uses)};
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
     detail::nonce_source nonces(*here, page);
     auto const nonce = nonces.next();
     auto const nodes = ask_nodes(o.client, [&](interview const& node) {
         questions all = doctor_questions(o.client.key_prefix, o.name, node, nonce.text());
-        ask_for_line(all, o.client.key_prefix, o.name, node, nonces.next().text());
         if (terms.prepares)
             ask_for_marker(all, o.client.key_prefix, node, nonces.next().text());
-        for (beyond const what : terms.tried)
-            ask_for(what, all, o.client.key_prefix, o.name);
+        for (use const what : terms.uses)
+            ask_for(what, all, o.client.key_prefix, o.name, node);
         return all;
     });
     auto const found = examine(nodes, terms);

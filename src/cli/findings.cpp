@@ -6,7 +6,6 @@
 #include "engine/warnings.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
-#include "kind/line.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/info.hpp"
@@ -41,7 +40,7 @@ bool is_fit_to_vote(interview const& node, examination const& terms)
         return false;
     if (node.facts.info && (node.facts.info->loading || node.facts.info->may_evict == true))
         return false;
-    return !said(node, question::vote).refused() || is_untried(node, terms);
+    return !terms.by_key || !said(node, question::vote).refused() || is_untried(node, terms);
 }
 
 /// What keeps nodes from voting ends by itself, or does not.
@@ -165,10 +164,15 @@ bool is_about_keys(answer const& refusal)
     return refusal.refused() && redis::is_about_keys(refusal.text);
 }
 
+bool is_shut_out(interview const& node, examination const& terms)
+{
+    return is_about_keys(said(node, terms.by_key ? question::vote : question::pttl));
+}
+
 bool is_untried(interview const& node, examination const& terms)
 {
-    return is_about_keys(said(node, question::vote)) &&
-           (terms.lock.empty() || !is_about_keys(said(node, question::holder)));
+    answer const& own = said(node, terms.by_key ? question::holder : question::lock_left);
+    return is_shut_out(node, terms) && (terms.lock.empty() || !is_about_keys(own));
 }
 
 /// To these commands a server gives answers of these kinds, or an error.
@@ -219,23 +223,6 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
         commands->append(all.bytes, what, {{key_prefix, lock}, nonce}, redis::script_form::text);
     all.count += 3;
     return all;
-}
-
-void ask_for_line(questions& all, std::string const& key_prefix, std::string const& lock,
-                  interview const& node, std::string_view nonce)
-{
-    std::string const line = redis::name_beside(key_prefix + probe_of(lock), kind::line_suffix);
-    std::string const channel = key_prefix + std::string(kind::channel_name) + std::string(nonce);
-    all.ask({"ZADD", line, "XX", "0", nonce}); // only where it stands already
-    all.ask({"ZRANGE", line, "0", "0"});
-    all.ask({"ZREM", line, nonce});
-    all.ask({"ZRANK", line, nonce});
-    all.ask({"ZCARD", line});
-    all.ask({"PUBLISH", channel, ""});
-    if (node.facts.protocol >= 3)
-        all.ask({"SUBSCRIBE", channel});
-    else
-        all.ask({"PUBLISH", channel, ""});
 }
 
 std::vector<finding> examine(std::vector<interview> const& nodes, examination const& terms)

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,14 +52,7 @@ enum class question : std::uint8_t {
     holder,
     lock_left,
     whose, ///< of the lock's key, if it is no string
-    zadd,  ///< these on the line's key: what a script is refused does not always say which right is missing
-    zrange,
-    zrem,
-    zrank,
-    zcard,
-    publish,
-    subscribe, ///< of a node that speaks RESP3; the others publish once more
-    mark       ///< only to leave the marker; without it, trials have this place
+    mark   ///< only to leave the marker; without it, trials have this place
 };
 
 [[nodiscard]] inline answer const& said(interview const& node, question q)
@@ -74,7 +68,10 @@ enum class question : std::uint8_t {
 
 struct examination;
 
-/// The key of the trial is not permitted, and the lock's own keys may be.
+/// The key of the trial is not permitted.
+[[nodiscard]] bool is_shut_out(interview const&, examination const&);
+
+/// And the lock's own keys may be.
 [[nodiscard]] bool is_untried(interview const&, examination const&);
 
 /// How this server compares by itself; nothing: it does not.
@@ -84,19 +81,15 @@ struct examination;
 [[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& lock,
                                          interview const&, std::string_view nonce);
 
-/// Whether those who wait may stand in line; changes nothing. Last but for the marker: a connection that has subscribed is
-/// told more.
-void ask_for_line(questions&, std::string const& key_prefix, std::string const& lock, interview const&,
-                  std::string_view nonce);
-
 struct examination {
     config const& client;
     std::string lock;                  ///< its name; empty where none is given
     std::chrono::milliseconds key_ttl; ///< of the locks in question
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;
-    bool prepares = false;       ///< the marker was asked to be left
-    std::vector<beyond> tried{}; ///< in this order, and last
+    bool prepares = false; ///< the marker was asked to be left
+    bool by_key = true;    ///< are there locks that are votes for a key? Permits of a semaphore are none
+    std::set<use> uses{};  ///< their rights are tried, in this order and last
 };
 
 /// How long a server that was started a short time ago does not vote yet, unless it is taken for new.

@@ -3,7 +3,6 @@
 #include "cli/query.hpp"
 #include "cli/trials.hpp"
 #include "engine/admissions.hpp"
-#include "kind/line.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
@@ -36,7 +35,8 @@ namespace {
 void note_missing(std::set<std::string>& missing, answer const& said, std::string const& right,
                   std::string const& object)
 {
-    if (!said.refused() || redis::classify(said.text) != server_error::noperm)
+    auto const error = said.refused() ? redis::classify(said.text) : server_error::none;
+    if (error != server_error::noperm && error != server_error::unknown_command)
         return;
     bool const of_object = said.text.find(" to access ") != std::string::npos;
     if (!of_object || !object.empty())
@@ -52,11 +52,11 @@ std::string list_of(std::set<std::string> const& some)
     return words;
 }
 
-std::size_t count_trials(examination const& terms)
+std::size_t count_trials(interview const& node, examination const& terms)
 {
     std::size_t found = 0;
-    for (beyond const what : terms.tried)
-        found += trials_of(what, terms.client.key_prefix, terms.lock).size();
+    for (use const what : terms.uses)
+        found += trials_of(what, terms.client.key_prefix, terms.lock, node).size();
     return found;
 }
 
@@ -103,10 +103,11 @@ private:
     void speed();
     void security();
     void rights();
-    void line();
+    void votes_for_a_key();
     void scripts();
-    void beyond_one_lock();
-    std::span<answer const> must_all_be_allowed(beyond, std::span<answer const> told);
+    void uses();
+    std::span<answer const> judge(use, std::span<answer const> told);
+    void untried();
     [[nodiscard]] bool is_forbidden(question) const;
     void must_be_allowed(question, std::string const& lost, std::string const& needs);
     void should_be_allowed(question, std::string const& right, std::string const& without);
@@ -372,66 +373,43 @@ void node_examination::should_be_allowed(question q, std::string const& right, s
         add(severity::warning, "rights", right + " is not permitted: " + without, "permit +" + right);
 }
 
-/// Without these nobody is called: those who wait ask by turns (rule L15).
-void node_examination::line()
-{
-    if (is_about_keys(said(question::vote)))
-        return;
-    std::set<std::string> missing;
-    auto const needs = [&](question q, std::string const& right, std::string const& object = {}) {
-        note_missing(missing, said(q), right, object);
-    };
-    std::string const& prefix = terms_.client.key_prefix;
-    std::string const key = '~' + redis::name_beside(prefix + probe_of(terms_.lock), kind::line_suffix);
-    std::string const channels = '&' + prefix + std::string(kind::channel_name) + '*';
-    needs(question::zadd, "zadd", key);
-    needs(question::zrange, "zrange", key);
-    needs(question::zrem, "zrem", key);
-    needs(question::zrank, "zrank", key);
-    needs(question::zcard, "zcard", key);
-    needs(question::publish, "publish", channels);
-    needs(question::subscribe, "subscribe", channels);
-    needs(question::tracking, "client|tracking");
-    needs(question::pttl, "pttl");
-    needs(question::mget, "mget"); // of other keys
-    if (node_.facts.protocol < 3)
-        missing.insert("RESP3");
-    if (!missing.empty())
-        add(severity::warning, "no-line",
-            "keeps no line for those who wait, for want of " + redis::printable(list_of(missing)),
-            "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is served in no "
-            "promised order");
-}
-
 /// Their trials are the last that was asked.
-void node_examination::beyond_one_lock()
+void node_examination::uses()
 {
-    if (is_about_keys(said(question::vote)))
+    if (is_shut_out(node_, terms_))
         return;
     std::span<answer const> rest = node_.answers;
-    rest = rest.last(count_trials(terms_));
-    for (beyond const what : terms_.tried)
-        rest = must_all_be_allowed(what, rest);
+    rest = rest.last(count_trials(node_, terms_));
+    for (use const what : terms_.uses)
+        rest = judge(what, rest);
 }
 
 /// Each of these is needed: a vote is a script.
 /// \param told to these trials and to further ones
 /// \return to the further ones
-std::span<answer const> node_examination::must_all_be_allowed(beyond what, std::span<answer const> told)
+std::span<answer const> node_examination::judge(use what, std::span<answer const> told)
 {
     std::set<std::string> missing;
-    for (trial const& one : trials_of(what, terms_.client.key_prefix, terms_.lock)) {
-        note_missing(missing, told.front(), std::string(one.right), one.of_key ? '~' + one.command[1] : "");
+    for (trial const& one : trials_of(what, terms_.client.key_prefix, terms_.lock, node_)) {
+        note_missing(missing, told.front(), std::string(one.right), one.object);
         told = told.subspan(1);
     }
     note_missing(missing, said(question::pttl), "pttl", {});
-    note_missing(missing, said(question::mget), "mget", {});
-    if (!node_.ahead && what != beyond::several_names)
+    note_missing(missing, said(question::mget), "mget", {}); // of other keys
+    if (is_line(what)) {
+        note_missing(missing, said(question::tracking), "client|tracking", {});
+        if (node_.facts.protocol < 3)
+            missing.insert("RESP3");
+    } else if (!node_.ahead && what != use::several_names) {
         missing.insert("+time");
-    if (!missing.empty())
-        add(what == beyond::fenced_permits ? severity::warning : severity::error, "rights",
-            std::string(title_of(what)) + " do not work, for want of " + redis::printable(list_of(missing)),
-            std::string(page_of(what)) + ", \"Rights\"");
+    }
+    if (missing.empty())
+        return told;
+    auto const words = words_of(what);
+    bool const others_work = is_line(what) || what == use::fenced_permits;
+    add(others_work ? severity::warning : severity::error, std::string(words.id),
+        std::string(words.without) + ", for want of " + redis::printable(list_of(missing)),
+        std::string(words.advice));
     return told;
 }
 
@@ -470,14 +448,31 @@ void node_examination::scripts()
 /// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
 void node_examination::rights()
 {
+    if (terms_.by_key)
+        votes_for_a_key();
+    should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
+    uses();
+    untried();
+    if (said(question::save).refused())
+        add(severity::info, "no-config", "CONFIG GET is not permitted: whether it is durable cannot be seen",
+            "permit +config|get");
+}
+
+void node_examination::votes_for_a_key()
+{
     must_be_allowed(question::vote, "a lock cannot be taken", "+set");
     scripts();
-    should_be_allowed(question::tracking, "client|tracking", "waiters are not woken, and ask again");
     should_be_allowed(question::pttl, "pttl",
                       "waiters do not know when a lock expires, and fenced locks do not work");
     should_be_allowed(question::mget, "mget", "fenced locks do not work");
-    line();
-    beyond_one_lock();
+    if (is_about_keys(said(question::mget)) && !is_shut_out(node_, terms_))
+        add(severity::warning, "rights",
+            "the marker's key or the fence's is not permitted: fenced locks do not work",
+            "docs/server-checklist.md, \"Rights\"");
+}
+
+void node_examination::untried()
+{
     if (is_untried(node_, terms_))
         add(severity::warning, "unchecked",
             "the rights to a lock's keys were not tried: the key '" + terms_.client.key_prefix +
@@ -489,13 +484,6 @@ void node_examination::rights()
             "the rights were not tried to the end: the key '" + terms_.client.key_prefix +
                 probe_of(terms_.lock) + "' is there already",
             "once more in two seconds; if it is there then, delete it");
-    else if (is_about_keys(said(question::mget)) && !is_about_keys(said(question::vote)))
-        add(severity::warning, "rights",
-            "the marker's key or the fence's is not permitted: fenced locks do not work",
-            "docs/server-checklist.md, \"Rights\"");
-    if (said(question::save).refused())
-        add(severity::info, "no-config", "CONFIG GET is not permitted: whether it is durable cannot be seen",
-            "permit +config|get");
 }
 
 } // namespace

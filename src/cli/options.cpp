@@ -263,10 +263,14 @@ void parser::define_doctor()
     define_lease(doctor);
     doctor.add_flag("--prepare", o_.prepare,
                     "leave the marker of fenced locks where none stands: the first one need not wait later");
-    doctor.add_flag("--shared", o_.readers, "try the rights of readers and writers, too");
-    doctor.add_flag("--several", o_.several_names, "try the rights of locks of several names, too");
-    doctor.add_flag("--elect", o_.elects, "try the rights of elections, too");
-    doctor.add_flag("--permits", o_.shares_out, "try the rights of semaphores, too");
+    auto const add_use = [&](std::string const& option, use what, std::string const& words) {
+        doctor.add_flag_callback(
+            option, [this, what] { o_.uses.insert(what); }, "judge by the rights of " + words);
+    };
+    add_use("--shared", use::readers, "readers and writers");
+    add_use("--several", use::several_names, "locks of several names");
+    add_use("--elect", use::election, "elections");
+    add_use("--permits", use::permits, "semaphores");
     doctor.footer("Examples:\n"
                   "  redlock doctor nightly-report\n"
                   "  redlock doctor --shared prices\n"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/trials.hpp"
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
 
@@ -7,6 +8,7 @@
 #include <csignal>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,11 +42,7 @@ struct options {
     bool verbose = false;
     bool json = false;
     bool prepare = false; ///< doctor: leave the marker of fenced locks
-    /// doctor: try the rights of these, too
-    bool readers = false;
-    bool several_names = false;
-    bool elects = false;
-    bool shares_out = false; ///< permits
+    std::set<use> uses{}; ///< doctor: judge by the rights that these need; none: by a mutex's
 
     std::string ttl_as_typed = "30s";
     std::string kill_after_as_typed;

@@ -1,31 +1,55 @@
 #include "cli/trials.hpp"
 
 #include "kind/election.hpp"
+#include "kind/line.hpp"
 #include "kind/semaphore.hpp"
 #include "kind/shared.hpp"
 #include "redis/command.hpp"
+
+#include <utility>
 
 namespace redlock::cli {
 
 namespace {
 
+trial on_key(std::string_view right, std::vector<std::string> command)
+{
+    std::string object = '~' + command.at(1);
+    return {right, std::move(command), std::move(object)};
+}
+
+/// Nobody is called without these: those who wait ask by turns (rule L15).
+std::vector<trial> trials_of_line(std::string const& line, std::string const& channels, interview const& node)
+{
+    std::vector<trial> all{on_key("zadd", {"ZADD", line, "XX", "0", "none"}), // only where it stands already
+                           on_key("zrange", {"ZRANGE", line, "0", "0"}),
+                           on_key("zrem", {"ZREM", line, "none"}),
+                           on_key("zrank", {"ZRANK", line, "none"}),
+                           on_key("zcard", {"ZCARD", line}),
+                           on_key("pexpire", {"PEXPIRE", line, "1"}), // nobody stands there
+                           {"publish", {"PUBLISH", channels + "doctor", ""}, '&' + channels + '*'}};
+    if (node.facts.protocol >= 3) // over RESP2 nothing else could be asked afterwards
+        all.push_back({"subscribe", {"SUBSCRIBE", channels + "doctor"}, '&' + channels + '*'});
+    return all;
+}
+
 std::vector<trial> trials_of_readers(std::string const& key)
 {
     std::string const gate = redis::name_beside(key, kind::gate_suffix);
-    return {{"type", {"TYPE", gate}},
-            {"pexpireat", {"PEXPIREAT", gate, "9999999999999"}},
-            {"zadd", {"ZADD", gate, "XX", "0", "none"}}, // only where it stands already
-            {"zrem", {"ZREM", gate, "none"}},
-            {"zrange", {"ZRANGE", gate, "0", "0"}},
-            {"zscore", {"ZSCORE", gate, "none"}},
-            {"zcard", {"ZCARD", gate}},
-            {"zremrangebyscore", {"ZREMRANGEBYSCORE", gate, "1", "0"}}}; // no score is between these
+    return {on_key("type", {"TYPE", gate}),
+            on_key("pexpireat", {"PEXPIREAT", gate, "9999999999999"}),
+            on_key("zadd", {"ZADD", gate, "XX", "0", "none"}),
+            on_key("zrem", {"ZREM", gate, "none"}),
+            on_key("zrange", {"ZRANGE", gate, "0", "0"}),
+            on_key("zscore", {"ZSCORE", gate, "none"}),
+            on_key("zcard", {"ZCARD", gate}),
+            on_key("zremrangebyscore", {"ZREMRANGEBYSCORE", gate, "1", "0"})}; // no score is between these
 }
 
 std::vector<trial> trials_of_leader(std::string const& key)
 {
     std::string const leader = redis::name_beside(key, kind::leader_suffix);
-    return {{"get", {"GET", leader}}, {"pexpire", {"PEXPIRE", leader, "1"}}}; // it is not there
+    return {on_key("get", {"GET", leader}), on_key("pexpire", {"PEXPIRE", leader, "1"})}; // it is not there
 }
 
 /// A script is refused if any of its keys is, the line's too.
@@ -33,51 +57,58 @@ std::vector<trial> trials_of_permits(std::string const& key)
 {
     std::string const slots = redis::name_beside(key, kind::slots_suffix);
     std::string const line = redis::name_beside(key, kind::slot_line_suffix);
-    return {{"type", {"TYPE", slots}},
-            {"pexpireat", {"PEXPIREAT", slots, "9999999999999"}},
-            {"zadd", {"ZADD", slots, "XX", "0", "0"}}, // only where it stands already
-            {"zrem", {"ZREM", slots, "0"}},
-            {"zrange", {"ZRANGE", slots, "0", "0"}},
-            {"zrangebyscore", {"ZRANGEBYSCORE", slots, "1", "0"}},
-            {"zscore", {"ZSCORE", slots, "0"}},
-            {"zrem", {"ZREM", line, "none"}},
-            {"hget", {"HGET", key, "0"}},
-            {"hmget", {"HMGET", key, "0"}},
-            {"hgetall", {"HGETALL", key}},
-            {"hset", {"HSET", key, "0", "none", "1"}}, // without a value for the second field it sets none
-            {"hdel", {"HDEL", key, "0"}},
-            {"hlen", {"HLEN", key}},
-            {"hexists", {"HEXISTS", key, "0"}},
-            {"hkeys", {"HKEYS", key}}};
+    return {{"eval", {"EVAL", "return 0", "0"}, {}},
+            {"evalsha", {"EVALSHA", std::string(40, '0'), "0"}, {}}, // no script has this hash
+            on_key("type", {"TYPE", slots}),
+            on_key("del", {"DEL", slots}), // it is not there
+            on_key("pexpireat", {"PEXPIREAT", slots, "9999999999999"}),
+            on_key("zadd", {"ZADD", slots, "XX", "0", "0"}),
+            on_key("zrem", {"ZREM", slots, "0"}),
+            on_key("zrange", {"ZRANGE", slots, "0", "0"}),
+            on_key("zrangebyscore", {"ZRANGEBYSCORE", slots, "1", "0"}),
+            on_key("zscore", {"ZSCORE", slots, "0"}),
+            on_key("zrem", {"ZREM", line, "none"}),
+            on_key("hget", {"HGET", key, "0"}),
+            on_key("hmget", {"HMGET", key, "0"}),
+            on_key("hgetall", {"HGETALL", key}),
+            on_key("hset", {"HSET", key, "0", "none", "1"}), // without a second field's value it sets none
+            on_key("hdel", {"HDEL", key, "0"}),
+            on_key("hlen", {"HLEN", key}),
+            on_key("hexists", {"HEXISTS", key, "0"}),
+            on_key("hkeys", {"HKEYS", key})};
 }
 
-std::vector<trial> trials_of_slot_fences(std::string const& key)
+std::vector<trial> trials_of_fenced_permits(std::string const& key, std::string const& marker)
 {
-    return {{"pexpire", {"PEXPIRE", redis::name_beside(key, kind::slot_fences_suffix), "1"}}};
+    std::string const fences = redis::name_beside(key, kind::slot_fences_suffix);
+    return {on_key("set", {"SET", fences, "0", "XX", "PX", "1"}), // only where it stands already
+            on_key("get", {"GET", marker}), on_key("pexpire", {"PEXPIRE", fences, "1"})};
 }
 
 } // namespace
 
-std::string_view title_of(beyond what) noexcept
+use_words words_of(use what) noexcept
 {
+    constexpr std::string_view rights = "rights";
+    constexpr std::string_view checklist = "docs/server-checklist.md, \"Rights\"";
+    constexpr std::string_view of_permits = "docs/howto/semaphores.md, \"Rights\"";
     switch (what) {
-    case beyond::readers: return "readers and writers of a shared_mutex";
-    case beyond::several_names: return "locks of several names";
-    case beyond::election: return "elections";
-    case beyond::permits: return "semaphores";
-    case beyond::fenced_permits: return "fenced semaphores";
+    case use::line:
+    case use::permit_line:
+        return {"no-line", "keeps no line for those who wait",
+                what == use::line
+                    ? "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is "
+                      "served in no promised order"
+                    : of_permits};
+    case use::readers:
+        return {rights, "readers and writers of a shared_mutex do not work",
+                "docs/howto/readers.md, \"Rights\""};
+    case use::several_names: return {rights, "locks of several names do not work", checklist};
+    case use::election: return {rights, "elections do not work", checklist};
+    case use::permits: return {rights, "semaphores do not work", of_permits};
+    case use::fenced_permits: return {rights, "fenced semaphores do not work", of_permits};
     }
-    return "";
-}
-
-std::string_view page_of(beyond what) noexcept
-{
-    switch (what) {
-    case beyond::readers: return "docs/howto/readers.md";
-    case beyond::permits:
-    case beyond::fenced_permits: return "docs/howto/semaphores.md";
-    default: return "docs/server-checklist.md";
-    }
+    return {};
 }
 
 std::string probe_of(std::string const& lock)
@@ -85,22 +116,29 @@ std::string probe_of(std::string const& lock)
     return lock.empty() ? "redlock-doctor" : lock + ":redlock-doctor";
 }
 
-std::vector<trial> trials_of(beyond what, std::string const& key_prefix, std::string const& lock)
+std::vector<trial> trials_of(use what, std::string const& key_prefix, std::string const& lock,
+                             interview const& node)
 {
     std::string const key = key_prefix + probe_of(lock);
+    std::string const channels = key_prefix + std::string(kind::channel_name);
     switch (what) {
-    case beyond::readers: return trials_of_readers(key);
-    case beyond::several_names: return {{"exists", {"EXISTS", key}, false}};
-    case beyond::election: return trials_of_leader(key);
-    case beyond::permits: return trials_of_permits(key);
-    case beyond::fenced_permits: return trials_of_slot_fences(key);
+    case use::line: return trials_of_line(redis::name_beside(key, kind::line_suffix), channels, node);
+    case use::permit_line:
+        return trials_of_line(redis::name_beside(key, kind::slot_line_suffix), channels, node);
+    case use::readers: return trials_of_readers(key);
+    case use::several_names: return {{"exists", {"EXISTS", key}, {}}};
+    case use::election: return trials_of_leader(key);
+    case use::permits: return trials_of_permits(key);
+    case use::fenced_permits:
+        return trials_of_fenced_permits(key, redis::name_beside(key_prefix, redis::marker_name));
     }
     return {};
 }
 
-void ask_for(beyond what, questions& all, std::string const& key_prefix, std::string const& lock)
+void ask_for(use what, questions& all, std::string const& key_prefix, std::string const& lock,
+             interview const& node)
 {
-    for (trial const& one : trials_of(what, key_prefix, lock))
+    for (trial const& one : trials_of(what, key_prefix, lock, node))
         all.ask({one.command.begin(), one.command.end()});
 }
 

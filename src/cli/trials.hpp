@@ -9,28 +9,45 @@
 
 namespace redlock::cli {
 
-/// What needs more rights than one lock of one name.
-enum class beyond : std::uint8_t { readers, several_names, election, permits, fenced_permits };
+/// What needs more rights than to take and release a mutex.
+enum class use : std::uint8_t {
+    line,
+    readers,
+    several_names,
+    election,
+    permits,
+    permit_line,
+    fenced_permits
+};
 
-/// "elections"
-[[nodiscard]] std::string_view title_of(beyond) noexcept;
-/// Of the documentation, which has these rights under "Rights".
-[[nodiscard]] std::string_view page_of(beyond) noexcept;
+[[nodiscard]] constexpr bool is_line(use what)
+{
+    return what == use::line || what == use::permit_line;
+}
+
+/// What a missing right means, and where these rights are documented.
+struct use_words {
+    std::string_view id;
+    std::string_view without; ///< "elections do not work"
+    std::string_view advice;
+};
+[[nodiscard]] use_words words_of(use) noexcept;
 
 /// Such a right, and a command that tries it and changes nothing.
 struct trial {
     std::string_view right;
     std::vector<std::string> command;
-    bool of_key = true; ///< does it matter whether the key is permitted?
+    std::string object; ///< the pattern of what the command is about; empty: that right is of no concern
 };
 
 /// The key that is locked to try the rights: beside the lock's, so that a user who may use only some keys may use it.
 [[nodiscard]] std::string probe_of(std::string const& lock);
 
 /// On the trial's key, or on one beside it.
-[[nodiscard]] std::vector<trial> trials_of(beyond, std::string const& key_prefix, std::string const& lock);
+[[nodiscard]] std::vector<trial> trials_of(use, std::string const& key_prefix, std::string const& lock,
+                                           interview const&);
 
 /// Behind everything else that is asked.
-void ask_for(beyond, questions&, std::string const& key_prefix, std::string const& lock);
+void ask_for(use, questions&, std::string const& key_prefix, std::string const& lock, interview const&);
 
 } // namespace redlock::cli

@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
     std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
     for (std::string const answer : {":1\r\n", "+OK\r\n", "*0\r\n", "_\r\n", "HTTP/1.1\r\n"}) {
         std::string all;
-        for (int i = 0; i != 25; ++i)
+        for (int i = 0; i != 26; ++i)
             all += answer;
         curt_server const server({greeting, no, all});
         doctor_report const report("redis" + server.place());
@@ -421,8 +421,9 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_semaphores)
     };
     std::string const beginning = "semaphores do not work, for want of ";
     for (std::string const missing :
-         {"type", "pexpireat", "zadd", "zrem", "zrange", "zrangebyscore", "zscore", "hget", "hmget",
-          "hgetall", "hset", "hdel", "hlen", "hexists", "hkeys", "time"}) {
+         {"eval",    "evalsha", "del",    "type",          "pttl",    "mget",  "pexpireat",
+          "zadd",    "zrem",    "zrange", "zrangebyscore", "zscore",  "hget",  "hmget",
+          "hgetall", "hset",    "hdel",   "hlen",          "hexists", "hkeys", "time"}) {
         doctor_report const report = report_of(usual + '-' + missing, {"--permits"});
         BOOST_TEST(report.found("rights") == "error", missing);
         BOOST_TEST(report.words("rights") == beginning + '+' + missing);
@@ -441,6 +442,63 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_semaphores)
     BOOST_TEST(unfenced.found("rights") == "warning");
     BOOST_TEST(unfenced.words("rights") == "fenced " + beginning + fences);
     BOOST_TEST(report_of(bare + slots + ' ' + line + ' ' + fences, {"--permits"}).found("rights") == "");
+}
+
+/// What a mutex needs beyond that is not asked for.
+BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_exact_rights_of_a_kind)
+{
+    auto const report_of = [](std::string const& rights, std::string const& kind) {
+        redis_server server({.acl = {"user default off",
+                                     "user locker on >pw resetchannels -@all " + rights + native_right()}});
+        return doctor_report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), {kind, "seat"});
+    };
+    auto const flaws = [](doctor_report const& report) { // but that it is one server, on a busy machine
+        std::string ids;
+        for (nlohmann::json const& one : report.told.at("findings"))
+            if (one.at("severity") != "info" && one.at("id") != "one-node" && one.at("id") != "slow")
+                ids += one.at("id").get<std::string>() + ' ';
+        return ids;
+    };
+    std::string const permits =
+        "~seat* &redlock-to:* +eval +evalsha +info +config|get +time +type +pttl +del +pexpireat +mget +hget "
+        "+hmget +hgetall +hset +hdel +hlen +hexists +hkeys +zadd +zrem +zrange +zrangebyscore +zscore "
+        "+client|tracking +subscribe +publish ";
+    doctor_report const in_line = report_of(permits + "+zrank +zcard +pexpire", "--permits");
+    BOOST_TEST(flaws(in_line) == "rights ", in_line.told);
+    BOOST_TEST(in_line.words("rights") == "fenced semaphores do not work, for want of +get, +set");
+    doctor_report const fenced =
+        report_of(permits + "+zrank +zcard +pexpire +set +get ~redlock-marker", "--permits");
+    BOOST_TEST(flaws(fenced) == "", fenced.told);
+    BOOST_TEST(report_of(permits + "+zrank +zcard +pexpire +set +get", "--permits").words("rights") ==
+               "fenced semaphores do not work, for want of ~redlock-marker");
+    doctor_report const without = report_of(permits, "--permits");
+    BOOST_TEST(without.words("no-line") ==
+               "keeps no line for those who wait, for want of +pexpire, +zcard, +zrank");
+    BOOST_TEST(without.gravest() == 1, without.told);
+    BOOST_TEST(report_of(permits + "resetchannels", "--permits").words("no-line") ==
+               "keeps no line for those who wait, for want of &redlock-to:*, +pexpire, +zcard, +zrank");
+
+    std::string const readers =
+        "~seat* ~redlock-marker +set +get +del +pexpire +eval +evalsha +info +config|get +time +mget +pttl "
+        "+type +pexpireat +zadd +zrem +zrange +zscore +zcard +zremrangebyscore +client|tracking ";
+    doctor_report const shared = report_of(readers, "--shared");
+    BOOST_TEST(flaws(shared) == "", shared.told);
+    for (std::string const kind :
+         {"--elect", "--several"}) // whoever waits for one of the names stands in line
+        BOOST_TEST(report_of(readers, kind).found("no-line") == "warning", kind);
+}
+
+/// What the semaphore's own keys are for is not known then.
+BOOST_AUTO_TEST_CASE(doctor_does_not_judge_permits_by_key_that_is_not_permitted)
+{
+    redis_server server(
+        {.acl = {"user default off", "user locker on >pw ~seat ~seat:redlock-s* +@all -set -get"}});
+    std::string const url = "redis://locker:pw@127.0.0.1:" + std::to_string(server.port());
+    doctor_report const report(url, {"--permits", "seat"});
+    BOOST_TEST(contains(report.words("unchecked"), "the key 'seat:redlock-doctor' is not permitted"),
+               report.told);
+    BOOST_TEST(report.found("rights") == "", report.told);
+    BOOST_TEST(report.found("no-quorum") == "", report.told);
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_that_tries_rights_of_all_kinds_leaves_no_keys, servers)

@@ -81,7 +81,7 @@ complete -c redlock -n '__redlock_verb run' -l max-lifetime -x -d 'Do not hold t
 complete -c redlock -n '__redlock_verb run' -l on-lost -x -a 'term warn' -d 'When the lock is lost'
 
 complete -c redlock -n '__redlock_verb doctor' -l prepare -d 'Leave the marker of fenced locks where none stands'
-complete -c redlock -n '__redlock_verb doctor' -l shared -d 'Try the rights of readers and writers, too'
-complete -c redlock -n '__redlock_verb doctor' -l several -d 'Try the rights of locks of several names, too'
-complete -c redlock -n '__redlock_verb doctor' -l elect -d 'Try the rights of elections, too'
-complete -c redlock -n '__redlock_verb doctor' -l permits -d 'Try the rights of semaphores, too'
+complete -c redlock -n '__redlock_verb doctor' -l shared -d 'Judge by the rights of readers and writers'
+complete -c redlock -n '__redlock_verb doctor' -l several -d 'Judge by the rights of locks of several names'
+complete -c redlock -n '__redlock_verb doctor' -l elect -d 'Judge by the rights of elections'
+complete -c redlock -n '__redlock_verb doctor' -l permits -d 'Judge by the rights of semaphores'
