@@ -6,8 +6,6 @@
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 
-#include <boost/system/error_code.hpp>
-
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -38,14 +36,12 @@ void end_by_signal(session& s)
     s.caught().on_signal([&s](int signal) { s.caught().die_of(signal); });
 }
 
-[[noreturn]] void fail(options const& o, session const& s, boost::system::error_code ec)
+[[noreturn]] void fail(options const& o, lock_error const& why)
 {
-    if (ec == errc::lease_lost)
+    if (why.code() == errc::lease_lost)
         throw failure(exit_status::not_held, "'" + o.name + "' is not held with this token" +
                                                  (o.fence != 0 ? " and fencing token" : "") + " (any more)");
-    std::string const troubles = s.troubles();
-    throw failure(exit_status::no_quorum,
-                  "'" + o.name + "': " + ec.message() + (troubles.empty() ? "" : "; " + troubles));
+    throw failure_of(why, why.outcomes(), o);
 }
 
 } // namespace
@@ -77,6 +73,7 @@ int extend(options const& given, output const& out)
     lease held = as_usage([&] { return s.adopt(o.token, o.fence); });
     auto const ec = s.extend(held);
     lease_facts const facts(held, o.lock);
+    lock_error const why = held.explain(ec);
     held.detach(); // first: it stays, also if that cannot be told
     try {
         if (!ec)
@@ -87,7 +84,7 @@ int extend(options const& given, output const& out)
     }
     s.settle();
     if (ec)
-        fail(o, s, ec);
+        fail(o, why);
     return exit_status::success;
 }
 
@@ -102,7 +99,7 @@ int release(options const& given, output const& out)
     lease held = as_usage([&] { return s.adopt(o.token); });
     auto const ec = s.release(held);
     if (ec)
-        fail(o, s, ec);
+        fail(o, held.explain(ec));
     out.result({{"name", o.name}, {"released", true}}, "");
     return exit_status::success;
 }

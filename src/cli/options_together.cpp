@@ -1,6 +1,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/parser.hpp"
+#include "redis/command.hpp"
 #include <redlock/config.hpp>
 
 #include <unistd.h>
@@ -114,6 +115,9 @@ void parser::finish_token()
             exit_status::usage,
             o_.verb +
                 " needs the lock's name and --token, or what acquire told in REDLOCK_NAME and REDLOCK_TOKEN");
+    if (o_.token.size() != redis::nonce_length)
+        throw failure(exit_status::usage, "a token has " + std::to_string(redis::nonce_length) +
+                                              " characters, not " + std::to_string(o_.token.size()));
     finish_fence();
 }
 

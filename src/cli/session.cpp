@@ -1,6 +1,5 @@
 #include "cli/session.hpp"
 
-#include "cli/exit_status.hpp"
 #include "core/tally.hpp"
 #include "engine/in_words.hpp"
 
@@ -147,10 +146,7 @@ void session::fail(std::exception_ptr const& why)
     } catch (lock_error const& e) {
         auto const rows = last_attempt();
         settle();
-        throw failure(status_of(e, rows, options_.conflict),
-                      "'" + options_.name + "': " + e.code().message() +
-                          (rows.empty() ? "" : ": " + short_summary(rows)),
-                      rows);
+        throw failure_of(e, rows, options_);
     }
 }
 
@@ -277,6 +273,13 @@ std::string session::troubles() const
             rows.push_back({node.node, std::string(to_string(node.state)) +
                                            (node.detail.empty() ? "" : " (" + node.detail + ')')});
     return grouped(rows);
+}
+
+failure failure_of(lock_error const& why, std::vector<node_outcome> const& table, options const& o)
+{
+    return {status_of(why, table, o.conflict),
+            "'" + o.name + "': " + why.code().message() + (table.empty() ? "" : ": " + short_summary(table)),
+            table};
 }
 
 std::chrono::milliseconds unhurried(lock_options const& lock)

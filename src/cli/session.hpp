@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -100,6 +101,9 @@ private:
     boost::asio::steady_timer silence_{context_};
     bool waiting_ = false;
 };
+
+/// \param table what the nodes answered last
+[[nodiscard]] failure failure_of(lock_error const&, std::vector<node_outcome> const& table, options const&);
 
 /// What an operation on a lease that another process was granted may cost in time: it has to connect first.
 [[nodiscard]] std::chrono::milliseconds unhurried(lock_options const&);

@@ -82,7 +82,7 @@ std::string to_words(core::node_history const& known)
     using event = core::node_history::event;
     switch (known.last) {
     case event::started: return "started";
-    case event::first_met: return "first met, and does not tell its age,";
+    case event::first_met: return "first met, and INFO does not tell its age,";
     case event::met_promoted: return "first met, and was promoted or re-synchronised before,";
     case event::restarted: return "restarted";
     case event::maybe_restarted: return "connected anew, and does not tell whether it restarted,";

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"acquire", "-t", "1ms", "seat"}, 64, "ttl");
     refused({"run", "-t", "25h", "seat", "true"}, 64, "ttl");
     refused({"run", "seat:redlock-fence", "true"}, 64, "kept for what stands beside locks");
-    refused({"release", "seat", "--token", "short"}, 64, "32 characters");
+    refused({"release", "seat", "--token", "short"}, 64, "a token has 32 characters, not 5");
     for (std::string const option : {"--nodes-file", "--user", "--password-file", "--cacert", "--cacertdir",
                                      "--cert", "--key", "--sni", "--token"})
         refused({"release", "seat", option, ""}, 64, option + ": is empty"); // of a variable that is not set
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(unreachable_servers_are_no_quorum)
     std::string const url = "redis://127.0.0.1:" + std::to_string(nobody.number());
     refused({"run", "-n", "seat", "true"}, 69, "unreachable", nodes(url));
     refused({"acquire", "-w", "100ms", "seat"}, 69, "unreachable", nodes(url));
-    refused({"extend", "-t", "1s", "seat", "--token", std::string(32, 'a')}, 69, "down", nodes(url));
+    refused({"extend", "-t", "1s", "seat", "--token", std::string(32, 'a')}, 69, "unreachable", nodes(url));
     refused({"release", "seat", "--token", std::string(32, 'a')}, 69, "no quorum", nodes(url));
 }
 
@@ -187,6 +187,11 @@ BOOST_AUTO_TEST_CASE(missing_right_has_its_own_exit_status)
     refused({"run", "-n", "seat", "true"}, 77, "NOPERM", nodes("redis://locker:s3cret@" + place));
     refused({"run", "-n", "seat", "true"}, 77, "WRONGPASS", nodes("redis://locker:wr0ng@" + place));
     refused({"acquire", "-w", "5s", "seat"}, 77, "NOAUTH", nodes("redis://" + place));
+    std::string const token(32, 'a');
+    for (std::string const verb : {"extend", "release"}) {
+        refused({verb, "seat", "--token", token}, 77, "NOPERM", nodes("redis://locker:s3cret@" + place));
+        refused({verb, "seat", "--token", token}, 77, "WRONGPASS", nodes("redis://locker:wr0ng@" + place));
+    }
 }
 
 /// Three servers refuse with the same words.

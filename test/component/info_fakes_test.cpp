@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(miniredis_is_quarantined_and_missing_facts_are_named)
 {
     greets(miniredis());
     BOOST_TEST((tries().result == node_result::quarantined));
-    BOOST_TEST(table[0].detail.starts_with("first met, and does not tell its age, "), table[0].detail);
+    BOOST_TEST(table[0].detail.starts_with("first met, and INFO does not tell its age, "), table[0].detail);
     BOOST_TEST(node.count("SET") == 0U);
 
     // Taken for new, it votes; then what is not told is all that there is to say of it.

@@ -179,7 +179,7 @@ BOOST_FIXTURE_TEST_CASE(node_without_info_is_quarantined, silent_node_fixture)
     BOOST_TEST(attempt(locks) == errc::no_quorum);
     auto const shown = locks.nodes().at(0);
     BOOST_TEST((shown.state == node_state::quarantined));
-    BOOST_TEST(contains(shown.detail, "does not tell its age"), shown.detail);
+    BOOST_TEST(contains(shown.detail, "INFO does not tell its age"), shown.detail);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
