@@ -46,7 +46,7 @@ void attempt_loop::begin(core::start_mode how)
     bool const outside = others_first && key_->local().has_outsiders();
     if (offered_turn_ && !outside && stand_in_line(left_free ? passing.free_until() : now))
         return;
-    if (type().slotted && has_rivals() && goes_on_alone(errc::contended))
+    if (type().slotted && has_rivals() && yield_candidate(errc::contended))
         return;
     in_turn_ = offered_turn_ = others_first;
     others_first ? offer_turn(how) : connect_or_vote();
@@ -262,33 +262,38 @@ void attempt_loop::on_lost(errc cause)
         return finish();
     }
     note_terms();
-    bool const lines_up = cause == errc::contended && type().slotted && wants_line();
-    if (!lines_up && goes_on_alone(cause))
-        return;
-    if (cause != errc::contended)
-        return wait_for_nodes(cause);
+    if (cause == errc::contended)
+        return refused(goes_on);
+    if (!yield_candidate(cause))
+        wait_for_nodes(cause);
+}
+
+/// \param same what was refused is wanted further
+void attempt_loop::refused(bool same)
+{
+    core::instant const now = runtime_.loop().now();
     offered_turn_ = false; // or somebody took it
     key_->local().refused();
     if (type().gated)
-        return goes_on ? wait_at_gate() : ask_at_gate(now);
+        return same ? wait_at_gate() : ask_at_gate(now);
     // What was free where all meet may not have been given back elsewhere yet.
     bool const soon_free = type().slotted && refusals_ < 3;
     barred_ = barred_ || (attempt_.claims() && !soon_free);
     if (!std::exchange(barred_, false) && stand_in_line(now))
         return;
+    if (yield_candidate(errc::contended))
+        return;
     if (!type().slotted)
         return wait_for_others();
-    if (lines_up && goes_on_alone(cause))
-        return;
-    goes_on ? wait_at_gate() : ask_at_gate(now);
+    same ? wait_at_gate() : ask_at_gate(now);
 }
 
-bool attempt_loop::goes_on_alone(errc cause)
+bool attempt_loop::yield_candidate(errc cause)
 {
-    bool const alone = key_->go_on_alone(*this, cause);
-    if (alone)
+    bool const yielded = key_->reclaim(*this, cause);
+    if (yielded)
         finish();
-    return alone;
+    return yielded;
 }
 
 /// Whom this attempt was the last for, is told; what is left is the first who may go on.

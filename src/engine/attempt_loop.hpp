@@ -120,8 +120,9 @@ private:
     void on_attempt_drained() override { retire_if_drained(); }
     void take_back(bool waits_on);
     void tell(errc result);
-    /// Is it not needed any more by whoever it was for (rules M8 and P7)?
-    [[nodiscard]] bool goes_on_alone(errc cause);
+    void refused(bool same);
+    /// Back to where whoever it was for waits without this loop (rules M8 and P7), which ends. False: it goes on.
+    [[nodiscard]] bool yield_candidate(errc cause);
     void drop_those_who_end(errc cause, core::node_census const&);
     [[nodiscard]] errc end_after(errc cause, core::node_census const&) const;
     ///@}

@@ -143,7 +143,7 @@ void attempt_loop::found_free(unsigned node)
 /// Those who do not stand in line vote; whom that refuses waits by turns.
 void attempt_loop::on_no_line()
 {
-    if (phase_ != phase::in_line || (type().slotted && goes_on_alone(errc::contended)))
+    if (phase_ != phase::in_line || (type().slotted && yield_candidate(errc::contended)))
         return;
     barred_ = true;
     offered_turn_ = false;

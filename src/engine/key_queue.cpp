@@ -142,7 +142,7 @@ candidate* key_queue::next_beside()
 }
 
 /// Who was asked for beside others waits where it stands in the queue.
-bool key_queue::go_on_alone(attempt_loop& by, errc)
+bool key_queue::reclaim(attempt_loop& by, errc /*cause*/)
 {
     candidate& one = *by.whom();
     asks_more_ = false;
@@ -177,7 +177,8 @@ void key_queue::won(attempt_loop& by, held_lease& held)
         local().won_beside_others(asked_for);
         if (held.is_shared())
             readers_ = &held;
-        note_permits(asked_for);
+        else
+            note_permits(asked_for);
         let_readers_join();
         return ask_beside();
     }

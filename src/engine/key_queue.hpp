@@ -80,7 +80,7 @@ private:
     void won(attempt_loop&, held_lease&) override;
     void loop_ended(attempt_loop const&) override;
     void taken_back(attempt_loop const&, core::node_set) override;
-    [[nodiscard]] bool go_on_alone(attempt_loop&, errc) override;
+    [[nodiscard]] bool reclaim(attempt_loop&, errc cause) override;
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override;

@@ -397,7 +397,7 @@ void key_set::stop_asking()
     local().stop_asking();
 }
 
-bool key_set::go_on_alone(attempt_loop& by, errc cause)
+bool key_set::reclaim(attempt_loop& by, errc cause)
 {
     if (loop_ != &by)
         return false;

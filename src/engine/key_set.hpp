@@ -116,7 +116,7 @@ private:
     void led_by(held_lease const&, held_lease&) override {}
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
-    [[nodiscard]] bool go_on_alone(attempt_loop&, errc) override;
+    [[nodiscard]] bool reclaim(attempt_loop&, errc cause) override;
     [[nodiscard]] std::string_view given_up(attempt_loop const& by) const override
     {
         return loop_ == &by ? asked_for_->given_up() : std::string_view();

@@ -48,8 +48,8 @@ using tracked = decltype(asio::prefer(std::declval<Executor>(), asio::execution:
 template <class Executor>
 using never_blocking = decltype(asio::require(std::declval<Executor>(), asio::execution::blocking.never));
 
-using context = asio::io_context::executor_type;
-using tracked_context = tracked<context>;
+using io_executor = asio::io_context::executor_type;
+using tracked_io = tracked<io_executor>;
 
 template <class Executor>
 bool stopped_behind(any_io_executor const& executor)
@@ -67,14 +67,14 @@ on_executor serialising(any_io_executor const& executor)
         is_any_of<pool, tracked<pool>, asio::system_executor, never_blocking<asio::system_executor>>(
             executor))
         return nullptr;
-    on_executor const known = first_match<context, tracked_context, asio::strand<context>, asio::strand<pool>,
-                                          asio::strand<any_io_executor>>(executor);
+    on_executor const known = first_match<io_executor, tracked_io, asio::strand<io_executor>,
+                                          asio::strand<pool>, asio::strand<any_io_executor>>(executor);
     return known ? known : &never_inside;
 }
 
 bool stopped(any_io_executor const& executor)
 {
-    return stopped_behind<context>(executor) || stopped_behind<tracked_context>(executor);
+    return stopped_behind<io_executor>(executor) || stopped_behind<tracked_io>(executor);
 }
 
 void not_serialising() noexcept
