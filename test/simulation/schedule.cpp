@@ -347,7 +347,7 @@ void schedule::end(program& p)
 }
 
 /// Through TLS nobody sees what is unread: a client that finds something there takes a new connection, and where its end
-/// comes before that the keys have to expire.
+/// comes before that the keys have to expire. What is waited for may be keys that were left to expire.
 void schedule::end()
 {
     if (enciphered_) {
@@ -357,7 +357,7 @@ void schedule::end()
             for (auto const& one : p->politicians)
                 one->stop();
         }
-        run_until(time_.now() + 1s);
+        run_until(time_.now() + 5s);
     }
     for (auto const& p : programs_)
         end(*p);
