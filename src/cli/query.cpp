@@ -173,9 +173,10 @@ private:
 
     net::coroutine<bool> exchange(questions const& what)
     {
+        boost::system::error_code ec;
         net::operation written(
             {}, [&](net::resumption done) { stream_->write(asio::buffer(what.bytes), std::move(done)); });
-        boost::system::error_code ec = co_await written;
+        ec = co_await written; // no initializer: g++ 11 would refuse it here
         std::size_t missing = what.count;
         redis::resp_parser parser;
         std::string input;
