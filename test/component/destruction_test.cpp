@@ -204,11 +204,12 @@ BOOST_AUTO_TEST_CASE(client_destroyed_in_a_handler_completes_operations_once)
             op.start(s);
             // The handler of a second operation that ends in the same turn destroys what the first one uses.
             auto const second = std::make_shared<outcome>();
-            s.lock("second").acquire([&, second](error_code ec, lease granted) {
+            keeps_outcome const keep{second};
+            s.lock("second").acquire([&, keep](error_code ec, lease granted) {
                 s.locks.reset();
                 s.held = {};
-                (keeps_outcome{second})(ec, std::move(granted));
-                second->granted = {};
+                keep(ec, std::move(granted));
+                keep.into->granted = {};
             });
             run_until(s.context, [&] { return s.result->done() && second->done(); });
             run_dry(s.context);
