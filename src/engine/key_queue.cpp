@@ -28,13 +28,21 @@ bool key_queue::held_by(std::string_view nonce) const
     return holder_ && holder_->owner().text() == nonce;
 }
 
+void key_queue::drop(candidate& one)
+{
+    if (is_first_of_all(one))
+        overtakings_ = 0;
+    one.own = nullptr;
+    lock_queue::drop(one);
+}
+
 void key_queue::enqueue(candidate& one)
 {
     if (queue_.empty() && join(one))
         return;
     insert(queue_.end(), one);
     one.ticket = ++tickets_;
-    if (!local().busy())
+    if (!local().busy() && may_ask())
         return ask(core::batch_policy::next::coming);
     ask_beside();
     if (!one.own)
@@ -56,9 +64,12 @@ void key_queue::leave(candidate& one)
 {
     bool const asks_itself = one.turn() && local().asking() && first() == &one;
     candidate* const next = after(one);
+    attempt_loop* const own = one.own;
     drop(one);
-    if (one.own)
-        return std::exchange(one.own, nullptr)->stop();
+    if (own) {
+        own->stop();
+        return ask_next();
+    }
     if (asks_itself)
         return stop_asking();
     if (!served(one))
@@ -74,8 +85,26 @@ void key_queue::stop_asking()
 {
     asking_ = nullptr;
     local().stop_asking();
-    if (first() && !holder_ && !queues().on().life.closing())
+    ask_next();
+}
+
+/// Unless somebody is asked for, or has the key.
+void key_queue::ask_next()
+{
+    if (!local().asking() && !holder_ && may_ask() && !queues().on().life.closing())
         ask(core::batch_policy::next::waiting);
+}
+
+bool key_queue::is_first_of_all(candidate const& one) const
+{
+    return !queue_.empty() && &queue_.front() == &one;
+}
+
+/// Not while who is asked for beside others has been passed by too many of them: it may stand in another line than they.
+bool key_queue::may_ask()
+{
+    candidate const* const next = first();
+    return next && (overtakings_ < most_overtakings || is_first_of_all(*next));
 }
 
 /// For one loop to serve both.
@@ -131,7 +160,7 @@ candidate* key_queue::next_beside()
     unsigned asked = 0;
     for (candidate& one : queue_) {
         bool const alone = one.turn() || !one.lock()->plan->kind.slotted;
-        if (!asks_more_ || alone || asked == one.lock()->most_asking())
+        if (!asks_more_ || alone || asked >= one.lock()->most_asking())
             return nullptr;
         bool const is_asked_for = one.own || (asking_ && asking_->whom() == &one);
         if (!is_asked_for)
@@ -141,17 +170,33 @@ candidate* key_queue::next_beside()
     return nullptr;
 }
 
-/// Who was asked for beside others waits where it stands in the queue.
+/// Who was asked for beside others waits in the queue, but not before the one whom the queue asks for.
 bool key_queue::reclaim(attempt_loop& by, errc /*cause*/)
 {
     candidate& one = *by.whom();
-    asks_more_ = false;
-    if (asking_ == &by || !one.place.is_linked())
+    if (!one.place.is_linked())
         return false;
+    asks_more_ = false;
+    if (asking_ == &by)
+        return false;
+    if (local().asking())
+        stand_behind_asked(one);
     one.own = nullptr;
-    if (!local().busy())
-        ask(core::batch_policy::next::waiting);
+    ask_next();
     return true;
+}
+
+/// As the last of those who came back to there.
+void key_queue::stand_behind_asked(candidate& one)
+{
+    candidate& asked = *first();
+    auto const place = queue_.iterator_to(one);
+    if (first_from(place) != &asked)
+        return;
+    one.ticket = asked.ticket;
+    auto const behind = std::find_if(std::next(queue_.iterator_to(asked)), queue_.end(),
+                                     [&](candidate const& other) { return other.ticket != asked.ticket; });
+    queue_.splice(behind, queue_, place);
 }
 
 /// None of them can be asked for.
@@ -166,6 +211,7 @@ void key_queue::fail_all(boost::system::error_code why)
 void key_queue::won(attempt_loop& by, held_lease& held)
 {
     bool const asked_for = asking_ == &by;
+    bool const in_order = is_first_of_all(*by.whom());
     if (held.slots())
         drop(*by.whom()); // perhaps behind others
     else if (asked_for)
@@ -178,7 +224,7 @@ void key_queue::won(attempt_loop& by, held_lease& held)
         if (held.is_shared())
             readers_ = &held;
         else
-            note_permits(asked_for);
+            note_permits(asked_for, in_order);
         let_readers_join();
         return ask_beside();
     }
@@ -186,12 +232,11 @@ void key_queue::won(attempt_loop& by, held_lease& held)
     holder_ = &held;
 }
 
-/// Who is asked for at last may stand in another line, and is not overtaken for ever.
-void key_queue::note_permits(bool asked_for)
+void key_queue::note_permits(bool asked_for, bool in_order)
 {
-    constexpr unsigned most_overtakings = 16;
-    overtakings_ = asked_for ? 0 : overtakings_ + 1;
-    asks_more_ = asked_for || (asks_more_ && overtakings_ < most_overtakings);
+    if (!in_order)
+        ++overtakings_;
+    asks_more_ = (asks_more_ || asked_for) && overtakings_ < most_overtakings;
 }
 
 /// Those at the head of the queue; the first who may not is asked for.
@@ -199,8 +244,7 @@ void key_queue::let_readers_join()
 {
     while (first() && !local().asking() && join(*first()))
         ;
-    if (first() && !local().asking())
-        ask(core::batch_policy::next::waiting);
+    ask_next();
 }
 
 /// A reader, by a lease that has been won not long ago. Later the nodes are asked, who know whether a writer waits (rule
@@ -229,8 +273,7 @@ void key_queue::taken_back(attempt_loop const& by, core::node_set where)
 
 void key_queue::loop_ended(attempt_loop const& by)
 {
-    if (asking_ == &by)
-        stop_asking();
+    asking_ == &by ? stop_asking() : ask_next();
 }
 
 void key_queue::adopted(held_lease& held)
@@ -304,8 +347,7 @@ void key_queue::lease_ended(held_lease const& held)
         return;
     holder_ = nullptr;
     local().lease_ended(on.loop().now());
-    if (first() && !local().asking() && !on.life.closing())
-        ask(core::batch_policy::next::waiting);
+    ask_next();
 }
 
 void key_queue::invalidated(unsigned node)

@@ -52,6 +52,7 @@ public:
 
     void enqueue(candidate&) override;
     void leave(candidate&) override;
+    void drop(candidate&) override;
     [[nodiscard]] attempt_loop* new_loop() noexcept override;
     [[nodiscard]] std::size_t position(candidate const& one) const override
     {
@@ -94,7 +95,11 @@ private:
     [[nodiscard]] candidate* first_from(queue::iterator);
     [[nodiscard]] candidate* next_beside();
     void ask_beside();
-    void note_permits(bool asked_for);
+    void stand_behind_asked(candidate&);
+    void note_permits(bool asked_for, bool in_order);
+    [[nodiscard]] bool is_first_of_all(candidate const&) const;
+    [[nodiscard]] bool may_ask();
+    void ask_next();
     void pass_on(held_lease&, core::instant now);
     void come_back(candidate&);
     void ask(core::batch_policy::next);
@@ -109,12 +114,14 @@ private:
                                boost::intrusive::member_hook<onlooker, onlooker::hook, &onlooker::place>,
                                boost::intrusive::constant_time_size<false>>;
 
+    static constexpr unsigned most_overtakings = 16; ///< rule P7
+
     onlookers onlookers_;
     attempt_loop* asking_ = nullptr;
     held_lease* holder_ = nullptr;
     held_lease* readers_ = nullptr; ///< the one that leads those whom others may join
     std::uint32_t tickets_ = 0;     ///< they go round
-    unsigned overtakings_ = 0;      ///< of whom the queue's loop asks for
+    unsigned overtakings_ = 0;      ///< of the first in the queue, by others who got permits
     bool asks_more_ = false;        ///< for permits: the first in the queue got them at last
 };
 

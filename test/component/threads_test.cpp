@@ -139,6 +139,27 @@ BOOST_AUTO_TEST_CASE(lease_may_be_observed_from_threads_during_renewals)
     pool.join();
 }
 
+/// Nobody has to have connected before it is read.
+BOOST_AUTO_TEST_CASE(nodes_may_be_read_from_a_thread_while_they_connect_and_go)
+{
+    faults found;
+    asio::thread_pool pool(2);
+    for (int i = 0; i != rounds; ++i) {
+        client locks(asio::make_strand(pool), real_servers::get().settings());
+        std::atomic<bool> over = false;
+        std::thread reader([&] {
+            while (!over)
+                found.require(locks.nodes().size() == 3);
+        });
+        lease held = get(mutex(locks, "connecting", impatient()).acquire(asio::use_future));
+        get(held.release(asio::use_future));
+        get(locks.shutdown(asio::use_future));
+        over = true;
+        reader.join();
+    }
+    pool.join();
+}
+
 BOOST_AUTO_TEST_CASE(last_attempt_may_be_read_from_a_thread_during_attempts)
 {
     faults found;

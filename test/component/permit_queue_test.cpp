@@ -1,0 +1,222 @@
+// Who asks for permits beside others of its client, and comes back to their queue (docs/protocol.md, rules P7, L12 and M6).
+#include "component/semaphore_fixture.hpp"
+#include <redlock/multi_mutex.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace redlock::test {
+
+namespace {
+
+struct permit_queue_fixture : semaphore_fixture {
+    /// Which of them, at most once each, get what they want as soon as nobody else has it?
+    unsigned serve(wishes const& some)
+    {
+        theirs->held = {};
+        first->held = {};
+        unsigned served = 0;
+        for (std::size_t round = 0; round != 2 * some.size(); ++round) {
+            pass(20s);
+            for (auto const& each : some)
+                if (each->held.valid()) {
+                    ++served;
+                    each->held = {};
+                }
+        }
+        return served;
+    }
+    /// On all nodes, those who stand in line.
+    std::size_t places()
+    {
+        std::size_t found = 0;
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (auto const line = on(n, "seat:redlock-slot-line"))
+                found += line->members.range(0, -1).size();
+        return found;
+    }
+    /// All connections are gone, and nobody can connect, for a while: attempts of their own end.
+    void cut()
+    {
+        for (std::size_t n = 0; n != net.size(); ++n) {
+            net.at(n).reachable = false;
+            net.reset_connections(n);
+        }
+        pass(1s);
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.at(n).reachable = true;
+    }
+    /// The first gets the last free permit, and the second, which began beside it, stands in line by itself.
+    void let_second_ask_beside()
+    {
+        get_to_know(one, 100);
+        theirs = want_some(other, 100, 99);
+        BOOST_TEST_REQUIRE(theirs->held.valid());
+        first = begin_to_want(pool(one, 100));
+        second = begin_to_want(pool(one, 100));
+        pass(100ms);
+        BOOST_TEST_REQUIRE(first->held.valid());
+        BOOST_TEST_REQUIRE(places() == 1U);
+    }
+    /// The second comes back to the queue when the other, behind it, is the one that is asked for.
+    template <class Lock>
+    void check_that_both_are_served(Lock const& another)
+    {
+        let_second_ask_beside();
+        wishes both;
+        both.push_back(begin_to_want(another));
+        pass(100ms);
+        both.push_back(std::move(second));
+        cut();
+        BOOST_TEST(serve(both) == 2U);
+        BOOST_TEST(want_some(one, 100)->held.valid());
+    }
+
+    contender& one = add();
+    contender& other = add();
+    std::unique_ptr<wish> theirs, first, second;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(permit_queues, permit_queue_fixture)
+
+/// Also if those behind want more than those who ask.
+BOOST_AUTO_TEST_CASE(client_has_no_more_than_sixteen_places_in_line)
+{
+    get_to_know(one, 100);
+    theirs = want_some(other, 100, 100);
+    BOOST_TEST_REQUIRE(theirs->held.valid());
+    wishes some = want_at_once(one, 100, 2);
+    for (unsigned i = 0; i != 200; ++i)
+        some.push_back(begin_to_want(pool(one, 100, 60)));
+    pass(1s);
+    BOOST_TEST(places() > 1U);
+    BOOST_TEST(places() <= 16U);
+}
+
+/// More could not be served at once.
+BOOST_AUTO_TEST_CASE(client_has_no_more_places_in_line_than_there_are_permits_for)
+{
+    get_to_know(one, 5);
+    theirs = want_some(other, 5, 5);
+    first = want_some(one, 5); // learns that all are taken
+    for (unsigned const count : {1U, 2U}) {
+        wishes some;
+        for (unsigned i = 0; i != 10; ++i)
+            some.push_back(begin_to_want(pool(one, 5, count)));
+        pass(1s);
+        BOOST_TEST(places() == 5 / count);
+        for (auto const& each : some)
+            each->stop.emit(asio::cancellation_type::total);
+        pass(1s);
+        BOOST_TEST(places() == 1U);
+    }
+}
+
+/// Sixteen at a time, and others as soon as one of them has a permit.
+BOOST_AUTO_TEST_CASE(many_operations_of_one_client_are_served_soon)
+{
+    get_to_know(one, 1000);
+    auto const some = want_at_once(one, 1000, 48);
+    BOOST_TEST((until([&] { return held_of(some) == 48; }) <= 8 * round_trip + a_tick));
+}
+
+/// It stands in no queue, and the others ask on beside each other.
+BOOST_AUTO_TEST_CASE(try_that_barges_in_and_is_refused_changes_nothing_for_others)
+{
+    get_to_know(one, 100);
+    theirs = want_some(other, 100, 100);
+    first = want_some(one, 100); // learns that all are taken
+    options.barging = true;
+    BOOST_TEST((try_once(pool(one, 100)) == errc::contended));
+    options.barging = false;
+    auto const some = want_at_once(one, 100, 20);
+    pass(1s);
+    BOOST_TEST(places() == 16U);
+}
+
+BOOST_AUTO_TEST_CASE(operation_that_came_back_is_not_taken_for_a_mutex_that_is_won)
+{
+    check_that_both_are_served(mutex(*one.locks, "seat", options));
+}
+
+BOOST_AUTO_TEST_CASE(operation_that_came_back_is_not_taken_for_a_reader_that_won)
+{
+    check_that_both_are_served(one.shared->shared());
+}
+
+BOOST_AUTO_TEST_CASE(operation_that_came_back_is_not_taken_for_several_names_that_are_won)
+{
+    check_that_both_are_served(multi_mutex(*one.locks, {"seat", "table"}, options));
+}
+
+BOOST_AUTO_TEST_CASE(operation_that_came_back_is_asked_for_when_several_names_are_not_wanted_any_more)
+{
+    let_second_ask_beside();
+    options.multi = {.attempts = 1000,
+                     .time = 60s}; // it asks for all of them, and not for one after the other
+    auto const several = begin_to_want(multi_mutex(*one.locks, {"seat", "table"}, options));
+    pass(100ms);
+    cut();
+    pass(25s);
+    several->stop.emit(asio::cancellation_type::total);
+    pass(1s);
+    theirs->held = {};
+    first->held = {};
+    pass(30s);
+    BOOST_TEST(second->held.valid());
+}
+
+/// Rule L12: each by its own patience.
+BOOST_AUTO_TEST_CASE(outage_ends_those_who_came_back_in_time)
+{
+    let_second_ask_beside();
+    auto const third = begin_to_want(pool(one, 100));
+    pass(100ms);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.kill(n);
+    pass(options.retry.outage_patience + 2s);
+    BOOST_TEST((third->ended == errc::no_quorum));
+    BOOST_TEST((second->ended == errc::no_quorum));
+}
+
+/// It is not the one whom the queue asks for, and stands in another line than those who come later.
+BOOST_AUTO_TEST_CASE(operation_that_asks_beside_others_is_passed_for_a_while)
+{
+    get_to_know(one, 8);
+    auto some = want_at_once(other, 8, 7);
+    pass(1s);
+    BOOST_TEST_REQUIRE(held_of(some) == 7);
+    auto& memory = net.at(where_all_meet()).redis.is.out_of_memory;
+    first = begin_to_want(pool(one, 8));
+    memory = true;
+    second = begin_to_want(pool(one, 8, 4));
+    pass(100ms);
+    memory = false;
+    BOOST_TEST_REQUIRE(first->held.valid());
+    BOOST_TEST_REQUIRE(places() == 1U);
+    first->held = {};
+    unsigned served = 0;
+    wishes others;
+    while (served != 100 && (others.empty() || others.back()->ended)) {
+        others.push_back(want_some(one, 8));
+        others.back()->held = {};
+        ++served;
+    }
+    BOOST_TEST(served > 2U);
+    BOOST_TEST(served <= 32U);
+    BOOST_TEST(!second->ended.has_value());
+    some.clear();
+    (void)until([&] { return second->held.valid(); });
+    second->held = {};
+    (void)until([&] { return others.back()->held.valid(); });
+    others.back()->held = {};
+    check_that_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
