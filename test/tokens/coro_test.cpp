@@ -18,7 +18,7 @@ namespace {
 // They run on the executor of their first parameter, the lock's. As the second one, after an executor, a lock would make
 // Asio's constructors ambiguous for Clang.
 
-coro<void, bool> hold_once(mutex lock)
+coro<void, bool> hold_and_extend(mutex lock)
 {
     lease held = co_await lock.acquire(asio::deferred);
     co_await held.extend(asio::deferred);
@@ -36,12 +36,12 @@ coro<std::size_t> votes_of(mutex lock, int count)
     }
 }
 
-coro<void, lease> wait_for(mutex lock)
+coro<void, lease> wait_until_granted(mutex lock)
 {
     co_return co_await lock.acquire(asio::deferred);
 }
 
-coro<void, lease> ask(mutex lock)
+coro<void, lease> ask_once(mutex lock)
 {
     co_return co_await lock.try_acquire();
 }
@@ -53,7 +53,7 @@ BOOST_FIXTURE_TEST_SUITE(coro_token, waiting)
 BOOST_AUTO_TEST_CASE(coro_acquires_extends_and_releases)
 {
     nodes.run([&]() -> asio::awaitable<void> {
-        auto once = hold_once(nodes.lock("other"));
+        auto once = hold_and_extend(nodes.lock("other"));
         BOOST_TEST(co_await once.async_resume(asio::use_awaitable));
     });
     nodes.run_until([&] { return nodes.free_everywhere("other"); });
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(coro_that_yields_holds_its_lease_between_resumptions)
 BOOST_AUTO_TEST_CASE(error_in_coro_is_thrown_where_it_is_resumed)
 {
     nodes.run([&]() -> asio::awaitable<void> {
-        auto one = ask(lock);
+        auto one = ask_once(lock);
         bool told = false;
         try {
             co_await one.async_resume(asio::use_awaitable);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(cancelled_coro_ends_its_acquisition)
 {
     std::optional<error_code> result;
     asio::cancellation_signal signal;
-    auto one = wait_for(lock);
+    auto one = wait_until_granted(lock);
     one.async_resume(
         asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure, lease granted) {
             BOOST_TEST(granted.empty());
