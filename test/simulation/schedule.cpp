@@ -28,6 +28,8 @@ constexpr std::uint64_t known_seeds = 1000;
 constexpr std::uint64_t seeds_of_locks = 2000;
 /// And in these all have the same nodes.
 constexpr std::uint64_t seeds_of_one_list = 3000;
+/// And in these a semaphore has few permits, and few want them.
+constexpr std::uint64_t seeds_of_few_permits = 10'000;
 
 } // namespace
 
@@ -53,7 +55,8 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     auto const names = dice_.between(1, 3);
     for (std::int64_t i = 0; i != names; ++i)
         subjects_.emplace_back("lock-" + std::to_string(i + 1),
-                               1 + static_cast<unsigned>(seed_ + static_cast<std::uint64_t>(i)) % 4);
+                               1 + static_cast<unsigned>(seed_ + static_cast<std::uint64_t>(i)) %
+                                       (has_many_permits() ? 40 : 4));
     programs_.resize(static_cast<std::size_t>(dice_.between(1, 4)));
     for (auto& p : programs_)
         p = new_program(true);
@@ -157,6 +160,11 @@ lock_options schedule::draw_options(test::dice& dice) const
     return drawn;
 }
 
+bool schedule::has_many_permits() const
+{
+    return seed_ > seeds_of_few_permits && (kinds_ == kinds::permits || kinds_ == kinds::fenced_permits);
+}
+
 schedule::manner schedule::draw_manner(test::dice& dice) const
 {
     switch (kinds_) {
@@ -230,7 +238,7 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
     if (changes_nodes_ && dice.one_in(2))
         settings.nodes = without_spare(made->urls);
     made->locks.emplace(made->process->make_client(std::move(settings)));
-    auto const actors = static_cast<unsigned>(dice.between(1, 6));
+    auto const actors = static_cast<unsigned>(dice.between(1, has_many_permits() ? 24 : 6));
     auto const apart = dice.one_in(2) ? 100 : 0;
     for (unsigned i = 0; i != actors; ++i) {
         manner const how = draw_manner(dice);

@@ -163,6 +163,7 @@ private:
         return kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several ||
                kinds_ == kinds::fenced_permits;
     }
+    [[nodiscard]] bool has_many_permits() const;
     [[nodiscard]] static bool takes_permits(manner how)
     {
         return how == manner::with_permits || how == manner::fenced_with_permits;
