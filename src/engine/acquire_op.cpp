@@ -43,7 +43,7 @@ void acquire_op::start(std::shared_ptr<lock_state>&& lock, wait_limit limit, han
 void acquire_op::enter()
 {
     lock_queue& wanted = queue();
-    if (!asks_once() || !wanted.busy()) {
+    if (!asks_once() || wanted.would_ask(*this)) {
         wait();
         return wanted.enqueue(*this);
     }

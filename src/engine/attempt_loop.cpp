@@ -46,7 +46,7 @@ void attempt_loop::begin(core::start_mode how)
     bool const outside = others_first && key_->local().has_outsiders();
     if (offered_turn_ && !outside && stand_in_line(left_free ? passing.free_until() : now))
         return;
-    if (type().slotted && has_rivals() && yield_candidate(errc::contended))
+    if (type().slotted && has_rivals() && whom_->waits() && yield_candidate(errc::contended))
         return;
     in_turn_ = offered_turn_ = others_first;
     others_first ? offer_turn(how) : connect_or_vote();

@@ -157,17 +157,30 @@ void key_queue::ask_beside()
 /// Null: nobody, for now.
 candidate* key_queue::next_beside()
 {
-    unsigned asked = 0;
-    for (candidate& one : queue_) {
-        bool const alone = one.turn() || !one.lock()->plan->kind.slotted;
-        if (!asks_more_ || alone || asked >= one.lock()->most_asking())
-            return nullptr;
+    auto const next = std::next(queue_.begin(), asking_beside());
+    return next != queue_.end() && may_ask_beside(*next) ? &*next : nullptr;
+}
+
+/// So many at the head of the queue, with nobody between who wants something else.
+std::ptrdiff_t key_queue::asking_beside() const
+{
+    auto const next = std::ranges::find_if_not(queue_, [this](candidate const& one) {
         bool const is_asked_for = one.own || (asking_ && asking_->whom() == &one);
-        if (!is_asked_for)
-            return &one;
-        ++asked;
-    }
-    return nullptr;
+        return is_asked_for && one.lock()->plan->kind.slotted;
+    });
+    return std::distance(queue_.begin(), next);
+}
+
+bool key_queue::may_ask_beside(candidate const& one) const
+{
+    lock_state const& wanted = *one.lock();
+    return asks_more_ && wanted.plan->kind.slotted && asking_beside() < wanted.most_asking();
+}
+
+bool key_queue::would_ask(candidate const& one) const
+{
+    bool const nobody_waits = std::next(queue_.begin(), asking_beside()) == queue_.end();
+    return !busy() || (nobody_waits && !holder_ && may_ask_beside(one));
 }
 
 /// Who was asked for beside others waits in the queue, but not before the one whom the queue asks for.

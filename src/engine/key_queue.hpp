@@ -50,6 +50,7 @@ public:
     /// The same, with this nonce.
     [[nodiscard]] bool held_by(std::string_view nonce) const;
 
+    [[nodiscard]] bool would_ask(candidate const&) const override;
     void enqueue(candidate&) override;
     void leave(candidate&) override;
     void drop(candidate&) override;
@@ -94,6 +95,8 @@ private:
     [[nodiscard]] candidate* first() { return first_from(queue_.begin()); }
     [[nodiscard]] candidate* first_from(queue::iterator);
     [[nodiscard]] candidate* next_beside();
+    [[nodiscard]] std::ptrdiff_t asking_beside() const;
+    [[nodiscard]] bool may_ask_beside(candidate const&) const;
     void ask_beside();
     void stand_behind_asked(candidate&);
     void note_permits(bool asked_for, bool in_order);

@@ -31,6 +31,8 @@ public:
     [[nodiscard]] virtual bool busy() const = 0;
     /// How many stand before it, at most: some may have left.
     [[nodiscard]] virtual std::size_t position(candidate const&) const = 0;
+    /// Would the nodes be asked for it at once if it came now?
+    [[nodiscard]] virtual bool would_ask(candidate const&) const { return !busy(); }
     /// Last in the queue; asks for the lock if nobody else of this client holds it or is about to.
     virtual void enqueue(candidate&) = 0;
     /// Out of the queue, wherever it stands.

@@ -124,6 +124,32 @@ BOOST_AUTO_TEST_CASE(many_operations_of_one_client_are_served_soon)
     BOOST_TEST((until([&] { return held_of(some) == 48; }) <= 8 * round_trip + a_tick));
 }
 
+BOOST_AUTO_TEST_CASE(tries_of_one_client_ask_beside_each_other)
+{
+    get_to_know(one, 1000);
+    wishes some;
+    for (unsigned i = 0; i != 17; ++i)
+        some.push_back(begin_to_try(pool(one, 1000)));
+    pass(1s);
+    BOOST_TEST(held_of(some) == 16); // and the last would have to wait
+    BOOST_TEST((some.back()->ended == errc::contended));
+}
+
+/// Also if several have begun: what it was refused once it is not asked for again.
+BOOST_AUTO_TEST_CASE(tries_that_are_refused_end)
+{
+    get_to_know(one, 100);
+    theirs = want_some(other, 100, 98);
+    wishes some;
+    for (unsigned i = 0; i != 8; ++i)
+        some.push_back(begin_to_try(pool(one, 100)));
+    pass(1s);
+    BOOST_TEST(held_of(some) <= 2);
+    for (auto const& each : some)
+        BOOST_TEST((each->ended == error_code() || each->ended == errc::contended));
+    BOOST_TEST(places() == 0U);
+}
+
 /// It stands in no queue, and the others ask on beside each other.
 BOOST_AUTO_TEST_CASE(try_that_barges_in_and_is_refused_changes_nothing_for_others)
 {

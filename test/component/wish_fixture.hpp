@@ -36,6 +36,16 @@ struct wish_fixture : line_fixture {
         return made;
     }
     template <class Lock>
+    std::unique_ptr<wish> begin_to_try(Lock lock)
+    {
+        auto made = std::make_unique<wish>();
+        lock.try_acquire([one = made.get()](error_code ec, lease got) {
+            one->ended = ec;
+            one->held = std::move(got);
+        });
+        return made;
+    }
+    template <class Lock>
     std::unique_ptr<wish> want(Lock lock)
     {
         auto made = begin_to_want(std::move(lock));
