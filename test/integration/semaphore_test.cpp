@@ -42,7 +42,7 @@ struct semaphore_fixture : cluster {
         for (unsigned i = 0; i != rounds; ++i) {
             lease held = co_await pool.acquire(1 + i % pool_permits, asio::use_awaitable);
             if (i % 2 == 0)
-                co_await held.extend();
+                co_await held.extend(asio::use_awaitable);
             if (!held.valid())
                 continue; // its nodes fail
             check_taken(held);
@@ -54,7 +54,7 @@ struct semaphore_fixture : cluster {
             co_await asio::post(asio::use_awaitable);
             for (auto const slot : held.slots())
                 taken.erase(slot);
-            co_await held.release();
+            co_await held.release(asio::use_awaitable);
         }
         ++ended;
     }
