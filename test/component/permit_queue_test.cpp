@@ -147,6 +147,19 @@ BOOST_AUTO_TEST_CASE(tries_in_a_crowd_ask_beside_each_other)
     BOOST_TEST((until([&] { return held_of(some) == 8; }) <= 4 * round_trip + a_tick));
 }
 
+/// Where most are free, all nodes are asked at once, and votes meet if many are asked for.
+BOOST_AUTO_TEST_CASE(quarter_of_what_is_free_is_tried_at_once)
+{
+    get_to_know(one, 40);
+    theirs = want_some(other, 40, 19);
+    first = want_some(one, 40); // learns of them
+    wishes some;
+    for (unsigned i = 0; i != 8; ++i)
+        some.push_back(begin_to_try(pool(one, 40)));
+    pass(1s);
+    BOOST_TEST(held_of(some) == 5);
+}
+
 BOOST_AUTO_TEST_CASE(tries_that_are_refused_end)
 {
     get_to_know(one, 100);
