@@ -35,10 +35,23 @@ struct semaphore_fixture : cluster {
             BOOST_TEST(taken.insert(slot).second);
         }
     }
-    template <class Lock>
-    asio::awaitable<void> work(client& by, unsigned rounds, unsigned& ended)
+    void check_token(lease const& held)
     {
-        Lock pool(by, "pool", pool_permits, long_lived);
+        if (held.fencing_token() == 0)
+            return;
+        for (auto const slot : held.slots()) {
+            BOOST_TEST(held.fencing_token() > tokens[slot]);
+            tokens[slot] = held.fencing_token();
+        }
+    }
+    void give_back(lease const& held)
+    {
+        for (auto const slot : held.slots())
+            taken.erase(slot);
+    }
+    template <class Lock>
+    asio::awaitable<void> work(Lock pool, unsigned rounds, unsigned& ended)
+    {
         for (unsigned i = 0; i != rounds; ++i) {
             lease held = co_await pool.acquire(1 + i % pool_permits, asio::use_awaitable);
             if (i % 2 == 0)
@@ -46,14 +59,9 @@ struct semaphore_fixture : cluster {
             if (!held.valid())
                 continue; // its nodes fail
             check_taken(held);
-            if (held.fencing_token() != 0)
-                for (auto const slot : held.slots()) {
-                    BOOST_TEST(held.fencing_token() > tokens[slot]);
-                    tokens[slot] = held.fencing_token();
-                }
+            check_token(held);
             co_await asio::post(asio::use_awaitable);
-            for (auto const slot : held.slots())
-                taken.erase(slot);
+            give_back(held);
             co_await held.release(asio::use_awaitable);
         }
         ++ended;
@@ -65,7 +73,8 @@ struct semaphore_fixture : cluster {
         unsigned started = 0;
         for (auto& each : clients)
             for (unsigned i = 0; i != 3; ++i, ++started)
-                asio::co_spawn(context, work<Lock>(*each, rounds, ended), asio::detached);
+                asio::co_spawn(context, work(Lock(*each, "pool", pool_permits, long_lived), rounds, ended),
+                               asio::detached);
         run_until([&] { return ended == started; });
     }
 
