@@ -112,13 +112,16 @@ struct reading {
             info.attachments += count;
     }
 
-    /// "ip=10.0.0.1,port=6379,state=online,offset=42,lag=0"
+    /// "ip=10.0.0.1,port=6379,state=online,offset=42,lag=0"; Valkey 9.1 has ",type=replica" behind it
     void read_silence(std::string_view value)
     {
         constexpr std::string_view key = ",lag=";
         auto const at = value.find(key);
+        if (at == value.npos)
+            return;
+        std::string_view const lag = value.substr(at + key.size());
         std::uint32_t seconds = 0;
-        if (at != value.npos && read_number(value.substr(at + key.size()), seconds))
+        if (read_number(lag.substr(0, lag.find(',')), seconds))
             info.replica_silences.emplace_back(seconds);
     }
 

@@ -69,6 +69,8 @@ BOOST_AUTO_TEST_CASE(info_parser_reads_every_fact)
     BOOST_TEST(!parse_info(least).good_replicas.has_value());
     BOOST_TEST((with("slave0:ip=10.0.0.1,port=6379,state=online,offset=42,lag=3").replica_silences ==
                 std::vector{std::chrono::seconds{3}}));
+    BOOST_TEST((with("slave0:ip=h,port=1,state=online,offset=42,lag=3,type=replica").replica_silences ==
+                std::vector{std::chrono::seconds{3}}));
     BOOST_TEST(
         with("slave0:ip=10.0.0.1,port=6379,state=wait_bgsave,offset=0,lag=0").replica_silences.empty());
     BOOST_TEST(with("slave0:ip=10.0.0.1,port=6379,state=online,offset=42,lag=-1").replica_silences.empty());
