@@ -124,13 +124,13 @@ milliseconds node_timeout(options const& o)
     return o.lock.node_timeout.value_or(core::default_node_timeout(o.lock.ttl));
 }
 
-/// With what goes along with these.
-std::set<use> uses_to_try(std::set<use> uses)
+/// And those that they imply.
+std::set<lock_use> uses_to_try(std::set<lock_use> uses)
 {
-    if (uses.empty() || uses.contains(use::several_names) || uses.contains(use::election))
-        uses.insert(use::line);
-    if (uses.contains(use::permits))
-        uses.insert({use::permit_line, use::fenced_permits});
+    if (uses.empty() || uses.contains(lock_use::several_names) || uses.contains(lock_use::election))
+        uses.insert(lock_use::line);
+    if (uses.contains(lock_use::permits))
+        uses.insert({lock_use::permit_line, lock_use::fenced_permits});
     return uses;
 }
 
@@ -146,7 +146,7 @@ int doctor(options const& o, output const& out)
                             .slack = slack,
                             .node_timeout = node_timeout(o),
                             .prepares = o.prepare,
-                            .by_key = o.uses != std::set{use::permits},
+                            .by_key = o.uses != std::set{lock_use::permits},
                             .uses = uses_to_try(o.uses)};
     auto const here = net::this_machine();
     net::process_page page = here->make_page();
@@ -156,7 +156,7 @@ int doctor(options const& o, output const& out)
         questions all = doctor_questions(o.client.key_prefix, o.name, node, nonce.text());
         if (terms.prepares)
             ask_for_marker(all, o.client.key_prefix, node, nonces.next().text());
-        for (use const what : terms.uses)
+        for (lock_use const what : terms.uses)
             ask_for(what, all, o.client.key_prefix, o.name, node);
         return all;
     });

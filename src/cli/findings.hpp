@@ -71,7 +71,7 @@ struct examination;
 /// The key of the trial is not permitted.
 [[nodiscard]] bool is_shut_out(interview const&, examination const&);
 
-/// And the lock's own keys may be.
+/// The key of the trial is not permitted, and the lock's own keys may be.
 [[nodiscard]] bool is_untried(interview const&, examination const&);
 
 /// How this server compares by itself; nothing: it does not.
@@ -87,9 +87,9 @@ struct examination {
     std::chrono::milliseconds key_ttl; ///< of the locks in question
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;
-    bool prepares = false; ///< the marker was asked to be left
-    bool by_key = true;    ///< are there locks that are votes for a key? Permits of a semaphore are none
-    std::set<use> uses{};  ///< their rights are tried, in this order and last
+    bool prepares = false;     ///< the marker was asked to be left
+    bool by_key = true;        ///< are there locks that are votes for a key? Permits of a semaphore are none
+    std::set<lock_use> uses{}; ///< their rights are tried, in this order and last
 };
 
 /// How long a server that was started a short time ago does not vote yet, unless it is taken for new.

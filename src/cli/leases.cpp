@@ -73,18 +73,20 @@ int extend(options const& given, output const& out)
     lease held = as_usage([&] { return s.adopt(o.token, o.fence); });
     auto const ec = s.extend(held);
     lease_facts const facts(held, o.lock);
-    lock_error const why = held.explain(ec);
+    if (ec) {
+        lock_error const why = held.explain(ec);
+        held.detach();
+        s.settle();
+        fail(o, why);
+    }
     held.detach(); // first: it stays, also if that cannot be told
     try {
-        if (!ec)
-            tell(out, facts);
+        tell(out, facts);
     } catch (failure const&) {
         s.settle();
         throw;
     }
     s.settle();
-    if (ec)
-        fail(o, why);
     return exit_status::success;
 }
 

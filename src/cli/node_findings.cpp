@@ -52,14 +52,6 @@ std::string list_of(std::set<std::string> const& some)
     return words;
 }
 
-std::size_t count_trials(interview const& node, examination const& terms)
-{
-    std::size_t found = 0;
-    for (use const what : terms.uses)
-        found += trials_of(what, terms.client.key_prefix, terms.lock, node).size();
-    return found;
-}
-
 /// One node, and what is found there.
 class node_examination {
 public:
@@ -106,7 +98,7 @@ private:
     void votes_for_a_key();
     void scripts();
     void uses();
-    std::span<answer const> judge(use, std::span<answer const> told);
+    std::span<answer const> judge(lock_use, std::span<answer const> told);
     void untried();
     [[nodiscard]] bool is_forbidden(question) const;
     void must_be_allowed(question, std::string const& lost, std::string const& needs);
@@ -373,21 +365,21 @@ void node_examination::should_be_allowed(question q, std::string const& right, s
         add(severity::warning, "rights", right + " is not permitted: " + without, "permit +" + right);
 }
 
-/// Their trials are the last that was asked.
+/// Their trials are asked behind everything else.
 void node_examination::uses()
 {
     if (is_shut_out(node_, terms_))
         return;
     std::span<answer const> rest = node_.answers;
-    rest = rest.last(count_trials(node_, terms_));
-    for (use const what : terms_.uses)
+    rest = rest.subspan(static_cast<std::size_t>(question::mark) + (terms_.prepares ? 1 : 0));
+    for (lock_use const what : terms_.uses)
         rest = judge(what, rest);
 }
 
 /// Each of these is needed: a vote is a script.
 /// \param told to these trials and to further ones
 /// \return to the further ones
-std::span<answer const> node_examination::judge(use what, std::span<answer const> told)
+std::span<answer const> node_examination::judge(lock_use what, std::span<answer const> told)
 {
     std::set<std::string> missing;
     for (trial const& one : trials_of(what, terms_.client.key_prefix, terms_.lock, node_)) {
@@ -400,13 +392,13 @@ std::span<answer const> node_examination::judge(use what, std::span<answer const
         note_missing(missing, said(question::tracking), "client|tracking", {});
         if (node_.facts.protocol < 3)
             missing.insert("RESP3");
-    } else if (!node_.ahead && what != use::several_names) {
+    } else if (!node_.ahead && what != lock_use::several_names) {
         missing.insert("+time");
     }
     if (missing.empty())
         return told;
     auto const words = words_of(what);
-    bool const others_work = is_line(what) || what == use::fenced_permits;
+    bool const others_work = is_line(what) || what == lock_use::fenced_permits;
     add(others_work ? severity::warning : severity::error, std::string(words.id),
         std::string(words.without) + ", for want of " + redis::printable(list_of(missing)),
         std::string(words.advice));
@@ -479,7 +471,7 @@ void node_examination::untried()
                 probe_of(terms_.lock) + "' is not permitted",
             terms_.lock.empty() ? "redlock doctor NAME, with the name of a lock"
                                 : "permit that key, too: docs/server-checklist.md, \"Rights\"");
-    else if (said(question::vote).is(answer::kind::null))
+    else if (terms_.by_key && said(question::vote).is(answer::kind::null))
         add(severity::warning, "unchecked",
             "the rights were not tried to the end: the key '" + terms_.client.key_prefix +
                 probe_of(terms_.lock) + "' is there already",

@@ -263,14 +263,14 @@ void parser::define_doctor()
     define_lease(doctor);
     doctor.add_flag("--prepare", o_.prepare,
                     "leave the marker of fenced locks where none stands: the first one need not wait later");
-    auto const add_use = [&](std::string const& option, use what, std::string const& words) {
+    auto const add_use = [&](std::string const& option, lock_use what, std::string const& words) {
         doctor.add_flag_callback(
             option, [this, what] { o_.uses.insert(what); }, "judge by the rights of " + words);
     };
-    add_use("--shared", use::readers, "readers and writers");
-    add_use("--several", use::several_names, "locks of several names");
-    add_use("--elect", use::election, "elections");
-    add_use("--permits", use::permits, "semaphores");
+    add_use("--shared", lock_use::readers, "readers and writers");
+    add_use("--several", lock_use::several_names, "locks of several names");
+    add_use("--elect", lock_use::election, "elections");
+    add_use("--permits", lock_use::permits, "semaphores");
     doctor.footer("Examples:\n"
                   "  redlock doctor nightly-report\n"
                   "  redlock doctor --shared prices\n"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/trials.hpp"
+#include "cli/lock_use.hpp"
 #include <redlock/config.hpp>
 #include <redlock/lock_options.hpp>
 
@@ -41,8 +41,8 @@ struct options {
     bool quiet = false;
     bool verbose = false;
     bool json = false;
-    bool prepare = false; ///< doctor: leave the marker of fenced locks
-    std::set<use> uses{}; ///< doctor: judge by the rights that these need; none: by a mutex's
+    bool prepare = false;      ///< doctor: leave the marker of fenced locks
+    std::set<lock_use> uses{}; ///< doctor: judge by the rights that these need; none: by a mutex's
 
     std::string ttl_as_typed = "30s";
     std::string kill_after_as_typed;

@@ -87,26 +87,26 @@ std::vector<trial> trials_of_fenced_permits(std::string const& key, std::string 
 
 } // namespace
 
-use_words words_of(use what) noexcept
+use_words words_of(lock_use what) noexcept
 {
     constexpr std::string_view rights = "rights";
     constexpr std::string_view checklist = "docs/server-checklist.md, \"Rights\"";
     constexpr std::string_view of_permits = "docs/howto/semaphores.md, \"Rights\"";
     switch (what) {
-    case use::line:
-    case use::permit_line:
+    case lock_use::line:
+    case lock_use::permit_line:
         return {"no-line", "keeps no line for those who wait",
-                what == use::line
+                what == lock_use::line
                     ? "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is "
                       "served in no promised order"
                     : of_permits};
-    case use::readers:
+    case lock_use::readers:
         return {rights, "readers and writers of a shared_mutex do not work",
                 "docs/howto/readers.md, \"Rights\""};
-    case use::several_names: return {rights, "locks of several names do not work", checklist};
-    case use::election: return {rights, "elections do not work", checklist};
-    case use::permits: return {rights, "semaphores do not work", of_permits};
-    case use::fenced_permits: return {rights, "fenced semaphores do not work", of_permits};
+    case lock_use::several_names: return {rights, "locks of several names do not work", checklist};
+    case lock_use::election: return {rights, "elections do not work", checklist};
+    case lock_use::permits: return {rights, "semaphores do not work", of_permits};
+    case lock_use::fenced_permits: return {rights, "fenced semaphores do not work", of_permits};
     }
     return {};
 }
@@ -116,26 +116,26 @@ std::string probe_of(std::string const& lock)
     return lock.empty() ? "redlock-doctor" : lock + ":redlock-doctor";
 }
 
-std::vector<trial> trials_of(use what, std::string const& key_prefix, std::string const& lock,
+std::vector<trial> trials_of(lock_use what, std::string const& key_prefix, std::string const& lock,
                              interview const& node)
 {
     std::string const key = key_prefix + probe_of(lock);
     std::string const channels = key_prefix + std::string(kind::channel_name);
     switch (what) {
-    case use::line: return trials_of_line(redis::name_beside(key, kind::line_suffix), channels, node);
-    case use::permit_line:
+    case lock_use::line: return trials_of_line(redis::name_beside(key, kind::line_suffix), channels, node);
+    case lock_use::permit_line:
         return trials_of_line(redis::name_beside(key, kind::slot_line_suffix), channels, node);
-    case use::readers: return trials_of_readers(key);
-    case use::several_names: return {{"exists", {"EXISTS", key}, {}}};
-    case use::election: return trials_of_leader(key);
-    case use::permits: return trials_of_permits(key);
-    case use::fenced_permits:
+    case lock_use::readers: return trials_of_readers(key);
+    case lock_use::several_names: return {{"exists", {"EXISTS", key}, {}}};
+    case lock_use::election: return trials_of_leader(key);
+    case lock_use::permits: return trials_of_permits(key);
+    case lock_use::fenced_permits:
         return trials_of_fenced_permits(key, redis::name_beside(key_prefix, redis::marker_name));
     }
     return {};
 }
 
-void ask_for(use what, questions& all, std::string const& key_prefix, std::string const& lock,
+void ask_for(lock_use what, questions& all, std::string const& key_prefix, std::string const& lock,
              interview const& node)
 {
     for (trial const& one : trials_of(what, key_prefix, lock, node))

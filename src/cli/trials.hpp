@@ -1,29 +1,13 @@
 #pragma once
 
+#include "cli/lock_use.hpp"
 #include "cli/query.hpp"
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace redlock::cli {
-
-/// What needs more rights than to take and release a mutex.
-enum class use : std::uint8_t {
-    line,
-    readers,
-    several_names,
-    election,
-    permits,
-    permit_line,
-    fenced_permits
-};
-
-[[nodiscard]] constexpr bool is_line(use what)
-{
-    return what == use::line || what == use::permit_line;
-}
 
 /// What a missing right means, and where these rights are documented.
 struct use_words {
@@ -31,7 +15,7 @@ struct use_words {
     std::string_view without; ///< "elections do not work"
     std::string_view advice;
 };
-[[nodiscard]] use_words words_of(use) noexcept;
+[[nodiscard]] use_words words_of(lock_use) noexcept;
 
 /// Such a right, and a command that tries it and changes nothing.
 struct trial {
@@ -44,10 +28,10 @@ struct trial {
 [[nodiscard]] std::string probe_of(std::string const& lock);
 
 /// On the trial's key, or on one beside it.
-[[nodiscard]] std::vector<trial> trials_of(use, std::string const& key_prefix, std::string const& lock,
+[[nodiscard]] std::vector<trial> trials_of(lock_use, std::string const& key_prefix, std::string const& lock,
                                            interview const&);
 
 /// Behind everything else that is asked.
-void ask_for(use, questions&, std::string const& key_prefix, std::string const& lock, interview const&);
+void ask_for(lock_use, questions&, std::string const& key_prefix, std::string const& lock, interview const&);
 
 } // namespace redlock::cli

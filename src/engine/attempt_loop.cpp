@@ -268,7 +268,7 @@ void attempt_loop::on_lost(errc cause)
         wait_for_nodes(cause);
 }
 
-/// \param same what was refused is wanted further
+/// \param same the candidate wants a lock of the kind that was refused
 void attempt_loop::refused(bool same)
 {
     core::instant const now = runtime_.loop().now();

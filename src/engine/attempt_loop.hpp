@@ -121,7 +121,7 @@ private:
     void take_back(bool waits_on);
     void tell(errc result);
     void refused(bool same);
-    /// Back to where whoever it was for waits without this loop (rules M8 and P7), which ends. False: it goes on.
+    /// Gives the candidate back to its queue (rules M8 and P7) and ends this loop. False: the loop goes on.
     [[nodiscard]] bool yield_candidate(errc cause);
     void drop_those_who_end(errc cause, core::node_census const&);
     [[nodiscard]] errc end_after(errc cause, core::node_census const&) const;

@@ -30,7 +30,7 @@ bool key_queue::held_by(std::string_view nonce) const
 
 void key_queue::drop(candidate& one)
 {
-    if (is_first_of_all(one))
+    if (is_front(one))
         overtakings_ = 0;
     one.own = nullptr;
     lock_queue::drop(one);
@@ -45,7 +45,7 @@ void key_queue::enqueue(candidate& one)
     if (!local().busy() && may_ask())
         return ask(core::batch_policy::next::coming);
     ask_beside();
-    if (!one.own)
+    if (one.place.is_linked() && !one.own)
         one.tell_waiting(position(one), false);
 }
 
@@ -95,16 +95,21 @@ void key_queue::ask_next()
         ask(core::batch_policy::next::waiting);
 }
 
-bool key_queue::is_first_of_all(candidate const& one) const
+bool key_queue::is_front(candidate const& one) const
 {
     return !queue_.empty() && &queue_.front() == &one;
 }
 
 /// Not while who is asked for beside others has been passed by too many of them: it may stand in another line than they.
-bool key_queue::may_ask()
+bool key_queue::may_ask() const
 {
-    candidate const* const next = first();
-    return next && (overtakings_ < most_overtakings || is_first_of_all(*next));
+    auto const next = std::ranges::find_if(queue_, [](candidate const& one) { return !one.own; });
+    return next != queue_.end() && may_pass_front(*next);
+}
+
+bool key_queue::may_pass_front(candidate const& one) const
+{
+    return overtakings_ < most_overtakings || is_front(one);
 }
 
 /// For one loop to serve both.
@@ -113,7 +118,7 @@ candidate* key_queue::after(candidate& one)
     if (!one.place.is_linked() || one.own)
         return nullptr;
     candidate* const next = first_from(std::next(queue_.iterator_to(one)));
-    return next && next->turn() ? nullptr : next;
+    return next && !next->turn() && may_pass_front(*next) ? next : nullptr;
 }
 
 /// Whom no loop of its own asks for.
@@ -149,7 +154,8 @@ void key_queue::ask_beside()
     while (candidate* const next = next_beside()) {
         next->own = queues().new_loop();
         if (!next->own)
-            return;
+            return next->asks_once() ? fail(*next, make_error_code(boost::system::errc::not_enough_memory))
+                                     : void();
         next->own->start(*this, *next, core::start_mode::at_once);
     }
 }
@@ -157,8 +163,9 @@ void key_queue::ask_beside()
 /// Null: nobody, for now.
 candidate* key_queue::next_beside()
 {
-    auto const next = std::next(queue_.begin(), asking_beside());
-    return next != queue_.end() && may_ask_beside(*next) ? &*next : nullptr;
+    auto const asking = asking_beside();
+    auto const next = std::next(queue_.begin(), asking);
+    return next != queue_.end() && may_ask_beside(*next, asking) ? &*next : nullptr;
 }
 
 /// So many at the head of the queue, with nobody between who wants something else.
@@ -171,16 +178,17 @@ std::ptrdiff_t key_queue::asking_beside() const
     return std::distance(queue_.begin(), next);
 }
 
-bool key_queue::may_ask_beside(candidate const& one) const
+bool key_queue::may_ask_beside(candidate const& one, std::ptrdiff_t others) const
 {
     lock_state const& wanted = *one.lock();
-    return asks_more_ && wanted.plan->kind.slotted && asking_beside() < wanted.most_asking();
+    return asks_more_ && !holder_ && wanted.plan->kind.slotted && others < wanted.most_asking();
 }
 
 bool key_queue::would_ask(candidate const& one) const
 {
-    bool const nobody_waits = std::next(queue_.begin(), asking_beside()) == queue_.end();
-    return !busy() || (nobody_waits && !holder_ && may_ask_beside(one));
+    auto const asking = asking_beside();
+    bool const nobody_waits = std::next(queue_.begin(), asking) == queue_.end();
+    return !busy() || (nobody_waits && may_ask_beside(one, asking));
 }
 
 /// Who was asked for beside others waits in the queue, but not before the one whom the queue asks for.
@@ -199,32 +207,38 @@ bool key_queue::reclaim(attempt_loop& by, errc /*cause*/)
     return true;
 }
 
-/// As the last of those who came back to there.
+/// And behind those who came back to there before.
 void key_queue::stand_behind_asked(candidate& one)
 {
     candidate& asked = *first();
     auto const place = queue_.iterator_to(one);
     if (first_from(place) != &asked)
         return;
+    if (is_front(one))
+        overtakings_ = 0;
     one.ticket = asked.ticket;
     auto const behind = std::find_if(std::next(queue_.iterator_to(asked)), queue_.end(),
                                      [&](candidate const& other) { return other.ticket != asked.ticket; });
     queue_.splice(behind, queue_, place);
 }
 
+void key_queue::fail(candidate& vain, boost::system::error_code why)
+{
+    drop(vain);
+    vain.fail(why);
+}
+
 /// None of them can be asked for.
 void key_queue::fail_all(boost::system::error_code why)
 {
-    while (candidate* const vain = first()) {
-        drop(*vain);
-        vain->fail(why);
-    }
+    while (candidate* const vain = first())
+        fail(*vain, why);
 }
 
 void key_queue::won(attempt_loop& by, held_lease& held)
 {
     bool const asked_for = asking_ == &by;
-    bool const in_order = is_first_of_all(*by.whom());
+    bool const in_order = is_front(*by.whom());
     if (held.slots())
         drop(*by.whom()); // perhaps behind others
     else if (asked_for)

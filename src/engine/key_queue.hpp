@@ -96,17 +96,19 @@ private:
     [[nodiscard]] candidate* first_from(queue::iterator);
     [[nodiscard]] candidate* next_beside();
     [[nodiscard]] std::ptrdiff_t asking_beside() const;
-    [[nodiscard]] bool may_ask_beside(candidate const&) const;
+    [[nodiscard]] bool may_ask_beside(candidate const&, std::ptrdiff_t others) const;
     void ask_beside();
     void stand_behind_asked(candidate&);
     void note_permits(bool asked_for, bool in_order);
-    [[nodiscard]] bool is_first_of_all(candidate const&) const;
-    [[nodiscard]] bool may_ask();
+    [[nodiscard]] bool is_front(candidate const&) const;
+    [[nodiscard]] bool may_ask() const;
+    [[nodiscard]] bool may_pass_front(candidate const&) const;
     void ask_next();
     void pass_on(held_lease&, core::instant now);
     void come_back(candidate&);
     void ask(core::batch_policy::next);
     void stop_asking();
+    void fail(candidate&, boost::system::error_code);
     void fail_all(boost::system::error_code);
     [[nodiscard]] bool join(candidate&);
     void let_readers_join();
@@ -125,7 +127,7 @@ private:
     held_lease* readers_ = nullptr; ///< the one that leads those whom others may join
     std::uint32_t tickets_ = 0;     ///< they go round
     unsigned overtakings_ = 0;      ///< of the first in the queue, by others who got permits
-    bool asks_more_ = false;        ///< for permits: the first in the queue got them at last
+    bool asks_more_ = false; ///< for permits: whom the queue asked for got them, and nobody was refused since
 };
 
 /// All queues of a client, by the names of their keys.

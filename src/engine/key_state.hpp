@@ -102,7 +102,7 @@ public:
     virtual void loop_ended(attempt_loop const&) = 0;
     /// What it had voted for on these nodes is deleted.
     virtual void taken_back(attempt_loop const&, core::node_set) = 0;
-    /// An attempt was lost, and is taken back. True: whoever it was for goes on without the loop (rules M8 and P7).
+    /// The loop has been refused. True: whoever it was for goes on without it (rules M8 and P7).
     [[nodiscard]] virtual bool reclaim(attempt_loop&, errc cause) = 0;
     /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
     [[nodiscard]] virtual std::string_view given_up(attempt_loop const&) const { return {}; }

@@ -1,6 +1,5 @@
 // So many permits of one name at once (docs/protocol.md, rules P1 to P9).
 #include "component/semaphore_fixture.hpp"
-#include "redis/scripts.hpp"
 #include <redlock/fenced_semaphore.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/semaphore.hpp>

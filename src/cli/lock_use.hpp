@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+namespace redlock::cli {
+
+/// What needs more rights than to take and release a mutex.
+enum class lock_use : std::uint8_t {
+    line,
+    readers,
+    several_names,
+    election,
+    permits,
+    permit_line,
+    fenced_permits
+};
+
+[[nodiscard]] constexpr bool is_line(lock_use what)
+{
+    return what == lock_use::line || what == lock_use::permit_line;
+}
+
+} // namespace redlock::cli
