@@ -118,7 +118,8 @@ public:
     /// Two clients of which one has the old list and one the new one must exclude each other. So one node can be added or
     /// removed at a time, and a node is replaced in two steps: change all clients of the lock to the list with one node
     /// more, and then all of them to the list without the other. Between the two steps wait until each client has
-    /// completed the first, and, if one of them crashed, for the longest ttl + slack (docs/howto/change_nodes.md).
+    /// completed the first, and, if one of them crashed or has detached a lease, for the longest ttl + slack
+    /// (docs/howto/change_nodes.md).
     ///
     /// Completes when everything that began before has ended; the change itself is then long in effect. A lease that is held
     /// for long is moved with `lease::detach` and `mutex::adopt`. `election::observe` completes, mostly without news.

@@ -119,7 +119,7 @@ void node_group::inherit(node_group const& former)
     auto const& former_peers = former.environment_.settings().peers;
     for (std::size_t i = 0; i != peers.size(); ++i) {
         auto const same = std::ranges::find_if(
-            former_peers, [&](auto const& each) { return redis::same_server(each->where, peers[i]->where); });
+            former_peers, [&](auto const& each) { return redis::same_keys(each->where, peers[i]->where); });
         if (same == former_peers.end())
             continue;
         auto const before = static_cast<std::size_t>(same - former_peers.begin());

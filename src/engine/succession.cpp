@@ -27,7 +27,7 @@ void require_meeting(client_settings const& now, client_settings const& then)
     auto const count = [](auto number) { return static_cast<unsigned>(number); };
     unsigned const common = count(std::ranges::count_if(then.peers, [&](auto const& its) {
         return std::ranges::any_of(
-            now.peers, [&](auto const& other) { return redis::same_server(its->where, other->where); });
+            now.peers, [&](auto const& other) { return redis::same_keys(its->where, other->where); });
     }));
     unsigned const one = count(now.peers.size());
     unsigned const other = count(then.peers.size());

@@ -57,6 +57,11 @@ std::string display(endpoint const& node);
 /// True when both lead to one server, whatever the credentials, the database and the transport: a database or
 /// a TLS port does not make a second vote out of one machine. Of groups: when one Sentinel knows both by one name.
 bool same_server(endpoint const& a, endpoint const& b);
+/// And in the same database of it: what one client has locked there, another finds.
+[[nodiscard]] inline bool same_keys(endpoint const& a, endpoint const& b)
+{
+    return a.database == b.database && same_server(a, b);
+}
 
 /// What is wrong with a URL. Shows neither user nor password nor the values of options.
 struct url_error {

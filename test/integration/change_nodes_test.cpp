@@ -177,6 +177,10 @@ BOOST_AUTO_TEST_CASE(list_whose_majority_may_miss_the_other_is_refused)
     refused(list({0, 1, 3}), "3 nodes, of which 2 are among the 3 present ones");
     refused(list({0, 1, 2, 3, 4}), "add or remove one node at a time");
     refused(list({0}), "1 nodes, of which 1");
+    auto elsewhere = list({0, 1, 2});
+    for (std::string& url : elsewhere)
+        url += "/1"; // other keys, on the same servers
+    refused(elsewhere, "3 nodes, of which 0 are among the 3 present ones");
     refused({}, "no nodes");
     refused({"http://host"}, "node URL 1");
     run([&]() -> asio::awaitable<void> {
