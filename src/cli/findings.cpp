@@ -1,6 +1,7 @@
 #include "cli/findings.hpp"
 
 #include "cli/output.hpp"
+#include "cli/trials.hpp"
 #include "core/fencing.hpp"
 #include "core/tally.hpp"
 #include "engine/warnings.hpp"

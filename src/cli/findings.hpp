@@ -1,7 +1,7 @@
 #pragma once
 
+#include "cli/lock_use.hpp"
 #include "cli/query.hpp"
-#include "cli/trials.hpp"
 #include "redis/command.hpp"
 #include <redlock/config.hpp>
 

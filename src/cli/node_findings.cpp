@@ -1,4 +1,5 @@
 #include "cli/findings.hpp"
+#include "cli/lock_use.hpp"
 #include "cli/output.hpp"
 #include "cli/query.hpp"
 #include "cli/trials.hpp"
