@@ -81,7 +81,7 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
         first_slot_ =
             static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() % lock->permits.limit);
     if (type().counts())
-        proposal_ = core::proposal(lock_->wanted->highest_number, runtime_.loop().machine().wall_clock());
+        proposal_ = core::proposal(lock_->wanted->highest_number(), runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
     for (node_report& row : rows_)
         row.clear();

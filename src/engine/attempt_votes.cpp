@@ -201,7 +201,7 @@ void attempt::fill(node_report& row, node_answer const& got) const
 attempt::step attempt::count(node_answer const& got)
 {
     if (type().counts())
-        lock_->wanted->highest_number = std::max(lock_->wanted->highest_number, got.said.number);
+        lock_->wanted->note_number(got.said.number);
     return votes_.voted(got.node, vote_of(got.said.what), got.said.number);
 }
 

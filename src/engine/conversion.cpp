@@ -6,7 +6,6 @@
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
-#include <algorithm>
 
 namespace redlock::detail {
 
@@ -38,7 +37,7 @@ void conversion::upgrade(wait_op& w)
     open_round();
     open_ = true;
     if (type().counts())
-        proposal_ = core::proposal(lease_->lock().wanted->highest_number, on.loop().machine().wall_clock());
+        proposal_ = core::proposal(lease_->lock().wanted->highest_number(), on.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), on.loop().now());
     for (node_report& row : rows_)
         row.clear();
@@ -75,7 +74,7 @@ void conversion::on_answer(node_answer const& got)
         return;
     key_state& key = *lease_->lock().wanted;
     if (type().counts())
-        key.highest_number = std::max(key.highest_number, got.said.number);
+        key.note_number(got.said.number);
     auto const vote = vote_of(got.said.what);
     bool const writes_back = got.what == kind::request::write_back;
     auto const then =

@@ -13,6 +13,7 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <optional>
 #include <utility>
@@ -271,6 +272,20 @@ core::duration key_set::longest_key() const
     for (auto const& each : queues_)
         longest = std::max(longest, each->longest_key());
     return longest;
+}
+
+std::uint64_t key_set::highest_number() const
+{
+    std::uint64_t highest = 0;
+    for (auto const& each : queues_)
+        highest = std::max(highest, each->highest_number());
+    return highest;
+}
+
+void key_set::note_number(std::uint64_t seen)
+{
+    for (auto const& each : queues_)
+        each->note_number(seen);
 }
 
 bool key_set::busy() const

@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -92,6 +93,8 @@ public:
     [[nodiscard]] redis::lock_key key() const override;
     void expect_keys(std::chrono::milliseconds ttl) override;
     [[nodiscard]] core::duration longest_key() const override;
+    [[nodiscard]] std::uint64_t highest_number() const override;
+    void note_number(std::uint64_t) override;
 
     [[nodiscard]] bool busy() const override;
     [[nodiscard]] bool held_here() const override;

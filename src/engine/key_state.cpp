@@ -55,7 +55,7 @@ void key_state::leave_numbers() noexcept
 {
     if (!heir_)
         return;
-    heir_->highest_number = std::max(heir_->highest_number, highest_number);
+    heir_->note_number(highest_number_);
     heir_->note_term(latest_term_);
 }
 

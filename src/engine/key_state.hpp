@@ -70,7 +70,9 @@ public:
     void publish(std::vector<node_report>& rows) noexcept;
     void publish_success(std::vector<node_report>& rows) noexcept;
     void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
-    std::uint64_t highest_number = 0; ///< on any node, as far as this client has seen
+    /// On any node, as far as this client has seen.
+    [[nodiscard]] virtual std::uint64_t highest_number() const { return highest_number_; }
+    virtual void note_number(std::uint64_t seen) { highest_number_ = std::max(highest_number_, seen); }
     /// That anybody was told of, among the next nodes too: nobody is told of an earlier one (rule EL4).
     [[nodiscard]] std::uint64_t latest_term() const;
     void note_term(std::uint64_t);
@@ -139,6 +141,7 @@ private:
     attempt_table table_;
     core::local_queue local_;
     unsigned taken_slots_ = std::numeric_limits<std::uint16_t>::max();
+    std::uint64_t highest_number_ = 0;
     std::uint64_t latest_term_ = 0;
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     std::atomic<std::uint32_t> longest_key_ms_{0};

@@ -527,6 +527,25 @@ BOOST_AUTO_TEST_CASE(token_is_above_those_of_each_name)
     BOOST_TEST(tokens_of("b") > both);
 }
 
+/// Its client has seen the number (rule F3), whichever of the names it asks for next.
+BOOST_AUTO_TEST_CASE(token_is_above_those_of_other_sets_that_nodes_and_clocks_have_lost)
+{
+    contender& one = add();
+    auto const token_of = [&](fenced_multi_mutex const& set) {
+        auto const got = want(set);
+        BOOST_TEST_REQUIRE(got->held.valid());
+        return got->held.fencing_token();
+    };
+    fenced_multi_mutex const some(*one.locks, {"a", "b"}, options);
+    fenced_multi_mutex const others(*one.locks, {"b", "c"}, options);
+    auto const before = token_of(some);
+    pass(100ms);
+    for (char const* const fence : {"a:redlock-fence", "b:redlock-fence"})
+        say_everywhere({"DEL", fence});
+    one.process.machine().set_wall_clock(-1h);
+    BOOST_TEST(token_of(others) > before);
+}
+
 /// Rules F5 and M4.
 BOOST_AUTO_TEST_CASE(name_that_one_node_lost_is_set_again)
 {
