@@ -4,6 +4,14 @@
 #include <redlock/redlock.hpp>
 
 #include <boost/asio.hpp>
+#include <boost/asio/experimental/promise.hpp>
+#include <boost/asio/experimental/use_promise.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace asio = boost::asio;
 
@@ -16,16 +24,20 @@ asio::awaitable<void> step(redlock::client& locks, std::vector<std::string> node
 }
 
 /// A lease that is held for long would keep the step from completing. Its keys stay where they are: nobody comes in
-/// between, if the step takes less time than the lease has left.
-asio::awaitable<redlock::lease> step_with(redlock::lease held, redlock::mutex& lock, redlock::client& locks,
-                                          std::vector<std::string> nodes)
+/// between, if the new nodes confirm it before its time is over. If the list is refused, the present ones do.
+asio::awaitable<void> step_with(redlock::lease& held, redlock::mutex& lock, redlock::client& locks,
+                                std::vector<std::string> nodes)
 {
+    auto changed = locks.change_nodes(std::move(nodes), asio::experimental::use_promise); // in effect at once
+    auto const until = held.expires_at();
     std::string const nonce(held.nonce());
     held.detach();
-    co_await step(locks, std::move(nodes));
     redlock::lease moved = lock.adopt(nonce);
     co_await moved.extend();
-    co_return moved;
+    if (std::chrono::steady_clock::now() >= until) // others may have come and gone
+        throw std::runtime_error("the lease came too late");
+    held = std::move(moved);
+    co_await changed(asio::use_awaitable);
 }
 
 asio::awaitable<void> replace_third_server(redlock::client& locks, std::vector<std::string> const& servers,
@@ -33,7 +45,7 @@ asio::awaitable<void> replace_third_server(redlock::client& locks, std::vector<s
 {
     redlock::mutex lock{locks, "ledger"};
     redlock::lease held = co_await lock.acquire();
-    held = co_await step_with(std::move(held), lock, locks, servers); // all four
+    co_await step_with(held, lock, locks, servers); // all four
     promises.keep(held.valid(), "the lease goes on with four nodes");
     co_await held.release();
     std::vector<std::string> without_third{servers[0], servers[1], servers[3]};

@@ -48,8 +48,12 @@ std::shared_ptr<engine> engine::successor() const
 {
     if (!retired_.load(std::memory_order_acquire))
         return nullptr;
-    auto further = next_->successor();
-    return further ? further : next_;
+    auto const its = [this] {
+        std::scoped_lock const guard(heirs_);
+        return next_;
+    }();
+    auto further = its->successor(); // there was no memory for leaving the keys to that
+    return further ? further : its;
 }
 
 /// As long as the lock is there, so that what its attempts come to is found again.

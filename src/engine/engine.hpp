@@ -127,6 +127,8 @@ public:
     /// What is known of keys and nodes; not after a shutdown. It is kept for as long as this one.
     /// \throws std::bad_alloc
     void leave_knowledge_to(std::shared_ptr<engine> const& successor);
+    /// Also to a later one than before, which need not be kept then. \throws std::bad_alloc and has done nothing
+    void leave_keys_to(std::shared_ptr<engine> const& successor);
     /// What begins from now on begins there (rule N9). The wait ends when all that has begun here has ended.
     void retire(wait_op&) noexcept;
     [[nodiscard]] bool closing() const { return runtime_.life.closing(); }
@@ -188,8 +190,8 @@ private:
     pool<observation> observations_;
     wait_list shutdown_waiters_;
     wait_list retirement_waiters_;
-    std::shared_ptr<engine> next_; ///< set once, before `retired_`
-    std::mutex heirs_;
+    std::shared_ptr<engine> next_; ///< set before `retired_`
+    std::mutex mutable heirs_;     ///< guards it, and the heirs of locks
     std::atomic<bool> retired_{false};
     std::atomic<bool> ended_{false};
     std::atomic<held_lease*> dropped_{nullptr}; ///< their handles are gone

@@ -31,12 +31,21 @@ void engine::shut_down(wait_op& w)
 void engine::leave_knowledge_to(std::shared_ptr<engine> const& successor)
 {
     successor->runtime_.nodes.inherit(runtime_.nodes);
+    leave_keys_to(successor);
+}
+
+void engine::leave_keys_to(std::shared_ptr<engine> const& successor)
+{
     auto const keys = keys_.all();
     std::vector<boost::intrusive_ptr<key_state>> heirs;
     heirs.reserve(keys.size());
     for (auto const& key : keys)
         heirs.push_back(successor->keys_.at(key->name()));
-    next_ = successor;
+    auto before = successor; // which the keys' heirs of before refer to
+    {
+        std::scoped_lock const guard(heirs_);
+        next_.swap(before);
+    }
     for (std::size_t i = 0; i != keys.size(); ++i)
         keys[i]->leave_to(std::move(heirs[i]));
 }

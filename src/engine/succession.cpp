@@ -33,9 +33,9 @@ void require_meeting(client_settings const& now, client_settings const& then)
     unsigned const other = count(then.peers.size());
     if (!core::majorities_meet(one, other, one + other - common))
         misconfigured(
-            std::to_string(other) + " nodes, of which " + std::to_string(common) + " are among the " +
+            "a list of " + std::to_string(other) + ", with " + std::to_string(common) + " of the " +
             std::to_string(one) +
-            " present ones, can grant what these have granted to others: add or remove one node at a time");
+            " present nodes, can grant what these have granted to others: add or remove one node at a time");
 }
 
 } // namespace
@@ -61,6 +61,8 @@ succession::proposal succession::prepare(std::vector<std::string> nodes)
         if (changing_ || (former_ && !former_->ended()))
             throw lock_error(make_error_code(boost::system::errc::operation_in_progress),
                              "what began before the last change of the nodes has not ended", {});
+        std::erase_if(earlier_, [](auto const& each) { return each.expired(); });
+        earlier_.reserve(earlier_.size() + 1);
         changing_ = true;
         now = current_;
     }
@@ -77,8 +79,6 @@ succession::proposal succession::prepare(std::vector<std::string> nodes)
     }
 }
 
-/// A lock that is made on another thread meanwhile is found the second time. Without memory for that its time counts from
-/// when it is used.
 void succession::proposal::take_over(engine& present, wait_op& waiting) noexcept
 {
     error_code why = present.closing() ? make_error_code(errc::shut_down) : error_code();
@@ -92,19 +92,31 @@ void succession::proposal::take_over(engine& present, wait_op& waiting) noexcept
         why = make_error_code(errc::shut_down);
     if (why)
         return waiting.finish(why);
-    try {
-        present.leave_knowledge_to(made_);
-    } catch (std::bad_alloc const&) { // NOLINT(bugprone-empty-catch)
-    }
+    of_->leave_keys();
     present.retire(waiting);
 }
 
 bool succession::adopt(std::shared_ptr<engine> next) noexcept
 {
     std::scoped_lock const held(guard_);
-    if (!ending_)
-        former_ = std::exchange(current_, std::move(next));
-    return !ending_;
+    if (ending_)
+        return false;
+    former_ = std::exchange(current_, std::move(next));
+    earlier_.push_back(former_);
+    return true;
+}
+
+/// All lead to the present one, so none keeps those in between. Here a lock is found, too, that another thread made while
+/// the change began. Without memory for that its time counts from when it is used.
+void succession::leave_keys() noexcept
+{
+    auto const present = current();
+    for (auto const& each : earlier_)
+        if (auto const its = each.lock())
+            try {
+                its->leave_keys_to(present);
+            } catch (std::bad_alloc const&) { // NOLINT(bugprone-empty-catch)
+            }
 }
 
 void succession::change_ended() noexcept

@@ -72,6 +72,7 @@ public:
 private:
     /// False: there is no change any more.
     [[nodiscard]] bool adopt(std::shared_ptr<engine> next) noexcept;
+    void leave_keys() noexcept;
     void change_ended() noexcept;
 
     net::any_io_executor const executor_;
@@ -81,6 +82,7 @@ private:
     std::shared_ptr<engine> current_;
     std::shared_ptr<engine>
         former_; ///< kept until the next change: who cancels an operation names its engine
+    std::vector<std::weak_ptr<engine>> earlier_; ///< that locks and leases keep; where changes are made
     bool changing_ = false;
     bool ending_ = false;
 };
