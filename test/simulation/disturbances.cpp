@@ -369,7 +369,7 @@ void schedule::disturb_program_clock(program& p, test::dice& dice)
 /// Also to the nodes that it has.
 void schedule::change_nodes(program& p, test::dice& dice)
 {
-    bool const all = dice.one_in(2);
+    bool const all = dice.one_in(2) || replacing_;
     note(p.name() + " changes its nodes to " + (all ? "all" : "all but one"));
     p.locks->change_nodes(all ? p.urls : without_spare(p.urls), [this, host = p.host](error_code ec) {
         if (ec == errc::misconfigured)
@@ -378,15 +378,60 @@ void schedule::change_nodes(program& p, test::dice& dice)
 }
 
 /// As soon as it may.
-void schedule::restore_nodes(unsigned host)
+void schedule::give_all_nodes(unsigned host)
 {
     auto const found = std::ranges::find(programs_, host, [](auto const& p) { return p->host; });
     if (found == programs_.end() || !(*found)->locks)
         return;
-    (*found)->locks->change_nodes((*found)->urls, [this, host](error_code ec) {
+    program& p = **found;
+    p.locks->change_nodes(p.urls, [this, host, &p, began = time_.now()](error_code ec) {
         if (ec == boost::system::errc::operation_in_progress)
-            time_.after(100ms, [this, host] { restore_nodes(host); });
+            time_.after(100ms, [this, host] { give_all_nodes(host); });
+        else if (!ec)
+            has_all_nodes(p, began);
     });
+}
+
+void schedule::has_all_nodes(program& p, duration asked)
+{
+    p.has_all_nodes = true;
+    for (auto const& each : p.actors)
+        if (each->held.valid() && each->held_since < asked)
+            flaw(each->name + " holds a lease of a list before, which nobody uses any more");
+}
+
+/// As an operator does it: everybody is given all nodes, and has nothing left of a list before when another node becomes the
+/// spare one.
+void schedule::begin_to_replace()
+{
+    if (quiet())
+        return;
+    note("everybody is given all nodes");
+    replacing_ = true;
+    for (auto const& p : programs_) {
+        p->has_all_nodes = false;
+        give_all_nodes(p->host);
+    }
+    end_replacement();
+}
+
+/// What was granted last among the former nodes is ordered by clocks, which agree within a part of this time (rule T2).
+void schedule::end_replacement()
+{
+    if (std::ranges::all_of(programs_, [](auto const& p) { return p->has_all_nodes; }))
+        time_.after(has_numbers() ? longest_ttl_ : 0ms, [this] { have_other_spare(); });
+    else
+        time_.after(20ms, [this] { end_replacement(); });
+}
+
+void schedule::have_other_spare()
+{
+    if (quiet())
+        return;
+    spare_ = (spare_ + 1) % net_->size();
+    replacing_ = false;
+    note(name_of(spare_) + " may be left out");
+    time_.after(2s, [this] { begin_to_replace(); });
 }
 
 void schedule::kill_program(std::unique_ptr<program>& p)

@@ -30,6 +30,8 @@ constexpr std::uint64_t seeds_of_locks = 2000;
 constexpr std::uint64_t seeds_of_one_list = 3000;
 /// And in these a semaphore has few permits, and few want them.
 constexpr std::uint64_t seeds_of_few_permits = 10'000;
+/// And in these no more than two lists of nodes follow each other.
+constexpr std::uint64_t seeds_of_two_lists = 20'000;
 
 } // namespace
 
@@ -48,9 +50,14 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     elects_ = seed_ > known_seeds && seed_ % 3 != 0 && !all_are_fenced();
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
-    net_ = std::make_unique<world::network>(time_, sizes.at(dice_.below(sizes.size())), dice_.next());
+    replaces_nodes_ = seed_ > seeds_of_two_lists;
+    unsigned const spares =
+        replaces_nodes_ ? 1 : 0; // beside an odd number, of which two that differ may miss each other
+    auto const size = sizes.at(dice_.below(sizes.size())) + spares;
+    net_ = std::make_unique<world::network>(time_, size, dice_.next());
     net_->pieces = dice_.one_in(2) ? 20 : 0;
     changes_nodes_ = seed_ > seeds_of_one_list && net_->size() > 1;
+    spare_ = seed_ % net_->size();
     set_up_nodes();
     auto const names = dice_.between(1, 3);
     for (std::int64_t i = 0; i != names; ++i)
@@ -136,7 +143,7 @@ config schedule::draw_config(test::dice& dice, bool at_the_beginning)
 /// Whoever has this list and whoever has all nodes exclude each other.
 std::vector<std::string> schedule::without_spare(std::vector<std::string> urls) const
 {
-    urls.erase(urls.begin() + static_cast<std::ptrdiff_t>(seed_ % urls.size()));
+    urls.erase(urls.begin() + static_cast<std::ptrdiff_t>(spare_));
     return urls;
 }
 
@@ -235,7 +242,8 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
     if (!settings.observer && dice.one_in(4))
         settings.observer = std::make_shared<watcher>(*this, made->host);
     made->urls = settings.nodes;
-    if (changes_nodes_ && dice.one_in(2))
+    made->has_all_nodes = replacing_;
+    if (changes_nodes_ && dice.one_in(2) && !replacing_)
         settings.nodes = without_spare(made->urls);
     made->locks.emplace(made->process->make_client(std::move(settings)));
     auto const actors = static_cast<unsigned>(dice.between(1, has_many_permits() ? 24 : 6));
@@ -313,7 +321,7 @@ void schedule::run_quietly()
     lose_one_for_good();
     for (auto const& p : programs_) {
         if (changes_nodes_)
-            restore_nodes(p->host);
+            give_all_nodes(p->host);
         for (auto const& a : p->actors)
             a->served = false;
         for (auto const& one : p->politicians)
@@ -379,6 +387,8 @@ void schedule::end()
 verdict schedule::run()
 {
     time_.after(dice_.between(200, 2000) * 1ms, [this] { disturb(); });
+    if (replaces_nodes_)
+        time_.after(1s, [this] { begin_to_replace(); });
     run_until(busy_time);
     if (seen_.flaw.empty())
         run_quietly();

@@ -83,6 +83,7 @@ private:
         std::vector<std::string> urls{}; ///< of all nodes
         std::uint64_t latest_term = 0;   ///< that they were told of
         bool forks = false;              ///< when the next operation ends
+        bool has_all_nodes = false;      ///< and nothing that began with another list
 
         [[nodiscard]] std::string name() const { return "program " + std::to_string(host); }
     };
@@ -163,6 +164,8 @@ private:
         return kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several ||
                kinds_ == kinds::fenced_permits;
     }
+    /// Tokens, or terms.
+    [[nodiscard]] bool has_numbers() const { return all_are_fenced() || kinds_ == kinds::mixed || elects_; }
     [[nodiscard]] bool has_many_permits() const;
     [[nodiscard]] static bool takes_permits(manner how)
     {
@@ -224,7 +227,11 @@ private:
     void flush(unsigned node, test::dice&);
     void forbid(unsigned node, test::dice&);
     void change_nodes(program&, test::dice&);
-    void restore_nodes(unsigned host);
+    void give_all_nodes(unsigned host);
+    void has_all_nodes(program&, duration asked);
+    void begin_to_replace();
+    void end_replacement();
+    void have_other_spare();
     void kill_program(std::unique_ptr<program>&);
     void add_newcomer();
     void leave(std::unique_ptr<program>&);
@@ -281,13 +288,16 @@ private:
     kinds kinds_;
     stage stage_ = stage::faults;
     std::chrono::milliseconds longest_ttl_;
-    std::int64_t variety_;       ///< the shortest ttl is this part of the longest; 1: all locks are alike
-    std::int64_t slack_divisor_; ///< of a ttl, for the smallest slack
-    bool enciphered_;            ///< some come by TLS
-    bool elects_;                ///< there is an election, too
-    bool changes_nodes_ = false; ///< some have one node less than others, each at its time (rule N9)
-    bool crowded_;               ///< nobody pauses for long, in the quiet time either
-    bool polls_ = false;         ///< some server did not tell of changes, once
+    std::int64_t variety_;        ///< the shortest ttl is this part of the longest; 1: all locks are alike
+    std::int64_t slack_divisor_;  ///< of a ttl, for the smallest slack
+    bool enciphered_;             ///< some come by TLS
+    bool elects_;                 ///< there is an election, too
+    bool changes_nodes_ = false;  ///< some have one node less than others, each at its time (rule N9)
+    bool replaces_nodes_ = false; ///< and it is not always the same node
+    bool replacing_ = false;      ///< who changes the nodes has all, until everybody has
+    std::size_t spare_ = 0;       ///< the node that some do not have
+    bool crowded_;                ///< nobody pauses for long, in the quiet time either
+    bool polls_ = false;          ///< some server did not tell of changes, once
     world::timeline time_;
     std::unique_ptr<world::network> net_;
     std::vector<server_record> servers_;
