@@ -53,31 +53,35 @@ std::exception_ptr why_too_long(std::string const& lock, std::size_t length) noe
 
 } // namespace
 
+struct campaign;
+
+/// What its two operations complete.
+struct campaign_step {
+    using cancellation_slot_type = boost::asio::cancellation_slot;
+
+    /// The handler's own one is filled once, by the thread that it belongs to.
+    [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept;
+    void operator()(boost::system::error_code ec, lease acquired) const;
+    void operator()(boost::system::error_code ec) const;
+
+    std::shared_ptr<campaign> of;
+};
+
+/// The acquisition tells the campaign's handler itself why it failed.
+template <class Default>
+struct associated_story<campaign_step, Default> {
+    using type = std::exception_ptr*;
+    static type get(campaign_step const& step, Default const& = {}) noexcept;
+};
+
 /// Acquires the lock, and then tells the nodes who leads. It has the memory for both before it begins.
 struct campaign {
     using handler_type = completion_handler<leadership_signature>;
 
-    /// What the two operations complete. The handler's own slot is filled once, by the thread that it belongs to.
-    struct step {
-        using cancellation_slot_type = boost::asio::cancellation_slot;
-
-        [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept
-        {
-            return of->stop.slot();
-        }
-        void operator()(boost::system::error_code ec, lease acquired) const
-        {
-            of->acquired(of, ec, std::move(acquired));
-        }
-        void operator()(boost::system::error_code ec) const { of->proclaimed(ec); }
-
-        std::shared_ptr<campaign> of;
-    };
-
     void acquired(std::shared_ptr<campaign> const& self, boost::system::error_code ec, lease got)
     {
         if (ec)
-            return fail(ec, explained_by_lock(ec));
+            return handler(ec, leadership());
         won = leadership(std::move(got));
         try {
             proclaim(self);
@@ -93,7 +97,7 @@ struct campaign {
         wait_op& waiting = held.client().new_wait_op();
         cancel_path<wait_op> cancel(held.client(), stop.slot());
         cancel.lead_to(held.client(), waiting);
-        waiting.start({step{self}, held.client().executor()});
+        waiting.start({campaign_step{self}, held.client().executor()});
         held.proclaim(std::move(said), waiting);
     }
 
@@ -102,11 +106,6 @@ struct campaign {
         if (ec)
             return fail(ec, explained(won.held_lease(), ec));
         handler({}, std::move(won));
-    }
-
-    [[nodiscard]] std::exception_ptr explained_by_lock(boost::system::error_code ec)
-    {
-        return handler.story() ? explained(lock, ec) : nullptr;
     }
 
     /// What was won is given back.
@@ -118,16 +117,37 @@ struct campaign {
         handler(ec, leadership());
     }
 
-    campaign(std::shared_ptr<lock_state> its, std::string const& value, handler_type&& told)
-        : lock(std::move(its)), said(std::make_unique<proclamation>(value)), handler(std::move(told))
+    campaign(std::string const& value, handler_type&& told)
+        : said(std::make_unique<proclamation>(value)), handler(std::move(told))
     {}
 
-    std::shared_ptr<lock_state> lock;
     std::unique_ptr<proclamation> said;
     handler_type handler;
     boost::asio::cancellation_signal stop{};
     leadership won{};
 };
+
+campaign_step::cancellation_slot_type campaign_step::get_cancellation_slot() const noexcept
+{
+    return of->stop.slot();
+}
+
+void campaign_step::operator()(boost::system::error_code ec, lease acquired) const
+{
+    of->acquired(of, ec, std::move(acquired));
+}
+
+void campaign_step::operator()(boost::system::error_code ec) const
+{
+    of->proclaimed(ec);
+}
+
+template <class Default>
+std::exception_ptr* associated_story<campaign_step, Default>::get(campaign_step const& step,
+                                                                  Default const&) noexcept
+{
+    return step.of->handler.story();
+}
 
 boost::asio::any_io_executor const& start_campaign::executor() const noexcept
 {
@@ -144,13 +164,13 @@ void start_campaign::begin(completion_handler<leadership_signature> handler)
             handler(make_error_code(errc::misconfigured), leadership());
         });
     }
-    auto all = std::make_shared<campaign>(lock, value, std::move(handler));
+    auto all = std::make_shared<campaign>(value, std::move(handler));
     if (auto slot = all->handler.slot(); slot.is_connected())
         slot.assign(cancel_request(lock->client(), [of = std::weak_ptr(all)] {
             if (auto const one = of.lock())
                 one->stop.emit(boost::asio::cancellation_type::terminal);
         }));
-    start_acquire{lock, std::nullopt}.begin({campaign::step{std::move(all)}, own});
+    start_acquire{lock, std::nullopt}.begin({campaign_step{std::move(all)}, own});
 }
 
 namespace {
