@@ -235,6 +235,30 @@ BOOST_AUTO_TEST_CASE(observer_of_leaders_goes_on_with_the_new_nodes)
     });
 }
 
+BOOST_AUTO_TEST_CASE(campaign_from_before_tells_what_the_former_nodes_said)
+{
+    lock_options impatient = long_lived;
+    impatient.retry.outage_patience = 100ms;
+    election scheduler(*locks, "scheduler", impatient);
+    std::vector<node_outcome> table;
+    auto const candidate = [&]() -> asio::awaitable<void> {
+        try {
+            co_await scheduler.campaign("one");
+        } catch (lock_error const& e) {
+            BOOST_TEST(e.code() == errc::no_quorum);
+            table = e.outcomes();
+        }
+    };
+    run([&]() -> asio::awaitable<void> {
+        servers[0].kill();
+        servers[1].kill();
+        asio::co_spawn(context, candidate(), asio::detached);
+        begin_change({0, 1, 2, 3});
+        co_await until([&] { return changed.has_value(); });
+        BOOST_TEST(table.size() == 3U);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(shutdown_releases_what_the_former_nodes_hold)
 {
     mutex lock(*locks, "lock", long_lived);
