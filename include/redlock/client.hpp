@@ -104,7 +104,7 @@ public:
     /// \par Completion signature
     /// `void(boost::system::error_code)`: success, or `errc::no_quorum` if some key could not be released on a
     /// majority of the nodes and stays there for the rest of its TTL. `std::errc::not_enough_memory`: it was called on
-    /// another thread, and nothing has been ended.
+    /// another thread, and nothing has been ended; the nodes are not changed any more.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the shutdown continues.
     template <class Token = boost::asio::deferred_t>
