@@ -331,11 +331,9 @@ BOOST_AUTO_TEST_CASE(world_refuses_invalid_arguments_and_nested_runs)
 /// The retry loop that lacks a pause would otherwise run for ever.
 BOOST_AUTO_TEST_CASE(world_run_without_passing_time_throws)
 {
-    servers.cut(0);
-    servers.cut(1);
-    auto again = [&]() -> asio::awaitable<void> {
-        while (co_await try_it())
-            ;
+    auto again = []() -> asio::awaitable<void> {
+        for (;;)
+            co_await asio::post(asio::use_awaitable);
     };
     BOOST_TEST(says(complaint<std::runtime_error>([&] { servers.run(again()); }), "no time passes"));
     BOOST_TEST((servers.elapsed() < 10s));
