@@ -30,7 +30,11 @@ using std::chrono::milliseconds;
 
 std::string signed_ms(std::optional<std::chrono::microseconds> time)
 {
-    return time ? (time->count() < 0 ? "" : "+") + std::to_string(time->count() / 1000) + " ms" : "?";
+    if (!time)
+        return "?";
+    std::string text(time->count() < 0 ? "" : "+");
+    text += std::to_string(time->count() / 1000);
+    return text += " ms";
 }
 
 json to_json(interview const& node, examination const& terms)

@@ -47,7 +47,8 @@ std::string story_of(lease_history::record const& told, core::instant end,
                               : words_of_lease(told.rows[i], core::elapsed(told.when[i], end), several));
     }
     text += plain ? "" : all.text();
-    return text.replace(0, 1, ":");
+    text.front() = ':';
+    return text;
 }
 
 std::vector<node_outcome> table_of(lease_history::record const& told, core::instant end,

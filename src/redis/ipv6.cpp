@@ -73,9 +73,12 @@ std::optional<ipv6_bytes> parse_ipv6(std::string_view text) noexcept
     }
     if (gap.has_value() == (filled == bytes.size()))
         return std::nullopt;
-    if (gap)
-        std::rotate(bytes.begin() + static_cast<std::ptrdiff_t>(*gap),
-                    bytes.begin() + static_cast<std::ptrdiff_t>(filled), bytes.end());
+    if (gap) {
+        auto const behind = std::span(bytes).subspan(*gap, filled - *gap);
+        auto const zeros = std::span(bytes).subspan(*gap, bytes.size() - filled);
+        std::ranges::copy_backward(behind, bytes.end());
+        std::ranges::fill(zeros, std::uint8_t{});
+    }
     return bytes;
 }
 

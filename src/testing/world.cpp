@@ -169,7 +169,8 @@ std::optional<std::string> world::state::find(std::string_view nonce)
 
 void world::state::overtake(std::string const& key, std::uint64_t token)
 {
-    std::string const fence = key + std::string(kind::fence_suffix);
+    std::string fence(key);
+    fence += kind::fence_suffix;
     std::uint64_t const next = (token >> core::hand_off_bits) + 1;
     for (std::size_t n = 0; n != net.size(); ++n) {
         auto& its = net.at(n);
