@@ -2,6 +2,7 @@
 #include "cli/options.hpp"
 #include "cli/parser.hpp"
 #include "redis/command.hpp"
+#include "redis/url.hpp"
 #include <redlock/config.hpp>
 
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 // What the words of the command line and of the environment come to, together.
 namespace redlock::cli {
@@ -25,6 +27,13 @@ std::string environment(char const* name)
 {
     char const* const value = std::getenv(name);
     return value ? value : "";
+}
+
+bool has_credentials(std::string const& url)
+{
+    auto const parsed = redis::parse_url(url);
+    auto const* const node = std::get_if<redis::endpoint>(&parsed);
+    return node && (!node->username.empty() || !node->password.empty());
 }
 
 } // namespace
@@ -85,6 +94,9 @@ void parser::finish_credentials()
 {
     if (!password_file_.empty()) {
         (void)read_password(password_file_); // what is wrong with it is said at once
+        if (std::ranges::all_of(o_.client.nodes, has_credentials))
+            throw failure(exit_status::usage,
+                          "--password-file is for URLs without user and password, and all URLs have them");
         o_.client.credentials_provider = [user = std::exchange(o_.client.username, {}),
                                           file = password_file_](std::string_view) {
             return credentials{user, read_password(file)};

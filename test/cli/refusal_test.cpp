@@ -108,6 +108,10 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
             nodes("redis://host"));
     refused({"status", "seat", "--password-file", "/dev/null"}, 78, "first line is empty",
             nodes("redis://host"));
+    temporary_directory const place("redlock-password");
+    std::ofstream(place.file("password")) << "secret\n";
+    refused({"status", "seat", "--password-file", place.file("password")}, 64, "all URLs have them",
+            nodes("redis://:other@host redis://user:other@host:1"));
 }
 
 /// Whoever has asked for JSON reads no text, whatever is wrong.
