@@ -82,7 +82,7 @@ private:
     std::shared_ptr<engine> current_;
     std::shared_ptr<engine>
         former_; ///< kept until the next change: who cancels an operation names its engine
-    std::vector<std::weak_ptr<engine>> earlier_; ///< that locks and leases keep; where changes are made
+    std::vector<std::weak_ptr<engine>> earlier_; ///< that locks and leases keep; used by one change at a time
     bool changing_ = false;
     bool ending_ = false;
 };
