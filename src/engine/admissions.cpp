@@ -103,7 +103,8 @@ constexpr core::duration unknown_slack = core::duration::max();
 } // namespace
 
 admissions::admissions(client_settings const& settings)
-    : names_(settings.names), longest_(settings.longest_ttl.count()), smallest_slack_(unknown_slack.count()),
+    : names_(settings.names),
+      expected_(new expectations{settings.longest_ttl.count(), unknown_slack.count()}),
       records_(settings.names.size())
 {
     for (std::size_t i = 0; i != records_.size(); ++i)
@@ -112,19 +113,19 @@ admissions::admissions(client_settings const& settings)
 
 void admissions::expect_keys(core::duration ttl, core::duration slack)
 {
-    auto known = longest_.load(std::memory_order_relaxed);
-    while (known < ttl.count() && !longest_.compare_exchange_weak(known, ttl.count()))
+    auto known = expected_->longest.load(std::memory_order_relaxed);
+    while (known < ttl.count() && !expected_->longest.compare_exchange_weak(known, ttl.count()))
         ;
-    auto smallest = smallest_slack_.load(std::memory_order_relaxed);
-    while (smallest > slack.count() && !smallest_slack_.compare_exchange_weak(smallest, slack.count()))
+    auto& smallest = expected_->smallest_slack;
+    auto least = smallest.load(std::memory_order_relaxed);
+    while (least > slack.count() && !smallest.compare_exchange_weak(least, slack.count()))
         ;
 }
 
 /// Its settings are the present ones, but for what the user said of the time before the client met it.
 void admissions::inherit(std::size_t node, admissions const& former, std::size_t before)
 {
-    expect_keys(core::duration{former.longest_.load(std::memory_order_relaxed)},
-                core::duration{former.smallest_slack_.load(std::memory_order_relaxed)});
+    expected_ = former.expected_; // from now on
     core::admission_terms terms = records_[node].terms;
     terms.assume_fresh = former.records_[before].terms.assume_fresh;
     records_[node] = former.records_[before];
@@ -165,7 +166,7 @@ bool admissions::set_forward(record& its, net::node const& told, core::instant n
     if (its.clock_of != run_id)
         its.clock = {};
     its.clock_of = run_id;
-    auto const smallest = smallest_slack_.load(std::memory_order_relaxed);
+    auto const smallest = expected_->smallest_slack.load(std::memory_order_relaxed);
     core::duration const allowed =
         smallest == unknown_slack.count() ? core::default_slack({}) : core::duration{smallest};
     core::duration const forward =

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ public:
     /// Of any lock of this client.
     [[nodiscard]] core::duration longest_quarantine() const
     {
-        return core::quarantine_length(core::duration{longest_.load(std::memory_order_relaxed)});
+        return core::quarantine_length(core::duration{expected_->longest.load(std::memory_order_relaxed)});
     }
 
     /// The node's handshake has just succeeded.
@@ -92,14 +93,19 @@ private:
         bool mentioned = false;
     };
 
+    /// By the locks of one client, whichever of its lists of nodes they were made for (rule N9).
+    struct expectations {
+        std::atomic<core::duration::rep> longest;
+        std::atomic<core::duration::rep> smallest_slack;
+    };
+
     static void remember(record&, core::replica_group&);
     [[nodiscard]] bool set_forward(record&, net::node const&, core::instant now);
     [[nodiscard]] std::optional<net::failure> refusal(unsigned node, core::node_facts const&) const;
     [[nodiscard]] std::optional<unsigned> same_server(unsigned node, std::string const& run_id) const;
 
     std::vector<std::string> const& names_;
-    std::atomic<core::duration::rep> longest_;
-    std::atomic<core::duration::rep> smallest_slack_;
+    std::shared_ptr<expectations> expected_;
     std::vector<record> records_;
 };
 

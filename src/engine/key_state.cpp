@@ -1,5 +1,7 @@
 #include "engine/key_state.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace redlock::detail {
@@ -41,6 +43,12 @@ void key_state::expect_keys(std::chrono::milliseconds ttl)
     auto known = longest_key_ms_.load(std::memory_order_relaxed);
     while (known < longest && !longest_key_ms_.compare_exchange_weak(known, longest))
         ;
+}
+
+core::duration key_state::longest_key() const
+{
+    core::duration const own = std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)};
+    return heir_ ? std::max(own, heir_->longest_key()) : own;
 }
 
 /// Locks that were made before count there, too, whether they are used or not (rule N4).

@@ -50,11 +50,6 @@ public:
     [[nodiscard]] virtual redis::lock_key key() const;
     /// A lock of this name was made whose keys live this long, slack included.
     virtual void expect_keys(std::chrono::milliseconds ttl);
-    /// Of all such locks (docs/protocol.md, rule N4).
-    [[nodiscard]] virtual core::duration longest_key() const
-    {
-        return std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)};
-    }
     /// What each node said to the last attempt that was decided.
     /// \param nodes their names, in order
     [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
@@ -62,6 +57,8 @@ public:
 
     /// The same key among the client's next nodes, which is kept for as long as this one.
     void leave_to(boost::intrusive_ptr<key_state> heir) noexcept;
+    /// Of all locks of this name, also of those that were made for the next nodes (docs/protocol.md, rules N4 and N9).
+    [[nodiscard]] virtual core::duration longest_key() const;
     /// What it has learnt since.
     void leave_numbers() noexcept;
 

@@ -133,6 +133,22 @@ BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_made_before_the_nodes_were_c
     BOOST_TEST(!got->ec, got->ec.message() << ": " << summary(table));
 }
 
+/// And the other way round: who goes on with the former nodes may help a second owner to a majority.
+BOOST_AUTO_TEST_CASE(longer_lock_made_after_the_nodes_were_changed_stops_extension_on_former_ones)
+{
+    says({{"uptime_in_seconds", "30"}});
+    auto const held = try_acquire("lock", ten_seconds);
+    BOOST_TEST(!held->ec);
+    locks->change_nodes({node.url()}, [](error_code) {});
+    run_until(context, [&] { return mutex(*locks, "lock", ten_seconds).last_attempt().empty(); });
+    mutex const longer(*locks, "lock", one_minute);
+    auto const extended = std::make_shared<outcome>();
+    held->granted.extend(keeps_outcome{extended});
+    run_until(context, [&] { return extended->done(); });
+    BOOST_TEST(extended->ec == errc::no_quorum);
+    BOOST_TEST(node.count("EVAL") == 0U);
+}
+
 /// Rules N4 and N9: the life before was heard of a moment ago, and so this one is no older, whatever it says.
 BOOST_AUTO_TEST_CASE(restart_between_two_lists_of_nodes_is_not_before_what_was_heard)
 {
