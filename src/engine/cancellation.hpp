@@ -52,6 +52,7 @@ public:
             slot_ = slot;
             return;
         }
+        asked_ = &owner;
         state_ = std::make_shared<state>();
         slot.assign(cancel_request(owner, [to = state_] { to->cancel(); }));
     }
@@ -61,6 +62,10 @@ public:
     /// \throws std::bad_alloc and the operation has been retired
     void lead_to(engine& owner, Operation& operation)
     {
+        if (state_) {
+            state_->where = owner.weak_from_this();
+            state_->asked = asked_ != &owner ? asked_->shared_from_this() : nullptr;
+        }
         if (!slot_.is_connected())
             return;
         try {
@@ -88,17 +93,22 @@ private:
         void cancel()
         {
             requested = true;
-            if (operation)
+            auto const its = where.lock();
+            if (its && operation)
                 operation->cancel(generation);
         }
 
         Operation* operation = nullptr;
         std::uint32_t generation = 0;
         bool requested = false;
+        /// Where it began: a successor, if the nodes were changed meanwhile (rule N9), which may be gone before the slot is.
+        std::weak_ptr<engine> where;
+        std::shared_ptr<engine> asked; ///< which the slot names then, and which nothing else keeps
     };
 
     boost::asio::cancellation_slot slot_;
     std::shared_ptr<state> state_;
+    engine* asked_ = nullptr; ///< it is there as long as the operation has yet to hop
 };
 
 /// Begins an operation that waits: `work(engine&, waiter&)`, which throws nothing.

@@ -375,6 +375,25 @@ BOOST_AUTO_TEST_CASE(restart_between_the_two_lists_is_noticed)
     });
 }
 
+/// The operation hops, and finds that the nodes were changed meanwhile; of those it was begun for nobody knows later.
+BOOST_AUTO_TEST_CASE(cancellation_finds_operation_that_a_change_overtook)
+{
+    asio::cancellation_signal signal;
+    std::optional<error_code> ended;
+    servers.command({"SET", "lock", "stranger"});
+    begin_change({0, 1, 2, 3});
+    mutex(*locks, "lock", long_lived)
+        .acquire(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, lease) { ended = ec; }));
+    run_until(context, [&] { return changed.has_value(); });
+    begin_change({0, 1, 2});
+    run_until(context, [&] { return locks->nodes().size() == 3U; });
+    BOOST_TEST(!ended.has_value());
+    signal.emit(asio::cancellation_type::terminal);
+    run_until(context, [&] { return ended.has_value() && changed.has_value(); });
+    BOOST_TEST(*ended == asio::error::operation_aborted);
+    BOOST_TEST(*changed == error_code());
+}
+
 BOOST_AUTO_TEST_CASE(nodes_are_changed_from_another_thread)
 {
     mutex lock(*locks, "lock", long_lived);
