@@ -209,6 +209,18 @@ BOOST_AUTO_TEST_CASE(list_whose_majority_may_miss_the_other_is_refused)
     });
 }
 
+/// The list of the one was compared with what was present before the other.
+BOOST_AUTO_TEST_CASE(change_is_refused_before_another_has_begun)
+{
+    std::optional<error_code> second;
+    begin_change({0, 1, 2, 3});
+    locks->change_nodes(list({0, 1, 2, 4}), [&](error_code ec) { second = ec; });
+    run_until(context, [&] { return changed && second; });
+    BOOST_TEST(*changed == error_code());
+    BOOST_TEST(*second == in_progress);
+    BOOST_TEST(locks->nodes().at(3).node == servers[3].url());
+}
+
 /// Whoever is told `nothing new` asks again, and asks the new nodes then.
 BOOST_AUTO_TEST_CASE(observer_of_leaders_goes_on_with_the_new_nodes)
 {
