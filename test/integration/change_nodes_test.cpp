@@ -247,6 +247,25 @@ BOOST_AUTO_TEST_CASE(observer_of_leaders_goes_on_with_the_new_nodes)
     });
 }
 
+/// Rule EL4: what this client has been told goes along.
+BOOST_AUTO_TEST_CASE(earlier_term_is_nobodys_after_a_change_too)
+{
+    election scheduler(*locks, "scheduler", long_lived);
+    std::string const key = "scheduler:redlock-leader";
+    run([&]() -> asio::awaitable<void> {
+        leadership led = co_await scheduler.campaign("one");
+        std::string const earlier = servers.ask(0).command({"GET", key});
+        co_await led.resign();
+        led = co_await scheduler.campaign("two");
+        leader_info const seen = co_await scheduler.leader();
+        BOOST_TEST(seen.term == led.term());
+        co_await led.resign();
+        co_await change(0, 1, 2, 3);
+        servers.command({"SET", key, earlier});
+        BOOST_TEST((co_await scheduler.leader()).vacant);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(campaign_from_before_tells_what_the_former_nodes_said)
 {
     lock_options impatient = long_lived;
