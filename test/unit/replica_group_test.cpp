@@ -1,4 +1,5 @@
 #include "core/admission.hpp"
+#include "kit/dice.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <vector>
 
 using namespace redlock::core;
@@ -27,7 +27,7 @@ instant at(int second)
 /// the one or the other, or nobody, as it comes.
 class torn_group {
 public:
-    explicit torn_group(unsigned seed) : dice_(seed)
+    explicit torn_group(std::uint64_t seed) : dice_(seed)
     {
         members_ = draw(2, 6);
         silence_ = draw(1, 4);
@@ -69,7 +69,7 @@ public:
                       .attachments = attachments(server, now)};
         return told;
     }
-    [[nodiscard]] int draw(int from, int to) { return std::uniform_int_distribution(from, to)(dice_); }
+    [[nodiscard]] int draw(int from, int to) { return static_cast<int>(dice_.between(from, to)); }
 
 private:
     struct stay {
@@ -99,7 +99,7 @@ private:
             stays_, [&](stay const& s) { return s.master == server && s.from <= now; }));
     }
 
-    std::minstd_rand dice_;
+    redlock::test::dice dice_;
     int members_;
     int silence_;
     int needed_;
