@@ -175,10 +175,11 @@ void attempt::tell_of_nodes(lock_state const& lock)
     lock.wanted->publish(rows_);
 }
 
-boost::intrusive_ptr<held_lease> attempt::make_lease(unsigned attempts, core::duration waited)
+boost::intrusive_ptr<held_lease> attempt::make_lease(std::shared_ptr<lock_state> const& lock,
+                                                     unsigned attempts, core::duration waited)
 {
     lock_->wanted->publish_success(rows_);
-    lease_ = new_held_lease(std::exchange(block_, nullptr), lock_, nonce_, votes_, attempts, waited,
+    lease_ = new_held_lease(std::exchange(block_, nullptr), lock, nonce_, votes_, attempts, waited,
                             std::move(slots_));
     give_back_other_slots();
     return lease_;

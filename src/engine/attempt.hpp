@@ -89,7 +89,9 @@ public:
     /// Instead of what they answered, into the lock's table: what is known of the nodes without asking them.
     void tell_of_nodes(lock_state const&);
     /// What was won.
-    [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(unsigned attempts, core::duration waited);
+    /// \param lock of whom it is for, who may not be the one for whom it began
+    [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(std::shared_ptr<lock_state> const& lock,
+                                                              unsigned attempts, core::duration waited);
     /// There is no next attempt for now: gives back what it has. The lock is kept while answers are on their way.
     void finish();
     /// All that was sent is answered.

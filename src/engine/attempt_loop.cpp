@@ -231,7 +231,7 @@ void attempt_loop::run()
     runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     tell({});
     candidate& lucky = *whom_;
-    auto held = attempt_.make_lease(lucky.attempts(), lucky.waited(now));
+    auto held = attempt_.make_lease(lucky.lock(), lucky.attempts(), lucky.waited(now));
     key_->won(*this, *held);
     finish();
     lucky.deliver(std::move(held));

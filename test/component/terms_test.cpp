@@ -214,4 +214,16 @@ BOOST_FIXTURE_TEST_CASE(operation_with_same_options_uses_votes_of_cancelled_one,
         BOOST_TEST(about_the_lock(*node).size() == 1U);
 }
 
+BOOST_FIXTURE_TEST_CASE(lease_has_the_options_of_whom_it_is_for, votes_under_way_fixture)
+{
+    lock_options brief = usual;
+    brief.max_hold = 1min;
+    leave_to(lock("resource", brief));
+    deliver_all();
+    run_until(context, [&] { return second->granted.votes() == 3; });
+    BOOST_TEST((second->granted.remaining() <= 1min));
+    for (auto const& node : nodes)
+        BOOST_TEST(about_the_lock(*node).size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
