@@ -22,7 +22,11 @@ inline error_code code_of(std::exception_ptr const& failure)
 struct waiting {
     cluster nodes{3};
     mutex lock = nodes.lock();
-    lease held = nodes.run([this] { return nodes.held_everywhere(lock); });
+    lease held;
+
+    waiting() // Clang 16 finds no source location where a member is initialised
+        : held(nodes.run([this] { return nodes.held_everywhere(lock); }))
+    {}
 
     /// Runs until an acquisition waits for the holder.
     void until_waiting(std::size_t count = 1)
