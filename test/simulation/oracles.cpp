@@ -250,10 +250,11 @@ void schedule::check_wake_ups()
         check_wake_up(s);
 }
 
-/// W2: whose lock is free gets it, unless it is behind one who waits for another (M6).
+/// W2: whose lock is free gets it, unless it is behind one who waits for another (M6), or one of two nodes has just come to
+/// the list: both have to vote, and that one does not yet (F6).
 void schedule::check_wake_up(subject& s)
 {
-    if (s.several)
+    if (s.several || net_->size() == 2)
         return;
     std::optional<duration> wanted_since;
     bool taken = false;
