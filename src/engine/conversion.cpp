@@ -6,7 +6,6 @@
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
-
 namespace redlock::detail {
 
 template class round<conversion>;
