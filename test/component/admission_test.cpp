@@ -51,6 +51,14 @@ struct unknown_node_fixture {
         return result;
     }
 
+    std::shared_ptr<outcome> extend(outcome& held)
+    {
+        auto result = std::make_shared<outcome>();
+        held.granted.extend(keeps_outcome{result});
+        run_until(context, [&] { return result->done(); });
+        return result;
+    }
+
     void change_nodes(std::vector<std::string> urls)
     {
         std::optional<error_code> changed;
@@ -88,9 +96,7 @@ BOOST_AUTO_TEST_CASE(node_old_enough_for_short_lock_is_quarantined_for_longer_lo
     BOOST_TEST((table.at(0).result == node_result::quarantined));
     BOOST_TEST((table[0].remaining > 1s && table[0].remaining <= 38s));
     // Nothing happens to anybody else.
-    auto const extended = std::make_shared<outcome>();
-    held->granted.extend(keeps_outcome{extended});
-    run_until(context, [&] { return extended->done(); });
+    auto const extended = extend(*held);
     BOOST_TEST(!extended->ec);
     BOOST_TEST(!try_acquire("other", ten_seconds)->ec);
     BOOST_TEST(node.accepted() == 1U);
@@ -113,9 +119,7 @@ BOOST_AUTO_TEST_CASE(longer_lock_made_later_stops_extension_on_young_node)
     auto const held = try_acquire("lock", ten_seconds);
     BOOST_TEST(!held->ec);
     mutex const longer(*locks, "lock", one_minute);
-    auto const extended = std::make_shared<outcome>();
-    held->granted.extend(keeps_outcome{extended});
-    run_until(context, [&] { return extended->done(); });
+    auto const extended = extend(*held);
     BOOST_TEST(extended->ec == errc::no_quorum);
     BOOST_TEST(node.count("EVAL") == 0U);
 }
@@ -142,9 +146,7 @@ BOOST_AUTO_TEST_CASE(longer_lock_made_after_the_nodes_were_changed_stops_extensi
     locks->change_nodes({node.url()}, [](error_code) {});
     run_until(context, [&] { return mutex(*locks, "lock", ten_seconds).last_attempt().empty(); });
     mutex const longer(*locks, "lock", one_minute);
-    auto const extended = std::make_shared<outcome>();
-    held->granted.extend(keeps_outcome{extended});
-    run_until(context, [&] { return extended->done(); });
+    auto const extended = extend(*held);
     BOOST_TEST(extended->ec == errc::no_quorum);
     BOOST_TEST(node.count("EVAL") == 0U);
 }
