@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 import importlib.util
 import os
 import re

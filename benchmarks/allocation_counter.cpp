@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Replaces the heap's entry points in the benchmark executables only: a definition in the executable comes
 // before the one in libc, for shared libraries too, so operator new and OpenSSL are counted as well.
 #include "allocation_counter.hpp"

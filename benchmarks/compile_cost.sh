@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # T14: what one awaited acquire adds to the compilation of a small Asio program, in time and in peak memory.
 # usage: benchmarks/compile_cost.sh BUILD_DIR [ROUNDS]     (CXX chooses the compiler; needs GNU time)
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The processes of a contest, and the idle client whose rounds are counted in.
 #include "contest.hpp"
 #include "library.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Tables T6 to T9: one key, many contenders in one or several processes.
 #include "contention_rows.hpp"
 

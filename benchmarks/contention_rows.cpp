@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "contention_rows.hpp"
 
 #include "options.hpp"

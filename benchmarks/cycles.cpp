@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // redlock_cycles CONCURRENCY CYCLES URL...: so many cycles against nodes that are there, and no word: for instructions.sh
 // and native.py.
 #include "cycle_client.hpp"

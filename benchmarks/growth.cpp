@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // How the cost of a cycle grows: with keys, nodes, waiters and held leases, by powers of ten; and with threads.
 // Against the null responder, so that what is measured is the client.
 #include "library.hpp"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # instructions.sh BUILD_DIR [CONCURRENCY...]: instructions of the client for each cycle, with three nodes that are the null
 # responder; those of connecting and of the first cycles are not counted. Needs valgrind. The figure hardly varies.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Table T10: what it costs to hold many leases that renew themselves, also while a node is silent.
 #include "library.hpp"
 #include "options.hpp"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
 """Server CPU of a cycle of plain locks, with the server's commands that compare and with scripts (rule K8).
 
 Three servers for each kind of server named; the same servers are asked by a user that may use the commands and by one that

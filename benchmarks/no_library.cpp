@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // For the programs that measure the limit and the noise only, and build without the library.
 #include "cycle_client.hpp"
 

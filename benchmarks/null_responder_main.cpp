@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // redlock_null_responder [nodes]: prints its ports and serves them until it is ended;
 // for strace, perf and other clients.
 #include "null_responder.hpp"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
 """Draws what `redlock_benchmarks --json FILE` or `redlock_growth --json FILE` has measured: docs/images/cycles.svg and
 docs/images/growth.svg, whichever the file has the figures for."""
 import json

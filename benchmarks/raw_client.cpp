@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "raw_client.hpp"
 
 #include "meter.hpp"

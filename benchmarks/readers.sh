@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # readers.sh BUILD_DIR [PROCESSES...]: what it costs the servers when so many processes read at once (`redlock run --shared`),
 # beside as many that each hold a plain lock of their own. Three servers, leases of 10 s, renewed after a third of it; twenty
 # seconds each, when all hold their leases. Starts its own servers, without persistence, on free ports, and ends them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "cycle_client.hpp"
 #include "library.hpp"
 #include "meter.hpp"

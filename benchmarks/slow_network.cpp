@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "slow_network.hpp"
 
 #include "command_counter.hpp"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 # redlock_embed_scripts(<target>)
 #
 # Turns the *.lua files of src/kind/scripts and src/redis/scripts into the header "redis/scripts.hpp" of the build tree
@@ -5,6 +6,13 @@
 # The line "-- with <part>.lua" stands for a part that several have in common.
 
 set(REDLOCK_SOURCES_DIR "${CMAKE_CURRENT_LIST_DIR}/../src")
+
+# The line that names the licence is for the reader of the file, and is not sent to servers.
+function(redlock_read_script variable path)
+    file(READ "${path}" text)
+    string(REGEX REPLACE "^-- SPDX[^\n]*\n" "" text "${text}")
+    set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
 
 function(redlock_embed_scripts target)
     set(scripts "")
@@ -14,13 +22,13 @@ function(redlock_embed_scripts target)
     foreach(path IN LISTS paths)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
         cmake_path(GET path STEM name)
-        file(READ "${path}" text)
+        redlock_read_script(text "${path}")
         string(REGEX MATCHALL "-- with [a-z_]+\\.lua\n" parts "${text}")
         foreach(line IN LISTS parts)
             string(REGEX REPLACE "-- with ([a-z_]+\\.lua)\n" "parts/\\1" part "${line}")
             cmake_path(ABSOLUTE_PATH part BASE_DIRECTORY "${REDLOCK_SOURCES_DIR}/kind/scripts")
             set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${part}")
-            file(READ "${part}" common)
+            redlock_read_script(common "${part}")
             string(REPLACE "${line}" "${common}" text "${text}")
         endforeach()
         string(SHA1 sha1 "${text}")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/asio-redlock")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 # Linked PRIVATE by this project's own targets only: a consumer never compiles with these.
 add_library(redlock_warnings INTERFACE)
 target_compile_options(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // One coroutine takes a lock and gives it back. Run: 01_hello redis://10.0.0.1 redis://10.0.0.2 …
 #include <redlock/redlock.hpp>
 

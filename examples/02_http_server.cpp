@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // An HTTP server that books seats and writes invoices. For a seat one attempt is made to take its lock; invoices of one
 // customer are written one after the other, and a request waits for its turn, but not longer than its client does.
 //   200 done; or ready, at /ready

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A long job under a lock: `with_lock` acquires, renews while the job runs, cancels it the moment the lease
 // can no longer be trusted, awaits its unwinding, and releases. Three ends: the job finishes; its caller
 // cancels it; the lease is lost because two of three servers die.

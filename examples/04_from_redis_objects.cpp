@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // For those who come from the Ruby gem redis-objects.
 //
 //   there                                      here

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // For those who wrote their lock with Spring Data's RedisTemplate and two scripts: a lock object that keeps
 // key, owner, lock timeout, start and acquire time and the number of tries, or null.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The same operations with other completion tokens than a coroutine's: callbacks, futures, deferred
 // operations, tuples, cancellation slots, and a completion on an executor of the caller's choice. The token
 // is always the last argument.

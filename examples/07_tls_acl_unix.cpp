@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // How a client is told about its servers: TLS, an ACL user with few rights, a unix socket; once by URLs, once
 // by a struct; and what a wrong value or a wrong password looks like.
 // Run: 07_tls_acl_unix. It starts three servers of its own and makes a certificate with the openssl command.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A balance in SQLite that only the latest holder of a lock may change: the table remembers the largest fencing token it
 // has seen, and a holder that was paused beyond its lease is refused. The same two statements work in any SQL database.
 //

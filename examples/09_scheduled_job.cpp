@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A job that must run once per period in a fleet: every server runs this program, one of them at a time is the leader, and
 // when it dies another one takes over where it stopped. The lock decides who runs the job; that no period is ever run
 // twice, not even by a leader that was paused beyond its lease, is decided where the result is written, by the fencing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A server with several threads. Two ways, both without a lock of the program's own:
 //   one io_context and one redlock::client per thread (fastest: nothing is shared), or
 //   one client on a strand of a thread pool, used from everywhere.

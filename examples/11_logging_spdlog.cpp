@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A log of what happens to locks, with spdlog: an observer turns each event into one line of key=value pairs, on a
 // level that says whether anybody has to look. The lines go to a queue, and a thread of spdlog's writes them: a slow
 // disk must not hold up the renewals, which run where the observer is called.

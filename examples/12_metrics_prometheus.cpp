@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Metrics of locks for Prometheus, with prometheus-cpp: an observer that counts, an exposer that is scraped.
 // Run: 12_metrics_prometheus          starts three Redis servers of its own, kills two, scrapes and checks itself
 //      12_metrics_prometheus cost     what the observer takes of this machine's time, per event

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A scheduler in a fleet of processes: one of them leads and does the work, and each has a page that says who that is. A
 // request to the leader carries its term. So a leader that was paused, and does not know yet that another one has taken
 // over, refuses what is meant for it.

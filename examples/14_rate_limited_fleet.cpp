@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A fleet of workers that call a backend which can take four calls at once. Each call needs a permit, so there are never more
 // of them, over all processes. A call that is as much work as two needs two permits. One of the workers dies with its
 // permit, which comes back by itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Spans of locks, with opentelemetry-cpp: an observer that makes a span of each acquisition and each lease, below the
 // span of the request that asked.
 // Run: 15_opentelemetry      starts three Redis servers of its own, kills two, prints the spans and checks them

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The ways of Asio that need nothing but Boost 1.81: the guide's page on them. What needs more is in guide_spawn.cpp,
 // guide_cancel_after.cpp and guide_cobalt.cpp.
 // Run: guide_asio                  with three Redis servers of its own

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Time limits from Asio itself: asio::cancel_after and cancel_at, of Boost 1.86 and newer.
 // Run: guide_cancel_after                  with three Redis servers of its own
 //      guide_cancel_after redis://a:6379…  with yours

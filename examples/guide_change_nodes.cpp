@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A server is replaced by another one while the program runs, and while it holds a lock.
 // Run: guide_change_nodes. It starts four Redis servers of its own.
 #include "local_redis.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Boost.Cobalt, of Boost 1.84 and newer: its own coroutines, its own main.
 // Run: guide_cobalt                  with three Redis servers of its own
 //      guide_cobalt redis://a:6379…  with yours

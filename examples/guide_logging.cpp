@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The library's lines in a logger that the program has already, and beside them an observer of the program's own.
 // Run: guide_logging. It starts three Redis servers of its own, and kills one.
 #include "local_redis.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A lease that goes from one client to another, as between two processes: the guide's page on moving leases.
 // Run: guide_moving                  with three Redis servers of its own
 //      guide_moving redis://a:6379…  with yours

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A price list that many requests read and a job replaces now and then: the guide's page on readers and writers.
 // Run: guide_readers                  with three Redis servers of its own
 //      guide_readers redis://a:6379…  with yours

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Work of which only so much may go on at once in a fleet: the guide's page on semaphores.
 // Run: guide_semaphores                  with three Redis servers of its own
 //      guide_semaphores redis://a:6379…  with yours

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Transfers between accounts, each of which touches two: the guide's page on several locks at once.
 // Run: guide_several                  with three Redis servers of its own
 //      guide_several redis://a:6379…  with yours

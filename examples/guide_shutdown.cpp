@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A worker that is told to stop by SIGTERM: it ends its job, gives its locks back, and leaves no key behind.
 // Run: guide_shutdown. It starts three Redis servers of its own, and sends the signal itself.
 #include "local_redis.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Stackful coroutines: asio::spawn, with Boost.Context.
 // Run: guide_spawn                  with three Redis servers of its own
 //      guide_spawn redis://a:6379…  with yours

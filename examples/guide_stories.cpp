@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Four failures, run for the guide's page "Failure stories": a holder that crashes, a server that crashes, a majority
 // that crashes, a holder that is paused between asking `valid()` and writing. Every participant is a process, every
 // server a redis-server.

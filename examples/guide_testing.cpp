@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Testing a program that takes locks, with Boost.Test and redlock::testing: no Redis, no ports, no waiting.
 // Run: guide_testing
 #include <redlock/redlock.hpp>

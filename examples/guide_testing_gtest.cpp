@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The same with GoogleTest, with a program that waits for a lock.
 // Run: guide_testing_gtest
 #include <redlock/redlock.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Testing code that takes locks against real servers that the test starts, with `assume_fresh`. What a test wants to
 // see is success, a lock that somebody else holds, and servers that are gone.
 // Run: guide_testing_servers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A client whose executor is a strand over a pool: coroutines on four threads take one lock.
 // Run: guide_threads                  with three Redis servers of its own
 //      guide_threads redis://a:6379…  with yours

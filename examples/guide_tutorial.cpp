@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The steps of the guide's tutorial after the first one, which is 01_hello: a lock that somebody else holds, work under
 // a lock, and a lease that is lost because two of three servers die.
 // Run: guide_tutorial. It starts three Redis servers of its own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // How long to wait for a lock, what to wait for, and who comes next: the guide's page on waiting.
 // Run: guide_waiting                  with three Redis servers of its own
 //      guide_waiting redis://a:6379…  with yours

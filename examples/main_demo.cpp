@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The whole story on one page: five Redis servers, three participants with a client each, one lock. They
 // contend; servers crash and hang under the holder, whose lease survives; a majority dies, and the holder's
 // job is stopped in time; the servers come back, and the next in line gets the lock.

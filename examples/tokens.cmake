@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 # Completion tokens that need more than the library does. What is not here is left out, with a word:
 #   redlock_absent_tokens     names of tokens
 #   redlock_token_libraries   what the others link

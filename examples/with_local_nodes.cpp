@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Runs a command with the URLs of fresh local Redis servers appended to it: with_local_nodes 3 ./01_hello
 #include "local_redis.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/io_context.hpp>

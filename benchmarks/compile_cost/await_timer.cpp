@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The drivers' common line protocol (README.md), for those in C++.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The drivers' common line protocol (README.md), for those in Node. A driver gives {acquire, release} for a key.
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
 """Compares lock libraries on the same servers, in turns. README.md says what is measured and how to read it."""
 import argparse
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
 """The arithmetic of samples.py on moments that can be checked by eye: run it as it is."""
 import tempfile
 import unittest

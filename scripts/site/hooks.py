@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """What mkdocs does not do by itself for mkdocs.yml.
 
 Pages are in docs/ and link to files of the project, so that a code host shows them, too. In the site some files of the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
 """Every link of the guide's pages leads to a file of the site, and to an anchor that stands there, or names another site
 to go to. Nothing is loaded from other sites."""
 

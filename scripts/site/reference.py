@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
 """Writes the reference as pages of the guide: Markdown from the XML that Doxygen makes of the public headers.
 
 reference.py XML OUT: a page for each class, struct and concept, one for the free names of each namespace, and an index. Names

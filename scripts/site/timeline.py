@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
 """Draws what examples/guide_stories tells on standard input: one SVG for each story, in the directory that is named.
 
 One lane for each server and participant; a bar while a server votes, and while a lease is valid; a number for each event,

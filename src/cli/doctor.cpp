@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/findings.hpp"
 #include "cli/lock_use.hpp"
 #include "cli/options.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/parser.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/query.hpp"
 
 #include "engine/configuration.hpp"

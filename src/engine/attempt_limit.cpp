@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/attempt_limit.hpp"
 
 namespace redlock::detail {

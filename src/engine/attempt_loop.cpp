@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/attempt_loop.hpp"
 
 #include "core/passage.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "core/local_queue.hpp"
 #include "engine/attempt_loop.hpp"
 #include <redlock/lock_options.hpp>

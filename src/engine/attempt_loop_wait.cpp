@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "core/backoff.hpp"
 #include "core/rendezvous.hpp"
 #include "engine/attempt_loop.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/attempt.hpp"
 #include "engine/owned_key.hpp"
 #include <redlock/node_outcome.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/acquire_op.hpp"
 #include "engine/cancellation.hpp"
 #include "engine/configuration.hpp"

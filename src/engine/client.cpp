@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/cancellation.hpp"
 #include "engine/client_access.hpp"
 #include "engine/engine.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "core/instant.hpp"
 #include "core/validity.hpp"
 #include "engine/engine.hpp"

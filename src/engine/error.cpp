@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/in_words.hpp"
 #include "engine/words.hpp"
 #include "redis/server_words.hpp"

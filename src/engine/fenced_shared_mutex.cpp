@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "core/fencing.hpp"
 #include "engine/configuration.hpp"
 #include "engine/fence_terms.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/held_lease.hpp"
 #include "engine/replies.hpp"
 #include "engine/words.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/held_lease.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/cancellation.hpp"
 #include "engine/engine.hpp"
 #include "engine/inspector.hpp"

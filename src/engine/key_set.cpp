@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/key_set.hpp"
 
 #include "core/batch_policy.hpp"

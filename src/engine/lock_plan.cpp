@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/lock_plan.hpp"
 
 #include "core/admission.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/lock_state.hpp"
 
 #include "core/tally.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/in_words.hpp"
 #include "engine/log_line.hpp"
 #include "engine/words.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "core/admission.hpp"
 #include "engine/node_group.hpp"
 #include "engine/replies.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/pending_releases.hpp"
 
 #include <new>

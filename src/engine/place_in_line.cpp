@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/place_in_line.hpp"
 
 #include "kind/semaphore.hpp"

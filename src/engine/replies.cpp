@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/replies.hpp"
 
 #include "redis/error_class.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/lock_access.hpp"
 #include "kind/kind.hpp"
 #include <redlock/shared_mutex.hpp>

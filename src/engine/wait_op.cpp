@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/wait_op.hpp"
 
 #include <boost/asio/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/warnings.hpp"
 
 #include "engine/in_words.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "kind/semaphore.hpp"
 
 #include "core/attempt.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "net/connect.hpp"
 #include "redis/resp.hpp"
 #include <redlock/server_error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "core/backoff.hpp"
 #include "net/node.hpp"
 #include "net/stream.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "net/node.hpp"
 #include "redis/error_class.hpp"
 #include "redis/push.hpp"

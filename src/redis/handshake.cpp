@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/handshake.hpp"
 
 #include "redis/command.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/ipv6.hpp"
 
 #include "redis/text_number.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/url.hpp"
 
 #include "redis/ipv6.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/state.hpp"
 #include <redlock/client.hpp>
 #include <redlock/fenced_mutex.hpp>

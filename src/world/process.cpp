@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "world/process.hpp"
 
 #include "core/backoff.hpp"

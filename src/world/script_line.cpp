@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The scripts of the line: the twins of src/kind/scripts/claim.lua, line_enter.lua and line_release.lua.
 #include "redis/command.hpp"
 #include "world/lua_number.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The scripts of several locks at once: the twins of src/kind/scripts/multi_vote.lua, multi_extend.lua, multi_raise.lua and
 // multi_release.lua.
 #include "redis/command.hpp"

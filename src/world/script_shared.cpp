@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The scripts of readers and writers: the twins of src/kind/scripts/shared_vote.lua, shared_extend.lua, shared_release.lua,
 // exclusive_vote.lua, downgrade.lua, upgrade.lua and whose.lua.
 #include "redis/command.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The scripts of a semaphore: the twins of src/kind/scripts/slots_vote.lua, slots_extend.lua, slots_release.lua and
 // slots_enter.lua.
 #include "redis/command.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Whom a server tells what is said on its channels.
 #include "world/reply.hpp"
 #include "world/server.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A server's commands about hashes.
 #include "world/reply.hpp"
 #include "world/server.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A server's commands about keys.
 #include "world/command.hpp"
 #include "world/lua_number.hpp"

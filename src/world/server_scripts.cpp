@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // How a server runs the library's scripts.
 #include "redis/scripts.hpp"
 #include "world/command.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Programs that want locks of real servers, and what befalls both (docs/verification.md, "Campaigns").
 #include "chaos/conductor.hpp"
 #include "chaos/participant.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
 #include "component/separate_node.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A client in a forked child: the process is simulated, and so is its copy.
 #include "world/network.hpp"
 #include "world/process.hpp"

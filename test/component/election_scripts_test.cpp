@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What the scripts of elections do on a real server (docs/protocol.md, rule EL2).
 #include "component/script_times.hpp"
 #include "kit/probe.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Leaders as they and others see them (docs/protocol.md, rules EL1, EL2, EL4 and EL6), in simulated time.
 #include "component/election_fixture.hpp"
 #include "kind/election.hpp"

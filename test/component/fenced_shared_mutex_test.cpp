@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The tokens of readers and writers as their clients see them (docs/protocol.md, rule S16), in simulated time.
 #include "component/line_fixture.hpp"
 #include "core/fencing.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What the scripts of readers and writers do on a real server where the lock has a fence (docs/protocol.md, rule S16).
 #include "component/script_times.hpp"
 #include "kit/probe.hpp"

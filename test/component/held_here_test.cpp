@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Who waits for what its own client has beside others is told so: of nobody else it can be known.
 #include "component/wish_fixture.hpp"
 #include <redlock/semaphore.hpp>

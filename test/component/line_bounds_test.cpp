@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Of lines in which some are stopped, killed, or leave: who stands there is served in order, and in time (rules L13, L14).
 #include "component/line_fixture.hpp"
 #include "kit/dice.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What is told of an operation that stood in line until its time was over.
 #include "component/wish_fixture.hpp"
 #include "kit/text.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // In line with other clients: servers and processes are simulated, and so is their time.
 #include "component/line_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // In line: what a silent heir, a leaver and a lock that is left free cost those behind (docs/protocol.md, rules L8 to L14).
 #include "component/line_fixture.hpp"
 

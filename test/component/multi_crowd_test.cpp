@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Many clients with sets that overlap (docs/protocol.md, rules M6 to M8): none waits for ever, and no two have one name.
 #include "component/multi_fixture.hpp"
 #include "kit/dice.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Several names locked at once (docs/protocol.md, rules M1 to M7).
 #include "component/multi_fixture.hpp"
 #include "core/rendezvous.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What the scripts of several locks do on a real server (docs/protocol.md, rules M2 to M4 and M8).
 #include "component/script_times.hpp"
 #include "kit/probe.hpp"

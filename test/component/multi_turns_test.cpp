@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Several names that are never free together (docs/protocol.md, rule M8).
 #include "component/multi_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Servers that compare by themselves: what they are told instead of scripts, and when not (rules K8 and A7).
 #include "component/simulated_program.hpp"
 #include "kit/printing.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/wish_fixture.hpp"
 #include <redlock/fenced_mutex.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/simulated_program.hpp"
 #include "core/rendezvous.hpp"
 #include "kit/recorder.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/pair_of_servers.hpp"
 
 #include "redis/command.hpp"

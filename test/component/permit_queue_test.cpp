@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Who asks for permits beside others of its client, and comes back to their queue (docs/protocol.md, rules P7, L12 and M6).
 #include "component/semaphore_fixture.hpp"
 #include <redlock/multi_mutex.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/random_talk.hpp"
 
 #include "core/fencing.hpp"

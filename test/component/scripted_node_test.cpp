@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/lone_client.hpp"
 #include "component/scripted_node.hpp"
 #include "kind/kind.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What the scripts do on a real server, where the simulated one is not asked.
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // So many permits of one name at once (docs/protocol.md, rules P1 to P9).
 #include "component/semaphore_fixture.hpp"
 #include <redlock/fenced_semaphore.hpp>

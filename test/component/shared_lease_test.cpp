@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // One lease in several hands.
 #include "component/shared_fixture.hpp"
 #include <redlock/shared_lease.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A model of readers and writers (docs/protocol.md, rules S1 to S13): what a client must do with the scripts' answers, with
 // late and lost messages, crashes, restarts and clocks that are set forward. The scripts run on simulated servers.
 #include "kit/dice.hpp"

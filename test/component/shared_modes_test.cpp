@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Writers that become readers, and readers that become writers (docs/protocol.md, rules S7, S8, S12 and S13).
 #include "component/shared_fixture.hpp"
 #include "kit/text.hpp"

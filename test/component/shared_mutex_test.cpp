@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Readers and writers as their clients see them (docs/protocol.md, rules S1 to S18), in simulated time.
 #include "component/shared_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Rules of readers and writers (docs/protocol.md, rules S1 to S15), by the scripts alone: votes, what is taken back, releases
 // and marks of a few visitors on simulated servers, without the engine. Who waits asks again; nobody tells him.
 #include "kit/dice.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What the scripts of readers and writers do on a real server (docs/protocol.md, rules S1 to S9).
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"

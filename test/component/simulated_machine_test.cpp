@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The simulation's machine shows what this one shows: each test has one body for both.
 #include "component/lone_client.hpp"
 #include "engine/configuration.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The simulation's server says what a real one says, byte for byte: to every command of the library, and unasked.
 #include "component/pair_of_servers.hpp"
 #include "component/random_talk.hpp"

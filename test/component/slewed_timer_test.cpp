@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/simulated_program.hpp"
 #include <redlock/mutex.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What the scripts of a semaphore do on a real server (docs/protocol.md, rules P1 to P9).
 #include "component/script_times.hpp"
 #include "kit/probe.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The searches' node answers as the simulated server does, which is compared with a real one: what they show of it holds for
 // the scripts as they are.
 #include "kind/kind.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/lone_node.hpp"
 #include "component/scripted_cluster.hpp"
 

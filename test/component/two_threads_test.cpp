@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "component/foreign_threads.hpp"
 #include "kit/last_words.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Every byte that a client says in some fixed situations, against what an earlier state of the library has said there.
 #include "component/simulated_program.hpp"
 #include "component/wire_scenarios.hpp"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # docs/errors.md explains every value that the library reports: each enumerator of the headers named below, and each reason
 # for which a server does not vote. And it explains no value that there is not.
 set -euo pipefail

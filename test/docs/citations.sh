@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # What the Markdown files cite exists, and what the code cites of them does, too:
 #   `path/to/file` and `path/to/file:word` name a file of this tree, and a word in it;
 #   "rule H5" in the code names a heading of docs/protocol.md.

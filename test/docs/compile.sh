@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # The tutorial compiles step by step as printed: what follows a line <!-- file: NAME --> or <!-- program: ... --> is written to
 # a file, without anything before it, and compiled. COMPILER and FLAGS are those of the build.
 # compile.sh COMPILER FLAGS...

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # What examples/deploy sets up works: servers start with its configurations, `redlock doctor` has no complaint about them,
 # and locks can be had. What cannot run here, for want of Docker and Kubernetes, at least names files that there are.
 # deploy.sh REDLOCK, the tool

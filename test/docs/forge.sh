@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # The workflows of the code host call stages that .ci/run has, and for a change all of its own list. forge.sh --schemas: the
 # files are also what the host's schemas want, if check-jsonschema can be had from PyPI.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # The Markdown files stand by themselves where a code host shows them: nothing is included that only the site has, no link
 # leads to a page that only the site has, and every anchor of a link is a heading of the file it leads to.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # PUBLISHER is in order, and scripts/publisher sees it where one is not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

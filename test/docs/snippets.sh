@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # Every C++ block in the Markdown files is compiled code: the line before its fence names the example it comes from, which
 # examples/CMakeLists.txt builds, or from a header that such an example includes.
 #   <!-- program: examples/name.cpp -->   the block is that file without its opening comment, byte for byte

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # What a user copies names the version of include/redlock/version.hpp, and CHANGELOG.md begins with it.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/environment.sh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "fuzz/garbled_server.hpp"
 #include "redis/error_class.hpp"
 #include <redlock/observer.hpp>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # fit.sh PREFIX: a program that does not fit the library installed there is refused, with the reason, by CMake, by the
 # compiler and by the linker.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # Uses the library the ways a stranger does: installed (CMake and pkg-config), as a subdirectory, by FetchContent; and
 # looks at what is installed: headers, exported symbols, versions.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # The archive of the sources is the same from another clone, in another zone of time and with other rights of files, and has
 # all that Git has; what the SBOM says is what CMake looks for.
 set -euo pipefail

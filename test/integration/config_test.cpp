@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "refusal.hpp"
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/lock_options.hpp>

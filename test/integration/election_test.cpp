@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Elections on real servers (docs/protocol.md, rules EL1 to EL6).
 #include "cluster.hpp"
 #include <redlock/election.hpp>

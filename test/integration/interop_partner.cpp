@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "interop_partner.hpp"
 
 #include "kit/child_process.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "attempt.hpp"
 #include "cluster.hpp"
 #include "interop_partner.hpp"

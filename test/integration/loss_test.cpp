@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "cluster.hpp"
 
 #include <boost/test/data/test_case.hpp>

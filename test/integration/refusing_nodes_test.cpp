@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "watched_waiter.hpp"
 
 #include <boost/test/data/test_case.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Permits of a semaphore on real servers (docs/protocol.md, rules P1 to P10).
 #include "cluster.hpp"
 #include <redlock/fenced_semaphore.hpp>

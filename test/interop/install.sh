@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # install.sh DIRECTORY: puts the Redlock clients of the Node.js world there, for the interoperability tests.
 # Exit 77: cannot be had here, and the last line says why.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """redis-py's Lock on one server, driven by lines on standard input: see ../integration/interop_partner.hpp."""
 import sys
 

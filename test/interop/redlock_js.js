@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The npm package redlock on several servers, driven by lines on standard input: see ../integration/interop_partner.hpp.
 // redlock_js.js MODULES VERSION PORT...
 'use strict';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "kit/fault_proxy_impl.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "kit/watched_group.hpp"
 
 #include "kit/patience.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "chaos/judge.hpp"
 #include "chaos/plan.hpp"
 #include "chaos/register_history.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "model/rules.hpp"
 #include "model/scopes.hpp"
 #include "model/search.hpp"

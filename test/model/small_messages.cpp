@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "model/small_world.hpp"
 
 #include <algorithm>

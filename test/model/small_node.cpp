@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "model/small_node.hpp"
 
 #include "model/rules.hpp"

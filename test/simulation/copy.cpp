@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "kit/last_words.hpp"
 #include "simulation/actor.hpp"
 #include "simulation/politician.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "simulation/schedule.hpp"
 
 #include "kit/text.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include <redlock/testing/made_up_lease.hpp>
 
 #include <boost/asio/io_context.hpp>

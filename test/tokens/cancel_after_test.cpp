@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "tokens/waiting.hpp"
 
 #include <boost/asio/cancel_after.hpp>

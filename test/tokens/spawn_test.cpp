@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "tokens/waiting.hpp"
 
 #define BOOST_ASIO_DISABLE_BOOST_COROUTINE // the library that Boost.Context has replaced

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "handshake_script.hpp"
 
 using namespace redlock::test;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/info.hpp"
 #include "redis/resp_parser.hpp"
 

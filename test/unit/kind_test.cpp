@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "kind/basics.hpp"
 #include "kind/kind.hpp"
 #include "kind/line.hpp"

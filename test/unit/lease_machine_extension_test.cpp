@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "lease_machine_script.hpp"
 
 #include <string>

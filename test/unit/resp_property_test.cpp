@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/command.hpp"
 #include "redis/resp_parser.hpp"
 

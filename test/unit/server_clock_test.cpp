@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #include "core/server_clock.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // This library; with --variant polling the same connections, but asking again after a random pause, as others do; with
 // --variant mutex a plain lock where the workload is of another kind.
 #include "../driver.hpp"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """The libraries compared: how each driver is built, started, and which points it takes part in."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """One measurement: fresh servers, the driver's processes, one window."""
 import json
 import subprocess

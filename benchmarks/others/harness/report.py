@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """Medians over the rounds, as tables and plots."""
 import csv
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """From the moments that drivers recorded to latencies."""
 from array import array
 from collections import Counter

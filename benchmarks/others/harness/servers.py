@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """redis-servers of our own on free loopback ports, and what they and the kernel tell."""
 import os
 import signal

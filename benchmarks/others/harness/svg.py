@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """Line charts with logarithmic axes, as SVG, with nothing but the standard library."""
 import math
 from xml.sax.saxutils import escape

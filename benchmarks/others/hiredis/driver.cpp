@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Redlock by hand over hiredis: all nodes at once, one connection each, decided by the majority. It polls, and has
 // neither timeouts nor reconnection nor renewal: the least that can be written.
 #include "event_loop.hpp"

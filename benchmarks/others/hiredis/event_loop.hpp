@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // ppoll for hiredis' asynchronous connections, and timers.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """pottery's AIORedlock."""
 import asyncio
 import logging

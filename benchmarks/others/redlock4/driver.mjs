@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 import Redis from 'ioredis';
 import Redlock from 'redlock';
 import { drive, task } from './node_driver.mjs';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 import { createRequire } from 'node:module';
 import Redis from 'ioredis';
 import { drive, task } from './node_driver.mjs';

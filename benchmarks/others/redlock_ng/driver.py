@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 """redlock-ng's AsyncRedlock."""
 import asyncio
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 import Redis from 'ioredis';
 import { createLock, createRedlock, IoredisAdapter } from 'redlock-universal';
 import { drive, task } from './node_driver.mjs';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // redsync over go-redis' pools. With -variant fail-fast it does not wait for replies after the majority's.
 package main
 

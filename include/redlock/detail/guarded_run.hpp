@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <redlock/detail/spawn_1_83.hpp>

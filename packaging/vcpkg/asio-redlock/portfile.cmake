@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 # An overlay port: it builds the sources that it stands in. For a registry, scripts/registries writes an archive here.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 

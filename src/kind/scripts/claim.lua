@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- A vote of the one whom the lock is handed to (docs/protocol.md, rule L5). KEYS[1] the lock. ARGV: nonce,
 -- milliseconds, the nonce of who gave the lock up, or ours where nobody did. 1: granted, "HELD <milliseconds left> 0
 -- <owner>": refused.

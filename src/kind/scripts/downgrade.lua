@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Makes the writer that is ours into a reader, in one step (docs/protocol.md, rules S7 and S12). KEYS[1] the lock. ARGV:
 -- nonce, milliseconds. 1: done, 0: not ours. What is a reader already is renewed.
 -- With a fence (rule S16) also KEYS: the fence, the node's marker. ARGV: milliseconds of the fence, our token, the marker

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- A writer's vote where readers may come too (docs/protocol.md, rules S5 and S14). KEYS: the lock, its gate. ARGV: nonce,
 -- milliseconds of the lock, milliseconds of a mark, "1" if it waits when it is refused: then it leaves a mark, which keeps
 -- new readers out. 1: granted. "HELD <milliseconds left> 0 <who>": refused. An error: what stands in place of the gate is

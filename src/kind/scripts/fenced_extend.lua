@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Renews the lock, or sets it again where it is gone, only while nobody came after us (docs/protocol.md, rules F4, F5
 -- and EL2). KEYS: the lock, its fence, the node's marker; of an election, what says who leads. ARGV: milliseconds of the
 -- lock, milliseconds of the fence, nonce, token; of an election, what is proclaimed; the marker as it was on connecting

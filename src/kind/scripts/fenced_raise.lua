@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Sets the fence to the token that the others agree on, only while the lock is ours and nobody came after us
 -- (docs/protocol.md, rules F2 and S16). KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the lock,
 -- milliseconds of the fence, nonce, token, the marker as it was on connecting (empty: not looked at). 1: done,

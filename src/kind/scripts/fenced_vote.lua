@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- A vote with a fence (docs/protocol.md, rules F1 and L5). KEYS: the lock, its fence, the node's marker. ARGV:
 -- milliseconds of the lock, milliseconds of the fence, nonce, proposal, for the one whom the lock is handed to the
 -- nonce of who gave it up, or ours where nobody did (empty: it is not handed to us), the marker as it was on connecting

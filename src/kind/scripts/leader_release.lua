@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Deletes the lock of an election only while it is ours, and what says that we lead (docs/protocol.md, rule EL2): an heir
 -- may have the lock already. KEYS: the lock, what says who leads. ARGV: nonce, how that begins if it is ours. 1: deleted,
 -- 0: not ours.

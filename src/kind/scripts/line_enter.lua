@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Stands in line where all meet (docs/protocol.md, rules L1 and L3). KEYS: the lock, its line. ARGV: nonce, place,
 -- milliseconds of the line, how many may stand in it.
 -- A place is what a member of the line has behind its nonce: seven digits, the milliseconds that the lock is kept for it,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Gives the lock to the first in line instead of deleting it, and leaves the line (docs/protocol.md, rules L4, L10, L13
 -- and EL2). KEYS: the lock, its line; of an election, what says who leads. ARGV: nonce, place (empty: we do not stand in line), "take" and for how many microseconds
 -- the lock has passed from one to the next; or "free" and for how many it is left free. The first in line is told that. Of

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Renews several locks: all of them or none (docs/protocol.md, rules M3 and M4). KEYS: the locks. ARGV: how many they are,
 -- nonce, milliseconds, "1" if another client was granted them. 1: renewed. -i: the i-th is not ours.
 -- With fences also KEYS: that of each lock, the node's marker. ARGV: milliseconds of the fences, our token, the marker as

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Gives several locks back, those of them that are ours (docs/protocol.md, rules M3 and L4). KEYS: the locks, and the line of
 -- each, unless that is refused. ARGV[1] nonce, ARGV[2] how many locks. 1: done, 0: not all of them were ours. Where somebody
 -- stands in line here, the first has the lock next.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- A vote for several locks: all of them or none (docs/protocol.md, rules M2, M4 and M8). KEYS: the locks. ARGV: how many
 -- they are, nonce, milliseconds, the nonces that were given up for it, one behind the other and one for each lock, or
 -- nothing. 1: granted. "HELD <milliseconds left> 0 <which> <owner>": one of them, counted from zero, is in the way.

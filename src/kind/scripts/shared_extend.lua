@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Renews a reader only while it is one (docs/protocol.md, rule S6), and what is ours as a writer as a writer: it may have
 -- become one since. KEYS[1] the lock. ARGV: nonce, milliseconds. 1: done, 0: not ours.
 -- With a fence (rule S16) also KEYS: the fence, the node's marker. ARGV: milliseconds of the fence, our token, the marker

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Gives back what is ours, as a reader or as a writer (docs/protocol.md, rules S9, S14 and S15). KEYS: the lock, its
 -- gate. ARGV: nonce, milliseconds of a mark and the longest turn, "1" if it is the vote of a writer that waits on, "1" if
 -- it may be a reader's. 1: done, 0: not ours.

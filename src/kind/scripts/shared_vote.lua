@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- A reader's vote (docs/protocol.md, rules S1 to S4). KEYS: the lock, its gate. ARGV: nonce, milliseconds of the lock,
 -- milliseconds that a turn of the readers must last for this one (0: it does not wait, and leaves no mark), milliseconds
 -- of a writer's mark and the longest turn. 1: granted. "HELD <milliseconds left> 0 <who>": refused. An error: what

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Stands in a semaphore's line where all meet (docs/protocol.md, rules P6, P7 and L3). KEYS: the lock, the ends of its slots, its
 -- line. ARGV: nonce, place, milliseconds of the line, how many may stand in it.
 -- "GIVEN 0 <how many are taken> <slots>": ours to claim. "LINE <milliseconds left> <how many before us> <who>". "FULL": not let

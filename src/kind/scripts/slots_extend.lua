@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Renews slots of a semaphore, only while all of them are ours (docs/protocol.md, rule P5). KEYS: the lock, the ends of its
 -- slots. ARGV: nonce, milliseconds, slots. 1: renewed, 0: not ours.
 -- With a fence (rules P5, F2 and F4) also KEYS: the fences of the slots, the node's marker. ARGV: milliseconds of the fences,

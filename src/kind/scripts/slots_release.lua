@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Gives slots of a semaphore back, only while they are ours, and leaves its line (docs/protocol.md, rules P4, P5, P7 and L6). KEYS:
 -- the lock, the ends of its slots, its line. ARGV: nonce, slots (nothing: all that are ours here), place (empty: we do not
 -- stand in line), "whole" where nothing else is held with that nonce. 0: not ours, 1: done, 2: handed on.

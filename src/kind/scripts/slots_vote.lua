@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- A vote for slots of a semaphore: so many as are wanted, or none (docs/protocol.md, rules P3, P4 and P7). KEYS: the lock,
 -- the ends of its slots, its line. ARGV: nonce, milliseconds, how many slots there are, which are wanted (nothing: any, behind
 -- all that stand in line), how many, where to look first; the nonce of who gave them up, ours where they were free, or nothing.

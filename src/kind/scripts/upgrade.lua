@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Makes the only reader into a writer (docs/protocol.md, rules S8 and S13). KEYS[1] the lock. ARGV: nonce, milliseconds.
 -- 1: done, or we were one already. "HELD <milliseconds left> 0 READERS": not the only one; a reader still, and renewed.
 -- 0: we are none here.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- Asks for this node's marker, or leaves it (docs/protocol.md, rule F6): "<life>/<lineage>/<since>/<placed>". Life: process
 -- and data set. Lineage: drawn when the marker was placed where none stood. Since and placed: milliseconds on the node's
 -- clock before which keys may be lost, the second for those who do not answer for the node themselves.

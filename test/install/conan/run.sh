@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # conan/run.sh [ROW...]: packages the library with Conan and uses the package, on the distribution's Boost and OpenSSL
 # and without a remote. A row is COMPILER-KIND-TYPE, such as clang-shared-Debug; "all": each of them; none: two of them.
 set -euo pipefail

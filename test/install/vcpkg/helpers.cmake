@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 # vcpkg's helper functions as far as the port needs them, in words of our own, after vcpkg's documentation. The real ones
 # do more; this finds a portfile that names a wrong path, and a package that does not bear being moved.
 # Run as a script, with PORT, CURRENT_PORT_DIR, CURRENT_PACKAGES_DIR, BUILDTREES and VCPKG_LIBRARY_LINKAGE defined.

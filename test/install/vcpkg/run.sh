@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
 # Runs the vcpkg port without vcpkg, static and shared, and finds the package in the place that it is moved to. The
 # sources are not compiled for it: what is looked at is where files go and what they say of each other.
 set -euo pipefail

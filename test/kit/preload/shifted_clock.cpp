@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Loaded into a server in front of libc (LD_PRELOAD): its wall clock, and no other, is ahead by the milliseconds that
 // stand in the file which REDLOCK_SHIFTED_CLOCK names, also when they change while it runs.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 //! rslock on Tokio.
 use std::collections::HashMap;
 use std::io::{BufRead, Write};

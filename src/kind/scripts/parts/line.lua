@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 local channel_at = 40
 -- The two who stand first in a line.
 local function front(line)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- The fences of a semaphore's slots: a hash, one for each slot, and the node's marker. Both are the last keys of a script that
 -- has four or more. Otherwise there are none.
 local fences = #KEYS > 3 and KEYS[#KEYS - 1]

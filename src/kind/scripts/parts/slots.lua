@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- The slots of a semaphore (docs/protocol.md, rule P1): KEYS[1] says whose each of them is, a hash; KEYS[2] until when, a
 -- sorted set. Both end with the last slot.
 local clock = redis.call('time')

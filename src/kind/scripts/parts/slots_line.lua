@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSL-1.0
 -- The line of a semaphore (docs/protocol.md, rule P7). A place has behind the milliseconds, four digits each, how many
 -- slots are wanted and how many there are, and then the channel.
 channel_at = 48

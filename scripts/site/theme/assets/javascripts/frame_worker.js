@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Browsers start no worker for a page that is opened from disk. This one runs the worker's script in a hidden frame.
 window.Worker = class extends EventTarget {
     constructor(url) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 import java.io.BufferedReader;
 import java.io.FileOutputStream;
 import java.io.InputStreamReader;
