@@ -61,6 +61,18 @@ SETTINGS
 named "program[abi:$tag]()" -DBOOST_ASIO_NO_DEPRECATED # changes neither layouts nor what is shared
 named "program[abi:as_i_say]()" -DREDLOCK_BUILT_WITH='"as_i_say"' -DBOOST_ASIO_ENABLE_HANDLER_TRACKING
 
+# Microsoft's linker compares one text. Its standard library is missing here, so empty headers stand in for Boost's.
+if command -v clang++ >/dev/null; then
+    mkdir -p "$work/stub/boost/asio/detail" && : >"$work/stub/boost/asio/detail/config.hpp"
+    "${CXX:-g++}" "${flags[@]}" -include boost/version.hpp -E -dM -x c++ /dev/null |
+        grep -E '^#define BOOST_(LIB_)?VERSION ' >"$work/stub/boost/version.hpp"
+    clang++ --target=x86_64-pc-windows-msvc -std=c++20 -isystem "$work/stub" "-I$prefix/include" -S -emit-llvm -o "$work/said" \
+        -DBOOST_ASIO_HAS_THREADS -DBOOST_ASIO_ENABLE_HANDLER_TRACKING -x c++ - <<<'#include <redlock/detail/built_with.hpp>'
+    said "/FAILIFMISMATCH:.*redlock=${tag}+asio_handler_tracking"
+else
+    echo "-- Microsoft's linker: skipped, no clang++"
+fi
+
 wanted='redlock::client::client\[abi:asio_'
 refused "handlers are tracked" "undefined reference.*${wanted}handler_tracking\]\[abi:$tag\]" -DBOOST_ASIO_ENABLE_HANDLER_TRACKING
 refused "no threads, with all that drops what is not needed" "undefined reference.*${wanted}no_threads\]\[abi:$tag\]" \

@@ -25,11 +25,18 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
               ": compile it with the former, or build asio-redlock with the latter");
 #endif
 
+// Names of a symbol are a list. Microsoft's linker compares one text.
+#if defined(_MSC_VER)
+#define REDLOCK_NEXT_NAME(name) "+" name
+#else
+#define REDLOCK_NEXT_NAME(name) , name
+#endif
+
 // Its operations have a further member.
 #if defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
-#define REDLOCK_WITH_TRACKING , "asio_custom_handler_tracking"
+#define REDLOCK_WITH_TRACKING REDLOCK_NEXT_NAME("asio_custom_handler_tracking")
 #elif defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING)
-#define REDLOCK_WITH_TRACKING , "asio_handler_tracking"
+#define REDLOCK_WITH_TRACKING REDLOCK_NEXT_NAME("asio_handler_tracking")
 #else
 #define REDLOCK_WITH_TRACKING
 #endif
@@ -38,74 +45,74 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #if defined(BOOST_ASIO_HAS_THREADS)
 #define REDLOCK_WITH_THREADS
 #else
-#define REDLOCK_WITH_THREADS , "asio_no_threads"
+#define REDLOCK_WITH_THREADS REDLOCK_NEXT_NAME("asio_no_threads")
 #endif
 
 // Where each thread keeps what it runs. Two places: then nobody is ever inside an executor.
 #if defined(BOOST_ASIO_DISABLE_THREAD_KEYWORD_EXTENSION)
-#define REDLOCK_WITH_THREAD_KEYWORD , "asio_no_thread_keyword"
+#define REDLOCK_WITH_THREAD_KEYWORD REDLOCK_NEXT_NAME("asio_no_thread_keyword")
 #else
 #define REDLOCK_WITH_THREAD_KEYWORD
 #endif
 
 // How an io_context waits for its sockets, and is interrupted.
 #if defined(BOOST_ASIO_HAS_IO_URING_AS_DEFAULT)
-#define REDLOCK_WITH_IO_URING , "asio_io_uring_as_default"
+#define REDLOCK_WITH_IO_URING REDLOCK_NEXT_NAME("asio_io_uring_as_default")
 #elif defined(BOOST_ASIO_HAS_IO_URING)
-#define REDLOCK_WITH_IO_URING , "asio_io_uring"
+#define REDLOCK_WITH_IO_URING REDLOCK_NEXT_NAME("asio_io_uring")
 #else
 #define REDLOCK_WITH_IO_URING
 #endif
 #if defined(BOOST_ASIO_HAS_EPOLL)
 #define REDLOCK_WITH_EPOLL
 #else
-#define REDLOCK_WITH_EPOLL , "asio_no_epoll"
+#define REDLOCK_WITH_EPOLL REDLOCK_NEXT_NAME("asio_no_epoll")
 #endif
 #if defined(BOOST_ASIO_HAS_EVENTFD)
 #define REDLOCK_WITH_EVENTFD
 #else
-#define REDLOCK_WITH_EVENTFD , "asio_no_eventfd"
+#define REDLOCK_WITH_EVENTFD REDLOCK_NEXT_NAME("asio_no_eventfd")
 #endif
 
 // What is stored for a thread: an exception, and memory that one side allocates and the other releases.
 #if defined(BOOST_ASIO_NO_EXCEPTIONS)
-#define REDLOCK_WITH_EXCEPTIONS , "asio_no_exceptions"
+#define REDLOCK_WITH_EXCEPTIONS REDLOCK_NEXT_NAME("asio_no_exceptions")
 #else
 #define REDLOCK_WITH_EXCEPTIONS
 #endif
 #if defined(BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
-#define REDLOCK_WITH_RECYCLING , "asio_no_small_block_recycling"
+#define REDLOCK_WITH_RECYCLING REDLOCK_NEXT_NAME("asio_no_small_block_recycling")
 #elif defined(BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE) && BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE != 2
 #define REDLOCK_WITH_TEXT_OF(number) #number
 #define REDLOCK_WITH_TEXT(number) REDLOCK_WITH_TEXT_OF(number)
 #define REDLOCK_WITH_RECYCLING                                                                               \
-    , "asio_cache_size_" REDLOCK_WITH_TEXT(BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE)
+    REDLOCK_NEXT_NAME("asio_cache_size_" REDLOCK_WITH_TEXT(BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE))
 #else
 #define REDLOCK_WITH_RECYCLING
 #endif
 
 // How a context identifies its services, and an executor its target; the type any_io_executor.
 #if defined(BOOST_ASIO_NO_TYPEID)
-#define REDLOCK_WITH_TYPEID , "asio_no_typeid"
+#define REDLOCK_WITH_TYPEID REDLOCK_NEXT_NAME("asio_no_typeid")
 #else
 #define REDLOCK_WITH_TYPEID
 #endif
 #if defined(BOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT)
-#define REDLOCK_WITH_EXECUTOR , "asio_ts_executor_as_default"
+#define REDLOCK_WITH_EXECUTOR REDLOCK_NEXT_NAME("asio_ts_executor_as_default")
 #else
 #define REDLOCK_WITH_EXECUTOR
 #endif
 
 // Checked buffers; containers and strings with another layout. The first is part of the second.
 #if defined(_GLIBCXX_DEBUG)
-#define REDLOCK_WITH_DEBUGGING , "glibcxx_debug"
+#define REDLOCK_WITH_DEBUGGING REDLOCK_NEXT_NAME("glibcxx_debug")
 #elif defined(BOOST_ASIO_ENABLE_BUFFER_DEBUGGING)
-#define REDLOCK_WITH_DEBUGGING , "asio_buffer_debugging"
+#define REDLOCK_WITH_DEBUGGING REDLOCK_NEXT_NAME("asio_buffer_debugging")
 #else
 #define REDLOCK_WITH_DEBUGGING
 #endif
 #if defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
-#define REDLOCK_WITH_STRINGS , "glibcxx_old_strings"
+#define REDLOCK_WITH_STRINGS REDLOCK_NEXT_NAME("glibcxx_old_strings")
 #else
 #define REDLOCK_WITH_STRINGS
 #endif
@@ -120,4 +127,9 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 
 /// Put on the constructor of `client`, which every program calls, and on a type in the signature of every operation. A
 /// name costs nothing at run time, and no linker option removes it.
+#if defined(_MSC_VER)
+#pragma detect_mismatch("redlock", REDLOCK_BUILT_WITH)
+#define REDLOCK_NAMED_BY_BUILD
+#else
 #define REDLOCK_NAMED_BY_BUILD __attribute__((abi_tag(REDLOCK_BUILT_WITH)))
+#endif
