@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 asio::awaitable<void> step(redlock::client& locks, std::vector<std::string> nodes)
 {
     // From here on new operations ask the new nodes. It completes when what began before has ended.
-    co_await locks.change_nodes(std::move(nodes));
+    co_await locks.change_nodes(nodes);
     std::cout << "the former nodes are not used any more\n";
 }
 
@@ -29,7 +29,7 @@ asio::awaitable<void> step(redlock::client& locks, std::vector<std::string> node
 asio::awaitable<void> step_with(redlock::lease& held, redlock::mutex& lock, redlock::client& locks,
                                 std::vector<std::string> nodes)
 {
-    auto changed = locks.change_nodes(std::move(nodes), asio::experimental::use_promise); // in effect at once
+    auto changed = locks.change_nodes(nodes, asio::experimental::use_promise); // in effect at once
     auto const until = held.expires_at();
     std::string const nonce(held.nonce());
     held.detach();

@@ -16,6 +16,7 @@
 
 #include <concepts>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,7 +112,7 @@ public:
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto shutdown(Token&& token = {});
 
-    /// Replaces `config::nodes` while the client runs; all other settings stay. What begins from now on uses the new nodes,
+    /// Replaces `config::nodes` by a copy of `nodes` while the client runs; all other settings stay. What begins from now on uses the new nodes,
     /// also through locks that were made before. What began before, and the leases that come of it, stay with the
     /// former nodes until they end, on connections of their own. What this client knows of a server that is in both lists is
     /// kept. A node that is new is judged as by a new client, whatever `admission_settings::assume_fresh` says.
@@ -122,8 +123,9 @@ public:
     /// completed the first, and, if one of them crashed or has detached a lease, for the longest ttl + slack
     /// (docs/howto/change_nodes.md).
     ///
-    /// Completes when everything that began before has ended; the change itself is then long in effect. A lease that is held
-    /// for long is moved with `lease::detach` and `mutex::adopt`. `election::observe` completes, mostly without news.
+    /// Takes effect immediately. Completes when operations and leases that started before the change have ended. To move a
+    /// lease that is held for a long time, use `lease::detach` and `mutex::adopt`. `election::observe` completes, usually with
+    /// unchanged information.
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)`
@@ -139,7 +141,7 @@ public:
     /// docs/protocol.md, rule N9.
     template <boost::asio::completion_token_for<void(boost::system::error_code)> Token =
                   with_diagnostics_t<boost::asio::deferred_t>>
-    [[nodiscard]] auto change_nodes(std::vector<std::string> nodes, Token&& token = {});
+    [[nodiscard]] auto change_nodes(std::span<std::string const> nodes, Token&& token = {});
 
     /// The state of each node's connection, in the order of `config::nodes`: why it is down; for which lock it is
     /// quarantined, why and for how long; what about it cannot be checked; which right is missing. Any thread.
@@ -198,10 +200,10 @@ auto client::shutdown(Token&& token)
 }
 
 template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
-auto client::change_nodes(std::vector<std::string> nodes, Token&& token)
+auto client::change_nodes(std::span<std::string const> nodes, Token&& token)
 {
     return boost::asio::async_initiate<Token, start_change::signature>(
-        start_change{engines_, std::move(nodes)}, token);
+        start_change{engines_, {nodes.begin(), nodes.end()}}, token);
 }
 
 } // namespace redlock

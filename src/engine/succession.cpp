@@ -33,10 +33,9 @@ void require_meeting(client_settings const& now, client_settings const& then)
     unsigned const one = count(now.peers.size());
     unsigned const other = count(then.peers.size());
     if (!core::majorities_meet(one, other, one + other - common))
-        misconfigured(
-            "a list of " + std::to_string(other) + ", with " + std::to_string(common) + " of the " +
-            std::to_string(one) +
-            " present nodes, can grant what these have granted to others: add or remove one node at a time");
+        misconfigured("at most one server may be added or removed at a time; this list keeps " +
+                      std::to_string(common) + " of " + std::to_string(one) + " and adds " +
+                      std::to_string(other - common));
 }
 
 } // namespace

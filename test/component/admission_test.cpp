@@ -63,7 +63,7 @@ struct unknown_node_fixture {
     void change_nodes(std::vector<std::string> urls)
     {
         std::optional<error_code> changed;
-        locks->change_nodes(std::move(urls), [&](error_code ec) { changed = ec; });
+        locks->change_nodes(urls, [&](error_code ec) { changed = ec; });
         run_until(context, [&] { return changed.has_value(); });
         BOOST_TEST(!*changed);
     }
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(longer_lock_made_after_the_nodes_were_changed_stops_extensi
     says({{"uptime_in_seconds", "30"}});
     auto const held = try_acquire("lock", ten_seconds);
     BOOST_TEST(!held->ec);
-    locks->change_nodes({node.url()}, [](error_code) {});
+    locks->change_nodes(std::vector{node.url()}, [](error_code) {});
     run_until(context, [&] { return mutex(*locks, "lock", ten_seconds).last_attempt().empty(); });
     mutex const longer(*locks, "lock", one_minute);
     auto const extended = extend(*held);

@@ -197,13 +197,14 @@ BOOST_AUTO_TEST_CASE(list_whose_majority_may_miss_the_other_is_refused)
         });
         BOOST_TEST(locks->nodes().size() == 3U);
     };
-    refused(list({0, 1, 3}), "a list of 3, with 2 of the 3 present nodes");
-    refused(list({0, 1, 2, 3, 4}), "add or remove one node at a time");
-    refused(list({0}), "a list of 1, with 1 of the 3 present nodes");
+    refused(list({0, 1, 3}), "this list keeps 2 of 3 and adds 1");
+    refused(list({0, 1, 2, 3, 4}),
+            "at most one server may be added or removed at a time; this list keeps 3 of 3 and adds 2");
+    refused(list({0}), "this list keeps 1 of 3 and adds 0");
     auto elsewhere = list({0, 1, 2});
     for (std::string& url : elsewhere)
         url += "/1"; // other keys, on the same servers
-    refused(elsewhere, "a list of 3, with 0 of the 3 present nodes");
+    refused(elsewhere, "this list keeps 0 of 3 and adds 3");
     refused({}, "no nodes");
     refused({"http://host"}, "node URL 1");
     run([&]() -> asio::awaitable<void> {
