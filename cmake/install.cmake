@@ -31,8 +31,7 @@ configure_package_config_file(
     cmake/asio-redlock-config.cmake.in asio-redlock-config.cmake
     INSTALL_DESTINATION "${package_dir}"
     NO_SET_AND_CHECK_MACRO)
-# Before 1.0 a minor version may change the interface.
-write_basic_package_version_file(asio-redlock-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(asio-redlock-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(
     FILES "${PROJECT_BINARY_DIR}/asio-redlock-config.cmake" "${PROJECT_BINARY_DIR}/asio-redlock-config-version.cmake"
     DESTINATION "${package_dir}"

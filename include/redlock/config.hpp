@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <redlock/detail/former_options.hpp>
 #include <redlock/observer.hpp>
 
 #include <chrono>
@@ -15,9 +14,6 @@ namespace redlock {
 
 /// TLS for every `rediss://` and `valkeys://` node; `tls_*` keys in a node's URL win over these.
 struct tls_settings {
-    /// False is an error unless a `ca_file` or `ca_dir` is given, or `insecure`. It goes in 0.3: with either of these
-    /// the system's authorities are not trusted anyway.
-    detail::former_system_roots system_roots{};
     std::string ca_file{};     ///< PEM file of trusted authorities; default, without `ca_dir`: the system's
     std::string ca_dir{};      ///< directory of trusted authorities, hashed names
     std::string cert_file{};   ///< client certificate chain, PEM
@@ -42,8 +38,6 @@ struct health_settings {
     /// whether the server's clock was set forward (see `admission_settings`). 0 disables the check; there is no upper
     /// limit.
     std::chrono::milliseconds check_interval{2'000};
-    /// TCP keep-alive, which is always on; the URL key `keepalive` switches it off for one node. It goes in 0.3.
-    detail::former_keep_alive keep_alive{};
 };
 
 /// Which nodes may vote. On each new connection the client asks a node who it is, how long it has been up, and how it is
@@ -136,7 +130,7 @@ struct config {
     /// | `connect_timeout` | duration | `reconnect.connect_timeout` |
     /// | `command_timeout` | duration | `health.response_timeout` |
     /// | `health_check_interval` | duration; `0ms` disables it | `health.check_interval` |
-    /// | `keepalive` | `true` or `false` | |
+    /// | `keepalive` | `true` or `false`: TCP keep-alive, which is on by default | |
     /// | `durable` | `true` or `false` | `admission.durable_nodes` |
     /// | `sentinel_username`, `sentinel_password` | of the Sentinels; user and password before the hosts are the servers' | |
     /// | `tls_ca`, `tls_ca_dir` | path; either replaces both | `tls.ca_file`, `tls.ca_dir` |
@@ -163,12 +157,10 @@ struct config {
     std::string client_name = "redlock"; ///< shown by CLIENT LIST
     /// Added before every lock's name. Empty, so that other Redlock clients lock the same keys.
     std::string key_prefix{};
-    tls_settings tls{};             ///< for `rediss://` and `valkeys://`
-    reconnect_settings reconnect{}; ///< connecting and reconnecting
-    health_settings health{};       ///< checking connections
-    admission_settings admission{}; ///< which nodes may vote
-    /// Former place of `admission_settings::assume_fresh`: either is enough. It goes in 0.3.
-    detail::former_assume_fresh assume_fresh{};
+    tls_settings tls{};                            ///< for `rediss://` and `valkeys://`
+    reconnect_settings reconnect{};                ///< connecting and reconnecting
+    health_settings health{};                      ///< checking connections
+    admission_settings admission{};                ///< which nodes may vote
     std::shared_ptr<redlock::observer> observer{}; ///< called for every event; see `redlock::observer`
 };
 

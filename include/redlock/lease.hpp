@@ -93,14 +93,6 @@ public:
 
     /// Was it default-constructed, moved from, or the result of a failed acquisition? Says nothing about validity.
     [[nodiscard]] bool empty() const noexcept { return held_ == nullptr; }
-    /// The opposite of `empty()`. It is easily taken for `valid()`, and goes in 0.3.
-    [[deprecated(
-        "write valid() to ask whether the holder may act, !empty() to ask whether there is a lease")]] //
-    [[nodiscard]] explicit
-    operator bool() const noexcept
-    {
-        return held_ != nullptr;
-    }
 
     /// The client's executor; the system executor if it is empty.
     [[nodiscard]] executor_type get_executor() const noexcept;

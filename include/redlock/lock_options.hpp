@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <redlock/detail/former_options.hpp>
-
 #include <chrono>
 #include <optional>
 #include <type_traits>
@@ -98,8 +96,6 @@ struct lock_options {
     std::optional<std::chrono::milliseconds> progress_within{};
     /// How long one node may take to answer. Default: `config::node_timeout`. Zero is an error here.
     std::optional<std::chrono::milliseconds> node_timeout{};
-    /// Former name of `fence_options::fence_ttl`, which wins if both are given. Plain locks ignore it. It goes in 0.3.
-    detail::former_fence_ttl fence_ttl{};
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own
     multi_policy multi{};       ///< of a `multi_mutex`: how long it asks for all names at once

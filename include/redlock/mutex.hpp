@@ -7,7 +7,6 @@
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -63,9 +62,6 @@ public:
     /// \param nonce of the lease, from `lease::nonce()`
     /// \throws lock_error `errc::misconfigured`: not a nonce
     [[nodiscard]] lease adopt(std::string_view nonce);
-    /// \throws lock_error `errc::misconfigured`: as above, or a token other than zero
-    [[deprecated("leases of a redlock::mutex have no token: write adopt(nonce)")]] [[nodiscard]] lease
-    adopt(std::string_view nonce, std::uint64_t fencing_token);
 };
 
 } // namespace redlock

@@ -4,10 +4,10 @@
 /// \file
 /// The library's version, for the preprocessor.
 
-/// Before 1.0 a minor version may change the interface.
-#define REDLOCK_VERSION_MAJOR 0
-/// New features.
-#define REDLOCK_VERSION_MINOR 2
+/// Changes of the interface.
+#define REDLOCK_VERSION_MAJOR 1
+/// Additions.
+#define REDLOCK_VERSION_MINOR 0
 /// Fixes.
 #define REDLOCK_VERSION_PATCH 0
 

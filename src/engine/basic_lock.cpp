@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/acquire_op.hpp"
+#include "engine/all_options.hpp"
 #include "engine/cancellation.hpp"
 #include "engine/configuration.hpp"
 #include "engine/engine.hpp"
@@ -13,6 +14,7 @@
 #include "redis/command.hpp"
 #include <redlock/client.hpp>
 #include <redlock/detail/basic_lock.hpp>
+#include <redlock/lock_options.hpp>
 
 #include <boost/system/errc.hpp>
 
@@ -81,7 +83,7 @@ std::shared_ptr<lock_state> lock_access::present(std::shared_ptr<lock_state> one
     return heir ? heir : std::move(one);
 }
 
-std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, lock_options const& options,
+std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, all_options const& options,
                                               kind::lock_kind const& type)
 {
     return owner.engines_->with_current([&](engine& present) {
@@ -90,7 +92,7 @@ std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, l
     });
 }
 
-std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, lock_options const& options,
+std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, all_options const& options,
                                               kind::lock_kind const& type, unsigned limit)
 {
     return owner.engines_->with_current([&](engine& present) {
@@ -107,7 +109,7 @@ std::shared_ptr<lock_state> lock_access::with_count(lock_state const& one, unsig
 }
 
 std::shared_ptr<lock_state> lock_access::make(client& owner, std::vector<std::string> names,
-                                              lock_options const& options, kind::lock_kind const& type)
+                                              all_options const& options, kind::lock_kind const& type)
 {
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());

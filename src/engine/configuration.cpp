@@ -78,10 +78,6 @@ void secure(net::peer& peer, tls_settings const& common, net::machine& on)
     tls_settings const settings = merged(common, peer.where);
     require(settings.cert_file.empty() == settings.key_file.empty(),
             peer.name + ": a client certificate and its key go together; only one is given");
-    require(settings.insecure || settings.system_roots.set || !settings.ca_file.empty() ||
-                !settings.ca_dir.empty(),
-            peer.name + ": no certificate authority to trust: tls.system_roots is false, and no CA file or "
-                        "directory is given");
     try {
         peer.tls = on.make_tls_context(settings);
     } catch (net::tls_error const& e) {
@@ -116,7 +112,7 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
     require(where.group.empty() || !where.durable.value_or(false),
             peer->name +
                 ": durable=true cannot be true of a group, which may forget votes when its master changes");
-    peer->keep_alive = where.keepalive.value_or(settings.health.keep_alive.set);
+    peer->keep_alive = where.keepalive.value_or(true);
     peer->connect_timeout = where.connect_timeout.value_or(settings.reconnect.connect_timeout);
     require_positive(peer->connect_timeout, peer->name + ": connect_timeout");
     peer->where = std::move(where);
@@ -151,7 +147,7 @@ net::node_terms make_terms(redis::endpoint const& where, config const& settings)
 core::admission_terms make_admission_terms(redis::endpoint const& where, config const& settings,
                                            net::node_terms const& told)
 {
-    return {.assume_fresh = settings.admission.assume_fresh || settings.assume_fresh.set,
+    return {.assume_fresh = settings.admission.assume_fresh,
             .durable = where.durable.value_or(settings.admission.durable_nodes),
             .trust_restarted_nodes = settings.admission.trust_restarted_nodes,
             .trust_promoted = settings.admission.trust_promoted,
@@ -194,7 +190,7 @@ namespace {
 void check_tls_is_used(config const& settings, std::vector<std::shared_ptr<net::peer const>> const& peers)
 {
     tls_settings const& tls = settings.tls;
-    bool const given = !tls.system_roots.set || tls.insecure || !tls.ca_file.empty() || !tls.ca_dir.empty() ||
+    bool const given = tls.insecure || !tls.ca_file.empty() || !tls.ca_dir.empty() ||
                        !tls.cert_file.empty() || !tls.key_file.empty() || !tls.server_name.empty();
     bool const used = std::ranges::any_of(peers, [](auto const& peer) { return peer->tls != nullptr; });
     require(!given || used, "tls settings are given, but no node's URL begins with rediss:// or valkeys://");
@@ -299,9 +295,9 @@ void check_promised_length(milliseconds key_ttl, core::duration longest_key)
 
 } // namespace
 
-milliseconds fence_ttl_of(lock_options const& options)
+milliseconds fence_ttl_of(all_options const& options)
 {
-    return options.fence_ttl.value_or(
+    return options.fence.fence_ttl.value_or(
         std::max<milliseconds>(std::chrono::hours{24}, shortest_fence(options)));
 }
 
@@ -330,7 +326,7 @@ void check_marker_tag(kind::lock_kind const& type, client_settings const& client
         "key_prefix, as in \"{locks}:\"; one in the name is not enough");
 }
 
-void check_lock(std::string const& name, lock_options const& options, kind::lock_kind const& type,
+void check_lock(std::string const& name, all_options const& options, kind::lock_kind const& type,
                 client_settings const& client)
 {
     for (std::string_view const kept : kind::kept_names())
@@ -358,9 +354,9 @@ void check_lock(std::string const& name, lock_options const& options, kind::lock
             "ttl " + text(options.ttl) +
                 " is too small: clock drift takes 1 % and 2 ms of it, and a round trip may take " +
                 text(std::chrono::ceil<milliseconds>(node_timeout)) + " (node_timeout)");
-    if (type.counts() && options.fence_ttl)
-        require(*options.fence_ttl >= shortest_fence(options) && *options.fence_ttl <= longest_fence,
-                "fence_ttl " + text(*options.fence_ttl) + " is not between ten times ttl and slack (" +
+    if (std::optional<milliseconds> const fence = options.fence.fence_ttl; type.counts() && fence)
+        require(*fence >= shortest_fence(options) && *fence <= longest_fence,
+                "fence_ttl " + text(*fence) + " is not between ten times ttl and slack (" +
                     text(shortest_fence(options)) + ") and a year");
     check_retry(options.retry);
     check_handover(options.handover);
@@ -369,7 +365,7 @@ void check_lock(std::string const& name, lock_options const& options, kind::lock
 
 } // namespace
 
-void check(std::string const& name, lock_options const& options, kind::lock_kind const& type,
+void check(std::string const& name, all_options const& options, kind::lock_kind const& type,
            client_settings const& client)
 {
     try {
@@ -409,7 +405,7 @@ void check_hash_tags(std::vector<std::string> const& names, client_settings cons
 
 } // namespace
 
-void check(std::vector<std::string> const& names, lock_options const& options, kind::lock_kind const& type,
+void check(std::vector<std::string> const& names, all_options const& options, kind::lock_kind const& type,
            client_settings const& client)
 {
     require(!names.empty(), "a lock of several names has none");

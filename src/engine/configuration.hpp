@@ -3,6 +3,7 @@
 
 #include "core/admission.hpp"
 #include "core/instant.hpp"
+#include "engine/all_options.hpp"
 #include "kind/kind.hpp"
 #include "net/connect.hpp"
 #include "net/machine.hpp"
@@ -36,15 +37,15 @@ struct client_settings {
 [[nodiscard]] client_settings check(config const&, net::machine& on);
 
 /// \throws lock_error `errc::misconfigured`
-void check(std::string const& name, lock_options const&, kind::lock_kind const&, client_settings const&);
+void check(std::string const& name, all_options const&, kind::lock_kind const&, client_settings const&);
 /// The same of several names.
-void check(std::vector<std::string> const& names, lock_options const&, kind::lock_kind const&,
+void check(std::vector<std::string> const& names, all_options const&, kind::lock_kind const&,
            client_settings const&);
 
 /// The slack and the times that a lock really has: what is checked is what is used.
 [[nodiscard]] std::chrono::milliseconds slack_of(lock_options const&);
 [[nodiscard]] core::duration node_timeout_of(lock_options const&, client_settings const&);
-[[nodiscard]] std::chrono::milliseconds fence_ttl_of(lock_options const&);
+[[nodiscard]] std::chrono::milliseconds fence_ttl_of(all_options const&);
 
 /// So many at once of all that a semaphore has.
 /// \throws lock_error `errc::misconfigured`

@@ -17,20 +17,20 @@ engine::~engine()
     runtime_.clean.drop_keys();
 }
 
-std::shared_ptr<lock_plan const> engine::plan_of(lock_options const& options, kind::lock_kind const& type)
+std::shared_ptr<lock_plan const> engine::plan_of(all_options const& options, kind::lock_kind const& type)
 {
     auto plan = plans_.get(shared_from_this(), runtime_, settings(), options, type);
     runtime_.nodes.expect_keys(plan->key_ttl, plan->terms.slack);
     return plan;
 }
 
-std::shared_ptr<lock_state> engine::make_lock(std::string name, lock_options const& options,
+std::shared_ptr<lock_state> engine::make_lock(std::string name, all_options const& options,
                                               kind::lock_kind const& type, kind::permits permits)
 {
     return std::make_shared<lock_state>(plan_of(options, type), keys_.at(std::move(name)), permits);
 }
 
-std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, lock_options const& options,
+std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, all_options const& options,
                                               kind::lock_kind const& type)
 {
     return std::make_shared<lock_state>(plan_of(options, type), keys_.at_all(std::move(names)));

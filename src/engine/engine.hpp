@@ -3,6 +3,7 @@
 
 #include "core/timer_wheel.hpp"
 #include "engine/acquire_op.hpp"
+#include "engine/all_options.hpp"
 #include "engine/configuration.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/inspector.hpp"
@@ -19,7 +20,6 @@
 #include "net/loop.hpp"
 #include "net/machine.hpp"
 #include <redlock/error.hpp>
-#include <redlock/lock_options.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/asio/post.hpp>
@@ -56,10 +56,10 @@ public:
     [[nodiscard]] net::loop& loop() { return runtime_.loop(); }
     [[nodiscard]] client_settings const& settings() const { return runtime_.its.settings(); }
     [[nodiscard]] std::vector<node_status> nodes() const { return runtime_.nodes.statuses(); }
-    [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::string name, lock_options const&,
+    [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::string name, all_options const&,
                                                         kind::lock_kind const&, kind::permits);
     /// \param names sorted, and each of them once
-    [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::vector<std::string> names, lock_options const&,
+    [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::vector<std::string> names, all_options const&,
                                                         kind::lock_kind const&);
     /// The same lock, of the client's present nodes; null: it is that already.
     /// \throws std::bad_alloc
@@ -148,7 +148,7 @@ public:
 private:
     [[nodiscard]] std::shared_ptr<lock_state> make_like(lock_state const&);
     [[nodiscard]] std::shared_ptr<engine> successor() const;
-    [[nodiscard]] std::shared_ptr<lock_plan const> plan_of(lock_options const&, kind::lock_kind const&);
+    [[nodiscard]] std::shared_ptr<lock_plan const> plan_of(all_options const&, kind::lock_kind const&);
     void on_connected(unsigned node) override { runtime_.clean.retry(node); }
     void on_nodes_changed() override
     {

@@ -4,23 +4,12 @@
 #include "core/fencing.hpp"
 #include "engine/configuration.hpp"
 #include "kind/fenced.hpp"
-#include <redlock/fence_options.hpp>
-#include <redlock/lock_options.hpp>
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 // What the locks have in common whose leases carry fencing tokens.
 namespace redlock::detail {
-
-inline lock_options with_fence(lock_options options, fence_options const& fence)
-{
-    if (fence.fence_ttl)
-        static_cast<std::optional<std::chrono::milliseconds>&>(options.fence_ttl) = fence.fence_ttl;
-    return options;
-}
 
 /// That a lease is adopted with.
 /// \throws lock_error `errc::misconfigured`

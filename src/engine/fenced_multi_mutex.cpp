@@ -10,8 +10,7 @@ namespace redlock {
 
 fenced_multi_mutex::fenced_multi_mutex(client& owner, std::vector<std::string> names, lock_options options,
                                        fence_options fence)
-    : basic_lock(detail::lock_access::make(owner, std::move(names), detail::with_fence(options, fence),
-                                           kind::fenced_multi))
+    : basic_lock(detail::lock_access::make(owner, std::move(names), {options, fence}, kind::fenced_multi))
 {}
 
 std::span<std::string const> fenced_multi_mutex::names() const noexcept

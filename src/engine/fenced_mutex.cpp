@@ -9,8 +9,7 @@
 namespace redlock {
 
 fenced_mutex::fenced_mutex(client& owner, std::string name, lock_options options, fence_options fence)
-    : basic_lock(
-          detail::lock_access::make(owner, std::move(name), detail::with_fence(options, fence), kind::fenced))
+    : basic_lock(detail::lock_access::make(owner, std::move(name), {options, fence}, kind::fenced))
 {}
 
 lease fenced_mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)

@@ -14,9 +14,8 @@ namespace redlock {
 fenced_shared_mutex::fenced_shared_mutex(client& owner, std::string name, lock_options options,
                                          fence_options fence)
     : basic_shared_lock{
-          detail::lock_access::make(owner, name, detail::with_fence(options, fence), kind::fenced_writer),
-          detail::lock_access::make(owner, std::move(name), detail::with_fence(options, fence),
-                                    kind::fenced_reader)}
+          detail::lock_access::make(owner, name, {options, fence}, kind::fenced_writer),
+          detail::lock_access::make(owner, std::move(name), {options, fence}, kind::fenced_reader)}
 {}
 
 lease fenced_shared_mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)

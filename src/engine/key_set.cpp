@@ -3,13 +3,13 @@
 
 #include "core/batch_policy.hpp"
 #include "core/local_queue.hpp"
+#include "engine/all_options.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/runtime.hpp"
 #include "kind/kind.hpp"
-#include <redlock/lock_options.hpp>
 
 #include <boost/system/errc.hpp>
 
@@ -154,7 +154,7 @@ kind::lock_kind const& set_turn::kind_of_one() const
 void set_turn::prepare()
 {
     lock_plan const& its = *whom_.lock()->plan;
-    lock_options options = its.options;
+    all_options options = its.options;
     options.renew = true;
     options.max_hold.reset();
     options.progress_within.reset();

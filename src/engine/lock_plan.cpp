@@ -26,7 +26,7 @@ core::lease_terms terms_of(lock_options const& options, kind::lock_kind const& t
     return terms;
 }
 
-kind::lifetimes lifetimes_of(std::chrono::milliseconds key, lock_options const& options,
+kind::lifetimes lifetimes_of(std::chrono::milliseconds key, all_options const& options,
                              client_settings const& settings)
 {
     auto const longest = std::max(core::duration{key}, settings.longest_ttl);
@@ -37,7 +37,7 @@ kind::lifetimes lifetimes_of(std::chrono::milliseconds key, lock_options const& 
 } // namespace
 
 lock_plan::lock_plan(std::shared_ptr<engine> owner, runtime& its, client_settings const& given,
-                     lock_options const& its_options, kind::lock_kind const& type)
+                     all_options const& its_options, kind::lock_kind const& type)
     : client(std::move(owner)), on(its), settings(given), options(its_options),
       terms(terms_of(its_options, type)), node_timeout(node_timeout_of(its_options, settings)),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
@@ -47,7 +47,7 @@ lock_plan::lock_plan(std::shared_ptr<engine> owner, runtime& its, client_setting
 {}
 
 std::shared_ptr<lock_plan const> lock_plans::get(std::shared_ptr<engine> const& owner, runtime& its,
-                                                 client_settings const& settings, lock_options const& options,
+                                                 client_settings const& settings, all_options const& options,
                                                  kind::lock_kind const& type)
 {
     std::scoped_lock const guard(guard_);

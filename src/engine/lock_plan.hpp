@@ -4,8 +4,8 @@
 #include "core/batch_policy.hpp"
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
+#include "engine/all_options.hpp"
 #include "kind/kind.hpp"
-#include <redlock/lock_options.hpp>
 
 #include <array>
 #include <chrono>
@@ -21,13 +21,13 @@ class runtime;
 
 /// What follows from a lock's options alone: the locks of one client that have the same ones share it. Constant.
 struct lock_plan {
-    lock_plan(std::shared_ptr<engine> owner, runtime&, client_settings const&, lock_options const&,
+    lock_plan(std::shared_ptr<engine> owner, runtime&, client_settings const&, all_options const&,
               redlock::kind::lock_kind const&);
 
     std::shared_ptr<engine> const client; ///< kept alive
     runtime& on;
     client_settings const& settings;
-    lock_options const options;
+    all_options const options;
     core::lease_terms const terms;
     core::duration const node_timeout;
     std::chrono::milliseconds const key_ttl;
@@ -40,7 +40,7 @@ struct lock_plan {
 class lock_plans {
 public:
     [[nodiscard]] std::shared_ptr<lock_plan const> get(std::shared_ptr<engine> const& owner, runtime&,
-                                                       client_settings const&, lock_options const&,
+                                                       client_settings const&, all_options const&,
                                                        kind::lock_kind const&);
 
 private:

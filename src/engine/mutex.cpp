@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/configuration.hpp"
 #include "engine/lock_access.hpp"
 #include "kind/kind.hpp"
 #include <redlock/mutex.hpp>
@@ -15,13 +14,6 @@ mutex::mutex(client& owner, std::string name, lock_options options)
 lease mutex::adopt(std::string_view nonce)
 {
     return adopt_lease(nonce, 0);
-}
-
-lease mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)
-{
-    if (fencing_token != 0)
-        detail::misconfigured("a fencing token is given for a lock without tokens", name());
-    return adopt(nonce);
 }
 
 } // namespace redlock

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/fence_terms.hpp"
 #include "engine/lock_access.hpp"
 #include "engine/lock_state.hpp"
 #include "kind/kind.hpp"
@@ -42,7 +41,7 @@ semaphore semaphore::taking(unsigned count) const
 
 fenced_semaphore::fenced_semaphore(client& owner, std::string name, unsigned permits, lock_options options,
                                    fence_options fence)
-    : basic_semaphore(detail::lock_access::make(owner, std::move(name), detail::with_fence(options, fence),
+    : basic_semaphore(detail::lock_access::make(owner, std::move(name), {options, fence},
                                                 kind::fenced_semaphore, permits))
 {}
 

@@ -69,8 +69,7 @@ succession::proposal succession::prepare(std::vector<std::string> nodes)
     try {
         config wanted = settings_;
         wanted.nodes = std::move(nodes);
-        wanted.assume_fresh = {}; // said of the first nodes, which keep it
-        wanted.admission.assume_fresh = false;
+        wanted.admission.assume_fresh = false; // said of the first nodes, which keep it
         require_meeting(now->settings(), check(wanted, *on_));
         return {shared_from_this(), make_engine(executor_, wanted, on_)};
     } catch (...) {

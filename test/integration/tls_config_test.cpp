@@ -77,16 +77,4 @@ BOOST_FIXTURE_TEST_CASE(tls_config_needs_matching_certificate_and_key, certifica
     names(of_nodes({"rediss://a?tls_cert=" + papers.client.certificate}), {"go together"});
 }
 
-BOOST_FIXTURE_TEST_CASE(tls_config_without_any_authority_is_refused, certificate_files_fixture)
-{
-    // Deprecated: an authority that is given replaces the system's anyway.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    names(of_tls([](auto& tls) { tls.system_roots = false; }), {"no certificate authority to trust"});
-    BOOST_TEST(of_tls([](auto& tls) { tls.system_roots = false, tls.insecure = true; }) == "");
-    BOOST_TEST(of_tls([&](auto& tls) { tls.system_roots = false, tls.ca_file = papers.authority.file(); }) ==
-               "");
-#pragma GCC diagnostic pop
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,8 +39,7 @@
 #include <utility>
 #include <vector>
 
-// What programs outside are written against: it compiles, and means what it meant. What is deprecated stands in the
-// second suite, and goes with it in 0.2.
+// What programs outside are written against: it compiles, and means what it meant.
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
@@ -296,75 +295,3 @@ BOOST_AUTO_TEST_CASE(nodes_with_assume_fresh_vote_at_once)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
-BOOST_FIXTURE_TEST_SUITE(api_contract_until_0_2, contract_fixture)
-
-BOOST_AUTO_TEST_CASE(lease_converts_to_bool_until_0_2)
-{
-    redlock::lease none;
-    BOOST_TEST(!none);
-    redlock::mutex lock(locks, "lock");
-    if (redlock::lease held = servers.run(lock.acquire(asio::use_awaitable)))
-        BOOST_TEST(held.valid());
-    else
-        BOOST_FAIL("it is not empty");
-}
-
-BOOST_AUTO_TEST_CASE(config_takes_assume_fresh_until_0_2)
-{
-    world young(context, 3);
-    for (std::size_t i = 0; i != young.size(); ++i) {
-        young.kill(i);
-        young.restart(i);
-    }
-    redlock::config settings{.nodes = young.settings().nodes, .assume_fresh = true, .observer = nullptr};
-    BOOST_TEST(settings.assume_fresh);
-    BOOST_TEST(!settings.admission.assume_fresh);
-    redlock::client newcomer = young.make_client(settings);
-    redlock::mutex lock(newcomer, "lock");
-    BOOST_TEST(young.run(lock.try_acquire(asio::use_awaitable)).valid());
-    settings.assume_fresh = false;
-    settings.admission.assume_fresh = true;
-    redlock::client another = young.make_client(settings);
-    redlock::mutex other(another, "other");
-    BOOST_TEST(young.run(other.try_acquire(asio::use_awaitable)).valid());
-}
-
-BOOST_AUTO_TEST_CASE(lock_options_take_fence_ttl_until_0_2)
-{
-    redlock::lock_options with{.ttl = 10s, .fence_ttl = 48h};
-    BOOST_TEST((*with.fence_ttl == 48h));
-    BOOST_TEST((with != redlock::lock_options{}));
-    with.fence_ttl = 1s;
-    BOOST_CHECK_THROW(redlock::fenced_mutex(locks, "lock", with), redlock::lock_error);
-    redlock::fenced_mutex(locks, "lock", with, {.fence_ttl = 48h}); // which is read instead
-    redlock::mutex(locks, "lock", with);                            // which does not read it
-    with.fence_ttl = std::nullopt;
-    BOOST_TEST((with == redlock::lock_options{.ttl = 10s}));
-}
-
-BOOST_AUTO_TEST_CASE(obsolete_settings_are_accepted_until_0_2)
-{
-    redlock::config settings{.nodes = {"redis://a"}, .health = {.keep_alive = false}};
-    BOOST_TEST(!settings.health.keep_alive);
-    settings.tls.system_roots = true;
-    BOOST_TEST(settings.tls.system_roots);
-    redlock::client(context.get_executor(), settings);
-}
-
-BOOST_AUTO_TEST_CASE(plain_lock_adopts_with_token_zero_until_0_2)
-{
-    redlock::mutex lock(locks, "lock");
-    std::string const nonce(32, 'a');
-    BOOST_TEST((lock.adopt(nonce, 0).state() == redlock::lease_state::suspect));
-    BOOST_CHECK_EXCEPTION(static_cast<void>(lock.adopt(nonce, 1024)), redlock::lock_error, [](auto const& e) {
-        return std::string(e.what()).find("without tokens") != std::string::npos;
-    });
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-#pragma GCC diagnostic pop

@@ -204,7 +204,7 @@ std::shared_ptr<tls_context> make_tls_context(tls_settings const& settings)
             throw tls_error("CA directory " + settings.ca_dir + ": " + unreadable.message());
         check(context->add_verify_path(settings.ca_dir, ec), "CA directory " + settings.ca_dir);
     }
-    if (settings.system_roots.set && settings.ca_file.empty() && settings.ca_dir.empty())
+    if (settings.ca_file.empty() && settings.ca_dir.empty())
         check(context->set_default_verify_paths(ec), "system certificate authorities");
     // A library asks nobody at the terminal for the key's passphrase, as OpenSSL does by default.
     context->set_password_callback(
