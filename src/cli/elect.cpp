@@ -40,7 +40,7 @@ options never_discouraged(options o)
 
 std::string in_words(leadership const& held, options const& o)
 {
-    return "'" + o.name + "': leading in term " + std::to_string(held.term()) + " as " +
+    return "'" + o.shown_name() + "': leading in term " + std::to_string(held.term()) + " as " +
            redis::printable(o.value);
 }
 
@@ -48,9 +48,10 @@ void resign(session& s, leadership& held, options const& o, output const& out)
 {
     auto const ec = s.wait([&](auto handler) { held.resign(std::move(handler)); });
     if (!ec || ec == errc::lease_lost)
-        out.note("resigned", "'" + o.name + "' resigned", {{"name", o.name}});
+        out.note("resigned", "'" + o.shown_name() + "' resigned", {{"name", o.name}});
     else
-        out.warn("resignation_failed", "'" + o.name + "' was not given up everywhere and expires by itself",
+        out.warn("resignation_failed",
+                 "'" + o.shown_name() + "' was not given up everywhere and expires by itself",
                  {{"name", o.name}, {"error", ec.message()}});
 }
 

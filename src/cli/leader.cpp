@@ -22,9 +22,9 @@ namespace {
 std::string in_words(options const& o, leader_info const& found)
 {
     if (found.vacant)
-        return o.name + ": nobody leads\n";
-    return o.name + ": led by " + redis::printable(found.value) + " in term " + std::to_string(found.term) +
-           (found.confirmed ? "" : " (not confirmed by a majority)") + '\n';
+        return o.shown_name() + ": nobody leads\n";
+    return o.shown_name() + ": led by " + redis::printable(found.value) + " in term " +
+           std::to_string(found.term) + (found.confirmed ? "" : " (not confirmed by a majority)") + '\n';
 }
 
 nlohmann::json to_json(options const& o, leader_info const& found)

@@ -40,7 +40,7 @@ void end_by_signal(session& s)
 [[noreturn]] void fail(options const& o, lock_error const& why)
 {
     if (why.code() == errc::lease_lost)
-        throw failure(exit_status::not_held, "'" + o.name + "' is not held with this token" +
+        throw failure(exit_status::not_held, "'" + o.shown_name() + "' is not held with this token" +
                                                  (o.fence != 0 ? " and fencing token" : "") + " (any more)");
     throw failure_of(why, why.outcomes(), o);
 }

@@ -4,6 +4,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/parser.hpp"
 #include "kind/semaphore.hpp"
+#include "redis/server_words.hpp"
 #include <redlock/config.hpp>
 #include <redlock/version.hpp>
 
@@ -42,7 +43,8 @@ parser::parser(options& o)
     define_doctor();
     // Last: verbs take over what is there when they are made.
     app_.footer("The options above stand in front of the verb or behind it, those of a verb behind it: "
-                "redlock run --help\n");
+                "redlock run --help\n"
+                "A name that begins with a dash stands behind --: redlock status -- -name\n");
 }
 
 void parser::define_nodes(CLI::App& to)
@@ -85,9 +87,7 @@ void parser::define_nodes(CLI::App& to)
 
 void parser::define_name(CLI::App& to, bool required)
 {
-    auto* const name = to.add_option("NAME", o_.name, "the lock");
-    if (required)
-        name->required();
+    to.add_option("NAME", o_.name, "the lock")->required(required);
 }
 
 void parser::define_lease(CLI::App& to)
@@ -294,17 +294,24 @@ std::string parser::explain(CLI::Error const& wrong) const
                "behind it)";
     if (!strange.empty())
         return "unknown verb: '" + strange.front() + '\'' + verbs;
+    for (CLI::App const* const verb : app_.get_subcommands())
+        for (std::string const& word : verb->remaining())
+            if (word.starts_with('-'))
+                return "unknown option: '" + word + "' (a name that begins with a dash stands behind --)";
     bool const no_verb = app_.get_subcommands().empty() && dynamic_cast<CLI::RequiredError const*>(&wrong);
     return no_verb ? "a verb is missing" + verbs : wrong.what();
 }
 
 void parser::parse(int argc, char const* const* argv)
 {
-    // What follows the first "--" is the command's, or belongs to it.
+    // Behind the first "--" nothing is an option: there stand the name, unless it stands before, and the command.
     std::vector<std::string> words(argv + 1, argv + argc);
     auto const mark = std::ranges::find(words, "--");
     rest_.assign(mark, words.end());
     words.erase(mark, words.end());
+    if (rest_.size() > 1)
+        for (CLI::App* const verb : app_.get_subcommands([](CLI::App const*) { return true; }))
+            verb->get_option("NAME")->required(false);
     std::ranges::reverse(words); // as CLI11 wants them
     try {
         app_.parse(words);
@@ -320,6 +327,11 @@ void parser::parse(int argc, char const* const* argv)
                       without_secrets(explain(wrong)) + "\nredlock" + verb + " --help tells more");
     }
     finish();
+}
+
+std::string options::shown_name() const
+{
+    return redis::printable(name);
 }
 
 void read_options(options& into, int argc, char const* const* argv)

@@ -45,6 +45,9 @@ struct options {
     bool prepare = false;      ///< doctor: leave the marker of fenced locks
     std::set<lock_use> uses{}; ///< doctor: judge by the rights that these need; none: by a mutex's
 
+    /// The name in a message: without what would act on a terminal.
+    [[nodiscard]] std::string shown_name() const;
+
     std::string ttl_as_typed = "30s";
     std::string kill_after_as_typed;
 

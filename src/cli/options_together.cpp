@@ -2,6 +2,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/parser.hpp"
+#include "engine/configuration.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"
 #include <redlock/config.hpp>
@@ -51,14 +52,31 @@ void parser::refuse_unknown_options() const
                 "' (a command that begins with a dash stands behind --)\nredlock --help tells more");
 }
 
+/// A name behind "--" may begin with a dash. In front of a command it needs a "--" behind it as well: otherwise the
+/// command's first word would be taken for the name where a shell's variable is empty.
+void parser::take_name()
+{
+    is_named_ = app_.get_subcommands().front()->count("NAME") != 0;
+    if (is_named_ || rest_.size() < 2)
+        return;
+    bool const before_command = with_command() && rest_.size() > 2;
+    if (before_command && rest_[2] != "--")
+        throw failure(exit_status::usage,
+                      "NAME is required (behind -- it needs another -- in front of the command)\nredlock " +
+                          o_.verb + " --help tells more");
+    o_.name = rest_[1];
+    is_named_ = true;
+    rest_.erase(rest_.begin() + 1);
+    if (before_command)
+        rest_.erase(rest_.begin());
+}
+
 void parser::finish()
 {
     refuse_unknown_options();
+    take_name();
     if (!with_command() && rest_.size() > 1)
-        throw failure(exit_status::usage, o_.verb + " takes no command");
-    bool const may_be_unnamed = o_.verb == "extend" || o_.verb == "release" || o_.verb == "doctor";
-    if (o_.name.empty() && !may_be_unnamed)
-        throw failure(exit_status::usage, "the lock's name is empty");
+        throw failure(exit_status::usage, o_.verb + " takes one name, and no command");
     finish_names();
     o_.client.nodes = find_nodes(nodes_, nodes_file_);
     o_.client.admission.assume_fresh = fresh_ || environment("REDLOCK_ASSUME_FRESH") == "1";
@@ -87,8 +105,11 @@ void parser::finish_names()
     std::ranges::sort(o_.names);
     o_.names.erase(std::ranges::unique(o_.names).begin(), o_.names.end());
     o_.name.clear();
-    for (std::string const& each : o_.names)
+    for (std::string const& each : o_.names) {
+        if (is_named_)
+            as_usage([&] { detail::check_name(each); });
         o_.name.append(o_.name.empty() ? "" : ", ").append(each);
+    }
 }
 
 void parser::finish_credentials()

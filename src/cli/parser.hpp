@@ -69,6 +69,7 @@ private:
     }
     [[nodiscard]] std::string explain(CLI::Error const&) const;
     void refuse_unknown_options() const;
+    void take_name();
     void finish();
     void finish_names();
     void finish_token();
@@ -83,12 +84,13 @@ private:
     CLI::App* extend_ = nullptr;
     std::vector<std::string> nodes_;
     std::vector<std::string> further_names_;
-    std::vector<std::string> rest_; ///< from the first "--" on
+    std::vector<std::string> rest_; ///< from the first "--" on; later without the name
     std::string nodes_file_;
     std::string password_file_;
     std::string shell_line_;
     std::optional<std::string> wait_;
     std::string fence_;
+    bool is_named_ = false;
     bool nonblock_ = false;
     bool no_extend_ = false;
     bool ask_password_ = false;

@@ -21,11 +21,11 @@ namespace {
 void tell_release(options const& o, output const& out, session const& s, boost::system::error_code ec)
 {
     if (!ec)
-        return out.note("released", "'" + o.name + "' released", {{"name", o.name}});
+        return out.note("released", "'" + o.shown_name() + "' released", {{"name", o.name}});
     bool const lost = ec == errc::lease_lost;
     std::string const troubles = lost ? "" : s.troubles();
     out.warn("release_failed",
-             "'" + o.name + "' was " +
+             "'" + o.shown_name() + "' was " +
                  (lost ? "lost before it was released" : "not released everywhere and expires by itself") +
                  (troubles.empty() ? "" : "; " + troubles),
              {{"name", o.name}, {"error", ec.message()}, {"detail", troubles}});
@@ -40,7 +40,7 @@ int run(options const& o, output const& out)
     lease held = s.acquire();
     lease_facts const facts(held, o.lock);
     out.note("acquired",
-             "'" + o.name + "' acquired after " + seconds(held.waited()) + " with " +
+             "'" + o.shown_name() + "' acquired after " + seconds(held.waited()) + " with " +
                  std::to_string(held.votes()) + " votes",
              facts.json());
     int status = 0;

@@ -197,7 +197,7 @@ void session::explain_waiting()
         nlohmann::json details{{"name", options_.name}, {"why", why}};
         if (place_->before && why == detail::place_in_words(*place_->before))
             details["before"] = *place_->before;
-        out_.warn("waiting", "waiting for '" + options_.name + "': " + why, std::move(details));
+        out_.warn("waiting", "waiting for '" + options_.shown_name() + "': " + why, std::move(details));
     });
 }
 
@@ -279,7 +279,8 @@ std::string session::troubles() const
 failure failure_of(lock_error const& why, std::vector<node_outcome> const& table, options const& o)
 {
     return {status_of(why, table, o.conflict),
-            "'" + o.name + "': " + why.code().message() + (table.empty() ? "" : ": " + short_summary(table)),
+            "'" + o.shown_name() + "': " + why.code().message() +
+                (table.empty() ? "" : ": " + short_summary(table)),
             table};
 }
 

@@ -206,7 +206,7 @@ int status(options const& o, output const& out)
         object["holder"] = nodes[v.witness].shown;
         object["holder_kind"] = std::string(to_string(nodes[v.witness].who));
     }
-    out.result(object, to_text(o.name + ": " + headline(v, nodes), nodes));
+    out.result(object, to_text(o.shown_name() + ": " + headline(v, nodes), nodes));
     return status_of(v.status);
 }
 

@@ -160,7 +160,8 @@ void supervisor::tell_why()
         return;
     told_ = true;
     out_.warn(
-        "stopping", "'" + options_.name + "' " + fate(left_at_stop_) + ": stopping the command" + troubles(),
+        "stopping",
+        "'" + options_.shown_name() + "' " + fate(left_at_stop_) + ": stopping the command" + troubles(),
         {{"name", options_.name}, {"valid_ms", left_at_stop_ / 1ms}, {"cause", to_string(lease_.cause())}});
 }
 
@@ -189,7 +190,8 @@ void supervisor::warn()
 {
     if (std::exchange(told_, true))
         return;
-    out_.warn("lost", "'" + options_.name + "' " + fate(0ns) + ", and the command runs on" + troubles(),
+    out_.warn("lost",
+              "'" + options_.shown_name() + "' " + fate(0ns) + ", and the command runs on" + troubles(),
               {{"name", options_.name}, {"cause", to_string(lease_.cause())}});
 }
 

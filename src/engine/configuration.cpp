@@ -301,6 +301,16 @@ milliseconds fence_ttl_of(all_options const& options)
         std::max<milliseconds>(std::chrono::hours{24}, shortest_fence(options)));
 }
 
+void check_name(std::string const& name)
+{
+    for (std::string_view const kept : kind::kept_names())
+        require(!name.ends_with(kept),
+                "a name that ends in '" + std::string(kept) + "' is kept for what stands beside locks");
+    require(!name.empty(), "the lock's name is empty");
+    require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
+                                         " bytes, more than " + std::to_string(max_name));
+}
+
 namespace {
 
 /// What decides in a cluster where a key is, if it has it: between the first "{" and the next "}".
@@ -329,12 +339,7 @@ void check_marker_tag(kind::lock_kind const& type, client_settings const& client
 void check_lock(std::string const& name, all_options const& options, kind::lock_kind const& type,
                 client_settings const& client)
 {
-    for (std::string_view const kept : kind::kept_names())
-        require(!name.ends_with(kept),
-                "a name that ends in '" + std::string(kept) + "' is kept for what stands beside locks");
-    require(!name.empty(), "the lock's name is empty");
-    require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
-                                         " bytes, more than " + std::to_string(max_name));
+    check_name(name);
     check_marker_tag(type, client);
     require_positive(options.ttl, "ttl");
     auto const slack = slack_of(options);

@@ -37,6 +37,8 @@ struct client_settings {
 [[nodiscard]] client_settings check(config const&, net::machine& on);
 
 /// \throws lock_error `errc::misconfigured`
+void check_name(std::string const&);
+/// \throws lock_error `errc::misconfigured`
 void check(std::string const& name, all_options const&, kind::lock_kind const&, client_settings const&);
 /// The same of several names.
 void check(std::vector<std::string> const& names, all_options const&, kind::lock_kind const&,

@@ -98,6 +98,8 @@ BOOST_AUTO_TEST_CASE(completion_offers_verbs_and_some_values)
     BOOST_TEST(contains(offered("redlock run seat -- bas"), "bash"));
     BOOST_TEST(contains(offered("redlock elect seat -- bas"), "bash"));
     BOOST_TEST(contains(offered("redlock run seat -- nice -s bas"), "bash")); // it is not our -s
+    BOOST_TEST(contains(offered("redlock run -- -x -- bas"), "bash"));
+    BOOST_TEST(offered("redlock acquire -- --") == "\n"); // a name
 }
 
 BOOST_AUTO_TEST_CASE(fish_completion_offers_verbs_and_some_values)
@@ -110,6 +112,7 @@ BOOST_AUTO_TEST_CASE(fish_completion_offers_verbs_and_some_values)
     BOOST_TEST(offered_by_fish("redlock run --on-lost w") == "warn\n");
     BOOST_TEST(offered_by_fish("redlock run --ttl 1").empty());
     BOOST_TEST(contains(offered_by_fish("redlock run seat -- bas"), "bash"));
+    BOOST_TEST(contains(offered_by_fish("redlock run -- -x -- bas"), "bash"));
 }
 
 BOOST_AUTO_TEST_CASE(completion_offers_no_options_as_values)

@@ -17,6 +17,10 @@ end
 function __redlock_command
     set -l words (commandline -opc) (commandline -ct)
     set -l mark (contains -i -- -- $words)
+    set -l second (math $mark + 2)
+    if test (count $words) -gt $second; and test "$words[$second]" = -- # behind the name
+        set mark $second
+    end
     complete -C (string join ' ' -- $words[(math $mark + 1)..])
 end
 
