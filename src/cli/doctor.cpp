@@ -148,6 +148,7 @@ int doctor(options const& o, output const& out)
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));
     examination const terms{.client = o.client,
                             .lock = o.name,
+                            .ttl = o.lock.ttl,
                             .key_ttl = core::key_ttl(o.lock.ttl, slack),
                             .slack = slack,
                             .node_timeout = node_timeout(o),

@@ -19,6 +19,7 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace redlock::cli {
@@ -45,10 +46,15 @@ bool is_fit_to_vote(interview const& node, examination const& terms)
     return !terms.by_key || !said(node, question::vote).refused() || is_untried(node, terms);
 }
 
-/// What keeps nodes from voting ends by itself, or does not.
-void quorum(std::vector<interview> const& nodes, examination const& terms, std::vector<finding>& found)
-{
+/// Nodes that vote, and when they are a majority.
+struct outlook {
     std::size_t voting = 0;
+    std::optional<std::chrono::nanoseconds> wait{}; ///< nothing: waiting does not help
+};
+
+outlook look_ahead(std::vector<interview> const& nodes, examination const& terms)
+{
+    outlook seen;
     std::vector<std::chrono::nanoseconds> quarantines;
     for (interview const& node : nodes) {
         if (!is_fit_to_vote(node, terms))
@@ -56,20 +62,63 @@ void quorum(std::vector<interview> const& nodes, examination const& terms, std::
         if (auto const left = youth_left(node, terms); left > 0ns && !terms.client.admission.assume_fresh)
             quarantines.push_back(left);
         else
-            ++voting;
+            ++seen.voting;
     }
     std::size_t const majority = core::majority(static_cast<unsigned>(nodes.size()));
-    if (voting >= majority)
-        return;
-    std::string const counted =
-        std::to_string(voting) + " of " + std::to_string(nodes.size()) + " nodes can vote";
-    if (voting + quarantines.size() < majority)
-        return found.push_back(
-            {"no-quorum", severity::error, "", counted + ": no lock can be had", "see the nodes"});
     std::ranges::sort(quarantines);
-    found.push_back({"no-quorum", severity::error, "",
-                     counted + "; a majority again in " + seconds(quarantines[majority - voting - 1]),
-                     "wait; where they are certainly new: REDLOCK_ASSUME_FRESH=1"});
+    if (seen.voting >= majority)
+        seen.wait = 0ns;
+    else if (seen.voting + quarantines.size() >= majority)
+        seen.wait = quarantines[majority - seen.voting - 1];
+    return seen;
+}
+
+/// The longest time that a node keeps the lock's key, which was set for at least as long. Nothing where it stands on none.
+std::optional<std::chrono::milliseconds> seen_of_key(std::vector<interview> const& nodes,
+                                                     examination const& terms)
+{
+    std::optional<std::chrono::milliseconds> longest;
+    for (interview const& node : nodes)
+        if (!node.failed && !is_strange(node) && !terms.lock.empty())
+            if (answer const& left = said(node, question::lock_left);
+                left.is(answer::kind::number) && left.number > 0)
+                longest = std::max(longest.value_or(0ms), std::chrono::milliseconds{left.number});
+    return longest;
+}
+
+/// A client judges by the ttl of its own lock, which the key on a node only hints at.
+/// \param own what is seen of it
+std::string words_of_own(examination const& own, outlook const& ahead)
+{
+    return "'" + redis::printable(own.lock) + "', whose key has " + seconds(own.key_ttl) + " left, " +
+           (*ahead.wait == 0ns ? "perhaps at once" : "in at least " + seconds(*ahead.wait));
+}
+
+/// What keeps nodes from voting ends by itself, or does not.
+void quorum(std::vector<interview> const& nodes, examination const& terms, std::vector<finding>& found)
+{
+    auto const add = [&](outlook const& seen, std::string const& what, std::string advice) {
+        found.push_back(
+            {"no-quorum", severity::error, "",
+             std::to_string(seen.voting) + " of " + std::to_string(nodes.size()) + " nodes can vote" + what,
+             std::move(advice)});
+    };
+    outlook const ahead = look_ahead(nodes, terms);
+    if (!ahead.wait)
+        return add(ahead, ": no lock can be had", "see the nodes");
+    std::string const advice = "wait; -t tells the ttl of the locks; where the servers are certainly new: "
+                               "REDLOCK_ASSUME_FRESH=1";
+    examination own = terms;
+    auto const key = terms.client.admission.longest_ttl > 0ns ? std::nullopt : seen_of_key(nodes, terms);
+    own.key_ttl = key.value_or(terms.key_ttl);
+    outlook const own_ahead = look_ahead(nodes, own);
+    if (*ahead.wait > 0ns)
+        return add(ahead,
+                   "; a majority again in " + seconds(*ahead.wait) + for_which_locks(terms) +
+                       (key ? ", for " + words_of_own(own, own_ahead) : ""),
+                   advice);
+    if (*own_ahead.wait > 0ns)
+        add(own_ahead, " for " + words_of_own(own, own_ahead), advice);
 }
 
 void count(std::vector<interview> const& nodes, std::vector<finding>& found)

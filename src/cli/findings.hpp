@@ -85,7 +85,8 @@ struct examination;
 struct examination {
     config const& client;
     std::string lock;                  ///< its name; empty where none is given
-    std::chrono::milliseconds key_ttl; ///< of the locks in question
+    std::chrono::milliseconds ttl;     ///< of the locks in question
+    std::chrono::milliseconds key_ttl; ///< with the slack
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;
     bool prepares = false;     ///< the marker was asked to be left
@@ -114,6 +115,8 @@ void examine_marker(interview const&, examination const&, std::vector<finding>&)
 
 /// How long a lock waits for a node that may have lost keys.
 [[nodiscard]] std::chrono::nanoseconds quarantine_of(examination const&);
+/// The locks that wait for so long, said behind the time: " (for a ttl of 30.0 s)".
+[[nodiscard]] std::string for_which_locks(examination const&);
 /// For how long somebody has waited already, of a promoted node, as the marker tells it (rule N5).
 [[nodiscard]] std::chrono::nanoseconds waited_out(interview const&, examination const&);
 

@@ -67,6 +67,12 @@ std::chrono::nanoseconds quarantine_of(examination const& terms)
     return core::quarantine_length(promised > 0ns ? promised : terms.key_ttl);
 }
 
+std::string for_which_locks(examination const& terms)
+{
+    return terms.client.admission.longest_ttl > 0ns ? " (by --longest-ttl)"
+                                                    : " (for a ttl of " + seconds(terms.ttl) + ')';
+}
+
 std::chrono::nanoseconds waited_out(interview const& node, examination const& terms)
 {
     auto const life = redis::incarnation(node.facts);
@@ -124,8 +130,9 @@ void examine_marker(interview const& node, examination const& terms, std::vector
                    "docs/server-checklist.md, \"Rights\"");
     if (!state)
         return; // the rights are told already
-    std::string const wait =
-        state->wait > 0ns ? "fenced locks wait " + seconds(state->wait) : "fenced locks wait for nothing";
+    std::string const wait = state->wait > 0ns
+                                 ? "fenced locks wait " + seconds(state->wait) + for_which_locks(terms)
+                                 : "fenced locks wait for nothing";
     if (left)
         add(severity::info, "marker",
             (state->left_now ? "the marker of fenced locks was left now: "
@@ -134,7 +141,8 @@ void examine_marker(interview const& node, examination const& terms, std::vector
             "");
     else if (!state->stands && state->wait > 0ns)
         add(severity::info, "no-marker",
-            "has no marker of fenced locks: the first fenced lock waits " + seconds(quarantine_of(terms)),
+            "has no marker of fenced locks: the first fenced lock waits " + seconds(quarantine_of(terms)) +
+                for_which_locks(terms),
             "redlock doctor --prepare leaves the marker now; nothing, where no lock is fenced");
     else if (quarantine_of(terms) > state->age && state->stands)
         add(severity::warning, "young-marker",

@@ -237,12 +237,12 @@ void node_examination::age()
     if (info.promoted)
         return add(severity::warning, "promoted",
                    "was promoted, or followed another server: clients that meet it first wait " +
-                       seconds(left),
+                       seconds(left) + for_which_locks(terms_),
                    "wait; the first client that waits spares the others, if they may use the key '" +
                        redis::name_beside(terms_.client.key_prefix, redis::marker_name) + "'");
     add(severity::warning, "young",
         (info.uptime ? "was started a short time ago" : "does not tell its age") +
-            std::string(" and may have forgotten locks: votes in ") + seconds(left),
+            std::string(" and may have forgotten locks: votes in ") + seconds(left) + for_which_locks(terms_),
         "wait; where it is certainly new: REDLOCK_ASSUME_FRESH=1");
 }
 

@@ -69,7 +69,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_leaves_no_keys_unless_asked_to_prepare, servers)
     doctor_report const report(nodes, {}, false);
     BOOST_TEST(report.found("no-marker") == "info");
     BOOST_TEST(report.words("no-marker") ==
-               "has no marker of fenced locks: the first fenced lock waits 33.3 s");
+               "has no marker of fenced locks: the first fenced lock waits 33.3 s (for a ttl of 30.0 s)");
     BOOST_TEST(report.told.at("nodes")[0].at("marker").at("stands") == false);
     BOOST_TEST(keys() == 0U);
 }
@@ -83,7 +83,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_prepare_sets_missing_marker_and_keeps_it, servers
 {
     doctor_report const report(nodes, {"--prepare"});
     BOOST_TEST(report.found("marker") == "info");
-    BOOST_TEST(report.words("marker") == "the marker of fenced locks was left now: fenced locks wait 33.3 s");
+    BOOST_TEST(report.words("marker") ==
+               "the marker of fenced locks was left now: fenced locks wait 33.3 s (for a ttl of 30.0 s)");
     std::vector<std::string> left;
     for (probe& p : probes)
         left.push_back(p.get(marker).value_or(""));

@@ -217,6 +217,36 @@ BOOST_AUTO_TEST_CASE(doctor_accepts_server_older_than_longest_ttl)
     BOOST_TEST(doctor_report(some.nodes, {"--longest-ttl", "5s"}, false).found("no-quorum") == "");
 }
 
+/// A client waits by the ttl of its own lock: what doctor says holds for the ttl that it names.
+BOOST_AUTO_TEST_CASE(doctor_names_the_ttl_of_the_wait_and_what_is_seen_of_the_locks_own)
+{
+    servers some({.own_clock = true});
+    for (auto const& server : some)
+        server->set_clock_ahead(std::chrono::seconds{9}); // and with it its age
+    auto const words = [&](std::vector<std::string> const& arguments) {
+        return doctor_report(some.nodes, arguments, false).words("no-quorum");
+    };
+    std::string const general = "0 of 3 nodes can vote; a majority again in 2";
+    BOOST_TEST(words({}).starts_with(general), words({}));
+    BOOST_TEST(words({}).ends_with(" s (for a ttl of 30.0 s)"), words({}));
+    BOOST_TEST(words({"seat"}).ends_with(" s (for a ttl of 30.0 s)"), words({"seat"}));
+    BOOST_TEST(words({"--longest-ttl", "40s"}).ends_with(" s (by --longest-ttl)"));
+    BOOST_TEST(words({"-t", "5s", "seat"}) == "");
+    BOOST_TEST(
+        doctor_report(some.nodes, {"seat"}, false).words("young").ends_with(" s (for a ttl of 30.0 s)"));
+
+    some.probes[0].command({"SET", "seat", "owner", "PX", "5500"});
+    std::string const short_lock = words({"seat"});
+    BOOST_TEST(contains(short_lock, " s (for a ttl of 30.0 s), for 'seat', whose key has "), short_lock);
+    BOOST_TEST(short_lock.ends_with(" s left, perhaps at once"), short_lock);
+    some.probes[0].command({"SET", "seat", "owner", "PX", "600000"});
+    BOOST_TEST(contains(words({"seat"}), " s left, in at least 5"), words({"seat"}));
+    std::string const long_lock = words({"-t", "5s", "seat"});
+    BOOST_TEST(long_lock.starts_with("0 of 3 nodes can vote for 'seat', whose key has "), long_lock);
+    BOOST_TEST(words({"-t", "5s", "other"}) == "");
+    BOOST_TEST(!contains(words({"--longest-ttl", "40s", "seat"}), "seat"));
+}
+
 BOOST_FIXTURE_TEST_CASE(doctor_reports_servers_refusing_votes_as_no_quorum, servers)
 {
     for (std::size_t const i : {0U, 2U}) {
