@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "servers.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+using namespace redlock::test;
+
+namespace {
+
+/// Servers on which the holder has a user of its own.
+struct own_user_fixture : servers {
+    own_user_fixture()
+        : servers({.acl = {"user default on nopass ~* &* +@all", "user holder on >pw ~* &* +@all"}})
+    {
+        for (auto const& server : *this)
+            holders_nodes += "redis://holder:pw@127.0.0.1:" + std::to_string(server->port()) + ' ';
+    }
+    [[nodiscard]] environment holder() const
+    {
+        return {{"REDLOCK_NODES", holders_nodes}, {"REDLOCK_ASSUME_FRESH", "1"}};
+    }
+
+    std::string holders_nodes;
+};
+
+std::vector<std::string> const repairing[] = {{"run", "--fenced"}, {"elect"}};
+
+} // namespace
+
+/// What docs/howto/incident.md tells an operator to do, and not to do.
+BOOST_FIXTURE_TEST_SUITE(operators, own_user_fixture)
+
+BOOST_DATA_TEST_CASE(deleted_key_returns_and_user_switched_off_ends_the_holder,
+                     boost::unit_test::data::xrange(std::size(repairing)), kind)
+{
+    std::vector<std::string> arguments = repairing[kind];
+    arguments.insert(arguments.end(), {"-t", "6s", "seat", "--", "/bin/sh", "-c", wait_for_go});
+    tool held(arguments, holder());
+    wait_until([&] { return !held.read("pid").empty(); });
+    std::string const owner = held.read("token").substr(0, 32);
+    wait_until([&] { return holders("seat", owner) == 3; });
+
+    command({"DEL", "seat"});
+    wait_until([&] { return holders("seat", owner) >= 2; }); // by the next renewal
+    BOOST_TEST(is_running(held.read("pid")));
+    BOOST_TEST(finished_run({"run", "-n", "seat", "true"}, env()).status == 75);
+
+    command({"ACL", "SETUSER", "holder", "off"});
+    command({"CLIENT", "KILL", "USER", "holder"});
+    wait_until([&] { return !is_running(held.read("pid")); });
+    BOOST_TEST(held.wait() == (kind == 0 ? 124 : 77)); // who elects tries again, and may not
+    BOOST_TEST(finished_run({"run", "-w", "60s", "seat", "true"}, env()).status == 0);
+}
+
+BOOST_DATA_TEST_CASE(end_of_the_holder_frees_the_lock, boost::unit_test::data::xrange(std::size(repairing)),
+                     kind)
+{
+    std::vector<std::string> arguments = repairing[kind];
+    arguments.insert(arguments.end(), {"-t", "10m", "seat", "--", "/bin/sh", "-c", wait_for_go});
+    tool held(arguments, holder());
+    wait_until([&] { return !held.read("pid").empty(); });
+    held.send(SIGTERM);
+    BOOST_TEST(held.wait() == 128 + SIGTERM);
+    wait_until([&] { return is_free("seat"); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
