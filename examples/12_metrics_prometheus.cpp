@@ -12,6 +12,7 @@
 #include <prometheus/exposer.h>
 
 #include <ctime>
+#include <sstream>
 
 namespace asio = boost::asio;
 using boost::system::error_code;
@@ -46,6 +47,24 @@ asio::awaitable<void> workload(redlock::client& locks, example::nodes& servers, 
     none = co_await seat.acquire_for(100ms, asio::redirect_error(asio::use_awaitable, busy));
 }
 
+/// Each metric of locks has a line that says what it counts.
+bool is_explained(std::string const& page)
+{
+    std::istringstream lines(page);
+    std::string before;
+    bool any = false;
+    for (std::string line; std::getline(lines, line); before = line) {
+        std::string const type = "# TYPE redlock_";
+        if (!line.starts_with(type))
+            continue;
+        std::string const name = line.substr(7, line.find(' ', type.size()) - 7);
+        if (!before.starts_with("# HELP " + name + ' '))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 void check(std::string const& page, example::nodes const& servers, example::promises& promises)
 {
     auto const keep = [&](std::string const& series, auto wanted, std::string const& words) {
@@ -71,6 +90,7 @@ void check(std::string const& page, example::nodes const& servers, example::prom
     keep("redlock_acquire_seconds_count", is(21), "waits were measured");
     keep("redlock_hold_seconds_count", is(21), "leases, too");
     keep("redlock_round_trip_seconds_count" + example::of_node(servers.urls[0]), above(21), "answers, too");
+    promises.keep(is_explained(page), "each metric has a HELP text");
     for (std::size_t i = 0; i != servers.urls.size(); ++i)
         keep("redlock_node_up" + example::of_node(servers.urls[i]), is(i == 0 ? 1 : 0),
              i == 0 ? "is up" : "is not");

@@ -8,8 +8,12 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <algorithm>
 #include <deque>
 #include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
 
 // To be copied: an observer that counts.
 
@@ -176,19 +180,46 @@ private:
         hold_seconds_.Observe(in_seconds(e.held));
     }
 
+    /// What a scrape tells of each metric.
+    static std::string help(std::string_view name)
+    {
+        constexpr std::pair<std::string_view, std::string_view> texts[] = {
+            {"redlock_acquire_total",
+             "Acquisitions that ended, by result and by how the last attempt failed"},
+            {"redlock_acquire_seconds", "Time from the call until the lease was acquired"},
+            {"redlock_extend_total",
+             "Renewals of leases: renewed, failed rounds, stalled by lack of progress"},
+            {"redlock_lost_total", "Leases that were lost, by cause"},
+            {"redlock_release_total", "Leases that ended without a loss: released, handed over, detached"},
+            {"redlock_held", "Leases held now"},
+            {"redlock_hold_seconds", "Time for which a lease was held"},
+            {"redlock_spare_seconds", "Validity left at each renewal"},
+            {"redlock_smallest_spare_seconds", "Smallest validity left at a renewal so far"},
+            {"redlock_round_trip_seconds", "Time until a server answered a vote or an extension"},
+            {"redlock_node_up", "1 while the server votes, otherwise 0"},
+            {"redlock_node_errors_total", "Votes and extensions that a server did not grant, by kind"},
+            {"redlock_linger_total", "Keys that a server may keep until they expire"}};
+        return std::string(
+            std::ranges::find(texts, name, &std::pair<std::string_view, std::string_view>::first)->second);
+    }
+
     // Of the same registry, name and labels it is the same series again.
     prometheus::Counter& counter(char const* name, prometheus::Labels const& labels)
     {
-        return prometheus::BuildCounter().Name(name).Register(registry_).Add(labels);
+        return prometheus::BuildCounter().Name(name).Help(help(name)).Register(registry_).Add(labels);
     }
     prometheus::Gauge& gauge(char const* name, prometheus::Labels const& labels = {})
     {
-        return prometheus::BuildGauge().Name(name).Register(registry_).Add(labels);
+        return prometheus::BuildGauge().Name(name).Help(help(name)).Register(registry_).Add(labels);
     }
     prometheus::Histogram& histogram(char const* name, seconds const& buckets,
                                      prometheus::Labels const& labels = {})
     {
-        return prometheus::BuildHistogram().Name(name).Register(registry_).Add(labels, buckets);
+        return prometheus::BuildHistogram()
+            .Name(name)
+            .Help(help(name))
+            .Register(registry_)
+            .Add(labels, buckets);
     }
 
     prometheus::Registry& registry_;
