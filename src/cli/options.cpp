@@ -251,10 +251,14 @@ void parser::define_status()
 {
     CLI::App& status = verb("status", "Tell who holds a lock on which node");
     define_name(status, true);
-    status.footer("Example:\n"
-                  "  redlock status nightly-report\n"
-                  "\n"
-                  "Exit status: 0 held, 1 free, 75 blocked, 69 too few nodes answer to tell\n");
+    status.footer(
+        "Example:\n"
+        "  redlock status nightly-report\n"
+        "\n"
+        "To end a holder, end its process, or take the servers away from it. DEL does not end it: a\n"
+        "leader and a holder with --fenced set the key again. man redlock tells more.\n"
+        "\n"
+        "Exit status: 0 held, 1 free, 75 blocked, 69 too few nodes answer to tell\n");
 }
 
 void parser::define_doctor()

@@ -4,6 +4,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -67,6 +68,34 @@ BOOST_DATA_TEST_CASE(end_of_the_holder_frees_the_lock, boost::unit_test::data::x
     held.send(SIGTERM);
     BOOST_TEST(held.wait() == 128 + SIGTERM);
     wait_until([&] { return is_free("seat"); });
+}
+
+/// As docs/cli.md tells it.
+BOOST_AUTO_TEST_CASE(locks_are_listed_by_scan_and_status)
+{
+    std::vector<std::string> const names{"-x", "two words", "plain"};
+    for (std::string const& name : names)
+        BOOST_TEST(finished_run({"acquire", "--prefix", "prod:", "--fenced", "--", name}, env()).status == 0);
+    BOOST_TEST(finished_run({"acquire", "elsewhere"}, env()).status == 0);
+    wait_until([&] { return keys() == 3 * (2 * names.size() + 2); }); // with a fence each, and the markers
+    std::string ports;
+    for (auto const& server : *this)
+        ports += ' ' + std::to_string(server->port());
+    finished_run const listed(
+        {"run", "--prefix", "outer:", "shell", "-c",
+         "for port in" + ports +
+             "; do redis-cli -p $port --scan --pattern 'prod:*'; done | grep -v ':redlock-' | "
+             "grep -v '^prod:redlock-marker$' | sort -u | while read -r key; do '" REDLOCK_TOOL
+             "' status --prefix prod: -- \"${key#prod:}\"; done | grep ' held by '"},
+        env());
+    BOOST_TEST(std::ranges::count(listed.out, '\n') == std::ssize(names), listed.out << listed.err);
+    for (std::string const& name : names)
+        BOOST_TEST(contains(listed.out, name + ": held by "), listed.out);
+}
+
+BOOST_AUTO_TEST_CASE(help_says_that_a_deleted_key_ends_no_holder)
+{
+    BOOST_TEST(contains(finished_run({"status", "--help"}).out, "DEL does not end it"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
