@@ -58,7 +58,7 @@ response refusal(request const& asked, redlock::lock_error const& refused)
 {
     if (!held_by_others(refused))
         return answer(asked, http::status::service_unavailable,
-                      refused.code().message() + "\n" + redlock::summary(refused.outcomes()) + "\n");
+                      refused.code().message() + "\n" + redlock::to_string(refused.outcomes()) + "\n");
     response busy = answer(asked, http::status::locked, "somebody is there\n");
     busy.set(http::field::retry_after, "1");
     return busy;

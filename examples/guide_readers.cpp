@@ -2,6 +2,7 @@
 // A price list that many requests read and a job replaces now and then: the guide's page on readers and writers.
 // Run: guide_readers                  with three Redis servers of its own
 //      guide_readers redis://a:6379…  with yours
+#include "fenced_register.hpp"
 #include "run.hpp"
 #include <redlock/redlock.hpp>
 
@@ -70,7 +71,7 @@ asio::awaitable<bool> nobody_changes_it(redlock::shared_mutex lock)
     co_return lease.valid(); // contended: a writer has it, or waits for it
 }
 
-asio::awaitable<bool> read_with_token(redlock::fenced_shared_mutex lock, redlock::fenced_register<int>& price)
+asio::awaitable<bool> read_with_token(redlock::fenced_shared_mutex lock, fenced_register<int>& price)
 {
     redlock::lease lease = co_await lock.acquire_shared();
     std::optional<int> const seen = price.read(lease.fencing_token()); // nothing: a later writer was there
@@ -78,8 +79,7 @@ asio::awaitable<bool> read_with_token(redlock::fenced_shared_mutex lock, redlock
     co_return seen == 7;
 }
 
-asio::awaitable<void> write_with_token(redlock::fenced_shared_mutex lock,
-                                       redlock::fenced_register<int>& price)
+asio::awaitable<void> write_with_token(redlock::fenced_shared_mutex lock, fenced_register<int>& price)
 {
     redlock::lease lease = co_await lock.acquire();
     (void)price.write(lease.fencing_token(), 7);
@@ -99,7 +99,7 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     promises.keep(prices.version == 1, "the writer got its turn");
     promises.keep(co_await replace_twice(lock, prices), "what was read was true until it was replaced");
     redlock::fenced_shared_mutex fenced{locks, "price"};
-    redlock::fenced_register<int> price;
+    fenced_register<int> price;
     co_await write_with_token(fenced, price);
     bool const saw_it = co_await read_with_token(fenced, price);
     promises.keep(saw_it, "a reader's token is above that of the writer before it");

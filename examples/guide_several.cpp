@@ -45,8 +45,8 @@ asio::awaitable<void> transfer_back(redlock::client& locks, accounts& all, std::
         all[to] = left;
         all[from] = more;
     };
-    std::vector<std::string> const both{"account:" + from, "account:" + to};
-    co_await redlock::with_all(locks, both, body);
+    redlock::multi_mutex const all_of_it{locks, {"account:" + from, "account:" + to}};
+    co_await redlock::with_lock(all_of_it, body);
 }
 
 asio::awaitable<void> show(redlock::client& locks, example::promises& promises)

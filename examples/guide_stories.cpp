@@ -3,6 +3,7 @@
 // that crashes, a holder that is paused between asking `valid()` and writing. Every participant is a process, every
 // server a redis-server.
 // Run: guide_stories. Each line is "milliseconds, who, what, text", with tabs between; scripts/stories draws them.
+#include "fenced_register.hpp"
 #include "guide_participant.hpp"
 #include "local_redis.hpp"
 #include <redlock/redlock.hpp>
@@ -151,7 +152,7 @@ private:
 
     asio::io_context context_;
     example::nodes servers_{3};
-    redlock::fenced_register<int> resource_;
+    fenced_register<int> resource_;
     std::map<std::string, pid_t> processes_;
     std::map<std::string, long long> valid_until_;
     std::vector<line> told_;

@@ -107,8 +107,8 @@ asio::awaitable<std::string> who_holds(redlock::mutex lock)
     error_code ec;
     redlock::inspection seen = co_await lock.inspect(asio::redirect_error(asio::use_awaitable, ec));
     if (ec)
-        co_return ec.message() + ": " + summary(seen.nodes); // no_quorum: too few servers answered to tell
-    std::string text(to_string(seen.status));                // held, free or blocked
+        co_return ec.message() + ": " + to_string(seen.nodes); // no_quorum: too few servers answered to tell
+    std::string text(to_string(seen.status));                  // held, free or blocked
     if (seen.held())
         text += seen.ours ? " by this client" : " by " + seen.owner + "...";
     text += " on " + std::to_string(seen.held() ? seen.votes : seen.free) + " of " +

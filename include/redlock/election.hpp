@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace redlock {
@@ -38,7 +39,7 @@ namespace redlock {
 /// Each node keeps the keys of a `fenced_mutex`, and `<name>:redlock-leader` with `config::key_prefix` before it. Who only
 /// observes needs the right to GET that key.
 ///
-/// It is cheap, can be copied, and does nothing by itself. Thread safety and lifetime are those of a lock: operations may be
+/// It is cheap, can be copied, and does nothing by itself. Moving copies, as with a lock. Thread safety and lifetime are those of a lock: operations may be
 /// started from any thread, and the client must outlive them.
 /// \par Source
 /// docs/protocol.md, rules EL1 to EL7
@@ -49,10 +50,16 @@ public:
     /// The token of an operation that is given none.
     using default_token = with_diagnostics_t<boost::asio::deferred_t>;
 
+    /// Refers to the same election.
+    election(election const&) noexcept = default;
+    /// Refers to the same election.
+    election& operator=(election const&) noexcept = default;
+    ~election() = default;
+
     /// The options are as those of a lock; `handover` means nothing here.
     /// \throws lock_error `errc::misconfigured`: as `fenced_mutex`
     /// \throws std::bad_alloc
-    election(client& owner, std::string name, lock_options options = {});
+    election(client& owner, std::string_view name, lock_options options = {});
 
     /// Waits until this client leads: acquires the lock, and tells the nodes the value.
     ///
@@ -68,7 +75,7 @@ public:
     /// \par Cancellation
     /// terminal, partial, total: whatever was won is released, and it completes with `operation_aborted`.
     template <boost::asio::completion_token_for<detail::leadership_signature> Token = default_token>
-    [[nodiscard]] auto campaign(std::string value, Token&& token = {})
+    [[nodiscard]] auto campaign(std::string value, Token&& token = {}) const
     {
         return boost::asio::async_initiate<Token, detail::leadership_signature>(
             detail::start_campaign{lock_, std::move(value)}, token);

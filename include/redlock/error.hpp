@@ -2,6 +2,7 @@
 #pragma once
 
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/printed.hpp> // IWYU pragma: export
 #include <redlock/node_outcome.hpp>
 
 #include <boost/system/error_code.hpp>
@@ -15,8 +16,15 @@
 
 namespace redlock {
 
+namespace detail {
+struct error_access;
+} // namespace detail
+
 /// Errors that a caller can act on. The table of outcomes has the causes for each node. Cancellation is not one of these:
 /// a cancelled operation completes with `boost::asio::error::operation_aborted`.
+///
+/// Where the standard has a condition, a code compares equal to it: `timed_out` to `std::errc::timed_out`, a cancelled
+/// operation's code to `std::errc::operation_canceled`, and that of exhausted memory to `std::errc::not_enough_memory`.
 enum class errc {
     contended = 1, ///< others hold the lock, or operations of this client hold it or wait for it
     timed_out,     ///< not acquired within the time the caller gave
@@ -32,6 +40,9 @@ enum class errc {
     wrong_mode, ///< `try_upgrade` of a lease that is no reader's, or `downgrade` of one that is no writer's
 };
 
+/// Its name, as it is written here: "contended". `error_category()` has a message for each.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(errc) noexcept;
+
 /// Why a lease was lost: what `errc::lease_lost` does not say.
 enum class loss_cause : std::uint8_t {
     none, ///< it was not lost
@@ -42,7 +53,7 @@ enum class loss_cause : std::uint8_t {
     forked,   ///< this process is a forked copy of the one that holds it
 };
 
-/// Its name, as it is written here.
+/// Its name, as it is written here: "expired".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(loss_cause) noexcept;
 
 /// The category of every `errc`.
@@ -62,11 +73,6 @@ enum class loss_cause : std::uint8_t {
 /// a `lock_error`, too. `mutex::explain(ec)` and `lease::explain(ec)` make one from the code.
 class REDLOCK_EXPORT lock_error : public boost::system::system_error {
 public:
-    /// For internal use.
-    lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
-               boost::system::error_code last_failure = {}, std::string resource = {},
-               loss_cause cause = loss_cause::none);
-
     /// The lock, the error and what each node answered, on one line: `lock "seat:42": contended: 0 of 3 granted; ...`.
     [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
     /// The lock's name, without `config::key_prefix`. Empty if the error concerns no lock.
@@ -81,6 +87,10 @@ public:
     [[nodiscard]] loss_cause cause() const noexcept { return cause_; }
 
 private:
+    friend struct detail::error_access;
+    lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
+               boost::system::error_code last_failure, std::string resource, loss_cause cause);
+
     std::string message_;
     std::string resource_;
     std::vector<node_outcome> outcomes_;
@@ -92,8 +102,8 @@ private:
 /// cause, the last confirmation, and what each node last answered: `lock "seat:42" lost (expired): last confirmed 9.9 s ago;
 /// redis://b:6379 unreachable (Connection refused) 0.2 s ago; ...`.
 class REDLOCK_EXPORT lease_lost_error : public lock_error {
-public:
-    /// For internal use.
+private:
+    friend struct detail::error_access;
     explicit lease_lost_error(lock_error) noexcept;
 };
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <redlock/client.hpp>
-#include <redlock/detail/basic_lock.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/fence_options.hpp>
+#include <redlock/inspectable_lock.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 
@@ -20,8 +20,8 @@ namespace redlock {
 /// that its lease is over.
 ///
 /// Fence first: a new holder shows its token to the resource before it reads anything there. Otherwise a late writer
-/// can write between its read and its write. `fenced_register` and `fenced_scripts` do it for values in memory and in
-/// Redis. In SQL it is `UPDATE ... SET fence = :token WHERE fence <= :token` (examples/08_fenced_sqlite.cpp).
+/// can write between its read and its write. examples/fenced_register.hpp does it for values in memory and in Redis. In
+/// SQL it is `UPDATE ... SET fence = :token WHERE fence <= :token` (examples/08_fenced_sqlite.cpp).
 ///
 /// It has the same operations, errors and cancellation as `mutex`, and is a kind of its own: a function that takes a
 /// `mutex` does not take a `fenced_mutex`. If the nodes' counters differ, it takes one round trip more. It takes one
@@ -39,12 +39,12 @@ namespace redlock {
 /// \par Source
 /// Martin Kleppmann, "How to do distributed locking", for what tokens are needed for; docs/protocol.md, rules F1 to
 /// F6, for how a majority agrees on them.
-class REDLOCK_EXPORT fenced_mutex : public detail::basic_lock {
+class REDLOCK_EXPORT fenced_mutex : public inspectable_lock {
 public:
     /// \throws lock_error `errc::misconfigured`: as `mutex`, or a `fence_ttl` outside its limits; with
     ///         `admission_settings::allow_cluster_node`, a `key_prefix` without a hash tag
     /// \throws std::bad_alloc
-    fenced_mutex(client& owner, std::string name, lock_options options = {}, fence_options fence = {});
+    fenced_mutex(client& owner, std::string_view name, lock_options options = {}, fence_options fence = {});
 
     /// Continues a lease that was left behind, as `mutex::adopt` does.
     ///
@@ -54,7 +54,7 @@ public:
     /// \param nonce of the lease, from `lease::nonce()`
     /// \param fencing_token of the lease, from `lease::fencing_token()`
     /// \throws lock_error `errc::misconfigured`: not a nonce; a token below 1024 or not below 2^53
-    [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token);
+    [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token) const;
 };
 
 } // namespace redlock

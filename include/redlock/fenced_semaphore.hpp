@@ -27,7 +27,7 @@ public:
     /// A semaphore with `permits` permits, 1 to 1024. Making it sends nothing.
     /// \throws lock_error `errc::misconfigured`: as `semaphore`, or a `fence_ttl` outside its limits
     /// \throws std::bad_alloc
-    fenced_semaphore(client& owner, std::string name, unsigned permits, lock_options options = {},
+    fenced_semaphore(client& owner, std::string_view name, unsigned permits, lock_options options = {},
                      fence_options fence = {});
 
     /// The same semaphore, for leases that come with `count` permits.

@@ -37,14 +37,15 @@ class REDLOCK_EXPORT fenced_shared_mutex : public detail::basic_shared_lock {
 public:
     /// \throws lock_error `errc::misconfigured`: as `mutex`, or a `fence_ttl` outside its limits
     /// \throws std::bad_alloc
-    fenced_shared_mutex(client& owner, std::string name, lock_options options = {}, fence_options fence = {});
+    fenced_shared_mutex(client& owner, std::string_view name, lock_options options = {},
+                        fence_options fence = {});
 
     /// Continues a writer's lease that was left behind, as `fenced_mutex::adopt` does. A reader's cannot be adopted
     /// (`shared_mutex::adopt`).
     /// \param nonce of the lease, from `lease::nonce()`
     /// \param fencing_token of the lease, from `lease::fencing_token()`
     /// \throws lock_error `errc::misconfigured`: not a nonce; a token below 1024 or not below 2^53; a reader's token
-    [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token);
+    [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token) const;
 };
 
 } // namespace redlock

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/printed.hpp> // IWYU pragma: export
 #include <redlock/node_outcome.hpp>
 
 #include <chrono>

@@ -32,7 +32,7 @@ struct campaign;
 class REDLOCK_EXPORT leadership {
 public:
     /// The client's executor.
-    using executor_type = lease::executor_type;
+    using executor_type = redlock::lease::executor_type;
 
     leadership() noexcept = default;
 
@@ -47,7 +47,7 @@ public:
     /// Validity left; zero if not valid.
     [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept { return lease_.remaining(); }
     /// The lease behind it, for whatever else it tells. It may be asked and waited for.
-    [[nodiscard]] lease const& held() const noexcept { return lease_; }
+    [[nodiscard]] redlock::lease const& lease() const noexcept { return lease_; }
 
     /// Waits for the end of the leadership, as `lease::lost` does.
     /// \par Completion signature
@@ -88,7 +88,7 @@ public:
     [[nodiscard]] auto resign(Token&& token = {})
     {
         return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
-            lease::start{held_lease(), lease::operation::resign}, token);
+            redlock::lease::start{held_lease(), redlock::lease::operation::resign}, token);
     }
 
     /// Makes a `lock_error` from an error that an operation on it completed with, as `lease::explain` does.
@@ -99,13 +99,13 @@ private:
     friend struct detail::campaign;
     struct start_proclaim;
 
-    explicit leadership(lease won) noexcept : lease_(std::move(won)) {}
+    explicit leadership(redlock::lease won) noexcept : lease_(std::move(won)) {}
     [[nodiscard]] boost::intrusive_ptr<detail::held_lease> const& held_lease() const noexcept
     {
         return lease_.held_;
     }
 
-    lease lease_;
+    redlock::lease lease_;
 };
 
 /// \cond

@@ -3,6 +3,7 @@
 
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/printed.hpp> // IWYU pragma: export
 #include <redlock/detail/story.hpp>
 #include <redlock/error.hpp>
 

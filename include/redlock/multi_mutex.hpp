@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <redlock/any_lock.hpp>
 #include <redlock/client.hpp>
-#include <redlock/detail/basic_lock.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
@@ -35,38 +35,30 @@ namespace redlock {
 ///
 /// `lease::resource()`, events and messages call it by all its names, in order: "a, b". After a failure
 /// `node_outcome::resource` is the name that was in the way on a node, and after a loss the one that was lost there.
-/// Ask each name's `mutex` who holds it: `inspect()` is not offered. `waiting()` and `last_attempt()` are those of this object and
+/// Ask each name's `mutex` who holds it. `waiting()` and `last_attempt()` are those of this object and
 /// of its copies.
 ///
 /// The client's user needs the rights of plain locks, and `+exists +mget +pttl +eval +evalsha`. Without the right to the keys
 /// `<name>:redlock-line` a release passes over those who stand in line, and takes one round trip more.
 /// \par Source
 /// docs/protocol.md, rules M1 to M9.
-class REDLOCK_EXPORT multi_mutex : public detail::basic_lock {
+class REDLOCK_EXPORT multi_mutex : public any_lock {
 public:
     /// The names come in any order. One that is given twice counts once.
     /// \throws lock_error `errc::misconfigured`: no name, or more than 64; a name or an option that `mutex` does not take;
     ///         with `admission_settings::allow_cluster_node`, names without one common hash tag
     /// \throws std::bad_alloc
-    multi_mutex(client& owner, std::vector<std::string> names, lock_options options = {});
+    multi_mutex(client& owner, std::span<std::string const> names, lock_options options = {});
+    /// The same of names that are listed in braces. g++ 12 compiles no such list inside `co_await`: give the lock a
+    /// variable.
+    multi_mutex(client& owner, std::initializer_list<std::string_view> names, lock_options options = {});
 
     /// Sorted, each of them once.
     [[nodiscard]] std::span<std::string const> names() const noexcept;
 
     /// Continues a lease of these names that was left behind, as `mutex::adopt` does.
     /// \throws lock_error `errc::misconfigured`: not a nonce
-    [[nodiscard]] lease adopt(std::string_view nonce);
-
-    void inspect() const = delete;
+    [[nodiscard]] lease adopt(std::string_view nonce) const;
 };
-
-/// Locks several names, runs `body(lease&)`, releases: `with_lock(multi_mutex{owner, names}, body)`. g++ 12 does not compile a
-/// list in braces inside `co_await`: give the names a variable.
-template <class Body, class... Token>
-[[nodiscard]] auto with_all(client& owner, std::vector<std::string> names, Body&& body, Token&&... token)
-{
-    return with_lock(multi_mutex{owner, std::move(names)}, std::forward<Body>(body),
-                     std::forward<Token>(token)...);
-}
 
 } // namespace redlock

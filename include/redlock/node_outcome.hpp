@@ -2,6 +2,7 @@
 #pragma once
 
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/printed.hpp> // IWYU pragma: export
 #include <redlock/server_error.hpp>
 
 #include <chrono>
@@ -69,7 +70,7 @@ struct node_outcome {
 /// "1 of 3 granted; redis://b:6379 unreachable (Connection refused); redis://c:6379 refused (NOAUTH ...)". Nodes
 /// with the same answer share one entry: "0 of 2 granted; redis://a:6379, redis://b:6379 refused (NOAUTH ...)". Nodes
 /// whose answers the result did not need are only counted: "0 of 3 granted; ...; 1 still pending".
-[[nodiscard]] REDLOCK_EXPORT std::string summary(std::vector<node_outcome> const& table);
+[[nodiscard]] REDLOCK_EXPORT std::string to_string(std::vector<node_outcome> const& table);
 
 /// Connection to one node, as seen by `client::nodes()`.
 enum class node_state : std::uint8_t {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/printed.hpp> // IWYU pragma: export
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <redlock/any_lock.hpp>
 #include <redlock/client.hpp>
 #include <redlock/config.hpp>
 #include <redlock/election.hpp>
@@ -9,9 +10,9 @@
 #include <redlock/fence_options.hpp>
 #include <redlock/fenced_multi_mutex.hpp>
 #include <redlock/fenced_mutex.hpp>
-#include <redlock/fenced_register.hpp>
 #include <redlock/fenced_semaphore.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
+#include <redlock/inspectable_lock.hpp>
 #include <redlock/inspection.hpp>
 #include <redlock/leader_info.hpp>
 #include <redlock/leadership.hpp>
@@ -26,7 +27,6 @@
 #include <redlock/server_error.hpp>
 #include <redlock/shared_lease.hpp>
 #include <redlock/shared_mutex.hpp>
-#include <redlock/shared_view.hpp>
 #include <redlock/version.hpp>
 #include <redlock/with_diagnostics.hpp>
 #include <redlock/with_lock.hpp>

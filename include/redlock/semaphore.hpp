@@ -41,7 +41,7 @@ public:
     /// A semaphore with `permits` permits, 1 to 1024. Making it sends nothing.
     /// \throws lock_error `errc::misconfigured`: no permits or too many; otherwise as `mutex`
     /// \throws std::bad_alloc
-    semaphore(client& owner, std::string name, unsigned permits, lock_options options = {});
+    semaphore(client& owner, std::string_view name, unsigned permits, lock_options options = {});
 
     /// The same semaphore, for leases that come with `count` permits: `with_lock(pool.taking(3), body)`.
     /// \throws lock_error `errc::misconfigured`: `count` is zero, or above `permits()`

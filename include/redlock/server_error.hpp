@@ -2,6 +2,7 @@
 #pragma once
 
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/printed.hpp> // IWYU pragma: export
 
 #include <cstdint>
 #include <string_view>
@@ -38,6 +39,6 @@ enum class server_error : std::uint8_t {
 };
 
 /// The server's name for the error (`NOAUTH`), or a short description if it has none.
-REDLOCK_EXPORT std::string_view to_string(server_error error) noexcept;
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(server_error error) noexcept;
 
 } // namespace redlock

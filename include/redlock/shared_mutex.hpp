@@ -40,14 +40,14 @@ class REDLOCK_EXPORT shared_mutex : public detail::basic_shared_lock {
 public:
     /// \throws lock_error `errc::misconfigured`: as `mutex`
     /// \throws std::bad_alloc
-    shared_mutex(client& owner, std::string name, lock_options options = {});
+    shared_mutex(client& owner, std::string_view name, lock_options options = {});
 
     /// Continues a writer's lease that was left behind, as `mutex::adopt` does. A reader's cannot be adopted: its key
     /// may be that of other readers, too, and they all have one `lease::nonce()`. Do not `detach()` a reader: nobody
     /// can continue it, and if it was the last one, writers wait until the key has expired.
     /// \param nonce of the lease, from `lease::nonce()`
     /// \throws lock_error `errc::misconfigured`: not a nonce
-    [[nodiscard]] lease adopt(std::string_view nonce);
+    [[nodiscard]] lease adopt(std::string_view nonce) const;
 };
 
 } // namespace redlock

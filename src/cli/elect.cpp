@@ -65,10 +65,10 @@ int elect(options const& given, output const& out)
     election seat = as_usage([&] { return election(s.locks(), o.name, o.lock); });
     for (;;) {
         leadership held = s.campaign(seat, o.value);
-        lease_facts const facts(held.held(), o.lock);
+        lease_facts const facts(held.lease(), o.lock);
         out.note("elected", in_words(held, o), facts.json());
         int status = 0;
-        supervisor guard(s, held.held(), o, out); // is told of the end, which the resignation is
+        supervisor guard(s, held.lease(), o, out); // is told of the end, which the resignation is
         try {
             child command(s.context(), o.command, facts.variables());
             status = guard.watch(command);

@@ -212,8 +212,9 @@ std::string short_summary(std::vector<node_outcome> const& rows)
         pending += row.result == node_result::pending ? 1U : 0U;
         node_outcome nameless = row;
         nameless.node.clear();
-        nameless.ago.reset();                          // equal words are said once
-        std::string const words = summary({nameless}); // "0 of 1 granted;  refused (NOAUTH ...)"
+        nameless.ago.reset(); // equal words are said once
+        std::string const words =
+            redlock::to_string(std::vector{nameless}); // "0 of 1 granted;  refused (NOAUTH ...)"
         if (auto const at = words.find(mark); row.result != node_result::pending && at != std::string::npos)
             others.push_back({row.node, words.substr(words.find_first_not_of(" ;", at))});
     }

@@ -74,7 +74,7 @@ struct node_words {
 };
 /// "redis://a, redis://b down (NOAUTH ...); redis://c down (...)": what several nodes have in common is said once.
 [[nodiscard]] std::string grouped(std::vector<node_words> const&);
-/// `summary`, grouped in the same way.
+/// `to_string` of the table, grouped in the same way.
 [[nodiscard]] std::string short_summary(std::vector<node_outcome> const&);
 
 /// Long texts, numbers and words in columns.

@@ -35,7 +35,7 @@ constexpr auto longest_silence = 1s;
 } // namespace
 
 template <class Lock>
-session::any_lock session::make_shared_lock(client& owner, options const& o)
+session::lock_type session::make_shared_lock(client& owner, options const& o)
 {
     Lock all(owner, o.name, o.lock);
     if (o.with == sharing::reader)
@@ -43,7 +43,7 @@ session::any_lock session::make_shared_lock(client& owner, options const& o)
     return all;
 }
 
-session::any_lock session::make_lock(client& owner, options const& o)
+session::lock_type session::make_lock(client& owner, options const& o)
 {
     if (o.with != sharing::none)
         return o.fenced ? make_shared_lock<fenced_shared_mutex>(owner, o)

@@ -9,6 +9,7 @@
 #include "engine/lease_access.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/words.hpp"
+#include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
@@ -182,7 +183,8 @@ std::exception_ptr acquire_op::failure() const noexcept
             throw std::bad_alloc();
         auto table = has_table_ ? lock_->last_attempt() : std::vector<node_outcome>();
         auto message = story(table);
-        throw lock_error(result_, std::move(message), std::move(table), last_failure(), lock_->name());
+        throw error_access::make(result_, std::move(message), std::move(table), last_failure(),
+                                 lock_->name());
     } catch (...) {
         return std::current_exception();
     }
@@ -227,7 +229,7 @@ std::string acquire_op::story(std::vector<node_outcome> const& table) const
             text += "; last: " + last_failure().message();
     }
     if (!table.empty())
-        text += ": " + summary(table);
+        text += ": " + to_string(table);
     if (held_here_)
         text += "; held by this client";
     if (before_ != 0)

@@ -8,6 +8,7 @@
 #include "kind/semaphore.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"
+#include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
 
 #include <algorithm>
@@ -178,10 +179,11 @@ void check_times(config const& settings)
 
 } // namespace
 
-void misconfigured(std::string message, std::string const& lock)
+void misconfigured(std::string message, std::string_view lock)
 {
     std::string const whose = lock.empty() ? "" : title(lock) + ": ";
-    throw lock_error(errc::misconfigured, whose + "misconfigured: " + std::move(message), {}, {}, lock);
+    throw error_access::make(errc::misconfigured, whose + "misconfigured: " + std::move(message), {}, {},
+                             std::string(lock.substr(0, max_name)));
 }
 
 namespace {
@@ -301,7 +303,7 @@ milliseconds fence_ttl_of(all_options const& options)
         std::max<milliseconds>(std::chrono::hours{24}, shortest_fence(options)));
 }
 
-void check_name(std::string const& name)
+void check_name(std::string_view name)
 {
     for (std::string_view const kept : kind::kept_names())
         require(!name.ends_with(kept),
@@ -336,7 +338,7 @@ void check_marker_tag(kind::lock_kind const& type, client_settings const& client
         "key_prefix, as in \"{locks}:\"; one in the name is not enough");
 }
 
-void check_lock(std::string const& name, all_options const& options, kind::lock_kind const& type,
+void check_lock(std::string_view name, all_options const& options, kind::lock_kind const& type,
                 client_settings const& client)
 {
     check_name(name);
@@ -370,7 +372,7 @@ void check_lock(std::string const& name, all_options const& options, kind::lock_
 
 } // namespace
 
-void check(std::string const& name, all_options const& options, kind::lock_kind const& type,
+void check(std::string_view name, all_options const& options, kind::lock_kind const& type,
            client_settings const& client)
 {
     try {
@@ -378,11 +380,12 @@ void check(std::string const& name, all_options const& options, kind::lock_kind 
     } catch (lock_error const& e) {
         if (name.empty())
             throw;
-        throw lock_error(e.code(), title(name) + ": " + e.what(), {}, {}, name);
+        throw error_access::make(e.code(), title(name) + ": " + e.what(), {}, {},
+                                 std::string(name.substr(0, max_name)));
     }
 }
 
-kind::permits checked_permits(std::string const& name, unsigned limit, unsigned count)
+kind::permits checked_permits(std::string_view name, unsigned limit, unsigned count)
 {
     if (limit == 0 || limit > kind::most_slots)
         misconfigured("a semaphore has 1 to " + std::to_string(kind::most_slots) + " permits, not " +
@@ -398,11 +401,14 @@ kind::permits checked_permits(std::string const& name, unsigned limit, unsigned 
 namespace {
 
 /// A node of a cluster has all keys of one script, or refuses it.
-void check_hash_tags(std::vector<std::string> const& names, client_settings const& client)
+void check_hash_tags(std::vector<std::string_view> const& names, client_settings const& client)
 {
-    std::string const first(hash_tag(client.key_prefix + names.front()));
-    bool const same = std::ranges::all_of(
-        names, [&](std::string const& name) { return hash_tag(client.key_prefix + name) == first; });
+    auto const tag_of = [&](std::string_view name) {
+        return std::string(hash_tag(client.key_prefix + std::string(name)));
+    };
+    std::string const first = tag_of(names.front());
+    bool const same =
+        std::ranges::all_of(names, [&](std::string_view name) { return tag_of(name) == first; });
     require(same && !first.empty(),
             "several names are locked at once on nodes of a cluster (admission.allow_cluster_node), which "
             "need one hash tag: {tag}a, {tag}b");
@@ -410,13 +416,13 @@ void check_hash_tags(std::vector<std::string> const& names, client_settings cons
 
 } // namespace
 
-void check(std::vector<std::string> const& names, all_options const& options, kind::lock_kind const& type,
-           client_settings const& client)
+void check(std::vector<std::string_view> const& names, all_options const& options,
+           kind::lock_kind const& type, client_settings const& client)
 {
     require(!names.empty(), "a lock of several names has none");
     require(names.size() <= kind::most_names, "a lock of several names has " + std::to_string(names.size()) +
                                                   " of them, more than " + std::to_string(kind::most_names));
-    for (std::string const& name : names)
+    for (std::string_view const name : names)
         check(name, options, type, client);
     if (allows_cluster(client))
         check_hash_tags(names, client);

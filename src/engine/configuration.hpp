@@ -15,6 +15,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::detail {
@@ -37,11 +38,11 @@ struct client_settings {
 [[nodiscard]] client_settings check(config const&, net::machine& on);
 
 /// \throws lock_error `errc::misconfigured`
-void check_name(std::string const&);
+void check_name(std::string_view);
 /// \throws lock_error `errc::misconfigured`
-void check(std::string const& name, all_options const&, kind::lock_kind const&, client_settings const&);
+void check(std::string_view name, all_options const&, kind::lock_kind const&, client_settings const&);
 /// The same of several names.
-void check(std::vector<std::string> const& names, all_options const&, kind::lock_kind const&,
+void check(std::vector<std::string_view> const& names, all_options const&, kind::lock_kind const&,
            client_settings const&);
 
 /// The slack and the times that a lock really has: what is checked is what is used.
@@ -51,11 +52,11 @@ void check(std::vector<std::string> const& names, all_options const&, kind::lock
 
 /// So many at once of all that a semaphore has.
 /// \throws lock_error `errc::misconfigured`
-[[nodiscard]] kind::permits checked_permits(std::string const& name, unsigned limit, unsigned count);
+[[nodiscard]] kind::permits checked_permits(std::string_view name, unsigned limit, unsigned count);
 
 /// Something in the configuration is unusable; the message says what.
 /// \param lock the name of the lock that cannot be made, or used so
 /// \throws lock_error `errc::misconfigured`
-[[noreturn]] void misconfigured(std::string message, std::string const& lock = {});
+[[noreturn]] void misconfigured(std::string message, std::string_view lock = {});
 
 } // namespace redlock::detail

@@ -217,9 +217,9 @@ void start_observation::begin(completion_handler<leader_signature> handler)
 
 } // namespace detail
 
-election::election(client& owner, std::string name, lock_options options)
+election::election(client& owner, std::string_view name, lock_options options)
     : lock_(detail::lock_access::make(owner, name, options, kind::election)),
-      view_(detail::lock_access::make(owner, std::move(name), options, kind::election_view))
+      view_(detail::lock_access::make(owner, name, options, kind::election_view))
 {}
 
 election::executor_type election::get_executor() const noexcept

@@ -38,6 +38,13 @@ public:
         }
         return "unknown redlock error " + std::to_string(value);
     }
+
+    boost::system::error_condition default_error_condition(int value) const noexcept override
+    {
+        if (static_cast<errc>(value) == errc::timed_out)
+            return boost::system::errc::make_error_condition(boost::system::errc::timed_out);
+        return error_category::default_error_condition(value);
+    }
 };
 
 /// Who is no owner and has no name. Empty: the result says it.
@@ -89,7 +96,7 @@ lock_error::lock_error(boost::system::error_code code, std::string message, std:
 
 lease_lost_error::lease_lost_error(lock_error told) noexcept : lock_error(std::move(told)) {}
 
-std::string summary(std::vector<node_outcome> const& table)
+std::string to_string(std::vector<node_outcome> const& table)
 {
     if (table.empty())
         return "no node was asked";
@@ -109,6 +116,25 @@ std::string summary(std::vector<node_outcome> const& table)
     if (pending != 0)
         text += "; " + std::to_string(pending) + " still pending";
     return text;
+}
+
+std::string_view to_string(errc error) noexcept
+{
+    switch (error) {
+    case errc::contended: return "contended";
+    case errc::timed_out: return "timed_out";
+    case errc::no_quorum: return "no_quorum";
+    case errc::too_slow: return "too_slow";
+    case errc::lease_lost: return "lease_lost";
+    case errc::released: return "released";
+    case errc::misconfigured: return "misconfigured";
+    case errc::shut_down: return "shut_down";
+    case errc::empty_lease: return "empty_lease";
+    case errc::no_randomness: return "no_randomness";
+    case errc::forked: return "forked";
+    case errc::wrong_mode: return "wrong_mode";
+    }
+    return "unknown";
 }
 
 std::string_view to_string(node_result result) noexcept

@@ -6,19 +6,15 @@
 #include "kind/kind.hpp"
 #include <redlock/fenced_shared_mutex.hpp>
 
-#include <utility>
-
 namespace redlock {
 
-/// Braces keep the order, unlike parentheses: the name is copied, and then moved.
-fenced_shared_mutex::fenced_shared_mutex(client& owner, std::string name, lock_options options,
+fenced_shared_mutex::fenced_shared_mutex(client& owner, std::string_view name, lock_options options,
                                          fence_options fence)
-    : basic_shared_lock{
-          detail::lock_access::make(owner, name, {options, fence}, kind::fenced_writer),
-          detail::lock_access::make(owner, std::move(name), {options, fence}, kind::fenced_reader)}
+    : basic_shared_lock(detail::lock_access::make(owner, name, {options, fence}, kind::fenced_writer),
+                        detail::lock_access::make(owner, name, {options, fence}, kind::fenced_reader))
 {}
 
-lease fenced_shared_mutex::adopt(std::string_view nonce, std::uint64_t fencing_token)
+lease fenced_shared_mutex::adopt(std::string_view nonce, std::uint64_t fencing_token) const
 {
     detail::check_token(fencing_token, name());
     if ((fencing_token & core::max_hand_offs) == core::readers_place)

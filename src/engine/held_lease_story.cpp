@@ -2,6 +2,7 @@
 #include "engine/held_lease.hpp"
 #include "engine/replies.hpp"
 #include "engine/words.hpp"
+#include <redlock/detail/error_access.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <new>
@@ -56,7 +57,7 @@ lock_error held_lease::explain(boost::system::error_code ec) const
                       lock().key().several, text, table);
     if (!lost && table.empty()) // it may be an attempt that failed: to make a reader a writer
         return lock().explain(ec);
-    return {ec, std::move(text), std::move(table), {}, lock().name(), why};
+    return error_access::make(ec, std::move(text), std::move(table), {}, lock().name(), why);
 }
 
 } // namespace redlock::detail

@@ -3,6 +3,7 @@
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/wait_op.hpp"
+#include <redlock/detail/error_access.hpp>
 #include <redlock/lease.hpp>
 
 #include <boost/asio/system_executor.hpp>
@@ -59,7 +60,7 @@ void lease::detach()
 void lease::downgrade()
 {
     if (!held_)
-        throw lock_error(errc::empty_lease, make_error_code(errc::empty_lease).message(), {});
+        throw detail::error_access::make(errc::empty_lease, make_error_code(errc::empty_lease).message(), {});
     auto made = held_->make_conversion();
     if (!held_->call_shared())
         throw held_->explain(errc::wrong_mode);
@@ -110,7 +111,7 @@ loss_cause lease::cause() const noexcept
 
 lock_error lease::explain(boost::system::error_code ec) const
 {
-    return held_ ? held_->explain(ec) : lock_error(ec, ec.message(), {});
+    return held_ ? held_->explain(ec) : detail::error_access::make(ec, ec.message(), {});
 }
 
 unsigned lease::votes() const noexcept

@@ -5,7 +5,7 @@
 #include <redlock/client.hpp>
 
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::kind {
@@ -22,16 +22,16 @@ struct lock_access {
     /// \throws std::bad_alloc
     static std::shared_ptr<lock_state> present(std::shared_ptr<lock_state>);
     /// \throws lock_error `errc::misconfigured`
-    static std::shared_ptr<lock_state> make(client& owner, std::string name, all_options const&,
+    static std::shared_ptr<lock_state> make(client& owner, std::string_view name, all_options const&,
                                             kind::lock_kind const&);
     /// One permit of all that a semaphore has.
-    static std::shared_ptr<lock_state> make(client& owner, std::string name, all_options const&,
+    static std::shared_ptr<lock_state> make(client& owner, std::string_view name, all_options const&,
                                             kind::lock_kind const&, unsigned limit);
     /// Another number of them. \throws lock_error `errc::misconfigured`
     static std::shared_ptr<lock_state> with_count(lock_state const&, unsigned count);
     /// The same of several names.
-    static std::shared_ptr<lock_state> make(client& owner, std::vector<std::string> names, all_options const&,
-                                            kind::lock_kind const&);
+    static std::shared_ptr<lock_state> make(client& owner, std::vector<std::string_view> names,
+                                            all_options const&, kind::lock_kind const&);
 };
 
 } // namespace redlock::detail

@@ -6,6 +6,7 @@
 #include "engine/node_report.hpp"
 #include "engine/words.hpp"
 #include "redis/server_words.hpp"
+#include <redlock/detail/error_access.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -76,8 +77,8 @@ lock_error lock_state::explain(boost::system::error_code ec) const
         table.clear();
     }
     if (!table.empty())
-        text += ": " + summary(table);
-    return {ec, std::move(text), std::move(table), {}, name()};
+        text += ": " + to_string(table);
+    return error_access::make(ec, std::move(text), std::move(table), {}, name());
 }
 
 bool same_times(lock_state const& a, lock_state const& b)

@@ -3,12 +3,19 @@
 #include "kind/kind.hpp"
 #include <redlock/multi_mutex.hpp>
 
-#include <utility>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace redlock {
 
-multi_mutex::multi_mutex(client& owner, std::vector<std::string> names, lock_options options)
-    : basic_lock(detail::lock_access::make(owner, std::move(names), options, kind::multi))
+multi_mutex::multi_mutex(client& owner, std::span<std::string const> names, lock_options options)
+    : any_lock(detail::lock_access::make(owner, {names.begin(), names.end()}, options, kind::multi))
+{}
+
+multi_mutex::multi_mutex(client& owner, std::initializer_list<std::string_view> names, lock_options options)
+    : any_lock(detail::lock_access::make(owner, names, options, kind::multi))
 {}
 
 std::span<std::string const> multi_mutex::names() const noexcept
@@ -16,7 +23,7 @@ std::span<std::string const> multi_mutex::names() const noexcept
     return several_names();
 }
 
-lease multi_mutex::adopt(std::string_view nonce)
+lease multi_mutex::adopt(std::string_view nonce) const
 {
     return adopt_lease(nonce, 0);
 }

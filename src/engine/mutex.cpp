@@ -7,11 +7,11 @@
 
 namespace redlock {
 
-mutex::mutex(client& owner, std::string name, lock_options options)
-    : basic_lock(detail::lock_access::make(owner, std::move(name), options, kind::plain))
+mutex::mutex(client& owner, std::string_view name, lock_options options)
+    : inspectable_lock(detail::lock_access::make(owner, name, options, kind::plain))
 {}
 
-lease mutex::adopt(std::string_view nonce)
+lease mutex::adopt(std::string_view nonce) const
 {
     return adopt_lease(nonce, 0);
 }

@@ -7,6 +7,7 @@
 #include "engine/words.hpp"
 #include "kind/election.hpp"
 #include "net/node.hpp"
+#include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
@@ -357,8 +358,8 @@ std::exception_ptr observation::story(boost::system::error_code ec) const noexce
         if (ec != errc::no_quorum)
             throw lock_->explain(ec);
         auto table = to_table(rows_, runtime_.its.settings().names);
-        std::string text = title(lock_->name()) + ": " + ec.message() + ": " + summary(table);
-        throw lock_error(ec, std::move(text), std::move(table), {}, lock_->name());
+        std::string text = title(lock_->name()) + ": " + ec.message() + ": " + to_string(table);
+        throw error_access::make(ec, std::move(text), std::move(table), {}, lock_->name());
     } catch (...) {
         return std::current_exception();
     }

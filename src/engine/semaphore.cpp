@@ -12,26 +12,26 @@ namespace redlock {
 
 unsigned detail::basic_semaphore::permits() const noexcept
 {
-    return state().permits.limit;
+    return state()->permits.limit;
 }
 
 unsigned detail::basic_semaphore::count() const noexcept
 {
-    return state().permits.count;
+    return state()->permits.count;
 }
 
 std::shared_ptr<detail::lock_state> detail::basic_semaphore::state_with(unsigned count) const
 {
-    return lock_access::with_count(state(), count);
+    return lock_access::with_count(*state(), count);
 }
 
-detail::basic_lock detail::basic_semaphore::with_count(unsigned count) const
+any_lock detail::basic_semaphore::with_count(unsigned count) const
 {
     return basic_semaphore(state_with(count));
 }
 
-semaphore::semaphore(client& owner, std::string name, unsigned permits, lock_options options)
-    : basic_semaphore(detail::lock_access::make(owner, std::move(name), options, kind::semaphore, permits))
+semaphore::semaphore(client& owner, std::string_view name, unsigned permits, lock_options options)
+    : basic_semaphore(detail::lock_access::make(owner, name, options, kind::semaphore, permits))
 {}
 
 semaphore semaphore::taking(unsigned count) const
@@ -39,10 +39,10 @@ semaphore semaphore::taking(unsigned count) const
     return semaphore(state_with(count));
 }
 
-fenced_semaphore::fenced_semaphore(client& owner, std::string name, unsigned permits, lock_options options,
-                                   fence_options fence)
-    : basic_semaphore(detail::lock_access::make(owner, std::move(name), {options, fence},
-                                                kind::fenced_semaphore, permits))
+fenced_semaphore::fenced_semaphore(client& owner, std::string_view name, unsigned permits,
+                                   lock_options options, fence_options fence)
+    : basic_semaphore(
+          detail::lock_access::make(owner, name, {options, fence}, kind::fenced_semaphore, permits))
 {}
 
 fenced_semaphore fenced_semaphore::taking(unsigned count) const

@@ -3,17 +3,14 @@
 #include "kind/kind.hpp"
 #include <redlock/shared_mutex.hpp>
 
-#include <utility>
-
 namespace redlock {
 
-/// Braces keep the order, unlike parentheses: the name is copied, and then moved.
-shared_mutex::shared_mutex(client& owner, std::string name, lock_options options)
-    : basic_shared_lock{detail::lock_access::make(owner, name, options, kind::writer),
-                        detail::lock_access::make(owner, std::move(name), options, kind::reader)}
+shared_mutex::shared_mutex(client& owner, std::string_view name, lock_options options)
+    : basic_shared_lock(detail::lock_access::make(owner, name, options, kind::writer),
+                        detail::lock_access::make(owner, name, options, kind::reader))
 {}
 
-lease shared_mutex::adopt(std::string_view nonce)
+lease shared_mutex::adopt(std::string_view nonce) const
 {
     return adopt_lease(nonce, 0);
 }

@@ -7,6 +7,7 @@
 #include "engine/engine.hpp"
 #include "engine/wait_op.hpp"
 #include "redis/url.hpp"
+#include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
 
 #include <boost/system/errc.hpp>
@@ -57,10 +58,11 @@ succession::proposal succession::prepare(std::vector<std::string> nodes)
     {
         std::scoped_lock const held(guard_);
         if (current_->forked())
-            throw lock_error(make_error_code(errc::forked), "this client belongs to the parent process", {});
+            throw error_access::make(make_error_code(errc::forked),
+                                     "this client belongs to the parent process", {});
         if (changing_ || (former_ && !former_->ended()))
-            throw lock_error(make_error_code(boost::system::errc::operation_in_progress),
-                             "what began before the last change of the nodes has not ended", {});
+            throw error_access::make(make_error_code(boost::system::errc::operation_in_progress),
+                                     "what began before the last change of the nodes has not ended", {});
         std::erase_if(earlier_, [](auto const& each) { return each.expired(); });
         earlier_.reserve(earlier_.size() + 1);
         changing_ = true;

@@ -26,7 +26,7 @@ std::string shorten(std::string text)
 
 std::string quote(std::string_view words)
 {
-    return shorten(printable(words));
+    return shorten(printable(words.substr(0, 4 * longest_words))); // a name may have any length
 }
 
 } // namespace redlock::redis

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/participant.hpp"
 
+#include "../examples/fenced_register.hpp"
 #include "chaos/journal.hpp"
 #include "chaos/plan.hpp"
-#include "kit/any_lock.hpp"
 #include "kit/probe.hpp"
 #include <redlock/redlock.hpp>
 
@@ -114,7 +114,7 @@ private:
     std::list<actor> actors_;
 };
 
-test::any_lock make_lock(client& locks, unsigned permits, part const& mine)
+any_lock make_lock(client& locks, unsigned permits, part const& mine)
 {
     std::string const name = name_of_thing(thing_of(mine.lock));
     std::vector<std::string> names{name};
@@ -180,7 +180,7 @@ private:
     part mine_;
     test::dice chance_;
     std::uint8_t number_;
-    test::any_lock lock_;
+    any_lock lock_;
     lease held_{};
     std::uint32_t things_ = 0; ///< that it has, or had last
     unsigned guarded_ = 0;     ///< the thing among them whose register it uses

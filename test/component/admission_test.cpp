@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_made_before_the_nodes_were_c
     BOOST_TEST(try_acquire("lock", ten_seconds)->ec == errc::no_quorum);
     BOOST_TEST((table.at(0).result == node_result::quarantined));
     auto const got = try_acquire("other", ten_seconds);
-    BOOST_TEST(!got->ec, got->ec.message() << ": " << summary(table));
+    BOOST_TEST(!got->ec, got->ec.message() << ": " << to_string(table));
 }
 
 /// And the other way round: who goes on with the former nodes may help a second owner to a majority.

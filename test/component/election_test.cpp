@@ -2,7 +2,6 @@
 // Leaders as they and others see them (docs/protocol.md, rules EL1, EL2, EL4 and EL6), in simulated time.
 #include "component/election_fixture.hpp"
 #include "kind/election.hpp"
-#include "kit/printing.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
@@ -19,7 +18,7 @@ BOOST_AUTO_TEST_CASE(campaign_proclaims_leader_on_every_node)
 {
     participant& leader = add_leader("host:80");
     BOOST_TEST(leader.held.term() != 0U);
-    BOOST_TEST(leader.held.term() == leader.held.held().fencing_token());
+    BOOST_TEST(leader.held.term() == leader.held.lease().fencing_token());
     pass(round_trip);
     BOOST_TEST(proclaiming(proclamation_of(leader.held, "host:80")) == 3U);
 }
@@ -181,7 +180,7 @@ BOOST_AUTO_TEST_CASE(new_value_is_not_confirmed_by_a_round_that_told_the_old_one
 {
     participant& leader = add_leader("old");
     for (auto const value : {"new", "newer"}) {
-        leader.held.held().extend([](error_code) {});
+        leader.held.lease().extend([](error_code) {});
         while (leader.process.run())
             ;
         leader.proclaim(value);

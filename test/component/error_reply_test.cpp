@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(vote_with_error_reply_is_classified_and_not_counted)
             three.run_until_heard(6);
             three[0].expect("SET", reply(r.bytes));
             auto const again = three.try_acquire(lock);
-            BOOST_TEST_INFO(summary(lock.last_attempt()));
+            BOOST_TEST_INFO(to_string(lock.last_attempt()));
             BOOST_TEST(again->ec == error_code());
             run_until(three.context, [&] { return three[0].done() && again->granted.votes() == 2; });
             BOOST_TEST(!three.surprised());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The tokens of readers and writers as their clients see them (docs/protocol.md, rule S16), in simulated time.
+#include "../examples/fenced_register.hpp"
 #include "component/line_fixture.hpp"
 #include "core/fencing.hpp"
 #include <redlock/error.hpp>
-#include <redlock/fenced_register.hpp>
 #include <redlock/inspection.hpp>
 
 #include <array>

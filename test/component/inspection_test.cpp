@@ -40,13 +40,13 @@ struct inspection_fixture : scripted_cluster {
     }
     void has_none(std::size_t node) { says(node, canned::nil, ":-2\r\n"); }
 
-    outcome_ptr begin(any_lock const& lock)
+    outcome_ptr begin(inspectable_lock const& lock)
     {
         auto result = std::make_shared<outcome>();
         lock.inspect(keeps_outcome{result});
         return result;
     }
-    outcome_ptr inspect(any_lock const& lock)
+    outcome_ptr inspect(inspectable_lock const& lock)
     {
         auto result = begin(lock);
         run_until(context, [&] { return result->done(); });
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(inspection_names_readers)
     BOOST_TEST((told.nodes.at(0).holder == holder_kind::readers));
     BOOST_TEST(told.nodes[0].result == node_result::held_by_other);
     BOOST_TEST((told.nodes[0].remaining == 7000ms));
-    BOOST_TEST(contains(summary(told.nodes), "held by readers for 7000 ms"), summary(told.nodes));
+    BOOST_TEST(contains(to_string(told.nodes), "held by readers for 7000 ms"), to_string(told.nodes));
     check_usable();
 }
 
@@ -182,9 +182,9 @@ BOOST_AUTO_TEST_CASE(inspection_without_permission_to_see_readers_leaves_it_open
     BOOST_TEST(text(told.status) == "blocked");
     BOOST_TEST((told.holder == holder_kind::maybe_readers));
     BOOST_TEST((told.nodes.at(0).holder == holder_kind::maybe_readers));
-    BOOST_TEST(contains(summary(told.nodes),
+    BOOST_TEST(contains(to_string(told.nodes),
                         "held by readers or permits, or by another program's data, for 5000 ms"),
-               summary(told.nodes));
+               to_string(told.nodes));
 }
 
 /// What GET could not read may be a writer's by now, or gone.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kit/outcome.hpp"
-#include "kit/printing.hpp"
 #include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
 #include "kit/running.hpp"

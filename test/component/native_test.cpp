@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Servers that compare by themselves: what they are told instead of scripts, and when not (rules K8 and A7).
 #include "component/simulated_program.hpp"
-#include "kit/printing.hpp"
 #include "world/command.hpp"
 #include <redlock/error.hpp>
 #include <redlock/fenced_mutex.hpp>

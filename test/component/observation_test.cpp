@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who leads, as observers are told of it (docs/protocol.md, rules EL3 to EL5), in simulated time.
 #include "component/election_fixture.hpp"
-#include "kit/printing.hpp"
 
 #include <boost/asio/error.hpp>
 

@@ -3,7 +3,6 @@
 
 #include "component/lone_client.hpp"
 #include "component/scripted_node.hpp"
-#include "kit/any_lock.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 

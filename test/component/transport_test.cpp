@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(answer_after_node_timeout_is_not_taken_for_the_next)
     BOOST_TEST(three.try_acquire(three.lock("next"))->ec == errc::contended);
     auto last = three.lock("last");
     auto const got = three.try_acquire(last);
-    BOOST_TEST_INFO(summary(last.last_attempt()));
+    BOOST_TEST_INFO(to_string(last.last_attempt()));
     BOOST_TEST(got->ec == error_code());
     for (std::size_t i = 0; i != 3; ++i)
         BOOST_TEST(three[i].accepted() == 1U);

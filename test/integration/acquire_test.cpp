@@ -154,12 +154,12 @@ BOOST_AUTO_TEST_CASE(summary_lists_every_node)
         outcome.result = said;
         return outcome;
     };
-    BOOST_TEST(summary({row("a", granted), row("b", granted)}) == "2 of 2 granted");
-    BOOST_TEST(summary({row("a", granted), row("b", granted), row("c", pending)}) ==
+    BOOST_TEST(to_string({row("a", granted), row("b", granted)}) == "2 of 2 granted");
+    BOOST_TEST(to_string({row("a", granted), row("b", granted), row("c", pending)}) ==
                "2 of 3 granted; 1 still pending");
-    BOOST_TEST(summary({row("a", unreachable), row("b", unreachable), row("c", pending)}) ==
+    BOOST_TEST(to_string({row("a", unreachable), row("b", unreachable), row("c", pending)}) ==
                "0 of 3 granted; a, b unreachable; 1 still pending");
-    BOOST_TEST(summary({row("a", pending), row("b", held_by_other), row("c", pending)}) ==
+    BOOST_TEST(to_string({row("a", pending), row("b", held_by_other), row("c", pending)}) ==
                "0 of 3 granted; b held by another; 2 still pending");
 }
 
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(summary_groups_nodes_with_the_same_error_text)
                             .remaining = {},
                             .round_trip = {}};
     };
-    BOOST_TEST(summary({refused("a", "NOAUTH no"), refused("b", "NOPERM no"), refused("c", "NOAUTH no")}) ==
+    BOOST_TEST(to_string({refused("a", "NOAUTH no"), refused("b", "NOPERM no"), refused("c", "NOAUTH no")}) ==
                "0 of 3 granted; a, c refused (NOAUTH no); b refused (NOPERM no)");
 }
 
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(acquire_for_that_times_out_names_attempts_and_outcomes)
         nodes.everywhere({"SET", "lock", "stranger"});
         lease warm = co_await nodes.lock("warm").acquire(asio::use_awaitable);
         mutex lock = nodes.lock("lock", asks_once());
-        BOOST_TEST(summary(lock.last_attempt()) == "no node was asked");
+        BOOST_TEST(to_string(lock.last_attempt()) == "no node was asked");
         std::string said;
         error_code code;
         try {

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(broken_fence_is_named_in_acquire_error)
             std::size_t refusals = 0;
             for (node_outcome const& row : lock.last_attempt())
                 refusals += row.error == server_error::wrongtype && contains(row.detail, fence_key) ? 1 : 0;
-            BOOST_TEST(refusals >= 2U, summary(lock.last_attempt()));
+            BOOST_TEST(refusals >= 2U, to_string(lock.last_attempt()));
             for (std::size_t i = 0; i != size(); ++i)
                 co_await until([&] { return !ask(i).exists("lock"); });
             check_fences(value);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(broken_fence_is_named_while_lock_is_held)
         for (std::string const& value : values) {
             everywhere({"SET", fence_key, value});
             BOOST_TEST(co_await error_of(lock.acquire()) == errc::no_quorum);
-            BOOST_TEST(contains(summary(lock.last_attempt()), fence_key), summary(lock.last_attempt()));
+            BOOST_TEST(contains(to_string(lock.last_attempt()), fence_key), to_string(lock.last_attempt()));
             BOOST_TEST(holders("lock", held.nonce()) == size());
         }
     });
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(fence_of_another_type_is_left_unchanged)
         co_await held.release();
         fenced_mutex lock = fenced(*locks);
         BOOST_TEST(co_await error_of(lock.acquire()) == errc::no_quorum);
-        BOOST_TEST(contains(summary(lock.last_attempt()), fence_key), summary(lock.last_attempt()));
+        BOOST_TEST(contains(to_string(lock.last_attempt()), fence_key), to_string(lock.last_attempt()));
         for (std::size_t i = 0; i != size(); ++i)
             BOOST_TEST(ask(i).command({"LRANGE", fence_key, "0", "-1"}) == "[theirs]");
     });

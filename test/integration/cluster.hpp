@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "kit/any_lock.hpp"
 #include "kit/fault_proxy.hpp"
-#include "kit/printing.hpp"
 #include "kit/probe.hpp"
 #include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"

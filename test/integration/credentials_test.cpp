@@ -31,7 +31,7 @@ std::string everything(attempt const& seen)
         text += row.node + row.detail;
     for (auto const& row : seen.nodes)
         text += row.node + row.detail;
-    return text + summary(seen.table);
+    return text + to_string(seen.table);
 }
 
 void never_shown(std::string const& text)

@@ -25,7 +25,7 @@ struct inspection_fixture {
         BOOST_TEST_REQUIRE(nodes.ask(node).command({"SET", "lock", value, "NX", "PX", expiry}) == "OK");
     }
 
-    inspection seen(any_lock const& lock, error_code expected = {})
+    inspection seen(inspectable_lock const& lock, error_code expected = {})
     {
         inspection found;
         nodes.run([&]() -> asio::awaitable<void> {

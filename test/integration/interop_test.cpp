@@ -2,7 +2,6 @@
 #include "attempt.hpp"
 #include "cluster.hpp"
 #include "interop_partner.hpp"
-#include "kit/any_lock.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include <redlock/multi_mutex.hpp>
@@ -49,7 +48,7 @@ public:
         BOOST_TEST(partner_.ask("extend 60000") == "extended"); // our attempt has taken nothing from them
         BOOST_TEST(partner_.ask("release") == "released");
         auto const after = co_await our_attempt();
-        BOOST_TEST(!after, after.message() << ": " << summary(lock_.last_attempt()));
+        BOOST_TEST(!after, after.message() << ": " << to_string(lock_.last_attempt()));
     }
 
     asio::awaitable<void> we_exclude_them()
@@ -134,7 +133,7 @@ public:
         BOOST_TEST(partner_.ask("extend 60000") == "extended");
         BOOST_TEST(partner_.ask("release") == "released");
         auto const after = co_await our_attempt(set_);
-        BOOST_TEST(!after, after.message() << ": " << summary(set_.last_attempt()));
+        BOOST_TEST(!after, after.message() << ": " << to_string(set_.last_attempt()));
     }
 
     asio::awaitable<void> a_set_excludes_them()
@@ -156,7 +155,7 @@ public:
         BOOST_TEST(partner_.ask("extend 60000") == "extended");
         BOOST_TEST(partner_.ask("release") == "released");
         auto const after = co_await our_attempt(pool_);
-        BOOST_TEST(!after, after.message() << ": " << summary(pool_.last_attempt()));
+        BOOST_TEST(!after, after.message() << ": " << to_string(pool_.last_attempt()));
     }
 
     asio::awaitable<void> permits_exclude_them()

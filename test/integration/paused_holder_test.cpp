@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "../examples/fenced_register.hpp"
 #include "processes.hpp"
 
 #include <cstdint>

@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(body_runs_under_all_names)
             co_return ask(0).exists("a") && ask(0).exists("b");
         };
         name_list const both{"a", "b"};
-        BOOST_TEST(co_await with_all(*locks, both, body));
+        BOOST_TEST(co_await with_lock(multi_mutex(*locks, both), body));
         co_await until([&] { return no_keys(); });
     });
 }

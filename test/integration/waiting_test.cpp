@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "../examples/fenced_register.hpp"
 #include "cluster.hpp"
-#include <redlock/fenced_register.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -497,7 +497,7 @@ BOOST_AUTO_TEST_CASE(waiter_sees_holder_and_remaining_time)
         auto const table = lock().last_attempt();
         BOOST_TEST(std::ranges::count(table, std::string(held.nonce().substr(0, 8)), &node_outcome::owner) >=
                    1);
-        BOOST_TEST(contains(summary(table), std::string(held.nonce().substr(0, 8)) + "..."));
+        BOOST_TEST(contains(to_string(table), std::string(held.nonce().substr(0, 8)) + "..."));
         co_await held.release();
         co_await until([&] { return !line.leases.empty(); });
     });

@@ -30,22 +30,31 @@ schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_n
         want_others_too();
     else if (!takes_permits(how))
         about.gated = about.gated || (how != manner::plainly && how != manner::fenced);
+    auto const use = [this](auto const& one) {
+        lock = one;
+        if constexpr (std::derived_from<std::decay_t<decltype(one)>, inspectable_lock>)
+            asked = one;
+    };
     switch (how) {
-    case manner::plainly: lock = mutex(*p.locks, what.name, options); break;
-    case manner::fenced: lock = fenced_mutex(*p.locks, what.name, options, fence); break;
-    case manner::reading: lock = shared_mutex(*p.locks, what.name, options).shared(); break;
-    case manner::writing: lock = shared_mutex(*p.locks, what.name, options); break;
+    case manner::plainly: use(mutex(*p.locks, what.name, options)); break;
+    case manner::fenced: use(fenced_mutex(*p.locks, what.name, options, fence)); break;
+    case manner::reading:
+        use(shared_mutex(*p.locks, what.name, options));
+        lock = shared_mutex(*p.locks, what.name, options).shared();
+        break;
+    case manner::writing: use(shared_mutex(*p.locks, what.name, options)); break;
     case manner::fenced_reading:
+        use(fenced_shared_mutex(*p.locks, what.name, options, fence));
         lock = fenced_shared_mutex(*p.locks, what.name, options, fence).shared();
         break;
-    case manner::fenced_writing: lock = fenced_shared_mutex(*p.locks, what.name, options, fence); break;
-    case manner::with_others: lock = multi_mutex(*p.locks, names(), options); break;
-    case manner::fenced_with_others: lock = fenced_multi_mutex(*p.locks, names(), options, fence); break;
+    case manner::fenced_writing: use(fenced_shared_mutex(*p.locks, what.name, options, fence)); break;
+    case manner::with_others: use(multi_mutex(*p.locks, names(), options)); break;
+    case manner::fenced_with_others: use(fenced_multi_mutex(*p.locks, names(), options, fence)); break;
     case manner::with_permits:
-        lock = semaphore(*p.locks, what.name, what.permits, options).taking(draw_count());
+        use(semaphore(*p.locks, what.name, what.permits, options).taking(draw_count()));
         break;
     case manner::fenced_with_permits:
-        lock = fenced_semaphore(*p.locks, what.name, what.permits, options, fence).taking(draw_count());
+        use(fenced_semaphore(*p.locks, what.name, what.permits, options, fence).taking(draw_count()));
         break;
     }
 }
@@ -92,8 +101,8 @@ void schedule::actor::ended(unsigned number, error_code ec)
 
 void schedule::actor::begin()
 {
-    if (dice.one_in(16) && !takes_several(how))
-        lock->inspect(noted("inspect", one_attempt));
+    if (dice.one_in(16) && asked)
+        asked->inspect(noted("inspect", one_attempt));
     auto& left = about.left_behind;
     if (!left.empty() && may_adopt(left.back())) {
         auto const one = std::move(left.back());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "kit/any_lock.hpp"
 #include "simulation/schedule.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -47,7 +46,8 @@ struct schedule::actor {
     lock_options options;
     fence_options fence;
     manner how;
-    std::optional<test::any_lock> lock;
+    std::optional<any_lock> lock;
+    std::optional<inspectable_lock> asked{}; ///< the same, of one name
     std::string name;
     lease held{};
     std::map<unsigned, operation> under_way{};

@@ -148,8 +148,9 @@ void schedule::actor::misuse()
         lock->acquire(done("acquire in a copy"));
         lock->try_acquire(done("try_acquire in a copy"));
         lock->acquire_for(1s, done("acquire_for in a copy"));
-        lock->inspect(done("inspect in a copy"));
     }
+    if (asked)
+        asked->inspect(done("inspect in a copy"));
     if (!held.empty()) {
         held.extend(done("extend in a copy"));
         held.lost(done("lost in a copy"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../examples/fenced_register.hpp"
 #include "kit/dice.hpp"
 #include "simulation/clocks.hpp"
 #include "simulation/row.hpp"
@@ -9,7 +10,6 @@
 #include "world/timeline.hpp"
 #include <redlock/fenced_multi_mutex.hpp>
 #include <redlock/fenced_mutex.hpp>
-#include <redlock/fenced_register.hpp>
 #include <redlock/fenced_semaphore.hpp>
 #include <redlock/fenced_shared_mutex.hpp>
 #include <redlock/leader_info.hpp>

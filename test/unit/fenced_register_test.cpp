@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <redlock/fenced_register.hpp>
+
+#include "../examples/fenced_register.hpp"
 
 #include <boost/test/unit_test.hpp>
-
-using redlock::fenced_register;
 
 BOOST_AUTO_TEST_SUITE(fenced_registers)
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <redlock/detail/basic_lock.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/inspectable_lock.hpp>
 
 #include <boost/asio/async_result.hpp>
 
@@ -14,24 +14,24 @@
 namespace redlock::detail {
 
 /// What semaphores have in common.
-class REDLOCK_EXPORT basic_semaphore : public basic_lock {
+class REDLOCK_EXPORT basic_semaphore : public inspectable_lock {
 public:
-    using basic_lock::acquire;
-    using basic_lock::acquire_for;
-    using basic_lock::acquire_until;
-    using basic_lock::try_acquire;
+    using any_lock::acquire;
+    using any_lock::acquire_for;
+    using any_lock::acquire_until;
+    using any_lock::try_acquire;
 
     /// Waits until it holds so many permits: all of them with one lease, or none.
     /// \throws lock_error `errc::misconfigured`: `count` is zero, or above `permits()`
     /// \throws std::bad_alloc
     template <boost::asio::completion_token_for<lease_signature> Token = default_token>
-    [[nodiscard]] auto acquire(unsigned count, Token&& token = {})
+    [[nodiscard]] auto acquire(unsigned count, Token&& token = {}) const
     {
         return with_count(count).acquire(std::forward<Token>(token));
     }
     /// So many permits, or none: `try_acquire`. Several of a client may ask at the same time (docs/protocol.md, rule P7).
     template <boost::asio::completion_token_for<lease_signature> Token = default_token>
-    [[nodiscard]] auto try_acquire(unsigned count, Token&& token = {})
+    [[nodiscard]] auto try_acquire(unsigned count, Token&& token = {}) const
     {
         return with_count(count).try_acquire(std::forward<Token>(token));
     }
@@ -39,7 +39,7 @@ public:
     template <class Rep, class Period,
               boost::asio::completion_token_for<lease_signature> Token = default_token>
     [[nodiscard]] auto acquire_for(unsigned count, std::chrono::duration<Rep, Period> limit,
-                                   Token&& token = {})
+                                   Token&& token = {}) const
     {
         return with_count(count).acquire_for(limit, std::forward<Token>(token));
     }
@@ -47,7 +47,7 @@ public:
     template <class Clock, class Duration,
               boost::asio::completion_token_for<lease_signature> Token = default_token>
     [[nodiscard]] auto acquire_until(unsigned count, std::chrono::time_point<Clock, Duration> deadline,
-                                     Token&& token = {})
+                                     Token&& token = {}) const
     {
         return with_count(count).acquire_until(deadline, std::forward<Token>(token));
     }
@@ -59,12 +59,13 @@ public:
 
 protected:
     /// \cond
-    explicit basic_semaphore(std::shared_ptr<lock_state> state) noexcept : basic_lock(std::move(state)) {}
+    explicit basic_semaphore(std::shared_ptr<lock_state> state) noexcept : inspectable_lock(std::move(state))
+    {}
     [[nodiscard]] std::shared_ptr<lock_state> state_with(unsigned count) const;
     /// \endcond
 
 private:
-    [[nodiscard]] basic_lock with_count(unsigned count) const;
+    [[nodiscard]] any_lock with_count(unsigned count) const;
 };
 
 } // namespace redlock::detail

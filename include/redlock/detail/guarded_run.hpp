@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <redlock/detail/error_access.hpp>
 #include <redlock/detail/spawn_1_83.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
@@ -100,7 +101,7 @@ inline void settle(guarded_run const& run, std::exception_ptr const& failure,
         std::rethrow_exception(failure);
     auto const ended = run.loss ? run.loss : release; // shut down, or lost
     if (ended == errc::lease_lost)
-        throw lease_lost_error(held.explain(ended));
+        throw error_access::lost(held.explain(ended));
     if (ended)
         throw held.explain(ended);
 }

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock {
-
 /// A value in memory that holders of a `fenced_mutex` or `fenced_shared_mutex` can access only in the order of their
 /// tokens.
 ///
@@ -87,5 +85,3 @@ return 1
 )lua";
 
 } // namespace fenced_scripts
-
-} // namespace redlock

@@ -12,9 +12,8 @@
 #include "engine/nonce_source.hpp"
 #include "engine/succession.hpp"
 #include "redis/command.hpp"
+#include <redlock/any_lock.hpp>
 #include <redlock/client.hpp>
-#include <redlock/detail/basic_lock.hpp>
-#include <redlock/lock_options.hpp>
 
 #include <boost/system/errc.hpp>
 
@@ -23,7 +22,9 @@
 #include <new>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock {
+
+namespace detail {
 
 namespace {
 
@@ -83,22 +84,23 @@ std::shared_ptr<lock_state> lock_access::present(std::shared_ptr<lock_state> one
     return heir ? heir : std::move(one);
 }
 
-std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, all_options const& options,
-                                              kind::lock_kind const& type)
+std::shared_ptr<lock_state> lock_access::make(client& owner, std::string_view name,
+                                              all_options const& options, kind::lock_kind const& type)
 {
     return owner.engines_->with_current([&](engine& present) {
         check(name, options, type, present.settings());
-        return present.make_lock(std::move(name), options, type, {});
+        return present.make_lock(std::string(name), options, type, {});
     });
 }
 
-std::shared_ptr<lock_state> lock_access::make(client& owner, std::string name, all_options const& options,
-                                              kind::lock_kind const& type, unsigned limit)
+std::shared_ptr<lock_state> lock_access::make(client& owner, std::string_view name,
+                                              all_options const& options, kind::lock_kind const& type,
+                                              unsigned limit)
 {
     return owner.engines_->with_current([&](engine& present) {
         check(name, options, type, present.settings());
         auto const one = checked_permits(name, limit, 1);
-        return present.make_lock(std::move(name), options, type, one);
+        return present.make_lock(std::string(name), options, type, one);
     });
 }
 
@@ -108,64 +110,66 @@ std::shared_ptr<lock_state> lock_access::with_count(lock_state const& one, unsig
                                         checked_permits(one.name(), one.permits.limit, count));
 }
 
-std::shared_ptr<lock_state> lock_access::make(client& owner, std::vector<std::string> names,
+std::shared_ptr<lock_state> lock_access::make(client& owner, std::vector<std::string_view> names,
                                               all_options const& options, kind::lock_kind const& type)
 {
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
     return owner.engines_->with_current([&](engine& present) {
         check(names, options, type, present.settings());
-        return present.make_lock(std::move(names), options, type);
+        return present.make_lock({names.begin(), names.end()}, options, type);
     });
 }
 
-lease basic_lock::adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const
+} // namespace detail
+
+lease any_lock::adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const
 {
     if (nonce.size() != redis::nonce_length)
-        misconfigured("a nonce has " + std::to_string(redis::nonce_length) + " characters, not " +
-                          std::to_string(nonce.size()),
-                      name());
-    return lease_access::make(
-        detail::adopt_lease(lock_access::present(state_), detail::nonce(nonce), fencing_token));
+        detail::misconfigured("a nonce has " + std::to_string(redis::nonce_length) + " characters, not " +
+                                  std::to_string(nonce.size()),
+                              name());
+    return detail::lease_access::make(
+        detail::adopt_lease(detail::lock_access::present(state_), detail::nonce(nonce), fencing_token));
 }
 
-basic_lock::executor_type basic_lock::get_executor() const noexcept
+any_lock::executor_type any_lock::get_executor() const noexcept
 {
     return state_->client().executor();
 }
 
-std::string const& basic_lock::name() const noexcept
+std::string const& any_lock::name() const noexcept
 {
     return state_->name();
 }
 
-lock_options const& basic_lock::options() const noexcept
+lock_options const& any_lock::options() const noexcept
 {
     return state_->plan->options;
 }
 
-std::span<std::string const> basic_lock::several_names() const noexcept
+std::span<std::string const> any_lock::several_names() const noexcept
 {
     return state_->key().several;
 }
 
-std::size_t basic_lock::waiting() const noexcept
+std::size_t any_lock::waiting() const noexcept
 {
     try {
-        return lock_queue::of(*lock_access::present(state_)).waiting();
+        return detail::lock_queue::of(*detail::lock_access::present(state_)).waiting();
     } catch (std::bad_alloc const&) {
-        return lock_queue::of(*state_).waiting();
+        return detail::lock_queue::of(*state_).waiting();
     }
 }
 
-std::vector<node_outcome> basic_lock::last_attempt() const
+std::vector<node_outcome> any_lock::last_attempt() const
 {
-    return lock_access::present(state_)->last_attempt();
+    return detail::lock_access::present(state_)->last_attempt();
 }
 
-lock_error basic_lock::explain(boost::system::error_code ec) const
+lock_error any_lock::explain(boost::system::error_code ec) const
 {
-    return lock_access::present(state_)->explain(ec);
+    return detail::lock_access::present(state_)->explain(ec);
 }
 
-} // namespace redlock::detail
+} // namespace redlock
