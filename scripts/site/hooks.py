@@ -39,10 +39,15 @@ def on_config(config):
                 yield item
 
     config["nav"] = list(kept(config["nav"]))
-    pages = sorted((GENERATED / "reference").glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
-    types = [{"All" if page.name == "index.md" else page.stem: f"reference/{page.name}"} for page in pages]
-    next(item["Reference"] for item in config["nav"] if "Reference" in item).insert(1, {"Types": types})
+    groups = json.loads((GENERATED / "reference" / "nav.json").read_text())
+    next(item["Reference"] for item in config["nav"] if "Reference" in item)[1:1] = map(entry, groups)
     return config
+
+
+def entry(item):
+    """A page of the reference, or a group of them, as the navigation wants it."""
+    title, target = item
+    return {title: f"reference/{target}" if isinstance(target, str) else [entry(each) for each in target]}
 
 
 def on_files(files, config):
@@ -86,12 +91,15 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def reference(label):
-    """The page of the reference for the first name in a link's label: of a type, or of what is free in the namespace."""
+    """The page of the reference for the first name in a link's label: of a type, or of a free name in its group's page."""
     name = re.match(r"[`<]*(\w+)", label)[1]
-    if f"reference/{name}.md" in places:
-        return f"reference/{name}.md"
-    if f'{{: #{name} }}' in (GENERATED / "reference" / "redlock.md").read_text():
-        return f"reference/redlock.md#{name}"
+    for page in (f"reference/{name}.md", f"reference/testing.{name}.md"):
+        if page in places:
+            return page
+    for _, pages in json.loads((GENERATED / "reference" / "nav.json").read_text())[1:]:
+        group = pages[0][1]
+        if f"{{: #{name} }}" in (GENERATED / "reference" / group).read_text():
+            return f"reference/{group}#{name}"
     raise PluginError(f"the reference has no {name}")
 
 

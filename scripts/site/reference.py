@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSL-1.0
 """Writes the reference as pages of the guide: Markdown from the XML that Doxygen makes of the public headers.
 
-reference.py XML OUT: a page for each class, struct and concept, one for the free names of each namespace, and an index. Names
-without a comment are listed in one block. An unknown tag is an error, so nothing gets lost.
+reference.py XML OUT: a page for each public class, struct and concept with all its members, inherited ones too; a page for
+each group, with its types and free names; and an index. Names without a comment are listed in one block. An unknown tag is
+an error, and so is a header without a group, so nothing gets lost. nav.json says for the navigation which page belongs where.
 """
 
+import json
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -17,7 +19,20 @@ rules = {
     rule: re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading).lower())
     for heading, rule in re.findall(r"^### (([A-Z]\d+)\. .*)$", (ROOT / "docs/protocol.md").read_text(), flags=re.M)
 }
+GROUPS = {  # page: its title, and the headers whose names it has
+    "locks": ("Locks", "client any_lock inspectable_lock mutex fenced_mutex shared_mutex fenced_shared_mutex semaphore "
+              "fenced_semaphore multi_mutex fenced_multi_mutex with_lock"),
+    "elections": ("Elections", "election leadership leader_info"),
+    "leases": ("Leases", "lease shared_lease"),
+    "errors": ("Errors", "error with_diagnostics node_outcome server_error detail/printed"),
+    "observing": ("Observing", "inspection observer log"),
+    "options": ("Options", "config lock_options fence_options"),
+    "testing": ("Testing", "testing/world testing/made_up_lease"),
+}
+PAGES = {header: page for page, (_, headers) in GROUPS.items() for header in headers.split()}
+ORDER = list(PAGES)
 places = {}  # Doxygen's id -> page, with an anchor for a member
+compounds = {}  # Doxygen's id -> what it says of it
 
 
 def plain(element):
@@ -164,21 +179,50 @@ def wrapped(code, width=96):
     return "\n".join(lines)
 
 
-def public(compound):
+def header_of(element):
+    return element.find("location").get("file").removeprefix("redlock/").removesuffix(".hpp")
+
+
+def own(compound):
     for section in compound.findall("sectiondef"):
-        if "private" in section.get("kind"):
+        if re.match(r"private|protected", section.get("kind")):
             continue
-        yield from (m for m in section.findall("memberdef") if m.get("kind") != "friend" or has_words(m))
+        yield from (m for m in section.findall("memberdef")
+                    if (m.get("kind") != "friend" or has_words(m)) and not is_using(compound, m))
 
 
-def anchors(compound):
-    """Each member's heading and anchor. Overloads have numbered anchors."""
+def is_using(compound, member):
+    """A using-declaration of a base's function, which Doxygen repeats here."""
+    named = f"{compound.findtext('compoundname')}::{member.findtext('name')}"
+    return member.get("kind") == "function" and named not in member.findtext("definition")
+
+
+def is_special(member):
+    """What a class does not inherit."""
+    name = member.findtext("name")
+    return name.startswith("~") or name == "operator=" or (member.get("kind") == "function" and not plain(member.find("type")))
+
+
+def public(compound):
+    """The members of a type, and those that it inherits, each with the type that it is from."""
+    yield from ((member, compound) for member in own(compound))
+    for base in compound.findall("basecompoundref"):
+        if base.get("prot") == "public" and base.get("refid") in compounds:
+            yield from ((m, of) for m, of in public(compounds[base.get("refid")]) if not is_special(m))
+
+
+def anchors(members):
+    """Each member with its origin, heading and anchor. Overloads have numbered anchors."""
     used = {}
-    for member in public(compound):
+    for member, of in members:
         name = member.findtext("name").split("::")[-1]
         slug = re.sub(r"[^\w-]", "", name.lower()) or "operator"
         used[slug] = used.get(slug, 0) + 1
-        yield member, name, slug + (f"-{used[slug]}" if used[slug] > 1 else "")
+        yield member, of, name, slug + (f"-{used[slug]}" if used[slug] > 1 else "")
+
+
+def is_public(compound):
+    return compound.get("prot", "public") == "public" and "::detail::" not in compound.findtext("compoundname")
 
 
 def page_of(compound):
@@ -186,54 +230,90 @@ def page_of(compound):
     return name.removeprefix("redlock::").replace("::", ".") + ".md"
 
 
-def register(compound):
-    places[compound.get("id")] = page_of(compound)
-    for member, _, anchor in anchors(compound):
-        places[member.get("id")] = f"{page_of(compound)}#{anchor}"
+def register(members, page):
+    for member, _, _, anchor in anchors(members):
+        place = f"{page}#{anchor}"
+        places.setdefault(member.get("id"), place)
         for value in member.findall("enumvalue"):
-            places[value.get("id")] = f"{page_of(compound)}#{anchor}"
+            places.setdefault(value.get("id"), place)
 
 
-def write(compound, out):
-    name = compound.findtext("compoundname")
-    lines = [f"# {name.removeprefix('redlock::')}"]
-    if (header := compound.find("includes")) is not None:
-        lines.append(f"{KINDS[compound.get('kind')]} `{name}`, in `<{header.text}>`")
-    if (initializer := compound.find("initializer")) is not None:
-        lines.append("```cpp\n" + "".join(initializer.itertext()).strip() + "\n```")
-    lines.append(description(compound))
-    bare = [signature(member) for member, _, _ in anchors(compound) if not has_words(member)]
+def member_texts(members, compound=None):
+    """The Markdown of members: those without a comment in one block, and a section for each other one."""
+    all_members = list(anchors(members))
+    bare = [signature(member) for member, *_ in all_members if not has_words(member)]
     if bare:
-        lines.append("```cpp\n" + "\n".join(map(wrapped, bare)) + "\n```")
-    for member, title, anchor in anchors(compound):
+        yield "```cpp\n" + "\n".join(map(wrapped, bare)) + "\n```"
+    for member, of, title, anchor in all_members:
         if not has_words(member):
             continue
-        lines += [f"## {escaped(title)} {{: #{anchor} }}", "```cpp\n" + wrapped(signature(member)) + "\n```", description(member)]
+        yield f"## {escaped(title)} {{: #{anchor} }}"
+        yield "```cpp\n" + wrapped(signature(member)) + "\n```"
+        if of is not compound and of is not None and is_public(of):
+            yield f"*From [{escaped(of.findtext('compoundname').removeprefix('redlock::'))}]({page_of(of)}).*"
+        yield description(member)
         if values := member.findall("enumvalue"):
             rows = [f"| `{v.findtext('name')}` | {description(v).replace(chr(10), ' ')} |" for v in values]
-            lines.append("| Value | Means |\n|---|---|\n" + "\n".join(rows))
-    (out / page_of(compound)).write_text("\n\n".join(filter(None, lines)) + "\n")
+            yield "| Value | Means |\n|---|---|\n" + "\n".join(rows)
+
+
+def write(out, page, texts):
+    (out / page).write_text("\n\n".join(filter(None, texts)) + "\n")
+
+
+def type_page(compound):
+    name = compound.findtext("compoundname")
+    yield f"# {name.removeprefix('redlock::')}"
+    if (header := compound.find("includes")) is not None:
+        yield f"{KINDS[compound.get('kind')]} `{name}`, in `<{header.text}>`"
+    if (initializer := compound.find("initializer")) is not None:
+        yield "```cpp\n" + "".join(initializer.itertext()).strip() + "\n```"
+    yield description(compound)
+    yield from member_texts(public(compound), compound)
+
+
+def types_table(types):
+    briefs = ((t, " ".join(filter(None, paragraphs(t.find("briefdescription"))))) for t in types)
+    rows = [f"| [{page_of(t)[:-3]}]({page_of(t)}) | {brief} |" for t, brief in briefs]
+    return "| Name | What it is |\n|---|---|\n" + "\n".join(rows)
 
 
 def main(source, out):
-    compounds = []
     for path in sorted(source.glob("*.xml")):
         compound = ElementTree.parse(path).getroot().find("compounddef")
         if compound is not None and compound.get("kind") in KINDS and compound.findtext("compoundname").startswith("redlock"):
-            compounds.append(compound)
+            compounds[compound.get("id")] = compound
     out.mkdir(parents=True, exist_ok=True)
-    wanted = [c for c in compounds if c.get("kind") != "namespace" or c.find("sectiondef") is not None]
-    for compound in wanted:
-        register(compound)
-    for compound in wanted:
-        write(compound, out)
-    rows = []
-    for compound in sorted(wanted, key=lambda c: (c.get("kind") == "namespace", c.findtext("compoundname"))):
-        brief = " ".join(filter(None, paragraphs(compound.find("briefdescription"))))
-        rows.append(f"| [{page_of(compound)[:-3]}]({page_of(compound)}) | {brief or 'functions and enumerations'} |")
-    index = "# Reference\n\nEvery public type, and what its header's comments say of it.\n\n| Name | What it is |\n|---|---|\n"
-    (out / "index.md").write_text(index + "\n".join(rows) + "\n")
-    return 0 if wanted else 1
+    public_ones = [c for c in compounds.values() if is_public(c)]
+    spaces = [c for c in public_ones if c.get("kind") == "namespace" and not c.findtext("compoundname").endswith("::detail")]
+    types = sorted((c for c in public_ones if c.get("kind") != "namespace"),
+                   key=lambda c: (ORDER.index(header_of(c)), int(c.find("location").get("line"))))
+    free = sorted(((m, None) for space in spaces for m in own(space)), key=lambda m: ORDER.index(header_of(m[0])))
+    groups = {page: ([t for t in types if PAGES[header_of(t)] == page], [m for m in free if PAGES[header_of(m[0])] == page])
+              for page in GROUPS}
+    for space in spaces:
+        places[space.get("id")] = "testing.md" if space.findtext("compoundname").endswith("::testing") else "index.md"
+    for one in types:
+        places[one.get("id")] = page_of(one)
+        register(((m, one) for m in own(one)), page_of(one))
+    for one in types:
+        register(public(one), page_of(one))  # what is from a base without a page
+    for page, (_, names) in groups.items():
+        register(names, f"{page}.md")
+    for one in types:
+        write(out, page_of(one), type_page(one))
+    index = ["# Reference", "Every public type and function, and what its header's comment says of it."]
+    nav = [("Overview", "index.md")]
+    for page, (of_group, names) in groups.items():
+        title = GROUPS[page][0]
+        write(out, f"{page}.md", [f"# {title}", types_table(of_group), *member_texts(names)])
+        functions = dict.fromkeys(m.findtext("name") for m, _ in names)
+        index += [f"## [{title}]({page}.md)", types_table(of_group), ", ".join(
+            f"[`{name}`]({places[next(m for m, _ in names if m.findtext('name') == name).get('id')]})" for name in functions)]
+        nav.append((title, [("Overview", f"{page}.md"), *((page_of(t)[:-3], page_of(t)) for t in of_group)]))
+    write(out, "index.md", index)
+    (out / "nav.json").write_text(json.dumps(nav))
+    return 0 if types else 1
 
 
 sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))

@@ -28,6 +28,7 @@ public:
     /// \throws lock_error `errc::misconfigured`: a token below 1024 or not below 2^53
     explicit made_up_lease(boost::asio::io_context&, std::uint64_t token = 0, std::string name = "made up");
 
+    /// The lease, for the code under test.
     [[nodiscard]] redlock::lease& get() noexcept { return lease_; }
 
     /// Ends its validity, but an extension can still prove unbroken ownership: `lease_state::suspect`. No effect if it is

@@ -107,6 +107,8 @@ public:
     /// \name Servers, from 0 on
     /// \throws std::out_of_range there is no server of that number
     ///@{
+
+    /// How many servers there are.
     [[nodiscard]] std::size_t size() const;
     /// Ends its process and its connections.
     void kill(std::size_t node);
@@ -132,6 +134,7 @@ public:
     /// \name Others
     /// Names have no prefix; the prefix of `settings()` is added. A client with another `key_prefix` has other locks.
     ///@{
+
     /// Another process takes the lock on every reachable server, and keeps it for that long.
     /// \throws std::logic_error a majority, or every reachable server, has that key already; or no server is reachable
     /// \throws std::invalid_argument an empty name, or a time that is not more than zero
