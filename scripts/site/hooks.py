@@ -137,6 +137,18 @@ def turned(markdown, here, folder):
     return "".join(code(part) if part.startswith("```") else outside_code(part) for part in parts)
 
 
+def on_post_page(output, page, config):
+    """Names in tables may be broken between their words. This comes after the search has read the page."""
+
+    def words(code):
+        return re.sub(r"(?<=\w)(_+|::|/)(?=\w)", r"\1<wbr>", code[0])
+
+    def cell(match):
+        return re.sub(r"(?<=<code>)[^<]*", words, match[0])
+
+    return re.sub(r"<td.*?</td>", cell, output, flags=re.S)
+
+
 def on_post_build(config):
     search = Path(config["site_dir"]) / "search"
     index = json.loads((search / "search_index.json").read_text())
