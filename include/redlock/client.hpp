@@ -41,8 +41,8 @@ struct lock_access;
 /// and assigning one object needs the usual external synchronisation.
 ///
 /// Lifetime: the client must outlive its locks' operations. The client, its locks and its leases must not outlive the
-/// execution context: all of them keep timers and sockets that live there. A moved-from client or lock may only be
-/// assigned to or destroyed.
+/// execution context: all of them keep timers and sockets that live there. A moved-from client may only be assigned to or
+/// destroyed.
 ///
 /// Destroying the client is `shutdown()` without waiting: pending acquisitions complete with `errc::shut_down`. Leases
 /// end for their holders: they are `released`, and `lost()` completes with `errc::shut_down`. Their keys are released as

@@ -35,7 +35,7 @@ constexpr auto longest_silence = 1s;
 } // namespace
 
 template <class Lock>
-session::lock_type session::make_shared_lock(client& owner, options const& o)
+any_lock session::make_shared_lock(client& owner, options const& o)
 {
     Lock all(owner, o.name, o.lock);
     if (o.with == sharing::reader)
@@ -43,7 +43,7 @@ session::lock_type session::make_shared_lock(client& owner, options const& o)
     return all;
 }
 
-session::lock_type session::make_lock(client& owner, options const& o)
+any_lock session::make_lock(client& owner, options const& o)
 {
     if (o.with != sharing::none)
         return o.fenced ? make_shared_lock<fenced_shared_mutex>(owner, o)
@@ -154,16 +154,12 @@ void session::fail(std::exception_ptr const& why)
 lease session::acquire()
 {
     return win<lease>([&](auto token) {
-        std::visit(
-            [&](auto& lock) {
-                if (!options_.wait)
-                    lock.acquire(std::move(token));
-                else if (*options_.wait == 0ms)
-                    lock.try_acquire(std::move(token));
-                else
-                    lock.acquire_for(*options_.wait, std::move(token));
-            },
-            lock_);
+        if (!options_.wait)
+            lock_.acquire(std::move(token));
+        else if (*options_.wait == 0ms)
+            lock_.try_acquire(std::move(token));
+        else
+            lock_.acquire_for(*options_.wait, std::move(token));
     });
 }
 
@@ -174,14 +170,14 @@ leadership session::campaign(election& seat, std::string const& value)
 
 lease session::adopt(std::string_view nonce, std::uint64_t fencing_token)
 {
-    if (auto* const fenced = std::get_if<fenced_mutex>(&lock_))
-        return fenced->adopt(nonce, fencing_token);
-    return std::get<mutex>(lock_).adopt(nonce);
+    if (options_.fenced)
+        return fenced_mutex(client_, options_.name, options_.lock).adopt(nonce, fencing_token);
+    return mutex(client_, options_.name, options_.lock).adopt(nonce);
 }
 
 std::vector<node_outcome> session::last_attempt() const
 {
-    return std::visit([](auto const& lock) { return lock.last_attempt(); }, lock_);
+    return lock_.last_attempt();
 }
 
 /// Once; again only while there is nothing to tell yet.

@@ -17,7 +17,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace redlock::cli {
@@ -70,14 +69,11 @@ public:
     [[nodiscard]] std::string troubles() const;
 
 private:
-    using lock_type = std::variant<mutex, fenced_mutex, shared_mutex, fenced_shared_mutex, any_lock,
-                                   semaphore, fenced_semaphore, multi_mutex, fenced_multi_mutex>;
-
     struct place_in_line;
 
-    [[nodiscard]] static lock_type make_lock(client&, options const&);
+    [[nodiscard]] static any_lock make_lock(client&, options const&);
     template <class Lock>
-    [[nodiscard]] static lock_type make_shared_lock(client&, options const&);
+    [[nodiscard]] static any_lock make_shared_lock(client&, options const&);
     /// \param start is given the handler
     template <class Won, class Start>
     [[nodiscard]] Won win(Start start);
@@ -98,7 +94,7 @@ private:
     signals signals_{context_};
     std::shared_ptr<place_in_line> place_;
     client client_;
-    lock_type lock_;
+    any_lock lock_;
     boost::asio::steady_timer silence_{context_};
     bool waiting_ = false;
 };
