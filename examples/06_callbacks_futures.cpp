@@ -30,7 +30,7 @@ void with_callbacks(std::vector<std::string> const& urls, example::promises& pro
     door.acquire([&](error_code ec, redlock::lease lease) {
         promises.keep(!ec && lease.valid(), "a callback gets the lease");
         auto held = std::make_shared<redlock::lease>(std::move(lease));
-        held->lost([held](error_code reason) { std::cout << "  " << held->explain(reason).what() << '\n'; });
+        held->ended([held](error_code, redlock::lease_end end) { std::cout << "  " << end << '\n'; });
         held->release([&, held](error_code failure) { was_released = !failure; });
     });
     context.run();

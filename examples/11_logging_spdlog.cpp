@@ -178,9 +178,9 @@ asio::awaitable<void> live_through(example::nodes& servers, redlock::client& loc
     }
     redlock::lease held = co_await report.acquire();
     servers.own[1]->kill();
-    error_code why;
-    co_await held.lost(asio::redirect_error(asio::use_awaitable, why));
+    co_await held.ended();
     redlock::mutex invoice{locks, "invoice"};
+    error_code why;
     redlock::lease none = co_await invoice.acquire_for(100ms, asio::redirect_error(asio::use_awaitable, why));
 }
 

@@ -42,8 +42,7 @@ asio::awaitable<void> workload(redlock::client& locks, example::nodes& servers, 
     promises.keep(example::value(page, unreachable) >= 1 && example::value(page, "redlock_held") == 1,
                   "a dead node costs no lease");
     servers.own[1]->kill();
-    error_code why;
-    co_await held.lost(asio::redirect_error(asio::use_awaitable, why));
+    co_await held.ended();
     none = co_await seat.acquire_for(100ms, asio::redirect_error(asio::use_awaitable, busy));
 }
 

@@ -53,9 +53,12 @@ asio::awaitable<void> campaign(member& self)
         error_code ec;
         self.leader = co_await self.seat.campaign(address(self.acceptor.local_endpoint()),
                                                   asio::redirect_error(asio::use_awaitable, ec));
-        if (!ec)
-            co_await self.leader.lost(asio::redirect_error(asio::use_awaitable, ec));
-        std::cerr << ::getpid() << ": " << ec.message() << '\n';
+        if (ec) {
+            std::cerr << ::getpid() << ": " << ec.message() << '\n';
+        } else {
+            redlock::lease_end const end = co_await self.leader.ended();
+            std::cerr << ::getpid() << ": leadership " << end << '\n';
+        }
         pause.expires_after(1s); // servers that refuse, a wrong password for example, do so at once
         co_await pause.async_wait(asio::use_awaitable);
     }

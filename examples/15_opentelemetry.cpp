@@ -51,8 +51,8 @@ asio::awaitable<void> workload(redlock::client& locks, example::nodes& servers, 
     redlock::lease lease = co_await report.acquire();
     servers.own[1]->kill();
     servers.own[2]->kill();
+    co_await lease.ended();
     error_code why;
-    co_await lease.lost(asio::redirect_error(asio::use_awaitable, why));
     redlock::lease none = co_await report.acquire_for(100ms, asio::redirect_error(asio::use_awaitable, why));
 }
 

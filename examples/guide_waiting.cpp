@@ -56,7 +56,7 @@ asio::awaitable<bool> done_in_time(redlock::mutex lock, std::chrono::millisecond
 {
     using namespace asio::experimental::awaitable_operators;
     redlock::lease lease = co_await lock.acquire_for(time);
-    auto first = co_await (do_it() || lease.lost(asio::as_tuple(asio::use_awaitable)));
+    auto first = co_await (do_it() || lease.ended());
     co_return first.index() == 0; // what the work had begun is unwound by now
 }
 

@@ -45,7 +45,7 @@ struct lock_access;
 /// destroyed.
 ///
 /// Destroying the client is `shutdown()` without waiting: pending acquisitions complete with `errc::shut_down`. Leases
-/// end for their holders: they are `released`, and `lost()` completes with `errc::shut_down`. Their keys are released as
+/// end for their holders: they are `released`, and `ended()` gives `lease_end::shut_down`. Their keys are released as
 /// far as the sockets accept the bytes at once. This is done on the executor. On an `io_context` that has been stopped
 /// it is done at once instead, in the thread that destroys: join the threads that have run it before. Behind a strand
 /// over a stopped context it is not done at all, and the keys expire by themselves: `co_await shutdown()` before
@@ -97,8 +97,8 @@ public:
     /// The executor that the client was made with.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (its `lost()`
-    /// completes with `errc::shut_down`), votes of unfinished attempts are undone, and the connections are closed.
+    /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (its `ended()`
+    /// gives `lease_end::shut_down`), votes of unfinished attempts are undone, and the connections are closed.
     /// Completes when a majority has answered each release, and every node that was asked to vote has answered the undo;
     /// at the latest after the per-node timeout, which is `config::node_timeout` or 500 ms for the undo. A later call joins the
     /// first.

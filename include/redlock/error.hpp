@@ -31,7 +31,7 @@ enum class errc {
     no_quorum,     ///< too few nodes could be asked, or gave a usable answer
     too_slow,      ///< a majority granted, but only after the validity had expired
     lease_lost,    ///< the lease can no longer be trusted
-    released,      ///< the lease was released (the normal end that `lease::lost()` reports)
+    released,      ///< the lease was released before
     misconfigured, ///< a value in the configuration, the options or the name is unusable
     shut_down,     ///< the client was shut down or destroyed
     empty_lease,   ///< the operation was called on an empty lease

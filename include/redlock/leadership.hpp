@@ -49,15 +49,17 @@ public:
     /// The lease behind it, for whatever else it tells. It may be asked and waited for.
     [[nodiscard]] redlock::lease const& lease() const noexcept { return lease_; }
 
-    /// Waits for the end of the leadership, as `lease::lost` does.
+    /// Waits for the end of the leadership, as `lease::ended` does.
     /// \par Completion signature
-    /// `void(boost::system::error_code)` with the reason
+    /// `void(boost::system::error_code, redlock::lease_end)`
+    /// \par Errors
+    /// `errc::empty_lease`
     /// \par Cancellation
-    /// terminal, partial, total: stops waiting.
+    /// terminal, partial, total: stops waiting, and completes with `operation_aborted`.
     template <class Token = boost::asio::deferred_t>
-    [[nodiscard]] auto lost(Token&& token = {}) const
+    [[nodiscard]] auto ended(Token&& token = {}) const
     {
-        return lease_.lost(std::forward<Token>(token));
+        return lease_.ended(std::forward<Token>(token));
     }
 
     /// Replaces the value that the others read. It is told with a renewal, and with every later one; a node that is away

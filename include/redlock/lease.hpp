@@ -11,15 +11,20 @@
 #include <boost/asio/append.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/system_executor.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <exception>
+#include <iosfwd>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -37,13 +42,13 @@ REDLOCK_EXPORT std::exception_ptr explained(boost::intrusive_ptr<held_lease> con
                                             boost::system::error_code) noexcept;
 
 /// Completes with `errc::empty_lease`.
-template <class Handler>
-void refuse_empty(Handler&& handler)
+template <class Handler, class... Results>
+void refuse_empty(Handler&& handler, Results... nothing)
 {
     // Named, because Asio's own default differs: in Boost 1.90 it cannot be posted to.
     auto const executor = boost::asio::get_associated_executor(handler, boost::asio::system_executor());
-    boost::asio::post(
-        executor, boost::asio::append(std::forward<Handler>(handler), make_error_code(errc::empty_lease)));
+    boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler),
+                                                    make_error_code(errc::empty_lease), nothing...));
 }
 } // namespace detail
 
@@ -56,11 +61,24 @@ enum class lease_state : std::uint8_t {
     held,  ///< ours, while `valid()`
     suspect, ///< the deadline has passed (`tolerate_suspect`), or it was adopted; an extension may prove ownership
     lost,     ///< ended without a release
-    released, ///< released by its holder, or by the client's end (`lost()` then completes with `errc::shut_down`)
+    released, ///< released by its holder, or by the client's end
 };
 
 /// Its name.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_state) noexcept;
+
+/// How a lease ended: what `lease::ended()` gives.
+enum class lease_end : std::uint8_t {
+    released,  ///< by its holder: `release`, `detach`, or the handle was destroyed
+    lost,      ///< it can no longer be trusted; `lease::cause()` says why
+    shut_down, ///< its client was shut down or destroyed
+    forked,    ///< this process is a forked copy of the one that holds it
+};
+
+/// Its name.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_end) noexcept;
+/// Writes its name.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, lease_end);
 
 /// One acquired lock. The holder of this object may act as the only one while it is `valid()`.
 ///
@@ -174,7 +192,7 @@ public:
     /// `nonce()`, `fencing_token()` and `remaining()` before. If the lease is lost, its remaining keys are not removed.
     /// No effect on a lease that was released or is empty. Nobody can adopt a reader's: if other readers of its client share
     /// its key, they keep it; otherwise writers wait until it expires.
-    /// Afterwards the lease is `released`, and `lost()` completes with `errc::released`. Any thread.
+    /// Afterwards the lease is `released`, and `ended()` gives `lease_end::released`. Any thread.
     /// \par Errors
     /// none
     /// \throws std::bad_alloc and has done nothing
@@ -214,21 +232,24 @@ public:
     template <class Token = boost::asio::deferred_t>
     [[nodiscard]] auto try_upgrade(Token&& token = {});
 
-    /// Waits for the end of the lease. Any number of operations may wait.
+    /// Waits for the end of the lease. Any number of operations may wait. The end is a success, so a group of operations
+    /// that waits for one success cancels the others:
     ///
-    /// The error code does not say why a lease was lost: `cause()` does, and `explain(ec)` gives the details.
+    ///     auto first = co_await (work() || lease.ended());
+    ///
+    /// `cause()` says why a lease was lost, and `explain(errc::lease_lost)` gives the details.
     ///
     /// \par Completion signature
-    /// `void(boost::system::error_code)` with the reason: `errc::lease_lost`, `errc::released`,
-    /// `errc::shut_down`; `errc::empty_lease` on an empty lease, `errc::forked` in a child made by fork. It always
-    /// completes with an error. With `operator||` pass `as_tuple`, or the group will not cancel the work.
+    /// `void(boost::system::error_code, redlock::lease_end)`
+    /// \par Errors
+    /// `errc::empty_lease`. With an error the `lease_end` means nothing.
     /// \par Cancellation
-    /// terminal, partial, total: stops waiting.
+    /// terminal, partial, total: stops waiting, and completes with `operation_aborted`.
     template <class Token = boost::asio::deferred_t>
-    [[nodiscard]] auto lost(Token&& token = {}) const;
+    [[nodiscard]] auto ended(Token&& token = {}) const;
 
-    /// Makes a `lock_error` from an error that `extend()`, `release()` or `lost()` completed with, for logs and for
-    /// throwing. The text names the lock. For `errc::lease_lost` and `errc::no_quorum` it also says what each node last
+    /// Makes a `lock_error` from an error of `extend()` or `release()`, for logs and for throwing. After the loss,
+    /// `explain(errc::lease_lost)` tells of it. The text names the lock. For `errc::lease_lost` and `errc::no_quorum` it also says what each node last
     /// answered about this lease, how long ago, and when a majority last confirmed it:
     /// `lock "seat:42" lost (expired): last confirmed 9.9 s ago; redis://a:6379 confirmed 3.2 s ago; redis://b:6379
     /// unreachable (Connection refused) 0.2 s ago; redis://c:6379 timed out 0.3 s ago`. Times count back from the loss.
@@ -243,8 +264,11 @@ public:
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
 
 private:
-    enum class operation : std::uint8_t { extend, release, lost, try_upgrade, resign };
+    enum class operation : std::uint8_t { extend, release, end, try_upgrade, resign };
+    template <class Handler>
+    using explained = detail::explained_handler<Handler, boost::intrusive_ptr<detail::held_lease>>;
     struct start;
+    struct start_ended;
     friend struct detail::lease_access;
     friend class leadership;
 
@@ -268,9 +292,7 @@ struct lease::start {
             return detail::refuse_empty(std::forward<Handler>(handler));
         using handler_type = std::decay_t<Handler>;
         if constexpr (detail::wants_story<handler_type>)
-            begin({detail::explained_handler<handler_type, boost::intrusive_ptr<detail::held_lease>>(
-                       std::forward<Handler>(handler), held),
-                   executor()});
+            begin({explained<handler_type>(std::forward<Handler>(handler), held), executor()});
         else
             begin({std::forward<Handler>(handler), executor()});
     }
@@ -299,10 +321,79 @@ auto lease::try_upgrade(Token&& token)
     return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::try_upgrade}, token);
 }
 
+namespace detail {
+
+/// Completes a handler for `void(error_code, lease_end)` from the error code that says how a lease ended.
+template <class Handler>
+class end_handler {
+public:
+    using inner_type = Handler;
+
+    explicit end_handler(Handler handler) : handler_(std::move(handler)) {}
+
+    void operator()(boost::system::error_code ec)
+    {
+        auto end = lease_end::released;
+        if (ec == errc::lease_lost)
+            end = lease_end::lost;
+        else if (ec == errc::shut_down)
+            end = lease_end::shut_down;
+        else if (ec == errc::forked)
+            end = lease_end::forked;
+        if (ec == errc::released || end != lease_end::released)
+            ec = {};
+        std::move(handler_)(ec, end);
+    }
+
+    [[nodiscard]] Handler const& inner() const noexcept { return handler_; }
+
+private:
+    Handler handler_;
+};
+
+} // namespace detail
+
+struct lease::start_ended {
+    using executor_type = lease::executor_type;
+
+    executor_type get_executor() const noexcept { return wait.get_executor(); }
+
+    template <class Handler>
+    void operator()(Handler&& handler)
+    {
+        if (!wait.held)
+            return detail::refuse_empty(std::forward<Handler>(handler), lease_end::released);
+        using handler_type = std::decay_t<Handler>;
+        if constexpr (detail::wants_story<handler_type>)
+            wait.begin(
+                {detail::end_handler(explained<handler_type>(std::forward<Handler>(handler), wait.held)),
+                 wait.executor()});
+        else
+            wait.begin({detail::end_handler<handler_type>(std::forward<Handler>(handler)), wait.executor()});
+    }
+
+    start wait;
+};
+
 template <class Token>
-auto lease::lost(Token&& token) const
+auto lease::ended(Token&& token) const
 {
-    return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::lost}, token);
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, lease_end)>(
+        start_ended{{held_, operation::end}}, token);
+}
+
+namespace detail {
+template <class Operation>
+concept waits_for_end = std::same_as<Operation, std::decay_t<decltype(std::declval<lease const&>().ended())>>;
+} // namespace detail
+
+/// `work() || lease.ended()` is Asio's `work() || lease.ended(use_awaitable)`: the result's second alternative is the
+/// `lease_end`.
+template <class T, class Executor, detail::waits_for_end Ended>
+[[nodiscard]] auto operator||(boost::asio::awaitable<T, Executor> work, Ended end)
+{
+    return boost::asio::experimental::awaitable_operators::operator||(
+        std::move(work), std::move(end)(boost::asio::use_awaitable_t<Executor>()));
 }
 
 } // namespace redlock

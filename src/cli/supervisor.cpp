@@ -78,7 +78,7 @@ int supervisor::watch(child& command)
     child_ = &command;
     command.on_end([this] { look_for_end(); });
     session_.caught().on_signal([&command](int signal) { pass_on(command, signal); });
-    lease_.lost([this](boost::system::error_code) { look(); });
+    lease_.ended([this](boost::system::error_code, lease_end) { look(); });
     look();
     session_.run_until(over_);
     timer_.cancel();

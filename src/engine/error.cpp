@@ -8,6 +8,7 @@
 #include <redlock/observer.hpp>
 
 #include <cstddef>
+#include <ostream>
 #include <utility>
 
 namespace redlock {
@@ -199,6 +200,22 @@ std::string_view to_string(lease_state state) noexcept
     case lease_state::released: return "released";
     }
     return "unknown";
+}
+
+std::string_view to_string(lease_end end) noexcept
+{
+    switch (end) {
+    case lease_end::released: return "released";
+    case lease_end::lost: return "lost";
+    case lease_end::shut_down: return "shut_down";
+    case lease_end::forked: return "forked";
+    }
+    return "unknown";
+}
+
+std::ostream& operator<<(std::ostream& out, lease_end end)
+{
+    return out << to_string(end);
 }
 
 std::string_view to_string(loss_cause cause) noexcept

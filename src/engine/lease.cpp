@@ -164,7 +164,7 @@ void lease::start::begin(detail::completion_handler<signature> handler)
         switch (what) {
         case operation::extend: return held->extend(waiting);
         case operation::release: return held->release(waiting);
-        case operation::lost: return held->await_end(waiting);
+        case operation::end: return held->await_end(waiting);
         case operation::try_upgrade: return held->try_upgrade(waiting);
         case operation::resign: return held->resign(waiting);
         }

@@ -323,7 +323,7 @@ awaitable<void> actor::hold()
     looks_after_the_end_ = 0;
     told_ = false;
     look();
-    held_.lost([this, its = operation_](error_code) {
+    held_.ended([this, its = operation_](error_code, lease_end) {
         if (its != operation_ || held_.empty())
             return;
         told_ = true;

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(loss_after_suspension_is_reported_in_time_during_extension)
     constexpr lock_options patient{.ttl = 10min, .renew = false, .node_timeout = 5min};
     held = std::move(try_acquire(lock("resource", patient))->granted);
     auto const told = std::make_shared<outcome>();
-    held.lost(keeps_outcome{told});
+    held.ended(keeps_outcome{told});
     constexpr auto rest = 20ms;
     clock.suspend(held.remaining() - rest);
     expect_everywhere("EVAL", silence());
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(loss_after_suspension_is_reported_in_time_during_extension)
     run_until_all_is_said();
     clock.advance(rest);
     run_until(context, [&] { return told->done(); });
-    BOOST_TEST(told->ec == errc::lease_lost);
+    BOOST_TEST((told->end == lease_end::lost));
 }
 
 /// The clock that stands still while the machine sleeps had run further before.
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(timers_are_due_after_suspension_although_clocks_were_slewed
     constexpr lock_options patient{.ttl = 10min, .renew = false, .node_timeout = 20s};
     held = std::move(try_acquire(lock("resource", patient))->granted);
     auto const told = std::make_shared<outcome>();
-    held.lost(keeps_outcome{told});
+    held.ended(keeps_outcome{told});
     clock.suspend(held.remaining());
     constexpr lock_options hasty{.ttl = 10min, .node_timeout = 20ms};
     expect_everywhere("SET", silence());
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(timers_are_due_after_suspension_although_clocks_were_slewed
     clock.advance(30ms);
     run_until(context, [&] { return timed_out->done(); });
     run_until(context, [&] { return told->done(); });
-    BOOST_TEST(told->ec == errc::lease_lost);
+    BOOST_TEST((told->end == lease_end::lost));
 }
 
 BOOST_AUTO_TEST_CASE(votes_from_before_a_suspension_are_too_slow)

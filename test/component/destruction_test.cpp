@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(context_destroyed_below_coroutine_destroys_client_and_lease
                     co_await with_lock(mutex(locks, "inner", long_lived),
                                        [&](lease& inner) -> asio::awaitable<void> {
                                            co_await inner.extend(asio::use_awaitable);
-                                           co_await held.lost(asio::use_awaitable);
+                                           co_await held.ended(asio::use_awaitable);
                                        });
                 };
                 asio::co_spawn(context, owner(real_servers::get().settings()), asio::detached);
@@ -245,11 +245,11 @@ BOOST_AUTO_TEST_CASE(lease_destroyed_in_handlers_of_its_operations_leaves_no_key
         lone_client s(real_servers::get().settings());
         s.acquire("held");
         unsigned calls = 0;
-        auto const destroy = [&](error_code) {
+        auto const destroy = [&](error_code, auto...) {
             ++calls;
             s.held = {};
         };
-        s.held.lost(destroy);
+        s.held.ended(destroy);
         if (which == 0)
             s.held.extend(destroy);
         else if (which == 1)
@@ -268,13 +268,13 @@ BOOST_AUTO_TEST_CASE(client_assigned_to_ends_its_lease_with_shut_down)
     lone_client s(real_servers::get().settings());
     s.acquire("held");
     auto const reason = std::make_shared<outcome>();
-    s.held.lost(keeps_outcome{reason});
+    s.held.ended(keeps_outcome{reason});
     client moved = std::move(*s.locks);
     s.run_steps(4);
     BOOST_TEST(s.held.valid());
     moved = client(s.context.get_executor(), real_servers::get().settings());
     run_dry(s.context);
-    BOOST_TEST(reason->ec == errc::shut_down);
+    BOOST_TEST((reason->end == lease_end::shut_down));
     BOOST_TEST(!s.held.valid());
     BOOST_TEST(real_servers::get().empty());
 }
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(exception_of_any_operations_handler_leaves_run)
     for (int which = 0; which != 4; ++which) {
         lone_client s(real_servers::get().settings());
         s.acquire("held");
-        s.held.lost(s.handler());
+        s.held.ended(s.handler());
         if (which == 0)
             s.held.extend(thrower);
         else if (which == 1)

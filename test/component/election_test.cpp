@@ -336,11 +336,11 @@ BOOST_AUTO_TEST_CASE(empty_leadership_refuses_operations)
     asio::io_context context;
     std::vector<error_code> ended;
     auto const keeps = [&] {
-        return asio::bind_executor(context, [&](error_code ec) { ended.push_back(ec); });
+        return asio::bind_executor(context, [&](error_code ec, auto...) { ended.push_back(ec); });
     };
     one.held.proclaim("a", keeps());
     one.held.resign(keeps());
-    one.held.lost(keeps());
+    one.held.ended(keeps());
     context.run();
     BOOST_TEST(ended.size() == 3U);
     for (auto const& ec : ended)

@@ -56,8 +56,9 @@ BOOST_AUTO_TEST_CASE(handler_runs_on_its_associated_executor)
     auto [extended, second] = on_other([&](error_code ec) { found.require(!ec); });
     held.extend(std::move(extended));
     get(std::move(second));
-    auto [ended, third] = on_other([&](error_code ec) { found.require(ec == errc::released); });
-    held.lost(std::move(ended));
+    auto [ended, third] =
+        on_other([&](error_code, lease_end end) { found.require(end == lease_end::released); });
+    held.ended(std::move(ended));
     auto [released, fourth] = on_other([&](error_code ec) { found.require(!ec); });
     held.release(std::move(released));
     get(std::move(third));
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(handler_never_runs_inside_initiating_call)
     };
     check({"extend, released", over, [](lone_client& s) { s.held.extend(s.handler()); }});
     check({"release, released", over, [](lone_client& s) { s.held.release(s.handler()); }});
-    check({"lost, released", over, [](lone_client& s) { s.held.lost(s.handler()); }});
+    check({"ended, released", over, [](lone_client& s) { s.held.ended(s.handler()); }});
     check({"acquire, shut down", shut, [](lone_client& s) { s.lock().acquire(s.handler()); }});
     check({"release, shut down", shut, [](lone_client& s) { s.held.release(s.handler()); }});
     check({"shutdown, shut down", shut, [](lone_client& s) { s.locks->shutdown(s.handler()); }});

@@ -138,12 +138,12 @@ BOOST_AUTO_TEST_CASE(lease_that_lost_one_name_is_lost_as_a_whole)
     options.ttl = 3s;
     contender& one = add();
     auto const set = want_all(one, {"a", "b"});
-    std::optional<error_code> told;
-    set->held.lost([&](error_code ec) { told = ec; });
+    std::optional<lease_end> told;
+    set->held.ended([&](error_code, lease_end end) { told = end; });
     for (std::size_t n = 0; n != 2; ++n)
         say(n, {"SET", "b", "somebody", "PX", "60000"});
     pass(2s);
-    BOOST_TEST((told == errc::lease_lost));
+    BOOST_TEST((told == lease_end::lost));
     BOOST_TEST(!set->held.valid());
     auto const why = set->held.explain(errc::lease_lost);
     BOOST_TEST((why.cause() == loss_cause::refused));
@@ -163,11 +163,11 @@ BOOST_AUTO_TEST_CASE(loss_of_any_name_is_heard_at_once)
     contender& one = add();
     auto const set = want_all(one, {"a", "b"});
     pass(1s);
-    std::optional<error_code> told;
-    set->held.lost([&](error_code ec) { told = ec; });
+    std::optional<lease_end> told;
+    set->held.ended([&](error_code, lease_end end) { told = end; });
     say_everywhere({"DEL", "b"});
     pass(4 * round_trip);
-    BOOST_TEST((told == errc::lease_lost));
+    BOOST_TEST((told == lease_end::lost));
 }
 
 BOOST_AUTO_TEST_CASE(short_lease_asks_nothing_but_its_vote_and_release)

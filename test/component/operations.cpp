@@ -66,7 +66,7 @@ std::vector<operation> const& all_operations()
         {"acquire_for, contended", contend, [](lone_client& s) { s.lock().acquire_for(1min, s.handler()); }},
         {"extend", hold, [](lone_client& s) { s.held.extend(s.handler()); }},
         {"release", hold, [](lone_client& s) { s.held.release(s.handler()); }},
-        {"lost", hold, [](lone_client& s) { s.held.lost(s.handler()); }},
+        {"ended", hold, [](lone_client& s) { s.held.ended(s.handler()); }},
         {"inspect, cold", nothing, [](lone_client& s) { s.lock().inspect(s.handler()); }},
         {"inspect, contended", contend, [](lone_client& s) { s.lock().inspect(s.handler()); }},
         {"inspect, holding", hold, [](lone_client& s) { s.lock("held").inspect(s.handler()); }},

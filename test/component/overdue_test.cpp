@@ -98,9 +98,9 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_after_invalidation)
     clock.advance(terms.ttl);
     nodes[0]->say(canned::invalidation);
     auto const told = std::make_shared<outcome>();
-    held.lost(keeps_outcome{told});
+    held.ended(keeps_outcome{told});
     run_until(context, [&] { return told->done(); });
-    BOOST_TEST(told->ec == errc::lease_lost);
+    BOOST_TEST((told->end == lease_end::lost));
     settle();
     BOOST_TEST(extensions() == 0U);
 }
@@ -138,12 +138,12 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_its_handle_is_destroyed)
 {
     acquire();
     auto const told = std::make_shared<outcome>();
-    held.lost(keeps_outcome{told});
+    held.ended(keeps_outcome{told});
     settle();
     clock.advance(terms.ttl);
     held = {};
     run_until(context, [&] { return told->done(); });
-    BOOST_TEST(told->ec == errc::lease_lost);
+    BOOST_TEST((told->end == lease_end::lost));
     run_until(context, [&] { return extensions() == 3; }); // compare-and-delete
 }
 

@@ -301,15 +301,15 @@ BOOST_AUTO_TEST_CASE(permit_that_a_majority_has_lost_is_lost)
     options.ttl = 3s;
     contender& one = add();
     auto const some = want_some(one, 5, 2);
-    std::optional<error_code> told;
-    some->held.lost([&](error_code ec) { told = ec; });
+    std::optional<lease_end> told;
+    some->held.ended([&](error_code, lease_end end) { told = end; });
     say(0, {"DEL", "seat"});
     pass(5s);
     BOOST_TEST(some->held.valid());
     say(1, {"DEL", "seat"});
     pass(3s);
     BOOST_TEST_REQUIRE(told.has_value());
-    BOOST_TEST((*told == errc::lease_lost));
+    BOOST_TEST((*told == lease_end::lost));
 }
 
 BOOST_AUTO_TEST_CASE(permit_of_who_crashed_is_free_with_its_time)

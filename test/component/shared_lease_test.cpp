@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(each_copy_is_told_of_the_loss)
     std::vector<shared_lease> const copies(3, hold());
     std::size_t told = 0;
     for (shared_lease const& each : copies)
-        each->lost([&](error_code ec) { told += ec == errc::lease_lost ? 1U : 0U; });
+        each->ended([&](error_code, lease_end end) { told += end == lease_end::lost ? 1U : 0U; });
     say_everywhere({"DEL", "seat"});
     copies[1]->extend([](error_code) {});
     pass(10ms);

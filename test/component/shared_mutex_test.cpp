@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(lost_key_is_lost_to_all)
     auto held = read_often(one, 5);
     std::size_t told = 0;
     for (lease& each : held)
-        each.lost([&](error_code ec) { told += ec == errc::lease_lost ? 1U : 0U; });
+        each.ended([&](error_code, lease_end end) { told += end == lease_end::lost ? 1U : 0U; });
     say_everywhere({"DEL", "seat"});
     held[2].extend([](error_code) {});
     pass(100ms);

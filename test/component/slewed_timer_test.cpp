@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(loss_is_reported_in_time_although_timers_are_slewed)
     bool told = false;
     lock.acquire([&](boost::system::error_code, lease got) {
         held = std::move(got);
-        held.lost([&](boost::system::error_code) { told = true; });
+        held.ended([&](boost::system::error_code, lease_end) { told = true; });
     });
     run_until(1s);
     core::duration const end = time.now() + held.remaining();

@@ -50,7 +50,7 @@ struct holder {
             next = std::move(granted);
         });
         taken->acquire([this](error_code ec, lease) { waited = ec; });
-        held.lost([this](error_code ec) { lost = ec; });
+        held.ended([this](error_code, lease_end how) { end = how; });
         run_until(*context, [&] { return lock->waiting() == 1 && hears(); });
         before = connections();
     }
@@ -89,13 +89,13 @@ struct holder {
         BOOST_TEST(held.votes() >= 2U);
         BOOST_TEST(!behind.has_value());
         BOOST_TEST(!waited.has_value());
-        BOOST_TEST(!lost.has_value());
+        BOOST_TEST(!end.has_value());
         held.release([](error_code) {});
         servers.command({"DEL", "taken"});
-        run_until(*context, [&] { return behind && waited && lost; });
+        run_until(*context, [&] { return behind && waited && end; });
         BOOST_TEST(*behind == error_code());
         BOOST_TEST(*waited == error_code());
-        BOOST_TEST(*lost == errc::released);
+        BOOST_TEST((end == lease_end::released));
         // Through TLS word of a key that nobody has read yet looks like any answer: a new connection takes its place.
         BOOST_TEST((enciphered || connections() == before));
     }
@@ -143,7 +143,7 @@ struct holder {
     lease next;
     std::optional<error_code> behind;
     std::optional<error_code> waited;
-    std::optional<error_code> lost;
+    std::optional<lease_end> end;
     bool const enciphered;
     std::vector<std::string> before;
 };
@@ -180,19 +180,22 @@ BOOST_AUTO_TEST_CASE(forked_child_that_goes_on_ends_every_operation)
                 parent.context->notify_fork(asio::io_context::fork_child);
                 parent.require_lost();
                 require(parent.locks->nodes()[0].state == node_state::idle, "a connection may still be read");
-                run_until(*parent.context, [&] { return parent.behind && parent.waited && parent.lost; });
-                for (auto const& ended : {parent.behind, parent.waited, parent.lost})
-                    require(*ended == errc::forked, "what waited at the time of the fork");
+                run_until(*parent.context, [&] { return parent.behind && parent.waited && parent.end; });
+                for (auto const& each : {parent.behind, parent.waited})
+                    require(*each == errc::forked, "what waited at the time of the fork");
+                require(*parent.end == lease_end::forked, "the wait for the end");
                 std::vector<error_code> said;
                 auto const note = [&](error_code ec, auto&&...) { said.push_back(ec); };
                 parent.lock->acquire(note);
                 parent.lock->try_acquire(note);
                 parent.held.extend(note);
-                parent.held.lost(note);
+                std::optional<lease_end> end;
+                parent.held.ended([&](error_code, lease_end how) { end = how; });
                 parent.held.release(note);
                 parent.locks->shutdown(note);
-                run_until(*parent.context, [&] { return said.size() == 6; });
-                require(std::ranges::count(said, error_code(errc::forked)) == 6, "an operation");
+                run_until(*parent.context, [&] { return said.size() == 5 && end; });
+                require(std::ranges::count(said, error_code(errc::forked)) == 5, "an operation");
+                require(*end == lease_end::forked, "the end");
                 parent.require_new_client_works(*parent.context);
                 parent.require_lost();
             });

@@ -73,14 +73,14 @@ BOOST_AUTO_TEST_CASE(held_lease_keeps_run_going)
 {
     std::optional<lease> held;
     mutex lock = nodes.lock("lock", {.ttl = 600ms, .renew = false, .node_timeout = 500ms});
-    std::optional<error_code> end;
+    std::optional<lease_end> end;
     lock.acquire([&](error_code, lease granted) {
         held = std::move(granted);
-        held->lost([&](error_code ec) { end = ec; });
+        held->ended([&](error_code, lease_end how) { end = how; });
     });
     run_dry(nodes.context); // until the lease is over by itself
     BOOST_REQUIRE(end.has_value());
-    BOOST_TEST(*end == errc::lease_lost);
+    BOOST_TEST((*end == lease_end::lost));
 }
 
 BOOST_AUTO_TEST_CASE(client_works_again_after_run_has_returned)

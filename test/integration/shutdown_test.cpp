@@ -44,13 +44,13 @@ BOOST_AUTO_TEST_CASE(shutdown_releases_every_lease_and_closes_connections)
         std::vector<lease> held;
         for (int i = 0; i != 20; ++i)
             held.push_back(co_await take("lock:" + std::to_string(i)));
-        std::vector<error_code> ends;
+        std::vector<lease_end> ends;
         for (lease& one : held)
-            one.lost([&](error_code ec) { ends.push_back(ec); });
+            one.ended([&](error_code, lease_end end) { ends.push_back(end); });
         BOOST_TEST(!co_await error_of(nodes.locks->shutdown(asio::use_awaitable)));
         co_await until([&] { return ends.size() == held.size() && nodes.no_keys() && nobody_connected(); });
-        for (error_code const& end : ends)
-            BOOST_TEST(end == errc::shut_down);
+        for (lease_end const end : ends)
+            BOOST_TEST(end == lease_end::shut_down);
         for (lease& one : held) {
             BOOST_TEST(!one.valid());
             BOOST_TEST(co_await error_of(one.extend(asio::use_awaitable)) == errc::shut_down);
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(lease_after_shutdown_is_released_and_lost_tells_shut_down)
         lease held = co_await take("lock");
         co_await nodes.locks->shutdown();
         BOOST_TEST(to_string(held.state()) == "released");
-        BOOST_TEST(co_await error_of(held.lost(asio::use_awaitable)) == errc::shut_down);
+        BOOST_TEST(co_await held.ended() == lease_end::shut_down);
     });
 }
 

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(deletion_is_noticed_on_each_new_connection)
             each->close_all();
         co_await until([&] { return went_down() >= 3 && ready() == 3; });
         everywhere({"DEL", "lock"});
-        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+        BOOST_TEST(co_await held.ended() == lease_end::lost);
         BOOST_TEST((held.cause() == loss_cause::refused));
     });
 }
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(deletion_between_two_connections_is_found)
         everywhere({"DEL", "lock"});
         for (auto const& each : proxies)
             each->accept();
-        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+        BOOST_TEST(co_await held.ended() == lease_end::lost);
     });
 }
 
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(deletion_is_noticed_on_node_that_becomes_ready_later)
             proxy(i).accept();
         co_await until([&] { return ready() == 3; });
         everywhere({"DEL", "lock"});
-        BOOST_TEST(co_await error_of(held.lost()) == errc::lease_lost);
+        BOOST_TEST(co_await held.ended() == lease_end::lost);
     });
 }
 

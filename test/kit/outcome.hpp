@@ -9,6 +9,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace redlock::test {
@@ -19,6 +20,7 @@ struct outcome {
     boost::system::error_code ec{};
     lease granted{};
     inspection seen{};
+    std::optional<lease_end> end{}; ///< of a lease, without an error
 
     [[nodiscard]] bool done() const { return completions != 0; }
 };
@@ -38,6 +40,12 @@ struct keeps_outcome {
     {
         (*this)(ec);
         into->granted = std::move(granted);
+    }
+    void operator()(boost::system::error_code ec, lease_end how) const
+    {
+        (*this)(ec);
+        if (!ec)
+            into->end = how;
     }
     void operator()(boost::system::error_code ec, inspection seen) const
     {

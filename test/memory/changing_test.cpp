@@ -57,7 +57,7 @@ struct changing_under_way : changing {
         take(*locks, held);
         watch(held);
         watch(waiting.granted);
-        lost.begin([&](auto handler) { held.lost(std::move(handler)); });
+        lost.begin([&](auto handler) { held.ended(std::move(handler)); });
         waiting.begin([&](auto handler) { mine->acquire(std::move(handler)); });
         run_a_little();
     }

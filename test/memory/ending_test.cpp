@@ -18,7 +18,7 @@ struct busy : connected_scenario {
     {
         connected_scenario::prepare();
         take(*locks, held);
-        lost.begin([&](auto handler) { held.lost(std::move(handler)); });
+        lost.begin([&](auto handler) { held.ended(std::move(handler)); });
         waiting.begin([&](auto handler) { lock().acquire(std::move(handler)); });
         run_a_little();
     }
@@ -56,14 +56,14 @@ struct shutting_down : busy {
 struct destroyed : busy {
     using busy::busy;
     void act() override { locks.reset(); }
-    bool succeeded() const override { return lost.ec == errc::shut_down; }
+    bool succeeded() const override { return lost.end == lease_end::shut_down; }
 };
 
 /// The handle goes, and with it the lease.
 struct dropped : busy {
     using busy::busy;
     void act() override { held = {}; }
-    bool succeeded() const override { return !waiting.ec && lost.ec == errc::released; }
+    bool succeeded() const override { return !waiting.ec && lost.end == lease_end::released; }
 };
 
 /// Whoever waits gives up.
@@ -80,7 +80,7 @@ struct cancelled : connected_scenario {
             lock().acquire(asio::bind_cancellation_slot(given_up.slot(), std::move(handler)));
         });
         lost.begin([&](auto handler) {
-            held.lost(asio::bind_cancellation_slot(not_interested.slot(), std::move(handler)));
+            held.ended(asio::bind_cancellation_slot(not_interested.slot(), std::move(handler)));
         });
         cancel();
     }

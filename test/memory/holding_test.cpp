@@ -13,7 +13,7 @@ struct extension : holding_scenario {
     using holding_scenario::holding_scenario;
     void act() override
     {
-        lost.begin([&](auto handler) { held.lost(std::move(handler)); });
+        lost.begin([&](auto handler) { held.ended(std::move(handler)); });
         for (begun_operation& one : extended)
             one.begin([&](auto handler) { held.extend(std::move(handler)); });
     }
@@ -43,7 +43,7 @@ struct renewal : connected_scenario {
     }
     void act() override
     {
-        lost.begin([&](auto handler) { acquired.granted.lost(std::move(handler)); });
+        lost.begin([&](auto handler) { acquired.granted.ended(std::move(handler)); });
     }
     /// Not before a third of it is over; so much later its end is then, however late it is looked at.
     bool renewed() const { return acquired.granted.expires_at() > first_end + 100ms; }
@@ -71,10 +71,10 @@ struct release_after_loss : connected_scenario {
     void act() override
     {
         released.begin([&](auto handler) { held.release(std::move(handler)); });
-        lost.begin([&](auto handler) { held.lost(std::move(handler)); });
+        lost.begin([&](auto handler) { held.ended(std::move(handler)); });
     }
     bool done() const override { return released.settled() && lost.settled(); }
-    bool succeeded() const override { return lost.ec == errc::lease_lost; }
+    bool succeeded() const override { return lost.end == lease_end::lost; }
     void retire() override { held = {}; }
     lease held;
     begun_operation released;

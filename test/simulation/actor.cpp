@@ -167,12 +167,12 @@ void schedule::actor::hold()
     told = false;
     invalid_since.reset();
     held_since = all.time_.now();
-    auto const number = started("lost", for_ever, for_ever);
+    auto const number = started("ended", for_ever, for_ever);
     current_ = number;
-    held.lost([this, number](error_code why) {
-        ended(number, why);
+    held.ended([this, number](error_code ec, lease_end end) {
+        ended(number, ec);
         told = told || number == current_; // of an earlier lease it is heard late
-        all.note(name + " is told: " + why.message());
+        all.note(name + " is told: " + (ec ? ec.message() : std::string(to_string(end))));
     });
     auto const most = all.quiet() || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
     if (dice.one_in(8))

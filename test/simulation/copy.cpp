@@ -153,7 +153,7 @@ void schedule::actor::misuse()
         asked->inspect(done("inspect in a copy"));
     if (!held.empty()) {
         held.extend(done("extend in a copy"));
-        held.lost(done("lost in a copy"));
+        held.ended(done("ended in a copy"));
         held.release(done("release in a copy"));
     }
     home.locks->shutdown(done("shutdown in a copy"));

@@ -24,8 +24,8 @@ BOOST_AUTO_TEST_CASE(made_up_lease_is_valid_until_lost)
     BOOST_TEST(held.valid());
     BOOST_TEST(held.fencing_token() == 0U);
     BOOST_TEST((held.remaining() > 9s));
-    std::optional<boost::system::error_code> told;
-    held.lost([&](boost::system::error_code ec) { told = ec; });
+    std::optional<lease_end> told;
+    held.ended([&](boost::system::error_code, lease_end end) { told = end; });
     made.suspect();
     BOOST_TEST(!held.valid());
     BOOST_TEST((held.state() == lease_state::suspect));
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(made_up_lease_is_valid_until_lost)
     made.lose();
     BOOST_TEST(!held.valid());
     BOOST_TEST_REQUIRE(told.has_value());
-    BOOST_TEST((*told == errc::lease_lost));
+    BOOST_TEST((*told == lease_end::lost));
     BOOST_TEST((held.cause() == loss_cause::expired));
 }
 

@@ -67,11 +67,11 @@ struct three_servers_fixture {
         fenced_mutex fenced(from, std::move(name));
         co_return co_await fenced.acquire();
     }
-    /// What `lost()` said.
-    std::shared_ptr<std::optional<error_code>> watch(lease& held)
+    /// What `ended()` said.
+    std::shared_ptr<std::optional<lease_end>> watch(lease& held)
     {
-        auto told = std::make_shared<std::optional<error_code>>();
-        held.lost([told](error_code ec) { *told = ec; });
+        auto told = std::make_shared<std::optional<lease_end>>();
+        held.ended([told](error_code, lease_end end) { *told = end; });
         return told;
     }
 };
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(world_loses_lease_when_majority_is_cut)
     servers.advance(1s);
     BOOST_TEST(!held.valid());
     BOOST_TEST_REQUIRE(told->has_value());
-    BOOST_TEST((**told == errc::lease_lost));
+    BOOST_TEST((**told == lease_end::lost));
     BOOST_TEST((held.cause() == loss_cause::expired));
     servers.mend(0);
     servers.mend(1);

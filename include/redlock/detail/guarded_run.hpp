@@ -148,10 +148,12 @@ boost::asio::awaitable<body_result<Body>> run_guarded(Lock lock, Body body, std:
     lease held = co_await acquire_to_run(lock);
 
     auto executor = co_await asio::this_coro::executor;
-    held.lost(asio::bind_executor(executor, [run](boost::system::error_code reason) {
-        if (reason == errc::released)
+    held.ended(asio::bind_executor(executor, [run](boost::system::error_code failure, lease_end end) {
+        if (failure || end == lease_end::released)
             return;
-        run->loss = reason;
+        run->loss = end == lease_end::lost        ? errc::lease_lost
+                    : end == lease_end::shut_down ? errc::shut_down
+                                                  : errc::forked;
         run->cancel.emit(asio::cancellation_type::terminal);
     }));
 

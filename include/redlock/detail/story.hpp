@@ -9,6 +9,7 @@
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <concepts>
 #include <exception>
 #include <type_traits>
 #include <utility>
@@ -33,10 +34,19 @@ struct associated_story<Handler, Default> : boost::asio::associator<associated_s
 template <class Handler>
 inline constexpr bool wants_story = !std::is_same_v<typename associated_story<Handler>::type, no_story>;
 
+template <class Handler>
+concept wraps_handler = requires(Handler const& handler) {
+    {
+        handler.inner()
+    } -> std::same_as<typename Handler::inner_type const&>;
+};
+
 /// Completes a handler for `void(std::exception_ptr, Results...)` from `void(error_code, Results...)`.
 template <class Handler>
 class story_handler {
 public:
+    using inner_type = Handler;
+
     explicit story_handler(Handler handler) : handler_(std::move(handler)) {}
 
     template <class... Results>
@@ -81,6 +91,8 @@ struct associated_story<story_handler<Handler>, Default> {
 template <class Handler, class Teller>
 class explained_handler {
 public:
+    using inner_type = Handler;
+
     explained_handler(Handler handler, Teller teller)
         : handler_(std::move(handler)), teller_(std::move(teller))
     {}
@@ -166,29 +178,15 @@ public:
 
 } // namespace redlock::detail
 
-template <template <class, class> class Associator, class Handler, class Default>
-struct boost::asio::associator<Associator, redlock::detail::story_handler<Handler>, Default>
-    : Associator<Handler, Default> {
-    static auto get(redlock::detail::story_handler<Handler> const& handler) noexcept
-    {
-        return Associator<Handler, Default>::get(handler.inner());
-    }
-    static auto get(redlock::detail::story_handler<Handler> const& handler, Default const& otherwise) noexcept
-    {
-        return Associator<Handler, Default>::get(handler.inner(), otherwise);
-    }
-};
+/// What is associated with a handler is associated with whatever wraps it.
+template <template <class, class> class Associator, redlock::detail::wraps_handler Wrapper, class Default>
+struct boost::asio::associator<Associator, Wrapper, Default>
+    : Associator<typename Wrapper::inner_type, Default> {
+    using inner = Associator<typename Wrapper::inner_type, Default>;
 
-template <template <class, class> class Associator, class Handler, class Teller, class Default>
-struct boost::asio::associator<Associator, redlock::detail::explained_handler<Handler, Teller>, Default>
-    : Associator<Handler, Default> {
-    static auto get(redlock::detail::explained_handler<Handler, Teller> const& handler) noexcept
+    static auto get(Wrapper const& handler) noexcept { return inner::get(handler.inner()); }
+    static auto get(Wrapper const& handler, Default const& otherwise) noexcept
     {
-        return Associator<Handler, Default>::get(handler.inner());
-    }
-    static auto get(redlock::detail::explained_handler<Handler, Teller> const& handler,
-                    Default const& otherwise) noexcept
-    {
-        return Associator<Handler, Default>::get(handler.inner(), otherwise);
+        return inner::get(handler.inner(), otherwise);
     }
 };

@@ -38,7 +38,7 @@ public:
     /// Extends it: it is held again, after `suspect()`.
     /// \throws std::logic_error it is lost
     void confirm();
-    /// Loses it, and `lost()` completes. No effect if it is lost already.
+    /// Loses it, and `ended()` completes. No effect if it is lost already.
     /// \param why `loss_cause::expired` or `refused`
     /// \throws std::invalid_argument another cause
     void lose(loss_cause why = loss_cause::expired);

@@ -59,8 +59,8 @@ void everything_that_begins(redlock::client& locks, redlock::mutex& lock, redloc
     lock.acquire([](boost::system::error_code, redlock::lease) {});
     lock.acquire()([](std::exception_ptr, redlock::lease) {});
     lock.inspect(redlock::with_diagnostics([](std::exception_ptr, redlock::inspection) {}));
-    held.lost([](boost::system::error_code) {});
-    held.lost(redlock::with_diagnostics([](std::exception_ptr) {}));
+    held.ended([](boost::system::error_code, redlock::lease_end) {});
+    held.extend(redlock::with_diagnostics([](std::exception_ptr) {}));
     locks.shutdown([](boost::system::error_code) {});
 }
 
