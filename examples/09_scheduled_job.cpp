@@ -124,7 +124,7 @@ asio::awaitable<void> serve(redlock::client& locks, ledger& results)
         auto body = [&results](redlock::lease& held) { return lead(held, results); };
         try {
             co_await with_lock(leader, body);
-        } catch (boost::system::system_error const& e) {
+        } catch (redlock::lock_error const& e) { // it has not led, or leads no more
             if (e.code() != redlock::errc::lease_lost && e.code() != redlock::errc::no_quorum)
                 throw;
             std::cerr << e.what() << '\n';

@@ -56,6 +56,15 @@ enum class loss_cause : std::uint8_t {
 /// Its name, as it is written here: "expired".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(loss_cause) noexcept;
 
+/// What the program had when an operation failed: what `lock_error::stage()` says.
+enum class lock_stage : std::uint8_t {
+    acquiring, ///< no lease: it was not acquired, or the operation needs none
+    holding,   ///< a lease, which has ended or not, or has not done what was asked of it
+};
+
+/// Its name.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lock_stage) noexcept;
+
 /// The category of every `errc`.
 [[nodiscard]] REDLOCK_EXPORT boost::system::error_category const& error_category() noexcept;
 
@@ -85,20 +94,25 @@ public:
     [[nodiscard]] boost::system::error_code last_failure() const noexcept { return last_failure_; }
     /// Why the lease was lost, if the code is `errc::lease_lost`.
     [[nodiscard]] loss_cause cause() const noexcept { return cause_; }
+    /// Was a lease acquired? What failed in the stage `acquiring` may be repeated: nothing has been done under the lock.
+    [[nodiscard]] lock_stage stage() const noexcept { return stage_; }
 
 private:
     friend struct detail::error_access;
     lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
-               boost::system::error_code last_failure, std::string resource, loss_cause cause);
+               boost::system::error_code last_failure, std::string resource, loss_cause cause, lock_stage stage);
 
     std::string message_;
     std::string resource_;
     std::vector<node_outcome> outcomes_;
     boost::system::error_code last_failure_;
     loss_cause cause_;
+    lock_stage stage_;
 };
 
-/// Thrown by `with_lock` when the lease was lost: a `lock_error` with `errc::lease_lost`. Its text names the lock, the
+/// Thrown by `with_lock` when the lease ended before its body: what the body did may be half done, and others may have had
+/// the lock meanwhile. A `lock_error` in the stage `holding`. Its code is `errc::lease_lost`, or `errc::shut_down` if the
+/// client was shut down, or `errc::forked` in a forked child. The text of a loss names the lock, the
 /// cause, the last confirmation, and what each node last answered: `lock "seat:42" lost (expired): last confirmed 9.9 s ago;
 /// redis://b:6379 unreachable (Connection refused) 0.2 s ago; ...`.
 class REDLOCK_EXPORT lease_lost_error : public lock_error {

@@ -77,8 +77,6 @@ enum class lease_end : std::uint8_t {
 
 /// Its name.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_end) noexcept;
-/// Writes its name.
-REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, lease_end);
 
 /// One acquired lock. The holder of this object may act as the only one while it is `valid()`.
 ///

@@ -54,9 +54,10 @@ concept lease_body =
 /// `with_lock_for` limits the wait alone.
 ///
 /// \par Completion signature
-/// `void(std::exception_ptr)` or `void(std::exception_ptr, T)`: the body's result. The body's own exception comes first.
-/// A loss during the body is `errc::lease_lost` unless the body threw an exception of its own. Then comes an error of the
-/// release.
+/// `void(std::exception_ptr)` or `void(std::exception_ptr, T)`: the body's result, a value or an exception of its own. If
+/// the lease ended before the body, a `lease_lost_error` replaces the value, and the `operation_aborted` that the end
+/// caused. If the lease was valid until the body ended, a release that no majority confirms is no error:
+/// `observer::on_release` and `on_linger` tell of it.
 /// \par Tokens
 /// `redirect_error` does not compile: the signature has no error code to redirect. Use `as_tuple(use_awaitable)`, which
 /// gives the `exception_ptr`, or catch. On Boost 1.81 `co_await` of `asio::deferred` does not compile if `T` is not void:
@@ -65,10 +66,14 @@ concept lease_body =
 /// terminal, partial, total: while it waits, as `mutex::acquire`. Afterwards the body is cancelled with that type, and the
 /// lock is released when it has unwound.
 /// \par Errors
-/// Those of `mutex::acquire`, as `lock_error`. Whatever the body throws. Then, as a `lock_error` from `lease::explain`:
-/// `errc::lease_lost` as `lease_lost_error`, which has the `loss_cause`; `errc::shut_down` after `client::shutdown`; from
-/// the release `errc::no_quorum`, or `errc::lease_lost` without a cause if too many nodes no longer had the key;
-/// `errc::empty_lease` if the body moved the lease away.
+/// The body has not run: those of `mutex::acquire`, as a `lock_error` whose `stage()` is `lock_stage::acquiring`.
+///
+/// The lease ended before the body: `lease_lost_error`, with `errc::lease_lost` and the `loss_cause`, or with
+/// `errc::shut_down` after `client::shutdown`. If the body ends while its lease is suspect (`tolerate_suspect`), a release
+/// that a majority confirms proves that it was not lost. A lease that the body released, detached or moved away has not
+/// ended too early.
+///
+/// Whatever the body throws.
 /// \par Note
 /// g++ before 13 destroys a lambda twice that is made inside an awaited call. If its captures have destructors, a body
 /// that is a temporary, or moved, does not compile there: give the lambda a name, and pass that or `std::ref` of it; or

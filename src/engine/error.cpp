@@ -8,7 +8,6 @@
 #include <redlock/observer.hpp>
 
 #include <cstddef>
-#include <ostream>
 #include <utility>
 
 namespace redlock {
@@ -90,9 +89,10 @@ boost::system::error_category const& error_category() noexcept
 }
 
 lock_error::lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
-                       boost::system::error_code last_failure, std::string resource, loss_cause cause)
+                       boost::system::error_code last_failure, std::string resource, loss_cause cause,
+                       lock_stage stage)
     : system_error(code), message_(std::move(message)), resource_(std::move(resource)),
-      outcomes_(std::move(table)), last_failure_(last_failure), cause_(cause)
+      outcomes_(std::move(table)), last_failure_(last_failure), cause_(cause), stage_(stage)
 {}
 
 lease_lost_error::lease_lost_error(lock_error told) noexcept : lock_error(std::move(told)) {}
@@ -213,9 +213,13 @@ std::string_view to_string(lease_end end) noexcept
     return "unknown";
 }
 
-std::ostream& operator<<(std::ostream& out, lease_end end)
+std::string_view to_string(lock_stage stage) noexcept
 {
-    return out << to_string(end);
+    switch (stage) {
+    case lock_stage::acquiring: return "acquiring";
+    case lock_stage::holding: return "holding";
+    }
+    return "unknown";
 }
 
 std::string_view to_string(loss_cause cause) noexcept

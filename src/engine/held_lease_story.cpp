@@ -56,8 +56,9 @@ lock_error held_lease::explain(boost::system::error_code ec) const
         history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names,
                       lock().key().several, text, table);
     if (!lost && table.empty()) // it may be an attempt that failed: to make a reader a writer
-        return lock().explain(ec);
-    return error_access::make(ec, std::move(text), std::move(table), {}, lock().name(), why);
+        return lock().explain(ec, lock_stage::holding);
+    return error_access::make(ec, std::move(text), std::move(table), {}, lock().name(), why,
+                              lock_stage::holding);
 }
 
 } // namespace redlock::detail

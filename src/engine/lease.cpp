@@ -16,6 +16,15 @@
 
 namespace redlock {
 
+namespace {
+
+lock_error of_empty_lease(boost::system::error_code ec)
+{
+    return detail::error_access::make(ec, ec.message(), {}, {}, {}, loss_cause::none, lock_stage::holding);
+}
+
+} // namespace
+
 std::exception_ptr detail::explained(boost::intrusive_ptr<held_lease> const& held,
                                      boost::system::error_code ec) noexcept
 {
@@ -60,7 +69,7 @@ void lease::detach()
 void lease::downgrade()
 {
     if (!held_)
-        throw detail::error_access::make(errc::empty_lease, make_error_code(errc::empty_lease).message(), {});
+        throw of_empty_lease(errc::empty_lease);
     auto made = held_->make_conversion();
     if (!held_->call_shared())
         throw held_->explain(errc::wrong_mode);
@@ -111,7 +120,7 @@ loss_cause lease::cause() const noexcept
 
 lock_error lease::explain(boost::system::error_code ec) const
 {
-    return held_ ? held_->explain(ec) : detail::error_access::make(ec, ec.message(), {});
+    return held_ ? held_->explain(ec) : of_empty_lease(ec);
 }
 
 unsigned lease::votes() const noexcept

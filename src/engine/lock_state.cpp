@@ -68,7 +68,7 @@ bool was_won(std::vector<node_outcome> const& table)
 
 } // namespace
 
-lock_error lock_state::explain(boost::system::error_code ec) const
+lock_error lock_state::explain(boost::system::error_code ec, lock_stage stage) const
 {
     auto table = is_about_nodes(ec) ? last_attempt() : std::vector<node_outcome>();
     std::string text = title(name()) + ": " + ec.message();
@@ -78,7 +78,7 @@ lock_error lock_state::explain(boost::system::error_code ec) const
     }
     if (!table.empty())
         text += ": " + to_string(table);
-    return error_access::make(ec, std::move(text), std::move(table), {}, name());
+    return error_access::make(ec, std::move(text), std::move(table), {}, name(), loss_cause::none, stage);
 }
 
 bool same_times(lock_state const& a, lock_state const& b)

@@ -38,7 +38,7 @@ namespace redlock::detail {
 struct guarded_run {
     boost::asio::any_io_executor strand;
     boost::asio::cancellation_signal cancel;
-    boost::system::error_code loss;
+    boost::system::error_code end; ///< of the lease, as far as it has been heard; none: released, or held
 };
 
 template <class>
@@ -93,17 +93,25 @@ inline bool aborted(std::exception_ptr const& failure)
     }
 }
 
-/// The body's own exception wins; a loss replaces the abortion it caused; then a failed release.
-inline void settle(guarded_run const& run, std::exception_ptr const& failure,
-                   boost::system::error_code release, lease const& held)
+/// None: released.
+inline boost::system::error_code reason_of(lease_end end)
 {
-    if (failure && !(run.loss && aborted(failure)))
+    switch (end) {
+    case lease_end::released: break;
+    case lease_end::lost: return errc::lease_lost;
+    case lease_end::shut_down: return errc::shut_down;
+    case lease_end::forked: return errc::forked;
+    }
+    return {};
+}
+
+/// The body's own exception wins, unless it is the abortion that the lease's end caused.
+inline void settle(std::exception_ptr const& failure, boost::system::error_code end, lease const& held)
+{
+    if (failure && !(end && aborted(failure)))
         std::rethrow_exception(failure);
-    auto const ended = run.loss ? run.loss : release; // shut down, or lost
-    if (ended == errc::lease_lost)
-        throw error_access::lost(held.explain(ended));
-    if (ended)
-        throw held.explain(ended);
+    if (end)
+        throw error_access::lost(held.explain(end));
 }
 
 using explaining_token = with_diagnostics_t<boost::asio::use_awaitable_t<>>;
@@ -149,12 +157,9 @@ boost::asio::awaitable<body_result<Body>> run_guarded(Lock lock, Body body, std:
 
     auto executor = co_await asio::this_coro::executor;
     held.ended(asio::bind_executor(executor, [run](boost::system::error_code failure, lease_end end) {
-        if (failure || end == lease_end::released)
-            return;
-        run->loss = end == lease_end::lost        ? errc::lease_lost
-                    : end == lease_end::shut_down ? errc::shut_down
-                                                  : errc::forked;
-        run->cancel.emit(asio::cancellation_type::terminal);
+        run->end = failure ? failure : reason_of(end);
+        if (run->end)
+            run->cancel.emit(asio::cancellation_type::terminal);
     }));
 
     std::exception_ptr failure;
@@ -168,11 +173,18 @@ boost::asio::awaitable<body_result<Body>> run_guarded(Lock lock, Body body, std:
         failure = std::current_exception();
     }
 
+    lease_state const left = held.state();
+    boost::system::error_code end = run->end;
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     co_await asio::this_coro::throw_if_cancelled(false);
-    boost::system::error_code released;
+    boost::system::error_code released; // if it is not confirmed, the observer is told
     co_await held.release(asio::redirect_error(asio::use_awaitable, released));
-    settle(*run, failure, released, held);
+    if (!end && left != lease_state::held)
+        end = run->end; // which has been heard by now
+    bool const unproven = left == lease_state::suspect && released;
+    if (!end && (unproven || left == lease_state::lost))
+        end = errc::lease_lost;
+    settle(failure, end, held);
     if constexpr (!std::is_void_v<result>)
         co_return std::move(*value);
 }
