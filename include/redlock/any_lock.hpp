@@ -13,7 +13,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
@@ -60,8 +59,6 @@ class REDLOCK_EXPORT any_lock {
 public:
     /// The client's executor.
     using executor_type = boost::asio::any_io_executor;
-    /// The token of an operation that is given none.
-    using default_token = with_diagnostics_t<boost::asio::deferred_t>;
 
     /// Refers to the same lock.
     any_lock(any_lock const&) noexcept = default;

@@ -5,16 +5,17 @@
 #include <redlock/detail/built_with.hpp>
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/story.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/execution_context.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <concepts>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,9 @@ namespace detail {
 class succession;
 struct engine_access;
 struct lock_access;
+/// The exception that tells the story of an error: a `lock_error` that names the client by its nodes, or `std::bad_alloc`.
+REDLOCK_EXPORT std::exception_ptr explained(std::shared_ptr<succession> const&,
+                                            boost::system::error_code) noexcept;
 } // namespace detail
 
 /// The N nodes, one pipelined connection to each, and all locks that are held or waited for through them.
@@ -109,7 +113,7 @@ public:
     /// another thread, and nothing has been ended; the nodes are not changed any more.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the shutdown continues.
-    template <class Token = boost::asio::deferred_t>
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto shutdown(Token&& token = {});
 
     /// Replaces `config::nodes` by a copy of `nodes` while the client runs; all other settings stay. What begins from now on uses the new nodes,
@@ -139,8 +143,7 @@ public:
     /// May be started from any thread. Reads the TLS files, as the constructor does.
     /// \par Source
     /// docs/protocol.md, rule N9.
-    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token =
-                  with_diagnostics_t<boost::asio::deferred_t>>
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto change_nodes(std::span<std::string const> nodes, Token&& token = {});
 
     /// The state of each node's connection, in the order of `config::nodes`: why it is down; for which lock it is
@@ -166,7 +169,7 @@ struct client::start_shutdown {
     template <class Handler>
     void operator()(Handler&& handler)
     {
-        begin(detail::completion_handler<signature>(std::forward<Handler>(handler), executor()));
+        begin({detail::explaining(std::forward<Handler>(handler), engines), executor()});
     }
 
     REDLOCK_EXPORT void begin(detail::completion_handler<signature>);
@@ -184,7 +187,7 @@ struct client::start_change {
     template <class Handler>
     void operator()(Handler&& handler)
     {
-        begin(detail::completion_handler<signature>(std::forward<Handler>(handler), executor()));
+        begin({detail::explaining(std::forward<Handler>(handler), engines), executor()});
     }
 
     REDLOCK_EXPORT void begin(detail::completion_handler<signature>);
@@ -193,7 +196,7 @@ struct client::start_change {
     std::vector<std::string> nodes;
 };
 
-template <class Token>
+template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
 auto client::shutdown(Token&& token)
 {
     return boost::asio::async_initiate<Token, start_shutdown::signature>(start_shutdown{engines_}, token);

@@ -12,7 +12,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <memory>
@@ -47,8 +46,6 @@ class REDLOCK_EXPORT election {
 public:
     /// The client's executor.
     using executor_type = boost::asio::any_io_executor;
-    /// The token of an operation that is given none.
-    using default_token = with_diagnostics_t<boost::asio::deferred_t>;
 
     /// Refers to the same election.
     election(election const&) noexcept = default;

@@ -77,7 +77,7 @@ enum class lock_stage : std::uint8_t {
 /// An error with its details: which lock, what each node answered, and why a lease was lost. A `system_error` whose
 /// `what()` says all of that on one line.
 ///
-/// Thrown by constructors, by `with_lock`, and by acquisitions with the default token, as in `co_await lock.acquire()`.
+/// Thrown by constructors, by `with_lock`, and by every operation with the default token, as in `co_await lock.acquire()`.
 /// Other tokens complete with an error code, or throw a plain `system_error` with it. `with_diagnostics` makes them throw
 /// a `lock_error`, too. `mutex::explain(ec)` and `lease::explain(ec)` make one from the code.
 class REDLOCK_EXPORT lock_error : public boost::system::system_error {

@@ -4,9 +4,9 @@
 #include <redlock/any_lock.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
 
 namespace redlock {
 
@@ -33,7 +33,7 @@ public:
     /// terminal, partial, total: at once. Nothing is left behind.
     /// \par Thread safety and lifetime
     /// May be started from any thread. The client must outlive the operation.
-    template <class Token = boost::asio::deferred_t>
+    template <boost::asio::completion_token_for<detail::inspection_signature> Token = default_token>
     [[nodiscard]] auto inspect(Token&& token = {}) const
     {
         return boost::asio::async_initiate<Token, detail::inspection_signature>(

@@ -5,9 +5,9 @@
 #include <redlock/detail/export.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
+#include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -56,7 +56,8 @@ public:
     /// `errc::empty_lease`
     /// \par Cancellation
     /// terminal, partial, total: stops waiting, and completes with `operation_aborted`.
-    template <class Token = boost::asio::deferred_t>
+    template <
+        boost::asio::completion_token_for<void(boost::system::error_code, lease_end)> Token = default_token>
     [[nodiscard]] auto ended(Token&& token = {}) const
     {
         return lease_.ended(std::forward<Token>(token));
@@ -75,7 +76,7 @@ public:
     /// `errc::empty_lease`, `errc::forked`.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the value is told nevertheless.
-    template <class Token = boost::asio::deferred_t>
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto proclaim(std::string value, Token&& token = {});
 
     /// Gives the leadership up, as `lease::release` does. It is not valid any more from the call on, and what the nodes say
@@ -86,7 +87,7 @@ public:
     /// Those of `lease::release`.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the releases have been sent.
-    template <class Token = boost::asio::deferred_t>
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto resign(Token&& token = {})
     {
         return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
@@ -120,11 +121,9 @@ struct leadership::start_proclaim {
     template <class Handler>
     void operator()(Handler&& handler)
     {
-        if (held)
-            begin(detail::completion_handler<void(boost::system::error_code)>(std::forward<Handler>(handler),
-                                                                              executor()));
-        else
-            detail::refuse_empty(std::forward<Handler>(handler));
+        if (!held)
+            return detail::refuse_empty(std::forward<Handler>(handler));
+        begin({detail::explaining(std::forward<Handler>(handler), held), executor()});
     }
 
     REDLOCK_EXPORT void begin(detail::completion_handler<void(boost::system::error_code)>);
@@ -134,7 +133,7 @@ struct leadership::start_proclaim {
 };
 /// \endcond
 
-template <class Token>
+template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
 auto leadership::proclaim(std::string value, Token&& token)
 {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(

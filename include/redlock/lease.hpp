@@ -6,6 +6,7 @@
 #include <redlock/detail/printed.hpp> // IWYU pragma: export
 #include <redlock/detail/story.hpp>
 #include <redlock/error.hpp>
+#include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/append.hpp>
@@ -23,7 +24,6 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <exception>
 #include <iosfwd>
 #include <span>
 #include <string_view>
@@ -39,12 +39,19 @@ REDLOCK_EXPORT void intrusive_ptr_add_ref(held_lease*) noexcept;
 REDLOCK_EXPORT void intrusive_ptr_release(held_lease*) noexcept;
 /// The exception that tells the story of an error: a `lock_error`, or `std::bad_alloc`.
 REDLOCK_EXPORT std::exception_ptr explained(boost::intrusive_ptr<held_lease> const&,
-                                            boost::system::error_code) noexcept;
+                                            boost::system::error_code,
+                                            lock_stage = lock_stage::holding) noexcept;
+
+/// The same of an empty lease.
+REDLOCK_EXPORT std::exception_ptr explained_empty() noexcept;
 
 /// Completes with `errc::empty_lease`.
 template <class Handler, class... Results>
 void refuse_empty(Handler&& handler, Results... nothing)
 {
+    using handler_type = std::decay_t<Handler>;
+    if constexpr (wants_story<handler_type>)
+        *associated_story<handler_type>::get(handler) = explained_empty();
     // Named, because Asio's own default differs: in Boost 1.90 it cannot be posted to.
     auto const executor = boost::asio::get_associated_executor(handler, boost::asio::system_executor());
     boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler),
@@ -95,7 +102,7 @@ enum class lease_end : std::uint8_t {
 /// (it has then ended), but not the client's execution context. In a child made by fork it is lost: `valid()` is false
 /// there, without a system call, and destroying it sends nothing.
 ///
-/// `with_diagnostics` makes the operations throw a `lock_error`.
+/// With the default token operations throw a `lock_error`, which names the lock.
 class REDLOCK_EXPORT lease {
 public:
     /// The client's executor.
@@ -166,7 +173,7 @@ public:
     /// `errc::lease_lost`, `errc::released`, `errc::shut_down`: it has ended. `errc::empty_lease`. `errc::forked`.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the renewal itself continues.
-    template <class Token = boost::asio::deferred_t>
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto extend(Token&& token = {}) const;
 
     /// Releases the lock: renewal stops, and a compare-and-delete is sent to every node after everything sent before. The
@@ -182,7 +189,7 @@ public:
     /// `errc::released`: it was released before. `errc::shut_down`, `errc::empty_lease`, `errc::forked`.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the releases have been sent.
-    template <class Token = boost::asio::deferred_t>
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto release(Token&& token = {});
 
     /// Ends the lease and leaves its keys on the nodes: renewal stops, and nothing is released. The keys expire by
@@ -227,7 +234,7 @@ public:
     /// terminal, partial, total: stops waiting; the attempt goes on, and `shared()` says what it came to.
     /// \par Source
     /// docs/protocol.md, rules S8 and S13
-    template <class Token = boost::asio::deferred_t>
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto try_upgrade(Token&& token = {});
 
     /// Waits for the end of the lease. Any number of operations may wait. The end is a success, so a group of operations
@@ -243,7 +250,8 @@ public:
     /// `errc::empty_lease`. With an error the `lease_end` means nothing.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting, and completes with `operation_aborted`.
-    template <class Token = boost::asio::deferred_t>
+    template <
+        boost::asio::completion_token_for<void(boost::system::error_code, lease_end)> Token = default_token>
     [[nodiscard]] auto ended(Token&& token = {}) const;
 
     /// Makes a `lock_error` from an error of `extend()` or `release()`, for logs and for throwing. After the loss,
@@ -263,8 +271,6 @@ public:
 
 private:
     enum class operation : std::uint8_t { extend, release, end, try_upgrade, resign };
-    template <class Handler>
-    using explained = detail::explained_handler<Handler, boost::intrusive_ptr<detail::held_lease>>;
     struct start;
     struct start_ended;
     friend struct detail::lease_access;
@@ -288,11 +294,7 @@ struct lease::start {
     {
         if (!held)
             return detail::refuse_empty(std::forward<Handler>(handler));
-        using handler_type = std::decay_t<Handler>;
-        if constexpr (detail::wants_story<handler_type>)
-            begin({explained<handler_type>(std::forward<Handler>(handler), held), executor()});
-        else
-            begin({std::forward<Handler>(handler), executor()});
+        begin({detail::explaining(std::forward<Handler>(handler), held), executor()});
     }
 
     REDLOCK_EXPORT void begin(detail::completion_handler<signature>);
@@ -301,19 +303,19 @@ struct lease::start {
     operation what;
 };
 
-template <class Token>
+template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
 auto lease::extend(Token&& token) const
 {
     return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::extend}, token);
 }
 
-template <class Token>
+template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
 auto lease::release(Token&& token)
 {
     return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::release}, token);
 }
 
-template <class Token>
+template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
 auto lease::try_upgrade(Token&& token)
 {
     return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::try_upgrade}, token);
@@ -361,19 +363,14 @@ struct lease::start_ended {
     {
         if (!wait.held)
             return detail::refuse_empty(std::forward<Handler>(handler), lease_end::released);
-        using handler_type = std::decay_t<Handler>;
-        if constexpr (detail::wants_story<handler_type>)
-            wait.begin(
-                {detail::end_handler(explained<handler_type>(std::forward<Handler>(handler), wait.held)),
-                 wait.executor()});
-        else
-            wait.begin({detail::end_handler<handler_type>(std::forward<Handler>(handler)), wait.executor()});
+        wait.begin({detail::end_handler(detail::explaining(std::forward<Handler>(handler), wait.held)),
+                    wait.executor()});
     }
 
     start wait;
 };
 
-template <class Token>
+template <boost::asio::completion_token_for<void(boost::system::error_code, lease_end)> Token>
 auto lease::ended(Token&& token) const
 {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, lease_end)>(

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <redlock/lease.hpp>
+#include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/append.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
@@ -64,7 +64,7 @@ public:
     /// Those of `lease::release`, of the last copy. `errc::empty_lease`: this copy is empty.
     /// \par Cancellation
     /// As that of `lease::release`.
-    template <class Token = boost::asio::deferred_t>
+    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto release(Token&& token = {});
 
 private:
@@ -115,7 +115,7 @@ struct shared_lease::giving_back {
 };
 /// \endcond
 
-template <class Token>
+template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
 auto shared_lease::release(Token&& token)
 {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(giving_back{std::move(*this)},

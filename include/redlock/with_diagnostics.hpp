@@ -4,6 +4,7 @@
 #include <redlock/detail/story.hpp>
 
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <exception>
@@ -25,17 +26,18 @@ struct with_diagnostics_t {
 ///     redlock::lease lease = co_await lock.acquire(redlock::with_diagnostics(asio::use_awaitable));
 ///     std::future<redlock::lease> later = lock.acquire(redlock::with_diagnostics(asio::use_future));
 ///
-/// It is the default token of the operations that acquire: `co_await lock.acquire()` is
+/// It is the default token of every operation: `co_await lock.acquire()` is
 /// `co_await lock.acquire(redlock::with_diagnostics(asio::deferred))`. Without it a token gets the error code, and throws
 /// `boost::system::system_error` if it throws: so do `use_awaitable`, `use_future` and `deferred`.
 ///
-/// The exception is a `lock_error` for the operations of locks and leases. It is `std::bad_alloc` if the operation, or
-/// the text, ran out of memory. It is a `boost::system::system_error` for an empty lease, for `client::shutdown`, and for
-/// operations of other libraries. Operations that give an exception themselves, as `with_lock` does, are not changed.
+/// The exception is a `lock_error` for the operations of this library. It is `std::bad_alloc` if the operation, or the
+/// text, ran out of memory. It is a `boost::system::system_error` for operations of other libraries. Operations that give
+/// an exception themselves, as `with_lock` does, are not changed.
 ///
-/// Other adapters go inside: `with_diagnostics(asio::bind_executor(executor, asio::use_awaitable))`. Adapters that leave
-/// the error code alone, as `bind_executor` and `bind_cancellation_slot` do, may also go outside. `redirect_error` does
-/// not fit: there is no error code to redirect.
+/// A token that takes the error as a value gets the error code, as without `with_diagnostics`: `as_tuple` and
+/// `redirect_error`, inside or outside, and a callback that takes an error code and no `std::exception_ptr`.
+///
+/// Adapters that leave the error alone, as `bind_executor` and `bind_cancellation_slot` do, go inside or outside.
 ///
 /// The token's executor, allocator and cancellation slot are those of `token`. It costs an allocation for the exception
 /// if the operation fails, and nothing if it succeeds.
@@ -45,24 +47,25 @@ template <class Token>
     return {std::forward<Token>(token)};
 }
 
+/// The token of an operation that is given none.
+using default_token = with_diagnostics_t<boost::asio::deferred_t>;
+
 } // namespace redlock
 
 /// \cond
 template <class Token, class... Results>
 class boost::asio::async_result<redlock::with_diagnostics_t<Token>,
                                 void(boost::system::error_code, Results...)>
-    : public redlock::detail::diagnosed_result<Token, true, Results...> {};
+    : public redlock::detail::diagnosed_result<Token, void(std::exception_ptr, Results...), true> {};
 
-/// Operations that give an exception themselves, as `with_lock` does.
 template <class Token, class... Results>
-class boost::asio::async_result<redlock::with_diagnostics_t<Token>, void(std::exception_ptr, Results...)>
-    : public redlock::detail::diagnosed_result<Token, false, Results...> {};
+    requires redlock::detail::takes_code<Token, Results...>
+class boost::asio::async_result<redlock::with_diagnostics_t<Token>,
+                                void(boost::system::error_code, Results...)>
+    : public redlock::detail::diagnosed_result<Token, void(boost::system::error_code, Results...), false> {};
 
-template <class Token, class Result, class... Results>
-class boost::asio::async_result<redlock::with_diagnostics_t<Token>, Result(Results...)> {
-    static_assert(
-        redlock::detail::has_error_code<Result(Results...)>,
-        "with_diagnostics: there is no error code to explain: redirect_error cannot be combined with it, "
-        "and as_tuple goes inside");
-};
+/// There is no error code: the operation gives an exception itself, as `with_lock` does, or an adapter has taken it.
+template <class Token, class Signature>
+class boost::asio::async_result<redlock::with_diagnostics_t<Token>, Signature>
+    : public redlock::detail::diagnosed_result<Token, Signature, false> {};
 /// \endcond

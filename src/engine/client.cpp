@@ -10,6 +10,7 @@
 #include "net/leaf/this_machine.hpp"
 #include "net/machine.hpp"
 #include <redlock/client.hpp>
+#include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
 
@@ -73,6 +74,21 @@ client::executor_type client::get_executor() const noexcept
 std::vector<node_status> client::nodes() const
 {
     return engines_->current()->nodes();
+}
+
+std::exception_ptr detail::explained(std::shared_ptr<succession> const& client,
+                                     boost::system::error_code ec) noexcept
+{
+    try {
+        if (ec == boost::system::errc::not_enough_memory)
+            throw std::bad_alloc();
+        std::string text = "client of ";
+        for (std::string const& name : client->current()->settings().names)
+            text.append(text.ends_with(' ') ? "" : ", ").append(name);
+        throw error_access::make(ec, text + ": " + ec.message());
+    } catch (...) {
+        return std::current_exception();
+    }
 }
 
 client::executor_type const& client::start_shutdown::executor() const noexcept

@@ -105,7 +105,7 @@ struct campaign {
     void proclaimed(boost::system::error_code ec)
     {
         if (ec)
-            return fail(ec, explained(won.held_lease(), ec));
+            return fail(ec, explained(won.held_lease(), ec, lock_stage::acquiring));
         handler({}, std::move(won));
     }
 
@@ -250,10 +250,13 @@ leadership::executor_type const& leadership::start_proclaim::executor() const no
 void leadership::start_proclaim::begin(detail::completion_handler<void(boost::system::error_code)> handler)
 {
     auto& client = held->client();
-    if (detail::is_too_long(value))
+    if (detail::is_too_long(value)) {
+        if (std::exception_ptr* const told = handler.story())
+            *told = detail::why_too_long(held->lock().name(), value.size());
         return boost::asio::post(client.executor(), [handler = std::move(handler)]() mutable {
             handler(make_error_code(errc::misconfigured));
         });
+    }
     detail::cancel_path<detail::wait_op> cancel(client, handler.slot());
     auto work = [held = std::move(held), said = std::make_unique<detail::proclamation>(value)](
                     detail::engine&, detail::wait_op& waiting) mutable {

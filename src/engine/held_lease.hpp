@@ -57,7 +57,7 @@ public:
     held_lease(std::shared_ptr<lock_state>, nonce const&, std::uint64_t fencing_token, core::instant now);
 
     /// An error of an operation on it, with what each node last said if that is its cause. Any thread.
-    [[nodiscard]] lock_error explain(boost::system::error_code) const;
+    [[nodiscard]] lock_error explain(boost::system::error_code, lock_stage = lock_stage::holding) const;
 
     /// Of a semaphore; otherwise null. Any thread.
     [[nodiscard]] kind::slot_list const* slots() const { return slots_.get(); }

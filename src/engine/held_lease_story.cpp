@@ -43,7 +43,7 @@ void held_lease::tell_loss()
     tell(event::lost, {}, text);
 }
 
-lock_error held_lease::explain(boost::system::error_code ec) const
+lock_error held_lease::explain(boost::system::error_code ec, lock_stage stage) const
 {
     bool const lost = ec == errc::lease_lost;
     loss_cause const why = lost ? cause() : loss_cause::none;
@@ -56,9 +56,8 @@ lock_error held_lease::explain(boost::system::error_code ec) const
         history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names,
                       lock().key().several, text, table);
     if (!lost && table.empty()) // it may be an attempt that failed: to make a reader a writer
-        return lock().explain(ec, lock_stage::holding);
-    return error_access::make(ec, std::move(text), std::move(table), {}, lock().name(), why,
-                              lock_stage::holding);
+        return lock().explain(ec, stage);
+    return error_access::make(ec, std::move(text), std::move(table), {}, lock().name(), why, stage);
 }
 
 } // namespace redlock::detail

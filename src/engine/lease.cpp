@@ -26,12 +26,21 @@ lock_error of_empty_lease(boost::system::error_code ec)
 } // namespace
 
 std::exception_ptr detail::explained(boost::intrusive_ptr<held_lease> const& held,
-                                     boost::system::error_code ec) noexcept
+                                     boost::system::error_code ec, lock_stage stage) noexcept
 {
     try {
         if (ec == boost::system::errc::not_enough_memory)
             throw std::bad_alloc();
-        throw held->explain(ec);
+        throw held->explain(ec, stage);
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+std::exception_ptr detail::explained_empty() noexcept
+{
+    try {
+        throw of_empty_lease(errc::empty_lease);
     } catch (...) {
         return std::current_exception();
     }

@@ -12,6 +12,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -20,6 +21,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <memory_resource>
@@ -27,6 +29,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -153,19 +156,41 @@ BOOST_AUTO_TEST_CASE(with_diagnostics_combines_with_other_adapters)
     BOOST_TEST(tells_all(failure_of([&]() -> asio::awaitable<void> { co_await lock.try_acquire(outside); })));
 }
 
-BOOST_AUTO_TEST_CASE(with_diagnostics_around_as_tuple_gives_exception_pointer)
+/// They make a value of the error code, whichever goes outside.
+BOOST_AUTO_TEST_CASE(tokens_that_keep_errors_get_the_error_code)
 {
     servers.run([&]() -> asio::awaitable<void> {
-        auto [failure, none] =
-            co_await lock.try_acquire(with_diagnostics(asio::as_tuple(asio::use_awaitable)));
-        BOOST_TEST(tells_all(thrown(failure)));
+        auto [ec, none] = co_await lock.try_acquire(with_diagnostics(asio::as_tuple(asio::use_awaitable)));
+        static_assert(std::same_as<decltype(ec), error_code>);
+        BOOST_TEST((ec == errc::contended));
         BOOST_TEST(none.empty());
-        mutex other(locks, "other");
-        auto [nothing, held] =
-            co_await other.try_acquire(with_diagnostics(asio::as_tuple(asio::use_awaitable)));
-        BOOST_TEST((nothing == nullptr));
-        BOOST_TEST(held.valid());
+        auto [outside, nothing] =
+            co_await lock.try_acquire(asio::as_tuple(with_diagnostics(asio::use_awaitable)));
+        static_assert(std::same_as<decltype(outside), error_code>);
+        BOOST_TEST((outside == errc::contended));
+        auto [bound, no_lease] = co_await lock.try_acquire(
+            with_diagnostics(asio::bind_executor(context, asio::as_tuple(asio::deferred))));
+        static_assert(std::same_as<decltype(bound), error_code>);
+        BOOST_TEST((bound == errc::contended));
+
+        error_code kept;
+        co_await lock.try_acquire(with_diagnostics(asio::redirect_error(asio::use_awaitable, kept)));
+        BOOST_TEST((kept == errc::contended));
+        kept = {};
+        co_await lock.try_acquire(asio::redirect_error(with_diagnostics(asio::use_awaitable), kept));
+        BOOST_TEST((kept == errc::contended));
+        lease own;
+        co_await own.extend(asio::redirect_error(with_diagnostics(asio::use_awaitable), kept));
+        BOOST_TEST((kept == errc::empty_lease));
     }());
+}
+
+BOOST_AUTO_TEST_CASE(callback_that_takes_an_error_code_gets_it)
+{
+    std::optional<error_code> told;
+    lock.try_acquire(with_diagnostics([&](error_code ec, lease const&) { told = ec; }));
+    servers.run_until([&] { return told.has_value(); });
+    BOOST_TEST((told == errc::contended));
 }
 
 BOOST_AUTO_TEST_CASE(with_diagnostics_around_use_future_throws_lock_error)
@@ -256,23 +281,74 @@ BOOST_AUTO_TEST_CASE(lease_operation_with_diagnostics_explains_the_loss)
         BOOST_TEST(told.text.starts_with("lock \"seat:42\" lost (refused): last confirmed "), told.text);
         BOOST_TEST(told.rows == 3U);
     }
-    auto const plain = failure_of([&]() -> asio::awaitable<void> {
-        lease held = co_await lock.acquire();
-        co_await held.release();
-        co_await held.release();
-    });
-    BOOST_TEST(plain.is_plain);
-    BOOST_TEST((plain.code == errc::released));
 }
 
-BOOST_AUTO_TEST_CASE(empty_lease_with_diagnostics_throws_plain_system_error)
+BOOST_AUTO_TEST_CASE(every_operation_throws_lock_error_with_the_default_token)
 {
-    auto const told = failure_of([&]() -> asio::awaitable<void> {
-        lease none;
-        co_await none.extend(with_diagnostics(asio::use_awaitable));
+    servers.let_go("seat:42");
+    auto const expect = [&](errc code, std::string const& named,
+                            std::function<asio::awaitable<void>()> work) {
+        thrown const told = failure_of(work);
+        BOOST_TEST(told.is_lock_error);
+        BOOST_TEST((told.code == code), told.text);
+        BOOST_TEST(told.text.starts_with(named), told.text);
+    };
+    std::string const seat = "lock \"seat:42\"";
+    lease over = servers.run(lock.acquire(asio::use_awaitable));
+    servers.run(over.release(asio::use_awaitable));
+    expect(errc::released, seat, [&]() -> asio::awaitable<void> { co_await over.extend(); });
+    expect(errc::released, seat, [&]() -> asio::awaitable<void> { co_await over.release(); });
+    expect(errc::empty_lease, "empty lease", []() -> asio::awaitable<void> { co_await lease().extend(); });
+    expect(errc::empty_lease, "empty lease", []() -> asio::awaitable<void> { co_await lease().ended(); });
+    expect(errc::empty_lease, "empty lease", []() -> asio::awaitable<void> {
+        shared_lease none;
+        co_await none.release();
     });
-    BOOST_TEST(told.is_plain);
-    BOOST_TEST((told.code == errc::empty_lease));
+
+    election scheduler(locks, "scheduler");
+    leadership leader = servers.run(scheduler.campaign("me", asio::use_awaitable));
+    std::string const office = "lock \"scheduler\"";
+    expect(errc::misconfigured, office, [&]() -> asio::awaitable<void> {
+        std::string long_value(5000, 'x');
+        co_await leader.proclaim(long_value);
+    });
+    servers.run(leader.resign(asio::use_awaitable));
+    expect(errc::released, office, [&]() -> asio::awaitable<void> {
+        std::string value = "me";
+        co_await leader.proclaim(value);
+    });
+    expect(errc::empty_lease, "empty lease",
+           []() -> asio::awaitable<void> { co_await leadership().resign(); });
+
+    lease const kept = servers.run(lock.acquire(asio::use_awaitable));
+    servers.cut(0);
+    servers.cut(1);
+    expect(errc::no_quorum, seat, [&]() -> asio::awaitable<void> { co_await lock.inspect(); });
+    expect(errc::no_quorum, office, [&]() -> asio::awaitable<void> { co_await scheduler.leader(); });
+    expect(errc::no_quorum, seat, [&]() -> asio::awaitable<void> { co_await kept.extend(); });
+    expect(errc::no_quorum, "client of redis://",
+           [&]() -> asio::awaitable<void> { co_await locks.shutdown(); });
+    expect(errc::shut_down, "client of redis://", [&]() -> asio::awaitable<void> {
+        std::vector<std::string> const same = servers.settings().nodes;
+        co_await locks.change_nodes(same);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_wait_for_the_end_names_its_lock)
+{
+    servers.let_go("seat:42");
+    lease const held = servers.run(lock.acquire(asio::use_awaitable));
+    asio::cancellation_signal stop;
+    std::exception_ptr failure;
+    held.ended(with_diagnostics(
+        asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr e, lease_end) { failure = e; })));
+    servers.advance(10ms);
+    stop.emit(asio::cancellation_type::terminal);
+    servers.run_until([&] { return failure != nullptr; });
+    thrown const told(failure);
+    BOOST_TEST(told.is_lock_error);
+    BOOST_TEST((told.code == asio::error::operation_aborted));
+    BOOST_TEST(told.resource == "seat:42");
 }
 
 BOOST_AUTO_TEST_CASE(inspection_with_diagnostics_names_its_lock)

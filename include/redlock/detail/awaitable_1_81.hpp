@@ -22,7 +22,8 @@ namespace boost::asio::detail {
 
 template <typename R, typename T, typename Executor>
     requires std::same_as<T, redlock::lease> || std::same_as<T, redlock::inspection> ||
-             std::same_as<T, redlock::leadership> || std::same_as<T, redlock::leader_info>
+             std::same_as<T, redlock::lease_end> || std::same_as<T, redlock::leadership> ||
+             std::same_as<T, redlock::leader_info>
 class awaitable_async_op_handler<R(std::exception_ptr, T), Executor> : public awaitable_thread<Executor> {
 public:
     struct result_type {

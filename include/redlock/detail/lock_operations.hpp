@@ -14,7 +14,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 namespace redlock::detail {
@@ -59,13 +58,7 @@ struct start_inspect {
     template <class Handler>
     void operator()(Handler&& handler)
     {
-        using handler_type = std::decay_t<Handler>;
-        if constexpr (wants_story<handler_type>)
-            begin({explained_handler<handler_type, std::shared_ptr<lock_state>>(
-                       std::forward<Handler>(handler), lock),
-                   executor()});
-        else
-            begin({std::forward<Handler>(handler), executor()});
+        begin({explaining(std::forward<Handler>(handler), lock), executor()});
     }
 
     REDLOCK_EXPORT void begin(completion_handler<inspection_signature>);

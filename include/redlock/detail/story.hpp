@@ -3,9 +3,11 @@
 
 #include <redlock/detail/spawn_1_83.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -100,8 +102,8 @@ public:
     template <class... Results>
     void operator()(boost::system::error_code ec, Results... results)
     {
-        if (ec)
-            *associated_story<Handler>::get(handler_) = explained(teller_, ec);
+        if (std::exception_ptr& story = *associated_story<Handler>::get(handler_); ec && !story)
+            story = explained(teller_, ec);
         std::move(handler_)(ec, std::move(results)...);
     }
 
@@ -111,6 +113,17 @@ private:
     Handler handler_;
     Teller teller_;
 };
+
+/// The handler, which asks the teller if it wants a story.
+template <class Handler, class Teller>
+auto explaining(Handler&& handler, Teller const& teller)
+{
+    using handler_type = std::decay_t<Handler>;
+    if constexpr (wants_story<handler_type>)
+        return explained_handler<handler_type, Teller>(std::forward<Handler>(handler), teller);
+    else
+        return handler_type(std::forward<Handler>(handler));
+}
 
 /// Gives the operation a handler that takes its error code, for one that takes an exception pointer.
 template <class Initiation>
@@ -136,8 +149,22 @@ private:
     Initiation initiation_;
 };
 
+/// Does that token make values of errors: as `as_tuple` and `redirect_error` do, inside other adapters, too?
 template <class>
-inline constexpr bool has_error_code = false;
+inline constexpr bool keeps_errors = false;
+template <template <class...> class Adapter, class Token, class... More>
+inline constexpr bool keeps_errors<Adapter<Token, More...>> = keeps_errors<Token>;
+template <class Token>
+inline constexpr bool keeps_errors<boost::asio::as_tuple_t<Token>> = true;
+template <class Token>
+inline constexpr bool keeps_errors<boost::asio::redirect_error_t<Token>> = true;
+
+/// Does `with_diagnostics` leave the error code to that token: to one that makes a value of it, and to a callback that
+/// takes nothing else?
+template <class Token, class... Results>
+inline constexpr bool takes_code =
+    keeps_errors<Token> || (std::is_invocable_v<Token&, boost::system::error_code, Results...> &&
+                            !std::is_invocable_v<Token&, std::exception_ptr, Results...>);
 
 /// In Boost 1.81 `bind_cancellation_slot` and others ask for it.
 template <class AsyncResult>
@@ -148,11 +175,11 @@ struct return_type_of<AsyncResult> {
     using return_type = typename AsyncResult::return_type;
 };
 
-/// What `with_diagnostics` does with an operation: its token is completed with an exception pointer.
-/// \tparam AsksForStory the operation has an error code, and not that
-template <class Token, bool AsksForStory, class... Results>
-class diagnosed_result
-    : public return_type_of<boost::asio::async_result<Token, void(std::exception_ptr, Results...)>> {
+/// What `with_diagnostics` does with an operation.
+/// \tparam Signature its token is completed with this
+/// \tparam AsksForStory the operation has an error code, for which the signature has an exception pointer
+template <class Token, class Signature, bool AsksForStory>
+class diagnosed_result : public return_type_of<boost::asio::async_result<Token, Signature>> {
 public:
     /// What the operation is started with.
     template <class Initiation>
@@ -163,14 +190,16 @@ public:
     /// compiler would look into what starts the operation, which may need more of an initiation than that has.
     template <class Initiation, class Adapter, class... Arguments>
     static auto initiate(Initiation&& initiation, Adapter&& adapter, Arguments&&... arguments)
-        -> decltype(boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
-            std::declval<started<Initiation>>(), std::declval<Token&>(), std::declval<Arguments>()...))
+        -> decltype(boost::asio::async_initiate<Token, Signature>(std::declval<started<Initiation>>(),
+                                                                  std::declval<Token&>(),
+                                                                  std::declval<Arguments>()...))
     {
-        static_assert(takes_exceptions<Token>, "with_diagnostics: a yield_context of Asio can take an "
-                                               "exception from Boost 1.84 on; before, give "
-                                               "the yield_context itself, and call explain for the error");
+        static_assert(!AsksForStory || takes_exceptions<Token>,
+                      "with_diagnostics: a yield_context of Asio can take an "
+                      "exception from Boost 1.84 on; before, give "
+                      "the yield_context itself, and call explain for the error");
         Token inner(std::forward<Adapter>(adapter).token); // Asio takes what it is given for its own
-        return boost::asio::async_initiate<Token, void(std::exception_ptr, Results...)>(
+        return boost::asio::async_initiate<Token, Signature>(
             static_cast<started<Initiation>>(std::forward<Initiation>(initiation)), inner,
             std::forward<Arguments>(arguments)...);
     }
