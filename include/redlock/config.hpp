@@ -23,7 +23,8 @@ struct tls_settings {
 };
 
 /// When the client connects again after a connection was lost. The pause is random between half the bound and the bound.
-/// The bound doubles from `min_delay` to `max_delay`.
+/// The bound doubles from `min_delay` to `max_delay`. While a lease cannot be renewed, or an operation waits without a
+/// majority, the pause and the attempt are as short as that lease needs (docs/protocol.md, rule H10).
 struct reconnect_settings {
     std::chrono::milliseconds min_delay{50};          ///< first bound
     std::chrono::milliseconds max_delay{5'000};       ///< last bound
@@ -32,7 +33,8 @@ struct reconnect_settings {
 
 /// When a connection counts as dead, and how often an idle one is checked.
 struct health_settings {
-    /// A connection on which a command is unanswered for this long is closed and made again.
+    /// A connection on which a command is unanswered for this long is closed and made again, or sooner if a lease cannot
+    /// be renewed meanwhile.
     std::chrono::milliseconds response_timeout{1'000};
     /// While leases or waiters exist, a connection is sent TIME this often. It shows whether the connection is alive, and
     /// whether the server's clock was set forward (see `admission_settings`). 0 disables the check; there is no upper

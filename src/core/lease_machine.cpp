@@ -318,7 +318,7 @@ lease_machine::outcome lease_machine::settle(instant now)
 
 void lease_machine::postpone_renewal(instant now)
 {
-    renew_after_ = elapsed(sent_, now) + retry_pause(remaining(end(), now));
+    renew_after_ = elapsed(sent_, now) + retry_pause(left(now));
 }
 
 bool lease_machine::release()

@@ -92,6 +92,8 @@ public:
     [[nodiscard]] lease_phase phase() const { return phase_; }
     [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
     [[nodiscard]] instant deadline() const;
+    /// Until it is lost at the latest.
+    [[nodiscard]] duration left(instant now) const { return remaining(end(), now); }
     [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
     /// Of the round relied on: no later than its confirmation.

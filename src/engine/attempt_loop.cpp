@@ -2,6 +2,8 @@
 #include "engine/attempt_loop.hpp"
 
 #include "core/passage.hpp"
+#include "core/reconnection.hpp"
+#include "core/tally.hpp"
 #include "core/validity.hpp"
 #include <redlock/observer.hpp>
 
@@ -149,6 +151,7 @@ void attempt_loop::connect_or_vote()
 {
     auto const before = std::pair(phase_, round_number());
     bool const marked = type().marked;
+    hasten_nodes();
     if (marked || nodes().ready() != nodes().size())
         nodes().connect();
     if (marked)
@@ -171,6 +174,13 @@ void attempt_loop::connect_or_vote()
     core::duration const left =
         core::remaining(connecting_since_ + runtime_.its.settings().connect_timeout, now);
     runtime_.loop().schedule_after(*this, enough ? std::min(lock().plan->node_timeout, left) : left);
+}
+
+/// Without a majority the wait ends with a connection.
+void attempt_loop::hasten_nodes()
+{
+    if (nodes().ready() < core::majority(nodes().size()))
+        nodes().hasten(core::pace_of_waiter(lock().plan->options.ttl));
 }
 
 void attempt_loop::vote()

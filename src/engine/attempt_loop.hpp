@@ -112,6 +112,7 @@ private:
     /// \name Attempts
     ///@{
     void connect_or_vote();
+    void hasten_nodes();
     void vote();
     void go_on() override { connect_or_vote(); }
     void fail_candidate(boost::system::error_code);

@@ -24,6 +24,8 @@ void attempt_loop::nodes_changed()
         if (nodes().at(i).state() != node_state::ready)
             waiting_.deaf(core::node_set(i));
     waiting_.nodes_changed();
+    if (whom_)
+        hasten_nodes();
     if (phase_ == phase::connecting)
         return connect_or_vote();
     if (phase_ == phase::in_line) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/reconnection.hpp"
 #include "core/tally.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/replies.hpp"
@@ -287,6 +288,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     }
     case result::failed:
         show(published());
+        nodes().hasten(core::pace_of_holder(machine_.left(on().loop().now()), lock().plan->node_timeout));
         if (failed_ != std::numeric_limits<std::uint8_t>::max())
             ++failed_;
         if (failed_ == 1) // the others are told at the row's end

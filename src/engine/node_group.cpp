@@ -58,6 +58,12 @@ void node_group::watch(bool watched)
         node->watch(watched);
 }
 
+void node_group::hasten(core::reconnect_pace const& pace)
+{
+    for (auto const& node : nodes_)
+        node->hasten(pace);
+}
+
 void node_group::on_node_changed(unsigned node)
 {
     node_state const now = nodes_[node]->state();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "core/reconnection.hpp"
 #include "core/tally.hpp"
 #include "engine/admissions.hpp"
 #include "engine/environment.hpp"
@@ -93,6 +94,8 @@ public:
     [[nodiscard]] bool has_newcomers() const;
     /// While something is held or wanted, connections are kept.
     void watch(bool watched);
+    /// A lease needs them: the nodes that give no answer are tried again at this pace (rule H10).
+    void hasten(core::reconnect_pace const&);
     /// Somebody waits to be told by the nodes that a key has changed.
     void listen();
     void stop_listening();

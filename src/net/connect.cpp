@@ -20,10 +20,11 @@ namespace redlock::net {
 namespace asio = boost::asio;
 
 connector::connector(any_io_executor const& executor, machine& m, std::shared_ptr<peer const> to,
-                     connect_listener& listener)
+                     connect_listener& listener, core::duration limit)
     : peer_(std::move(to)), listener_(&listener), executor_(executor), machine_(m),
       resolver_(m.make_resolver(executor)), alarm_(m.make_alarm(executor, *this)),
-      deadline_(m.read_clocks() + peer_->connect_timeout)
+      deadline_(m.read_clocks() + std::min<core::duration>(peer_->connect_timeout, limit)),
+      hurried_(limit < peer_->connect_timeout)
 {}
 
 void connector::start()
@@ -109,7 +110,7 @@ void connector::time_out()
 {
     try {
         fail({node_result::timed_out, server_error::none,
-              std::string(missing_) + " within the connect timeout"});
+              std::string(missing_) + (hurried_ ? " in time for a lease" : " within the connect timeout")});
     } catch (std::bad_alloc const&) {
         fail({node_result::timed_out, server_error::none, {}});
     }

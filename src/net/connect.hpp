@@ -80,7 +80,9 @@ inline constexpr std::string_view no_redis_server = "not a Redis server: ";
 /// cancelled before.
 class connector final : public std::enable_shared_from_this<connector>, private alarm_listener {
 public:
-    connector(any_io_executor const&, machine&, std::shared_ptr<peer const>, connect_listener&);
+    /// \param limit for everything, if it is shorter than the connect timeout
+    connector(any_io_executor const&, machine&, std::shared_ptr<peer const>, connect_listener&,
+              core::duration limit);
 
     void start();
     void cancel();
@@ -132,6 +134,7 @@ private:
     bool heard_ = false;   ///< a byte from the server
     failure problem_;      ///< with what was tried last
     coroutine<void> work_; // last: its frames refer to the rest
+    bool hurried_ = false; ///< its limit is shorter than the connect timeout
 };
 
 } // namespace redlock::net

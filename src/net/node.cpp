@@ -216,8 +216,11 @@ void node::work_off()
     }
     if (!connected())
         return;
-    if (answerable_ != asked) // and not with every byte: those that never make an answer could go on for ever
+    if (answerable_ !=
+        asked) { // and not with every byte: those that never make an answer could go on for ever
         answered_ = loop_.now();
+        answer_due_.reset();
+    }
     if (awaited_.empty() && !out_.empty())
         return down({node_result::unreachable, server_error::none, "a reply to what was not sent yet"});
     if (answerable_ == 0 && worked_off_ != in_used_ && in_[worked_off_] != '>') // half of one; words may come

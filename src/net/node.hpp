@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "core/reconnection.hpp"
 #include "core/timer_wheel.hpp"
 #include "net/connect.hpp"
 #include "net/loop.hpp"
@@ -16,6 +17,7 @@
 
 #include <boost/circular_buffer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -146,6 +148,9 @@ public:
     /// is asked what time it is.
     void watch(bool watched);
 
+    /// A lease needs it: until the node is connected again, or has failed once more, what is pending happens at this pace.
+    void hasten(core::reconnect_pace const&);
+
     /// Connects now if it has just gone down, whatever the back-off says; once between two times of being watched.
     void try_once();
 
@@ -249,6 +254,7 @@ private:
     void fail_all(failure const&);
     void on_timer();
     void set_timer();
+    void give_up_attempt();
     void check();
     void ask_time();
     [[nodiscard]] bool may_serve(service s) const { return s != service::refused && facts_.protocol >= 3; }
@@ -274,6 +280,11 @@ private:
     [[nodiscard]] bool connected() const { return state_ == node_state::ready; }
     [[nodiscard]] bool come_near();
     [[nodiscard]] std::optional<core::instant> next_due() const;
+    [[nodiscard]] core::duration attempt_limit() const
+    {
+        return std::max(pace_.attempt, least_attempt_.value());
+    }
+    [[nodiscard]] bool is_silent_too_long() const;
 
     loop& loop_;
     node_listener& listener_;
@@ -306,6 +317,12 @@ private:
     core::instant answered_; ///< or when the wait for a reply began
     core::instant checked_;  ///< or when the connection began
     core::instant retry_at_;
+    core::instant began_;     ///< to connect
+    core::instant went_down_; ///< last
+    std::optional<core::instant>
+        answer_due_;            ///< sooner than by the response timeout, for the sake of a lease
+    core::reconnect_pace pace_; ///< while it is down or being connected
+    core::least_attempt least_attempt_;
     std::optional<core::instant> due_; ///< what the timer is set for
     unsigned failures_ = 0;
     std::uint32_t connections_ = 0;

@@ -57,6 +57,7 @@ void node::connect()
 {
     reading_ = false;
     out_of_memory_ = false;
+    began_ = loop_.now();
     out_.clear(); // what was meant for another connection
     in_used_ = worked_off_ = 0;
     parser_.reset();
@@ -64,7 +65,7 @@ void node::connect()
     native_.reset();
     try {
         connector_ = std::make_shared<connector>(loop_.executor(), loop_.machine(), peer_,
-                                                 static_cast<connect_listener&>(*this));
+                                                 static_cast<connect_listener&>(*this), attempt_limit());
         connector_->start();
     } catch (std::bad_alloc const&) { // not told from here: whoever wants to connect is not ready for that
         if (connector_)
@@ -102,9 +103,12 @@ void node::meet(introduction told)
     native_ = facts_.info ? facts_.info->native : std::nullopt;
     std::optional<failure> disqualification = listener_.disqualification(index_);
     answered_ = heard_ = checked_ = loop_.now();
+    answer_due_.reset();
+    least_attempt_.succeeded(core::elapsed(began_, loop_.now()));
     if (disqualification)
         return down(std::move(*disqualification));
     stream_->listen(*this);
+    pace_ = {};
     failures_ = 0;
     failure_ = {};
     stood_ = true;
@@ -149,11 +153,16 @@ void node::down(failure why)
     reading_ = false;
     out_of_memory_ = false;
     out_.clear();
+    answer_due_.reset();
     failure_ = std::move(why);
     failure_.unsent = state_ == node_state::connecting; // nothing is written before the handshake is over
+    went_down_ = loop_.now();
+    if (failure_.unsent && failure_.result == node_result::timed_out)
+        least_attempt_.given_up();
+    pace_ = {};
     ++failures_;
-    retry_at_ = loop_.now() + core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap,
-                                                loop_.machine().random_bits());
+    retry_at_ = went_down_ + core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap,
+                                               loop_.machine().random_bits());
     enter(node_state::down);
     fail_all(failure_);
     set_timer();

@@ -28,6 +28,29 @@ void node::try_once()
         connect();
 }
 
+/// Only moments change here: whoever hastens is not ready for what happens at them.
+void node::hasten(core::reconnect_pace const& wanted)
+{
+    if (closed_)
+        return;
+    if (!connected())
+        pace_ = core::sooner(pace_, wanted);
+    core::instant const now = loop_.now();
+    if (state_ == node_state::down && core::sooner(went_down_ + pace_.pause, retry_at_, now))
+        retry_at_ = went_down_ + pace_.pause;
+    bool const silent = connected() && !awaited_.empty() && wanted.silence < terms_.response_timeout;
+    if (silent && (!answer_due_ || core::sooner(answered_ + wanted.silence, *answer_due_, now)))
+        answer_due_ = answered_ + wanted.silence;
+    set_timer();
+}
+
+bool node::is_silent_too_long() const
+{
+    core::instant const now = loop_.now();
+    return !awaited_.empty() && (core::reached(answered_ + terms_.response_timeout, now) ||
+                                 (answer_due_ && core::reached(*answer_due_, now)));
+}
+
 /// What is due next in each state; of an unwatched node, nothing but a reply.
 std::optional<core::instant> node::next_due() const
 {
@@ -40,6 +63,10 @@ std::optional<core::instant> node::next_due() const
         no_later_than(loop_.now());
     if (!awaited_.empty() && connected())
         no_later_than(answered_ + terms_.response_timeout);
+    if (!awaited_.empty() && connected() && answer_due_)
+        no_later_than(*answer_due_);
+    if (state_ == node_state::connecting && attempt_limit() != core::duration::max())
+        no_later_than(began_ + attempt_limit());
     if (watched_ && checks())
         no_later_than(checked_ + terms_.check_interval);
     if (watched_ && state_ == node_state::down)
@@ -62,17 +89,29 @@ void node::set_timer()
 void node::on_timer()
 {
     due_.reset();
-    core::duration const silence = core::elapsed(answered_, loop_.now());
     if (out_of_memory_)
         fail_no_memory();
     else if (state_ == node_state::down)
         connect();
-    else if (!awaited_.empty() && silence >= terms_.response_timeout)
-        down(node_result::timed_out, "no answer within the response timeout");
+    else if (state_ == node_state::connecting)
+        give_up_attempt();
+    else if (is_silent_too_long())
+        down(node_result::timed_out,
+             answer_due_ ? "no answer in time for a lease" : "no answer within the response timeout");
     else if (check_due())
         check();
     else
         set_timer();
+}
+
+/// A packet may be lost: another attempt finds out, and this one could outlast the lease.
+void node::give_up_attempt()
+{
+    if (core::elapsed(began_, loop_.now()) < attempt_limit())
+        return set_timer();
+    if (connector_)
+        std::exchange(connector_, nullptr)->cancel();
+    down(node_result::timed_out, "no connection in time for a lease");
 }
 
 /// One question at a time; while others wait for replies, too, because a clock can be set under any load (rule N7).
