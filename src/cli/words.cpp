@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -29,7 +30,18 @@ std::string without_secrets(std::string text)
         if (mark != std::string::npos && mark > at)
             text.replace(at + 3, mark - at - 3, "***");
     }
-    return text;
+    // As other libraries write it, and as an option that is none.
+    constexpr std::string_view name = "password=";
+    auto const same_letter = [](char a, char b) { return (a | 0x20) == b || a == b; };
+    for (auto at = text.begin();;) {
+        at = std::search(at, text.end(), name.begin(), name.end(), same_letter);
+        if (at == text.end())
+            return text;
+        auto const value = at - text.begin() + static_cast<std::ptrdiff_t>(name.size());
+        auto const begin = static_cast<std::size_t>(value);
+        text.replace(begin, std::min(text.find_first_of(" \t\r\n,;&'", begin), text.size()) - begin, "***");
+        at = text.begin() + value;
+    }
 }
 
 std::chrono::milliseconds read_duration(std::string const& text)

@@ -139,12 +139,18 @@ void read_group(endpoint& node, std::string_view path)
              "redis+sentinel://host1,host2,host3/name");
     if (node.group.size() > longest_group || !std::ranges::all_of(node.group, is_visible))
         fail("the group's name must be visible ASCII of at most 255 bytes");
+    // Options of another notation: the name of a group is shown wherever the node is.
+    if (node.group.find_first_of("=&,") != std::string::npos ||
+        lower(node.group).find("password") != std::string::npos)
+        fail("the group's name may hold no '=', '&' or ',', nor the word password: options follow a '?'");
 }
 
 void read_socket_path(endpoint& node, std::string_view authority, std::string_view path)
 {
     if (!authority.empty() || path.size() < 2)
         fail("a unix URL needs an absolute path: unix:///path/to/socket");
+    if (path.find_first_of("=&,") != std::string_view::npos)
+        fail("'=', '&' and ',' in a path are written %3D, %26 and %2C: options follow a '?'");
     node.path = decode_without_zero(path, "the path");
     if (node.path.size() > longest_socket_path)
         fail("the socket's path is longer than 107 bytes");
@@ -213,45 +219,67 @@ endpoint parse(std::string_view url)
     return node;
 }
 
-/// "redis://:secret" and the like: what stands where the port belongs is no number, and may be a password whose host was
-/// forgotten or whose "@" is escaped.
-bool begins_with_secret(std::string_view url)
+/// "h", "[::1]:7000": host and port as far as they certainly are no part of a password; the rest is left.
+/// Nothing: what follows may continue a password, as in "user:secret" or "secret%40h".
+std::string_view take_address(std::string_view& rest)
 {
+    constexpr std::size_t longest_name = 253;
     constexpr std::size_t longest_port = 5;
-    auto const begin = url.find("://");
-    if (begin == std::string_view::npos)
-        return false;
-    auto authority = url.substr(begin + 3);
-    authority = authority.substr(0, authority.find_first_of("/?#"));
-    if (auto const bracket = authority.rfind(']'); bracket != std::string_view::npos)
-        authority.remove_prefix(bracket + 1);
-    auto const colon = authority.find(':');
-    if (colon == std::string_view::npos)
-        return false;
-    auto const port = authority.substr(colon + 1);
-    return port.size() > longest_port || !std::ranges::all_of(port, is_digit);
+    constexpr std::string_view ends = "/?#,";
+    auto const whole = rest;
+    bool const in_brackets = rest.starts_with('[');
+    auto const close = rest.find(']');
+    if (in_brackets && (close == std::string_view::npos || !parse_ipv6(rest.substr(1, close - 1))))
+        return {};
+    std::size_t end = in_brackets ? close + 1 : 0;
+    while (!in_brackets && end != rest.size() && is_name_char(rest[end]))
+        ++end;
+    if (end > longest_name)
+        return {};
+    if (end != rest.size() && rest[end] == ':') {
+        auto const port_at = ++end;
+        while (end != rest.size() && is_digit(rest[end]))
+            ++end;
+        if (end - port_at > longest_port || end == port_at)
+            return {};
+    }
+    if (end != rest.size() && ends.find(rest[end]) == std::string_view::npos)
+        return {};
+    rest.remove_prefix(end);
+    return whole.substr(0, end);
 }
 
-// The URL as far as it may be shown. Everything up to the last '@' counts as credentials even where the URL
-// is too broken to tell, and options are left out because a program may have put a password there by mistake.
+/// A scheme that is known, in any case of letters, or that of a mistake which is.
+bool may_be_shown(std::string_view name)
+{
+    constexpr std::array mistaken{"http", "https", "tcp", "tls", "redis-sentinel"};
+    return std::ranges::find(schemes, lower(name), &scheme::name) != schemes.end() ||
+           std::ranges::find(mistaken, name) != mistaken.end();
+}
+
+/// A URL that is refused, as far as it may be shown: its scheme and host. Everything else may hold a password, be it that
+/// of another library's notation. An "@" that stands behind a '/', a '?' or a '#', or is not the only one, may belong to
+/// a password, and what follows it with it.
 std::string redacted(std::string_view url)
 {
-    constexpr std::size_t shown = 128;
     std::string result;
-    if (auto const at = url.rfind('@'); at != std::string_view::npos) {
-        auto const name = url.substr(0, url.find("://"));
-        if (std::ranges::find(schemes, name, &scheme::name) != schemes.end())
-            result.append(name).append("://");
-        result.append("***@");
-        url.remove_prefix(at + 1);
+    auto rest = url;
+    if (auto const end = url.find("://"); end != std::string_view::npos) {
+        if (!may_be_shown(url.substr(0, end)))
+            return "...";
+        result.append(url.substr(0, end + 3));
+        rest.remove_prefix(end + 3);
     }
-    auto const plain = url.substr(0, begins_with_secret(url) ? 0 : url.find_first_of("?#"));
-    result.append(plain.substr(0, shown));
-    if (plain.size() < url.size() || plain.size() > shown)
-        result.append("...");
-    std::ranges::replace_if(
-        result, [](char c) { return !is_visible(c); }, '?');
-    return result;
+    bool certain = true;
+    if (auto const at = rest.find('@'); at != std::string_view::npos) {
+        result.append("***@");
+        certain = rest.substr(0, at).find_first_of("/?#") == std::string_view::npos &&
+                  rest.find('@', at + 1) == std::string_view::npos;
+        rest.remove_prefix(at + 1);
+    }
+    if (certain)
+        result.append(take_address(rest));
+    return result + (rest.empty() ? "" : "...");
 }
 
 // One spelling per server. Names cannot be compared with addresses here; equal run ids are found on

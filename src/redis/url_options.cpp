@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -73,6 +74,22 @@ void set_duration(endpoint& node, option<std::chrono::milliseconds> const& wante
     node.*wanted.member = duration;
 }
 
+bool is_known(std::string_view key)
+{
+    return key == "db" || key == "protocol" || find(text_options, key) || find(duration_options, key) ||
+           find(bool_options, key);
+}
+
+/// The name is not repeated: it may be part of a password, of which a '?' or a '&' was not encoded.
+[[noreturn]] void refuse_unknown(std::string_view key, std::size_t number)
+{
+    constexpr std::array credentials{"password", "username", "pass", "user", "auth"};
+    if (std::ranges::find(credentials, key) != credentials.end())
+        fail("unknown option '" + std::string(key) + "': user and password stand before the host");
+    fail("unknown option, number " + std::to_string(number) +
+         " behind the '?' (the documentation of config::nodes has all of them)");
+}
+
 void set_option(endpoint& node, std::string_view key, std::string value)
 {
     if (key == "db") {
@@ -89,8 +106,6 @@ void set_option(endpoint& node, std::string_view key, std::string value)
         node.*(flag->member) = read_bool(value);
         if (!(node.*(flag->member)))
             fail(std::string{key} + " must be true or false");
-    } else {
-        fail("unknown option '" + std::string{key} + "'");
     }
 }
 
@@ -113,6 +128,8 @@ void read_options(endpoint& node, std::string_view query, bool database_in_path)
         std::string const name{key};
         if (key.empty())
             fail("an option without a name");
+        if (!is_known(key))
+            refuse_unknown(key, seen.size() + 1);
         if (std::ranges::find(seen, key) != seen.end() || (key == "db" && database_in_path))
             fail("option '" + name + "' is given twice");
         if (key.starts_with("tls_") && node.transport != endpoint::kind::tls)

@@ -42,6 +42,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"rum", "seat"}, 64, "unknown verb: 'rum' (" + verbs + ")");
     refused({"--json", "rum", "run", "seat"}, 64, "unknown verb: 'rum'");
     refused({"redis://me:s3cret@host"}, 64, "unknown verb: 'redis://***@host'");
+    refused({"host:6379,Password=s3cret,ssl=True"}, 64, "unknown verb: 'host:6379,Password=***,ssl=True'");
     refused({"--jsn", "run", "seat", "true"}, 64, "--jsn");
     refused({"run"}, 64, "NAME");
     refused({"run", "seat"}, 64, "needs a command");

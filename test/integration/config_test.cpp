@@ -96,12 +96,12 @@ BOOST_AUTO_TEST_CASE(config_with_invalid_url_is_refused)
     names(of_nodes({a_node, "http://10.0.0.1"}), {"node URL 2 of 2: http://10.0.0.1", "the scheme must be"});
     names(of_nodes({""}), {"node URL", "scheme"});
     names(of_nodes({"10.0.0.1:6379"}), {"10.0.0.1:6379", "scheme"});
-    names(of_nodes({"redis://a,b"}), {"redis://a,b", "one URL names one node"});
+    names(of_nodes({"redis://a,b"}), {"redis://a...", "one URL names one node"});
     names(of_nodes({"redis://a:0"}), {"redis://a:0", "1 to 65535"});
     names(of_nodes({"redis://a:65536"}), {"redis://a:65536", "1 to 65535"});
-    names(of_nodes({"redis://a/x"}), {"redis://a/x", "database"});
+    names(of_nodes({"redis://a/x"}), {"redis://a...", "database"});
     names(of_nodes({"unix://socket"}), {"unix://socket", "absolute path"});
-    names(of_nodes({a_node + "?colour=red"}), {a_node, "unknown option 'colour'"});
+    names(of_nodes({a_node + "?colour=red"}), {a_node, "unknown option, number 1"});
     names(of_nodes({a_node + "?protocol=4"}), {"protocol must be 2 or 3"});
     names(of_nodes({a_node + "?connect_timeout=5"}), {"connect_timeout", "unit"});
     names(of_nodes({a_node + "?connect_timeout=0ms"}), {"connect_timeout must be longer than zero"});

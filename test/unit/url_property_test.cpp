@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/boost_test.h>
 
+#include <array>
 #include <string>
 
 using namespace redlock::redis;
@@ -114,6 +115,94 @@ RC_BOOST_PROP(error_of_broken_url_never_shows_credentials, (std::string const& n
         RC_ASSERT(!shows_them(error->message));
     else
         RC_ASSERT(!shows_them(display(std::get<endpoint>(parsed))));
+}
+
+/// Also where it stands by a rule of another library, in any place but those of the scheme and the host.
+RC_BOOST_PROP(secret_in_any_place_is_never_shown, ())
+{
+    std::string const secret = "S3cret-" + any_word("abcXYZ019-._", 8);
+    auto const places = std::to_array<std::string>({
+        "h:6379,password=$,ssl=True",
+        "h:6379,ssl=True,password=$",
+        "h,password=$",
+        "h:6379;password=$",
+        "password=$,h:6379",
+        "h:6379 password=$",
+        "h:6379/$",
+        "h:6379?$",
+        "h:6379#$",
+        "h:$",
+        "h:6379:$",
+        "h?password=a@$",
+        "h/a@$",
+        "h#a@$",
+        "a@$@h",
+        "$%40h",
+        "$%40h:6379",
+        "user:$@h",
+        "user:$%40h",
+        "user:$",
+        ":$",
+        ":$@h:x",
+        "$:x@h?bogus",
+        "user:$:x@h",
+        "user:$/x@h",
+        "user:x/$@h",
+        "user:$?x@h",
+        "user:$#x@h",
+        "user:$@x@h",
+        "user:x@$@h",
+        "user:%zz$@h",
+        "h?$",
+        "h?$=1",
+        "h?$&db=1",
+        "h?db=1&$",
+        "h?db=1&$=2",
+        "h?db=$",
+        "h?db=1&db=$",
+        "h?protocol=$",
+        "h?connect_timeout=$",
+        "h?keepalive=$",
+        "h?client_name=a%20$",
+        "h?tls_$=1",
+        "h?sentinel_$=1",
+        "h?sentinel_password=$",
+        "h?password=$",
+        "h?$%zz=1",
+        "h?x=%zz$",
+        "[::1]:$",
+        "[::1]$",
+        "[$]",
+        "[$",
+        "[::1%25$]:x",
+        "a:1,b:2/g&sentinel_password=$",
+        "a:1,b:2/g,password=$",
+        "a/sentinel_password=$",
+        "a/password:$",
+        "a/g;pass=$",
+        "a/g?$",
+        "a/g?bogus=$",
+        "a/g?sentinel_password=$&bogus=1",
+        "/path&password=$",
+        "/path,password=$",
+        "/path=$",
+        "/path?password=$",
+        "/path?$",
+        "$@/path?bogus",
+        ":$@",
+        ":$@/",
+    });
+    auto const scheme = *rc::gen::element<std::string>(
+        "", "redis://", "rediss://", "valkey://", "unix://", "redis+sentinel://", "valkeys+sentinel://",
+        "REDIS://", "http://", "redis:/", "redis:", "redis//", "mongodb+srv://", "redis://redis://",
+        "redis://h,redis://");
+    std::string url = scheme + *rc::gen::elementOf(places);
+    url.replace(url.find('$'), 1, secret);
+    RC_LOG() << url;
+    auto const parsed = parse_url(url);
+    auto const* const error = std::get_if<url_error>(&parsed);
+    auto const shown = error ? error->message : display(std::get<endpoint>(parsed));
+    RC_ASSERT(shown.find(secret) == shown.npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
