@@ -154,7 +154,8 @@ struct config {
     ///
     /// It is called on the client's executor, and must return at once: keep what was fetched elsewhere. If it throws, or
     /// gives a user without a password, the connection fails, and `node_status::detail` tells `what()`. A later
-    /// connection asks again.
+    /// connection asks again. So does one after a refused password: an operation that waits goes on until
+    /// `retry_policy::outage_patience`.
     std::function<credentials(std::string_view node)> credentials_provider{};
     std::string client_name = "redlock"; ///< shown by CLIENT LIST
     /// Added before every lock's name. Empty, so that other Redlock clients lock the same keys.

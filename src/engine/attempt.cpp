@@ -203,13 +203,23 @@ void attempt::discard()
     lease_.reset();
 }
 
+/// The program may learn a new password later than the server: it is asked again at each connection.
+bool attempt::may_be_told_another(unsigned node, server_error error) const
+{
+    bool const of_password = error == server_error::wrongpass || error == server_error::noauth;
+    return of_password && runtime_.its.settings().peers[node]->who != nullptr;
+}
+
 core::node_census attempt::census() const
 {
     core::node_census found{.nodes = nodes().size()};
-    for (node_report const& row : rows_) {
+    for (unsigned i = 0; i != rows_.size(); ++i) {
+        node_report const& row = rows_[i];
+        bool const refused = row.result == node_result::refused;
         found.quarantined += row.result == node_result::quarantined ? 1U : 0U;
         found.voting += detail::votes(row) ? 1U : 0U;
-        found.broken += row.result == node_result::refused && redis::permanent(row.error) ? 1U : 0U;
+        found.broken +=
+            refused && redis::permanent(row.error) && !may_be_told_another(i, row.error) ? 1U : 0U;
     }
     return found;
 }

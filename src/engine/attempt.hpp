@@ -24,6 +24,7 @@
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
 #include <redlock/observer.hpp>
+#include <redlock/server_error.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
@@ -162,6 +163,7 @@ private:
             tell_vote(*watcher, node, row);
     }
     void tell_vote(observer&, unsigned node, node_report const&) const;
+    [[nodiscard]] bool may_be_told_another(unsigned node, server_error) const;
 
     // What every reply touches stands together: at depth, cold memory is what costs most.
     runtime& runtime_;

@@ -154,6 +154,42 @@ BOOST_AUTO_TEST_CASE(password_that_has_changed_is_asked_for_at_the_next_connecti
     });
 }
 
+/// The servers have dropped the connections, and what the program knows is still the former password.
+BOOST_AUTO_TEST_CASE(waiting_operation_goes_on_until_the_provider_knows_the_new_password)
+{
+    redis_server server({.password = "new"});
+    auto settings = settings_for({server.url()});
+    int asked = 0;
+    settings.credentials_provider = [&](std::string_view) {
+        return redlock::credentials{.username = {}, .password = ++asked < 4 ? "former" : "new"};
+    };
+    asio::io_context context;
+    redlock::client locks(context.get_executor(), std::move(settings));
+    redlock::mutex lock(locks, "resource", long_lived);
+    run(context, [&]() -> asio::awaitable<void> {
+        redlock::lease held = co_await lock.acquire();
+        co_await held.release();
+    });
+    BOOST_TEST(asked == 4);
+}
+
+BOOST_AUTO_TEST_CASE(password_that_no_provider_may_change_ends_waiting_operations_at_once)
+{
+    redis_server server({.password = "new"});
+    auto settings = settings_for({server.url()});
+    settings.password = "former";
+    asio::io_context context;
+    redlock::client locks(context.get_executor(), std::move(settings));
+    auto options = long_lived;
+    options.retry.outage_patience = std::chrono::hours{1};
+    redlock::mutex lock(locks, "resource", options);
+    run(context, [&]() -> asio::awaitable<void> {
+        boost::system::error_code ec;
+        redlock::lease const held = co_await lock.acquire(asio::redirect_error(asio::use_awaitable, ec));
+        BOOST_TEST(ec == redlock::errc::no_quorum);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(what_the_provider_of_credentials_throws_is_told)
 {
     redis_server server({.password = "secret"});
