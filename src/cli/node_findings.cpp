@@ -139,6 +139,9 @@ void node_examination::reach()
     if (why.detail.find(net::tls_port_question) != std::string::npos)
         return add(severity::error, "tls", "cannot be reached: " + why.detail,
                    "rediss:// where the port speaks TLS, redis:// where it does not; or start the server");
+    if (why.detail.find(net::hung_up_question) != std::string::npos)
+        return add(severity::error, "hung-up", "cannot be reached: " + why.detail,
+                   "rediss:// where the port speaks TLS; the server itself instead of a proxy");
     if (why.detail.starts_with(net::no_redis_server))
         return add(severity::error, "no-redis", "is " + why.detail, "mend address or port");
     if (refused && why.error == server_error::other)

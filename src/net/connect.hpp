@@ -72,6 +72,9 @@ protected:
 
 /// Said of a failure that looks like TLS on one side only.
 inline constexpr std::string_view tls_port_question = " (is this a TLS port?)";
+/// Said of a server that hangs up without a byte when it is greeted without TLS.
+inline constexpr std::string_view hung_up_question =
+    " (a TLS port, or a proxy that knows neither HELLO nor AUTH?)";
 /// Begins what is said where something answers that speaks another protocol.
 inline constexpr std::string_view no_redis_server = "not a Redis server: ";
 
@@ -131,10 +134,10 @@ private:
     unsigned phase_ = 0;
     bool whole_ = false;   ///< with this phase the time for everything is over; otherwise only a share of it
     bool late_ = false;    ///< the phase's share is over
+    bool hurried_ = false; ///< its limit is shorter than the connect timeout
     bool heard_ = false;   ///< a byte from the server
     failure problem_;      ///< with what was tried last
     coroutine<void> work_; // last: its frames refer to the rest
-    bool hurried_ = false; ///< its limit is shorter than the connect timeout
 };
 
 } // namespace redlock::net

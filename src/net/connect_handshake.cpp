@@ -68,7 +68,7 @@ bool connector::unreadable(error_code ec, redis::parse_status status, std::strin
     bool const hung_up = ec == asio::error::eof || ec == asio::error::connection_reset;
     if (plain && hung_up && !heard_)
         blame({node_result::unreachable, server_error::none,
-               "handshake: " + ec.message() + std::string(tls_port_question)});
+               "handshake: " + ec.message() + std::string(hung_up_question)});
     else if (ec)
         blame_security(ec, "handshake: ");
     else if (status == redis::parse_status::malformed)

@@ -280,6 +280,14 @@ BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
     }
 }
 
+/// As twemproxy does, and some TLS servers.
+BOOST_AUTO_TEST_CASE(doctor_reports_server_that_hangs_up_without_an_answer)
+{
+    curt_server const server({});
+    doctor_report const report("redis" + server.place());
+    BOOST_TEST_CONTEXT(report.told) BOOST_TEST(report.found("hung-up") == "error");
+}
+
 BOOST_AUTO_TEST_CASE(doctor_reports_tls_on_one_side_only)
 {
     certificates const files;

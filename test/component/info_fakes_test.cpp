@@ -264,6 +264,8 @@ BOOST_AUTO_TEST_CASE(proxy_that_hangs_up_at_hello_is_unreachable)
     for (int i = 0; i != 8; ++i)
         node.expect("HELLO", hang_up());
     BOOST_TEST((tries().result == node_result::unreachable));
+    BOOST_TEST((table[0].detail.find("a proxy that knows neither HELLO nor AUTH?") != std::string::npos),
+               table[0].detail);
     BOOST_TEST(!granted);
     BOOST_TEST(node.count("SET") == 0U);
 }

@@ -369,7 +369,7 @@ BOOST_AUTO_TEST_CASE(simulated_machine_hints_at_tls_port_spoken_to_without_tls)
     on_both([](ground& on) {
         std::string url = on.url(way::by_tls);
         std::string const told = told_by(on, url.replace(0, 6, "redis"));
-        BOOST_TEST(told.ends_with(" (is this a TLS port?)"), told);
+        BOOST_TEST((told.find("a TLS port") != told.npos), told);
     });
 }
 
