@@ -130,7 +130,8 @@ net::node_terms make_terms(redis::endpoint const& where, config const& settings)
     auto const response = where.command_timeout.value_or(settings.health.response_timeout);
     auto const check_interval = where.health_check_interval.value_or(settings.health.check_interval);
     require_positive(response, "health.response_timeout");
-    require(check_interval >= milliseconds::zero(), "health.check_interval must not be negative");
+    require(check_interval >= milliseconds::zero(),
+            "health.check_interval must not be negative, but is " + text(check_interval));
     net::node_terms terms{
         settings.reconnect.min_delay, settings.reconnect.max_delay, response,
         std::min<milliseconds>(check_interval, std::chrono::years{100})}; // more could not be reckoned with
@@ -171,10 +172,12 @@ void check_times(config const& settings)
     auto const longest_ttl = settings.admission.longest_ttl;
     require(longest_ttl >= milliseconds::zero() && longest_ttl <= 2 * longest_time,
             "admission.longest_ttl must be zero or up to 48 hours, not " + text(longest_ttl));
-    require(settings.key_prefix.size() <= max_prefix, "key_prefix is longer than 512 bytes");
+    require(settings.key_prefix.size() <= max_prefix, "key_prefix has " +
+                                                          std::to_string(settings.key_prefix.size()) +
+                                                          " bytes, more than " + std::to_string(max_prefix));
     // The server would refuse HELLO for it, and with it the protocol.
     require(std::ranges::all_of(settings.client_name, [](char c) { return c > ' ' && c < '\x7f'; }),
-            "client_name must be visible ASCII without spaces");
+            "client_name must be visible ASCII without spaces, not " + title(settings.client_name));
 }
 
 } // namespace
@@ -247,7 +250,7 @@ void check_retry(retry_policy const& retry)
 
 void check_handover(handover_policy const& handover)
 {
-    require(handover.batch > 0, "handover.batch must be at least 1");
+    require(handover.batch > 0, "handover.batch must be at least 1, not 0");
     require_positive(handover.period, "handover.period");
     if (handover.min_validity)
         require_positive(*handover.min_validity, "handover.min_validity");
