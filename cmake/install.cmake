@@ -3,6 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/asio-redlock")
 set(development asio-redlock_Development)
+set(tool asio-redlock_cli)
 
 if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.23)
     set(file_set FILE_SET HEADERS COMPONENT ${development})
@@ -61,23 +62,23 @@ install(
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
     COMPONENT ${development})
 if(REDLOCK_BUILD_CLI)
-    install(TARGETS redlock_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
+    install(TARGETS redlock_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT ${tool})
     install(
         FILES docs/man/redlock.1
         DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
-        COMPONENT cli)
+        COMPONENT ${tool})
     install(
         FILES src/cli/completion/redlock
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
-        COMPONENT cli)
+        COMPONENT ${tool})
     install(
         FILES src/cli/completion/_redlock
         DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions"
-        COMPONENT cli)
+        COMPONENT ${tool})
     install(
         FILES src/cli/completion/redlock.fish
         DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
-        COMPONENT cli)
+        COMPONENT ${tool})
 endif()
 install(
     FILES LICENSE

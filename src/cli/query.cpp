@@ -175,8 +175,8 @@ private:
     net::coroutine<bool> exchange(questions const& what)
     {
         boost::system::error_code ec;
-        net::operation written(
-            {}, [&](net::resumption done) { stream_->write(asio::buffer(what.bytes), std::move(done)); });
+        net::operation written;
+        stream_->write(asio::buffer(what.bytes), written.handler({}));
         ec = co_await written; // no initializer: g++ 11 would refuse it here
         std::size_t missing = what.count;
         redis::resp_parser parser;
@@ -192,8 +192,8 @@ private:
             }
             if (parsed.status == redis::parse_status::need_more) {
                 input.erase(0, parsed.consumed);
-                net::operation told(
-                    {}, [&](net::resumption done) { stream_->read(asio::buffer(chunk), std::move(done)); });
+                net::operation told;
+                stream_->read(asio::buffer(chunk), told.handler({}));
                 ec = co_await told;
                 input.append(chunk, told.transferred());
                 continue;

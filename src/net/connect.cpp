@@ -233,9 +233,8 @@ coroutine<std::vector<endpoint>> connector::resolve(redis::address const& server
         found.emplace_back(asio::ip::tcp::endpoint(address, server.port));
         co_return found;
     }
-    operation looked_up(weak_from_this(), [&](resumption done) {
-        resolver_->resolve(server.host, server.port, found, std::move(done));
-    });
+    operation looked_up;
+    resolver_->resolve(server.host, server.port, found, looked_up.handler(shared_from_this()));
     ec = co_await looked_up;
     if (!ec && found.empty())
         ec = asio::error::host_not_found;
@@ -258,9 +257,8 @@ coroutine<error_code> connector::connect_to(endpoint const& address)
 {
     stream_ = machine_.make_stream(executor_);
     auto const attempt = stream_;
-    operation connected(weak_from_this(), [&](resumption done) {
-        attempt->connect(address, peer_->keep_alive, std::move(done));
-    });
+    operation connected;
+    attempt->connect(address, peer_->keep_alive, connected.handler(shared_from_this()));
     co_return co_await connected;
 }
 

@@ -43,9 +43,11 @@ coroutine<bool> connector::secure(std::string const& host)
     wanted_ = peer_->server_name.empty() ? host : peer_->server_name;
     stream_ = machine_.secure(std::move(stream_), *peer_, wanted_, ec);
     auto const attempt = stream_;
-    operation shaken(weak_from_this(), [&](resumption done) { attempt->handshake(std::move(done)); });
-    if (!ec)
+    operation shaken;
+    if (!ec) {
+        attempt->handshake(shaken.handler(shared_from_this()));
         ec = co_await shaken;
+    }
     if (!listener_)
         co_return false;
     co_return !ec || blame_security(ec, "TLS: ");
@@ -95,16 +97,15 @@ coroutine<bool> connector::converse(Talk& talk)
             if (answers_too_much(input))
                 co_return false;
             sent_ = machine_.read_clocks();
-            operation written(weak_from_this(), [&](resumption done) {
-                attempt->write(asio::buffer(output), std::move(done));
-            });
+            operation written;
+            attempt->write(asio::buffer(output), written.handler(shared_from_this()));
             ec = co_await written;
         }
         auto parsed = ec ? redis::parse_result{} : parser.next(input);
         if (!ec && parsed.status == redis::parse_status::need_more) {
             input.erase(0, parsed.consumed);
-            operation told(weak_from_this(),
-                           [&](resumption done) { attempt->read(asio::buffer(chunk), std::move(done)); });
+            operation told;
+            attempt->read(asio::buffer(chunk), told.handler(shared_from_this()));
             ec = co_await told;
             received_ = machine_.read_clocks();
             heard_ = heard_ || told.transferred() != 0;

@@ -14,7 +14,7 @@ namespace redlock::net {
 
 /// What is rare and sequential, on handlers of Asio. Asio's own coroutines are not for this: an operation that cannot be
 /// started for lack of memory throws out of `run()` there, and the coroutine never hears of it. Here it throws where it
-/// is awaited.
+/// is started.
 ///
 /// It runs when it is awaited, or started, and ends with the object at the latest.
 template <class T>
@@ -114,6 +114,7 @@ inline coroutine<void> coroutines::promise<void>::get_return_object()
 struct completion {
     boost::system::error_code ec;
     std::size_t bytes = 0;
+    bool done = false;
     std::coroutine_handle<> awaiting;
 };
 
@@ -126,7 +127,9 @@ public:
     {
         into_->ec = ec;
         into_->bytes = bytes;
-        into_->awaiting.resume();
+        into_->done = true;
+        if (into_->awaiting)
+            into_->awaiting.resume();
     }
 
 private:
@@ -134,27 +137,21 @@ private:
     std::shared_ptr<void> owner_;
 };
 
-/// Awaits what `start(resumption)` starts.
-template <class Start>
+/// Start the operation with handler(), then await this object. The operation runs on the coroutine's own executor.
 class operation : private completion {
 public:
-    operation(std::weak_ptr<void> owner, Start start) : owner_(std::move(owner)), start_(std::move(start)) {}
+    operation() = default;
     operation(operation const&) = delete;
     operation& operator=(operation const&) = delete;
 
-    [[nodiscard]] static bool await_ready() noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> here)
-    {
-        awaiting = here;
-        start_(resumption(*this, owner_.lock()));
-    }
+    /// \param owner owns the frame that this is in
+    [[nodiscard]] resumption handler(std::shared_ptr<void> owner) { return {*this, std::move(owner)}; }
+
+    [[nodiscard]] bool await_ready() const noexcept { return done; }
+    void await_suspend(std::coroutine_handle<> here) noexcept { awaiting = here; }
     [[nodiscard]] boost::system::error_code await_resume() const noexcept { return ec; }
 
     [[nodiscard]] std::size_t transferred() const noexcept { return bytes; }
-
-private:
-    std::weak_ptr<void> owner_; // which owns the frame that this is in
-    Start start_;
 };
 
 } // namespace redlock::net

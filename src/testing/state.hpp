@@ -26,7 +26,9 @@ namespace redlock::testing {
 
 /// Clients may die later than the world, with their context: so they share it.
 struct world::state : std::enable_shared_from_this<world::state> {
+    class counted;
     struct owned_machine;
+    struct sleeper;
 
     state(boost::asio::io_context& its, std::size_t nodes)
         : context(its), net(time, static_cast<unsigned>(nodes), 1)

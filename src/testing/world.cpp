@@ -63,7 +63,9 @@ std::string waits_still(std::size_t asleep)
     return text + "(Timers, sockets and threads of the test's own are not waited for: they take real time)";
 }
 
-class counted {
+} // namespace
+
+class world::state::counted {
 public:
     explicit counted(std::size_t& number) : number_(number) { ++number_; }
     ~counted() { --number_; }
@@ -74,7 +76,12 @@ private:
     std::size_t& number_;
 };
 
-} // namespace
+/// A coroutine in sleep().
+struct world::state::sleeper {
+    asio::steady_timer timer;
+    bool rung = false;
+    bool dropped = false;
+};
 
 /// The world's clocks, for one client.
 struct world::state::owned_machine {
@@ -263,7 +270,7 @@ bool world::something_happens()
 void world::run_until(std::function<bool()> const& condition, milliseconds limit)
 {
     refuse_nesting();
-    counted const here(state_->running);
+    state::counted const here(state_->running);
     duration const wanted = state_->time.now() + checked(limit, "a limit");
     duration const end = std::min<duration>(wanted, for_ever);
     while (!settle(condition)) {
@@ -279,7 +286,7 @@ void world::run_until(std::function<bool()> const& condition, milliseconds limit
 void world::advance(milliseconds time)
 {
     refuse_nesting();
-    counted const here(state_->running);
+    state::counted const here(state_->running);
     duration const end = state_->time.now() + checked(time, "advance()");
     if (end > for_ever || time > for_ever)
         throw std::invalid_argument(
@@ -304,15 +311,10 @@ asio::awaitable<void> world::sleep(milliseconds time)
 /// Its event is dropped with the world: that ends it, too.
 asio::awaitable<void> world::state::sleep(std::shared_ptr<state> its, milliseconds time)
 {
-    struct alarm {
-        asio::steady_timer timer;
-        bool rung = false;
-        bool dropped = false;
-    };
     milliseconds const length = checked(time, "sleep()");
     counted const one(its->asleep);
-    auto const wake = std::make_shared<alarm>(
-        alarm{asio::steady_timer(its->context, asio::steady_timer::time_point::max())});
+    auto const wake = std::make_shared<sleeper>(
+        sleeper{asio::steady_timer(its->context, asio::steady_timer::time_point::max())});
     its->time.after(length, [wake, at_its_end = std::shared_ptr<void>(nullptr, [wake](void*) {
                                        wake->dropped = true;
                                        wake->timer.cancel();

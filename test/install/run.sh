@@ -15,9 +15,7 @@ build() # build NAME SOURCE OPTIONS...
 {
     local name=$1 source=$2
     shift 2
-    # A unity build, as distributions like to make them: it takes a fraction of the time.
-    cmake -S "$source" -B "$work/$name" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON \
-        -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 "$@" >"$work/log" 2>&1 \
+    cmake -S "$source" -B "$work/$name" -G Ninja -DCMAKE_BUILD_TYPE=Debug "$@" >"$work/log" 2>&1 \
         && cmake --build "$work/$name" >>"$work/log" 2>&1 || { cat "$work/log"; return 1; }
 }
 
@@ -124,6 +122,7 @@ build fetch "$here/fetch_content" -DBUILD_SHARED_LIBS=ON -DFETCHCONTENT_BASE_DIR
 run "FetchContent, shared" "$work/fetch/consumer"
 run "redlock::testing by FetchContent" "$work/fetch/kit"
 
+run "what may be missing" "$here/lacking.sh" "$work/lacking"
 "$here/tarball.sh"
 run "the code host's files" "$root/test/docs/forge.sh" --schemas
 "$here/vcpkg/run.sh"

@@ -16,9 +16,7 @@
 #include <utility>
 
 namespace redlock::test {
-namespace {
-
-constexpr long day = 24L * 60 * 60;
+namespace openssl {
 
 template <auto Free>
 struct freed_by {
@@ -29,10 +27,16 @@ struct freed_by {
     }
 };
 
-using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
-using x509_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
-using extension_ptr = std::unique_ptr<X509_EXTENSION, freed_by<X509_EXTENSION_free>>;
-using file_ptr = std::unique_ptr<std::FILE, freed_by<std::fclose>>;
+} // namespace openssl
+
+namespace {
+
+constexpr long day = 24L * 60 * 60;
+
+using key_ptr = std::unique_ptr<EVP_PKEY, openssl::freed_by<EVP_PKEY_free>>;
+using x509_ptr = std::unique_ptr<X509, openssl::freed_by<X509_free>>;
+using extension_ptr = std::unique_ptr<X509_EXTENSION, openssl::freed_by<X509_EXTENSION_free>>;
+using file_ptr = std::unique_ptr<std::FILE, openssl::freed_by<std::fclose>>;
 
 void require(bool success, char const* what)
 {

@@ -34,10 +34,10 @@ std::string name_of(small_world::message const& m, unsigned c)
 
 std::string state_of(small_world const& w, unsigned c)
 {
-    constexpr std::array doing{"does nothing", "votes", "holds", "is done"};
+    constexpr std::array states{"does nothing", "votes", "holds", "is done"};
     constexpr std::array phases{"held", "suspect", "lost", "released"};
     auto const& me = w.clients[c];
-    std::string text = doing[static_cast<std::size_t>(me.now)];
+    std::string text = states[static_cast<std::size_t>(me.now)];
     if (me.now == small_world::client::doing::holding) {
         text += " (" + std::string(phases[static_cast<std::size_t>(me.lease.phase())]) + " until " +
                 std::to_string(me.lease.deadline().boot / std::chrono::milliseconds{1}) + " ms";

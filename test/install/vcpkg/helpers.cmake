@@ -32,8 +32,7 @@ function(vcpkg_cmake_configure)
         endif()
         run("${CMAKE_COMMAND}" -S "${arg_SOURCE_PATH}" -B "${BUILDTREES}/${type}" -G Ninja ${arg_OPTIONS}
             -DCMAKE_BUILD_TYPE=${type} -DBUILD_SHARED_LIBS=${shared} -DCMAKE_INSTALL_PREFIX=${prefix}
-            -DCMAKE_INSTALL_LIBDIR:STRING=lib -DCMAKE_INSTALL_BINDIR:STRING=bin
-            -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
+            -DCMAKE_INSTALL_LIBDIR:STRING=lib -DCMAKE_INSTALL_BINDIR:STRING=bin)
     endforeach()
 endfunction()
 
