@@ -1,35 +1,89 @@
 # SPDX-License-Identifier: BSL-1.0
-import importlib.util
 import os
 import re
 
-from conan.tools.cmake import cmake_layout
-from conan.tools.files import load
+from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load, rmdir
+from conan.tools.scm import Version
 
 required_conan_version = ">=2.1"
 
-# The recipe of a registry, which builds an archive of the sources.
-registry = os.path.join("packaging", "conan", "all", "conanfile.py")
-spec = importlib.util.spec_from_file_location("registry", os.path.join(os.path.dirname(__file__), registry))
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
 
+class AsioRedlock(ConanFile):
+    """Of the sources that this file is in. The recipe of a registry, in packaging/conan, builds an archive of them."""
 
-class AsioRedlock(module.AsioRedlock):
-    """The same of the sources that this file is in."""
-
-    exports = registry
+    name = "asio-redlock"
+    description = "Asynchronous Redlock distributed locks on Boost.Asio"
+    license = "BSL-1.0"
+    topics = ("redis", "distributed-lock", "asio", "coroutines")
+    package_type = "library"
+    exports = "PUBLISHER"
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
-    homepage = None
-    boost = "[>=1.81.0 <=1.90.0]"  # the oldest and the newest tried
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"shared": [True, False], "fPIC": [True, False]}
+    default_options = {"shared": False, "fPIC": True}
+    implements = ["auto_shared_fpic"]
+
+    def init(self):
+        told = load(self, os.path.join(self.recipe_folder, "PUBLISHER"))
+        self.url = self.homepage = re.search(r"^repository=(.*)$", told, re.M).group(1) or None
 
     def set_version(self):
         header = load(self, os.path.join(self.recipe_folder, "include", "redlock", "version.hpp"))
         parts = (re.search(rf"#define REDLOCK_VERSION_{part} (\d+)", header) for part in ("MAJOR", "MINOR", "PATCH"))
         self.version = ".".join(part.group(1) for part in parts)
 
+    def requirements(self):
+        # Public headers include Asio's; OpenSSL stays behind the library. Nothing of Boost is compiled, unless somebody
+        # else in the graph asks for that. The oldest and the newest version that are tried.
+        self.requires("boost/[>=1.81.0 <=1.92.0]", transitive_headers=True, options={"header_only": True})
+        self.requires("openssl/[>=3 <4]")
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+        oldest = {"gcc": "11", "clang": "16"}.get(str(self.settings.compiler))
+        if oldest and Version(self.settings.compiler.version) < oldest:
+            raise ConanInvalidConfiguration(f"{self.name} needs {self.settings.compiler} {oldest} or newer")
+        if self.settings.os != "Linux":
+            raise ConanInvalidConfiguration(f"{self.name} has been written for Linux, not for {self.settings.os}")
+
     def layout(self):
         cmake_layout(self)
 
-    def source(self):
-        pass
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        for part in ("TESTS", "EXAMPLES", "BENCHMARKS", "CLI"):
+            toolchain.cache_variables[f"REDLOCK_BUILD_{part}"] = False
+        toolchain.generate()
+        CMakeDeps(self).generate()
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        CMake(self).install()
+        for folder in (("lib", "cmake"), ("lib", "pkgconfig"), ("share",)):
+            rmdir(self, os.path.join(self.package_folder, *folder))
+
+    def package_info(self):
+        self.cpp_info.set_property("cmake_file_name", "asio-redlock")
+        library = self.cpp_info.components["redlock"]
+        library.set_property("cmake_target_name", "redlock::redlock")
+        library.set_property("pkg_config_name", "asio-redlock")
+        library.libs = ["redlock"]
+        library.requires = ["boost::headers", "openssl::ssl", "openssl::crypto"]
+        if not self.options.shared:
+            library.defines = ["REDLOCK_STATIC_DEFINE"]
+        if self.settings.os == "Linux":
+            library.system_libs = ["pthread"]
+        kit = self.cpp_info.components["testing"]
+        kit.set_property("cmake_target_name", "redlock::testing")
+        kit.set_property("pkg_config_name", "asio-redlock-testing")
+        kit.libs = ["redlock_testing"]
+        kit.requires = ["redlock", "openssl::openssl"]

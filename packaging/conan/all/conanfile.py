@@ -6,6 +6,7 @@ from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, get, rmdir
+from conan.tools.scm import Version
 
 required_conan_version = ">=2.1"
 
@@ -14,6 +15,7 @@ class AsioRedlock(ConanFile):
     name = "asio-redlock"
     description = "Asynchronous Redlock distributed locks on Boost.Asio"
     license = "BSL-1.0"
+    url = "@repository@"
     homepage = "@repository@"
     topics = ("redis", "distributed-lock", "asio", "coroutines")
     package_type = "library"
@@ -21,16 +23,18 @@ class AsioRedlock(ConanFile):
     options = {"shared": [True, False], "fPIC": [True, False]}
     default_options = {"shared": False, "fPIC": True}
     implements = ["auto_shared_fpic"]
-    boost = "1.90.0"  # a registry wants one version
 
     def requirements(self):
         # Public headers include Asio's; OpenSSL stays behind the library. Nothing of Boost is compiled, unless somebody
-        # else in the graph asks for that.
-        self.requires(f"boost/{self.boost}", transitive_headers=True, options={"header_only": True})
+        # else in the graph asks for that. A registry wants one version.
+        self.requires("boost/1.90.0", transitive_headers=True, options={"header_only": True})
         self.requires("openssl/[>=3 <4]")
 
     def validate(self):
         check_min_cppstd(self, 20)
+        oldest = {"gcc": "11", "clang": "16"}.get(str(self.settings.compiler))
+        if oldest and Version(self.settings.compiler.version) < oldest:
+            raise ConanInvalidConfiguration(f"{self.name} needs {self.settings.compiler} {oldest} or newer")
         if self.settings.os != "Linux":
             raise ConanInvalidConfiguration(f"{self.name} has been written for Linux, not for {self.settings.os}")
 
@@ -67,7 +71,8 @@ class AsioRedlock(ConanFile):
         library.requires = ["boost::headers", "openssl::ssl", "openssl::crypto"]
         if not self.options.shared:
             library.defines = ["REDLOCK_STATIC_DEFINE"]
-        library.system_libs = ["pthread"]
+        if self.settings.os == "Linux":
+            library.system_libs = ["pthread"]
         kit = self.cpp_info.components["testing"]
         kit.set_property("cmake_target_name", "redlock::testing")
         kit.set_property("pkg_config_name", "asio-redlock-testing")

@@ -20,14 +20,12 @@ trap 'rm -rf "$CONAN_HOME"' EXIT
 export CONAN_HOME CCACHE_BASEDIR=$CONAN_HOME
 quietly() { "$@" >"$CONAN_HOME/log" 2>&1 || { cat "$CONAN_HOME/log"; return 1; }; }
 
-in_two_files=(
-    --build=missing -s compiler.cppstd=20 -c tools.cmake.cmaketoolchain:generator=Ninja
-    -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": 0}')
+from_sources=(--build=missing -s compiler.cppstd=20 -c tools.cmake.cmaketoolchain:generator=Ninja)
 create() # create KIND TYPE SETTINGS...
 {
     local shared=False
     [ "$1" != shared ] || shared=True
-    quietly conan create "$root" --test-folder="$root/test_package" "${in_two_files[@]}" \
+    quietly conan create "$root" --test-folder="$root/test_package" "${from_sources[@]}" \
         -o "&:shared=$shared" -s build_type="$2" -c tools.cmake.cmaketoolchain:user_presets= "${@:3}"
     grep 'refused a bad URL' "$CONAN_HOME/log"
 }
@@ -61,12 +59,27 @@ print("header_only:", boost["options"]["header_only"], "- package_type:", boost[
 sys.exit((boost["options"]["header_only"], boost["package_type"]) != ("True", "header-library"))
 PYTHON
 
-# What the profile that Conan detects leaves at gnu17 is refused, in words.
-if conan create "$root" --test-folder= --build=missing -s compiler.cppstd=17 >"$CONAN_HOME/log" 2>&1; then
-    echo "passes with C++17"
-    exit 1
-fi
-grep -o 'Current cppstd (17) is lower than the required C++ standard (20)' "$CONAN_HOME/log"
+# docs/howto/install.md, but for the type of the build.
+echo "-- conan, a consumer's commands"
+(
+    mkdir "$CONAN_HOME/program"
+    cp "$root"/test_package/{main.cpp,CMakeLists.txt} "$CONAN_HOME/program"
+    cd "$CONAN_HOME/program"
+    printf '%s\n' '[requires]' "asio-redlock/$version" '[generators]' CMakeDeps CMakeToolchain >conanfile.txt
+    quietly conan install . --output-folder=build --build=missing -s compiler.cppstd=20 -s build_type=Debug
+    quietly cmake -S . -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE=build/conan_toolchain.cmake -DCMAKE_BUILD_TYPE=Debug
+    quietly cmake --build build
+    build/test_package
+)
+
+# refused WORDS SETTINGS...: what cannot compile it is refused before it does.
+refused()
+{
+    ! conan create "$root" --test-folder= --build=missing -s compiler.cppstd=20 "${@:2}" >"$CONAN_HOME/log" 2>&1 || { echo "passes with ${*:2}"; return 1; }
+    grep -oF "$1" "$CONAN_HOME/log"
+}
+refused 'Current cppstd (17) is lower than the required C++ standard (20)' -s compiler.cppstd=17 # as the profile that Conan detects
+refused 'asio-redlock needs gcc 11 or newer' -s compiler=gcc -s compiler.version=10
 
 # What a registry gets: its recipe finds the archive, and what is in that builds, in objects without content.
 echo "-- conan, the recipe of a registry"
@@ -74,4 +87,4 @@ archive=$(scripts/tarball HEAD "$CONAN_HOME" 2>"$CONAN_HOME/log")
 recipe=$(scripts/registries "file://$archive" "$archive")/conan/asio-redlock/all
 printf 'include(default)\n[replace_requires]\nboost/*: boost/1.81.0\n' >"$CONAN_HOME/profiles/registry"
 quietly env CMAKE_CXX_COMPILER_LAUNCHER="$here/../vcpkg/hollow" conan create "$recipe" --version="$version" \
-    --profile=registry --test-folder= "${in_two_files[@]}"
+    --profile=registry --test-folder= "${from_sources[@]}"
