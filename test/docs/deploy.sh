@@ -142,10 +142,13 @@ else
 fi
 if command -v systemd-analyze >/dev/null; then
     mkdir "$scratch/units"
-    for unit in systemd/*; do # the programs need not be installed here
+    for unit in systemd/* ../cli/*.service; do # the programs need not be installed here
         sed -E 's,^(Exec[A-Za-z]*=)[^ ]+,\1/bin/true,' "$unit" >"$scratch/units/${unit##*/}"
     done
     said=$(systemd-analyze verify --man=no "$scratch/units"/* 2>&1) && [ -z "$said" ] || complain "systemd-analyze: $said"
+    for unit in "$scratch"/units/*report.service; do
+        said=$(systemd-analyze security --offline=true --threshold=30 "$unit") || complain "$(tail -n 1 <<<"$said"), above 3.0"
+    done
 else
     echo "no systemd-analyze, so units were not verified"
 fi
