@@ -5,6 +5,7 @@
 #include <boost/asio.hpp>
 
 #include <iostream>
+#include <stdexcept>
 
 namespace asio = boost::asio;
 
@@ -17,11 +18,16 @@ asio::awaitable<void> book(redlock::client& locks)
 }
 
 int main(int argc, char** argv)
-{
+try {
+    if (argc < 2)
+        throw std::invalid_argument("usage: hello redis://HOST:PORT...");
     asio::io_context context;
     auto log = redlock::log_to(std::clog); // says at once what is wrong, and why a lock is waited for
     redlock::client locks{context, {.nodes = {argv + 1, argv + argc}, .observer = log}};
     auto done = asio::co_spawn(context, book(locks), asio::use_future);
     context.run();
     done.get(); // throws what the coroutine threw
+} catch (std::exception const& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
 }
