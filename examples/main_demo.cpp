@@ -138,6 +138,7 @@ class demonstration {
 public:
     int run()
     {
+        picture();
         out_.chapter("Three participants contend for one lock; each takes it three times.");
         for (participant* p : {&alice_, &bob_, &carol_})
             asio::co_spawn(context_, takes_turns(*p), asio::detached);
@@ -160,6 +161,17 @@ public:
     }
 
 private:
+    static void picture()
+    {
+        std::cout
+            << "      alice      bob     carol         three clients want one lock, \"the-ledger\"\n"
+               "          \\      |      /\n"
+               "      [1]  [2]  [3]  [4]  [5]         five servers; a client that has three of them holds it\n\n"
+            << "ttl " << in_ms(ttl) << " ms: a holder renews its lease before that. Without renewal the "
+            << "lease ends by itself,\nand the servers free the lock " << in_ms(slack)
+            << " ms later. No server knows the others.\n";
+    }
+
     asio::awaitable<void> takes_turns(participant& p)
     {
         for (int turn = 0; turn != 3; ++turn) {
@@ -274,6 +286,10 @@ private:
         promises_.keep(unwound_at_ < first_successor_at_ && successors_ == 2,
                        "those in line got the lock with a majority back, and not before the job had ended");
         promises_.keep(most_inside_ == 1, "never were two inside at once");
+        std::cout << "\nNext\n\n"
+                     "  docs/tutorial.md          a lock in ten minutes, on servers of your own\n"
+                     "  examples/main_demo.cpp    this program\n"
+                     "  docs/promise.md           what you may rely on\n";
     }
 
     timeline out_;

@@ -29,6 +29,21 @@ build()
     cmake --build --preset "$preset" ${*:+--target "$@"}
 }
 
+# ticking WHAT COMMAND...: runs it, and says every five seconds that it still does.
+ticking()
+{
+    local what=$1 code=0 ticker
+    shift
+    (started=$SECONDS; while sleep 5 >/dev/null 2>&1; do echo "-- $what: $((SECONDS - started)) s$(progress)"; done) &
+    ticker=$!
+    "$@" || code=$?
+    kill $ticker 2>/dev/null
+    wait $ticker 2>/dev/null || true
+    return $code
+}
+# What the test programs that run have done of their cases, where $REDLOCK_TEST_PROGRESS is.
+progress() { (cd "${REDLOCK_TEST_PROGRESS:-/nowhere}" 2>/dev/null && grep -Hs . -- * | sed 's/^/, /; s/:/ /' | tr -d '\n') || true; }
+
 # pypi REQUIREMENT...: installs from the Python Package Index into build/python; fails, without a word, where it cannot.
 pypi()
 {
