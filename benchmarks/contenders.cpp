@@ -52,7 +52,6 @@ void note(board& seen, request const& mine, unsigned process)
 lock_options options_for(contest const& what, unsigned process)
 {
     lock_options options;
-    options.barging = what.how == manner::polling;
     options.line = what.how == manner::line || (what.how == manner::mixed && process % 2 == 0);
     return options;
 }

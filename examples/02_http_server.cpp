@@ -67,10 +67,10 @@ response refusal(request const& asked, redlock::lock_error const& refused)
 /// For the load balancer: can this process lock at all? The first to ask connects.
 asio::awaitable<response> ready(redlock::client& locks, request const& asked)
 {
-    // barging: the servers are asked, also while another request asks them.
-    redlock::mutex probe(locks, "web:ready", {.ttl = 1s, .barging = true});
+    redlock::mutex probe(locks, "web:ready", {.ttl = 1s});
     try {
-        redlock::lease const lease = co_await probe.try_acquire();
+        redlock::lease const lease =
+            co_await probe.acquire_for(500ms); // behind other requests of this process
     } catch (redlock::lock_error const& refused) {
         if (!held_by_others(refused))
             co_return refusal(asked, refused);

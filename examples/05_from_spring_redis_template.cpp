@@ -9,7 +9,7 @@
 //   lockTimeout                            .ttl; renewed until the release unless .renew = false
 //   tryLockTimeout, 0 = for ever           acquire_for(time); acquire()
 //   sleep(50) between tries                .retry = {.min_delay = 50ms, .max_delay = 50ms}: random, to 50 ms
-//   tryCount                               acquire_for(tryCount * sleep): .retry.max_attempts bounds no time
+//   tryCount                               acquire_for(tryCount * sleep)
 //   null: did not get the lock             an empty lease and the reason: contended, timed_out, no_quorum …
 //   getKey(), getStartTime(), …            lease.resource(), lease.waited(), lease.remaining()
 //   compare, then DEL                      lease.release()

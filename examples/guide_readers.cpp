@@ -51,18 +51,15 @@ asio::awaitable<bool> read_for_long(redlock::shared_mutex lock, price_list const
     co_return co_await redlock::with_lock(lock.shared(), body); // cancelled when the lease is lost
 }
 
-/// Reads what it has written itself; what it has read then is still true when it writes again.
-asio::awaitable<bool> replace_twice(redlock::shared_mutex lock, price_list& prices)
+/// Reads what it has written itself.
+asio::awaitable<bool> replace_and_read(redlock::shared_mutex lock, price_list& prices)
 {
     redlock::lease lease = co_await lock.acquire();
     int const mine = prices.version = prices.checksum = prices.version + 1;
     lease.downgrade(); // readers come in, and no writer between
     bool const still_mine = prices.version == mine && lease.shared();
-    auto const [refused] = co_await lease.try_upgrade(asio::as_tuple(asio::use_awaitable));
-    if (!refused) // nobody else reads
-        prices.version = prices.checksum = mine + 1;
     co_await lease.release();
-    co_return still_mine && !refused;
+    co_return still_mine;
 }
 
 asio::awaitable<bool> nobody_changes_it(redlock::shared_mutex lock)
@@ -97,7 +94,8 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     promises.keep(nobody_wrote && whole, "nobody wrote while somebody read");
     promises.keep(also_whole, "who came behind the writer saw all of what it wrote");
     promises.keep(prices.version == 1, "the writer got its turn");
-    promises.keep(co_await replace_twice(lock, prices), "what was read was true until it was replaced");
+    promises.keep(co_await replace_and_read(lock, prices),
+                  "nobody wrote between the writer and the reader that it became");
     redlock::fenced_shared_mutex fenced{locks, "price"};
     fenced_register<int> price;
     co_await write_with_token(fenced, price);

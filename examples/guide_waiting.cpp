@@ -66,11 +66,6 @@ asio::awaitable<void> run_in_time(redlock::mutex lock, std::chrono::milliseconds
     co_await redlock::with_lock_for(lock, time, body); // a lock_error with timed_out, or as with_lock
 }
 
-redlock::lock_options three_attempts()
-{
-    return {.retry = {.max_attempts = 3}};
-}
-
 redlock::lock_options gives_up_soon_without_servers()
 {
     return {.retry = {.outage_patience = 500ms}}; // 5 s by default
@@ -79,16 +74,6 @@ redlock::lock_options gives_up_soon_without_servers()
 redlock::lock_options fair_to_others()
 {
     return {.handover = {.batch = 4, .period = 50ms}}; // then others have their turn
-}
-
-redlock::lock_options no_favours()
-{
-    return {.handover = {.min_validity = 10s}}; // the whole ttl: no lease has that much left to be passed on
-}
-
-redlock::lock_options asks_although_others_wait_here()
-{
-    return {.barging = true};
 }
 
 redlock::lock_options at_most_a_minute()
@@ -148,12 +133,6 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     auto const soon = std::chrono::steady_clock::now() + 20ms;
     promises.keep(co_await until(door, soon) == redlock::errc::timed_out, "a moment to wait for");
 
-    error_code ec;
-    auto token = asio::redirect_error(asio::use_awaitable, ec);
-    redlock::mutex brief{locks, "door", three_attempts()};
-    redlock::lease none = co_await brief.acquire(token);
-    promises.keep(ec == redlock::errc::contended, "a number of attempts");
-
     error_code stopped;
     asio::cancellation_signal stop;
     auto told = [&](error_code e, redlock::lease) { stopped = e; };
@@ -197,8 +176,8 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
     redlock::lease again = co_await door.acquire();
     promises.keep(second_got_it && stopped == asio::error::operation_aborted, "first come, first served");
 
-    for (auto options : {gives_up_soon_without_servers(), fair_to_others(), no_favours(),
-                         asks_although_others_wait_here(), at_most_a_minute(), only_while_it_gets_on()}) {
+    for (auto options :
+         {gives_up_soon_without_servers(), fair_to_others(), at_most_a_minute(), only_while_it_gets_on()}) {
         redlock::mutex other{locks, "window", options};
         redlock::lease lease = co_await other.acquire();
         lease.progress();

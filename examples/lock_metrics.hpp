@@ -88,8 +88,7 @@ public:
         case handed_over: handed_over_.Increment(); return note_end(e);
         case detached: detached_.Increment(); return note_end(e);
         case suspect: return; // lost, or renewed, within the slack
-        case downgraded:
-        case upgraded: return;
+        case downgraded: return;
         }
     }
 

@@ -44,7 +44,8 @@ namespace redlock {
 /// `boost::system::system_error` with the code alone. Completion runs on the token's associated executor, never inside
 /// the initiating call.
 /// \par Errors
-/// `errc::contended`, `errc::no_quorum`, `errc::too_slow`: one attempt was asked for, or the retry policy is exhausted.
+/// `errc::contended`, `errc::too_slow`: only of `try_acquire`. `errc::no_quorum`: too few nodes could be asked, for one
+/// attempt or for `retry_policy::outage_patience`.
 /// `errc::timed_out`, `errc::shut_down`. `errc::no_randomness`: OpenSSL's RAND_bytes failed, and nothing was sent.
 /// `errc::forked`: this process is a forked copy of the one that made the client. Without memory the initiating function
 /// throws `std::bad_alloc`, or the operation completes with `std::errc::not_enough_memory`, which `with_diagnostics`
@@ -74,7 +75,7 @@ public:
     }
 
     /// Makes one attempt, and does not wait. If another operation of this client holds the lock or waits for it, the
-    /// attempt fails at once with `errc::contended`, unless `lock_options::barging` is set.
+    /// attempt fails at once with `errc::contended`.
     template <boost::asio::completion_token_for<detail::lease_signature> Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = {}) const
     {

@@ -37,7 +37,7 @@ enum class errc {
     empty_lease,   ///< the operation was called on an empty lease
     no_randomness, ///< OpenSSL has no random numbers, which identify an attempt
     forked,        ///< this process is a forked copy of the one that made the client
-    wrong_mode, ///< `try_upgrade` of a lease that is no reader's, or `downgrade` of one that is no writer's
+    wrong_mode,    ///< `downgrade` of a lease that is no writer's
 };
 
 /// Its name, as it is written here: "contended". `error_category()` has a message for each.

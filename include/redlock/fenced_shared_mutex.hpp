@@ -24,8 +24,7 @@ namespace redlock {
 ///
 /// Fence first, readers too: show the token to the resource before you read there.
 ///
-/// `lease::downgrade` gives a writer the readers' token of its own number. `lease::try_upgrade` counts: the token of the
-/// writer that it makes is larger than all before, and `lease::fencing_token()` changes.
+/// `lease::downgrade` gives a writer the readers' token of its own number.
 ///
 /// A reader does not count. It takes the largest number of its nodes, and raises nodes with a smaller one, which takes
 /// one round trip more. The rest is as `shared_mutex` and `fenced_mutex` describe it, and each node keeps the keys of

@@ -149,7 +149,7 @@ public:
     /// Of a `semaphore` the numbers of its permits, in ascending order, from zero: no other valid lease has one of them.
     /// Otherwise none. The span lives as long as the lease.
     [[nodiscard]] std::span<std::uint16_t const> slots() const noexcept;
-    /// The token of the grant; it changes with `downgrade` and `try_upgrade` alone. Zero unless the lock is of a fenced kind
+    /// The token of the grant; it changes with `downgrade` alone. Zero unless the lock is of a fenced kind
     /// or an `election`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
@@ -216,27 +216,6 @@ public:
     /// docs/protocol.md, rule S12
     void downgrade();
 
-    /// Makes a reader's lease of a `shared_mutex` a writer's, if no other reader has the lock, in this client or another.
-    /// Makes one attempt and does not wait: two readers that try it at the same time are both refused, and keep their
-    /// leases.
-    ///
-    /// On success nobody else has had the lock as a writer since this lease began, so what was read under it still holds.
-    /// The validity starts just before the attempt was sent.
-    /// \par Completion signature
-    /// `void(boost::system::error_code)`
-    /// \par Errors
-    /// The lease stays a reader's, with the deadline that it had: `errc::contended`: other readers have the lock.
-    /// `errc::no_quorum`: too few nodes answered. `errc::too_slow`. `errc::wrong_mode`: it is a writer's already, not of a
-    /// `shared_mutex`, or was adopted and downgraded.
-    ///
-    /// `errc::lease_lost`, `errc::released`, `errc::shut_down`: it has ended. `errc::empty_lease`. `errc::forked`.
-    /// \par Cancellation
-    /// terminal, partial, total: stops waiting; the attempt goes on, and `shared()` says what it came to.
-    /// \par Source
-    /// docs/protocol.md, rules S8 and S13
-    template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
-    [[nodiscard]] auto try_upgrade(Token&& token = {});
-
     /// Waits for the end of the lease. Any number of operations may wait. The end is a success, so a group of operations
     /// that waits for one success cancels the others:
     ///
@@ -270,7 +249,7 @@ public:
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
 
 private:
-    enum class operation : std::uint8_t { extend, release, end, try_upgrade, resign };
+    enum class operation : std::uint8_t { extend, release, end, resign };
     struct start;
     struct start_ended;
     friend struct detail::lease_access;
@@ -313,12 +292,6 @@ template <boost::asio::completion_token_for<void(boost::system::error_code)> Tok
 auto lease::release(Token&& token)
 {
     return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::release}, token);
-}
-
-template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
-auto lease::try_upgrade(Token&& token)
-{
-    return boost::asio::async_initiate<Token, start::signature>(start{held_, operation::try_upgrade}, token);
 }
 
 namespace detail {

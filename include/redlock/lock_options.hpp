@@ -21,11 +21,6 @@ struct retry_policy {
     /// Last upper bound of that pause. Without a line it is also the longest wait for an invalidation if the nodes do not
     /// say when the keys expire (no right to PTTL, a key without an expiry).
     std::chrono::milliseconds max_delay{200};
-    /// Attempts before `acquire` fails with the last attempt's error; 0 means no limit. While others of this client hold
-    /// the lock or wait for it, each pause counts as one attempt. Standing in line is no attempt; with 1 the operation
-    /// never stands in line. This option does not limit the time: attempts are a millisecond apart, or as long as others
-    /// keep the lock. To limit the time use `acquire_for`.
-    unsigned max_attempts = 0;
     /// How long `acquire` continues while no quorum can be reached at all, before it fails with `errc::no_quorum`.
     /// Errors that only an operator can fix (wrong password, missing right) end it at once. Nodes that are quarantined
     /// for this lock count as reachable: `acquire` waits for them (see `admission_settings`).
@@ -36,33 +31,19 @@ struct retry_policy {
 
 /// How long one client may keep a lock among its own operations while others, in other clients, may wait for it. A
 /// lease that is released goes to the next operation in the client's queue without a round trip; its deadline does not
-/// change. The next operation's lock must have the same `ttl`, slack and kind, and must renew itself. After a batch the
-/// lock goes to the first in line, and the client's next operation stands at the end. Without a line the client leaves
-/// the lock alone for three round trips, so that others can get it. While no other client takes it, the batches double,
-/// up to 64 times their size, also from 1. The period does not change.
+/// change. The next operation's lock must have the same `ttl`, slack and kind, and must renew itself. At least half of
+/// `ttl` must be left; otherwise the lock is released and acquired again.
+///
+/// After a batch the lock goes to the first in line, and the client's next operation stands at the end. Without a line the
+/// client leaves the lock alone for three round trips, so that others can get it. While no other client takes it, the
+/// batches double, up to 64 times their size, also from 1. The period does not change.
 struct handover_policy {
-    /// Leases in a row, at least 1, before others get their turn. To disable hand-over set `min_validity = ttl`;
-    /// `batch = 1` does not.
+    /// Leases in a row, at least 1, before others get their turn.
     unsigned batch = 64;
     /// Time in a row.
     std::chrono::milliseconds period{250};
-    /// Validity that the next holder needs. If less is left, the lock is released and acquired again. Default: half of
-    /// `ttl`.
-    std::optional<std::chrono::milliseconds> min_validity{};
 
     friend bool operator==(handover_policy const&, handover_policy const&) = default;
-};
-
-/// How long a lock of several names asks for all of them at once. While others keep taking now one, now another of its
-/// names, it may never find all of them free. After that it takes one name after the other, in their order, and stands in
-/// line for each; what it has it keeps until it has all. So it gets them, and those who want one of them wait longer.
-struct multi_policy {
-    /// Attempts that were refused, at least 1.
-    unsigned attempts = 8;
-    /// Time since the first attempt; zero: after the first one that is refused.
-    std::chrono::milliseconds time{1000};
-
-    friend bool operator==(multi_policy const&, multi_policy const&) = default;
 };
 
 /// Options of one lock. Trivially destructible on purpose: g++ 12 destroys other temporaries of an awaited
@@ -98,7 +79,6 @@ struct lock_options {
     std::optional<std::chrono::milliseconds> node_timeout{};
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own
-    multi_policy multi{};       ///< of a `multi_mutex`: how long it asks for all names at once
     /// Stand in line with the operations of other clients that wait for this lock: first come, first served, but for what
     /// docs/promise.md names under "Order between clients" (docs/protocol.md, rules L1 to L15). Give all clients of a lock
     /// the same value. An operation that does not stand in line asks again when a server says that the key has changed. It
@@ -109,9 +89,6 @@ struct lock_options {
     /// the prefix before them. The line in docs/server-checklist.md, "Rights", has all of them. If a server denies a right
     /// or speaks RESP2, operations stand in line on another server. If no server is left, they wait without a line.
     bool line = true;
-    /// `try_acquire` asks the nodes even while other operations of this client hold the lock or wait for it.
-    /// `last_attempt()` then shows the answers to this attempt to the other operations, too.
-    bool barging = false;
 
     friend bool operator==(lock_options const&, lock_options const&) = default;
 };

@@ -24,8 +24,8 @@ namespace redlock {
 /// excluded by, plain locks of that name, of this library and of others. A majority of the nodes must grant all names. A
 /// node that would grant some of them grants none.
 ///
-/// Sets that overlap cannot deadlock each other: who waits holds nothing, or takes the names in the order of their bytes
-/// (`lock_options::multi`). Within one client an operation waits in the queues
+/// Sets that overlap cannot deadlock each other: an operation that waits holds nothing, or takes the names in the order of their
+/// bytes: after eight refusals, or after a second or a tenth of `ttl`, whichever is shorter. Within one client an operation waits in the queues
 /// of all its names from the moment it is started, and is served when it is the first in all. So other operations on one of
 /// the names wait behind it, also while it waits for another name. Between clients, an operation waits for the name
 /// that is in its way, and then tries again.

@@ -129,8 +129,7 @@ struct lease_event {
         stalled,     ///< not renewed, because the holder makes no progress (`lock_options::progress_within`)
         handed_over, ///< it continues as the lease of another operation of this client, which is then `acquired`
         detached,    ///< its keys were left behind, for another process to adopt
-        downgraded, ///< it was a writer's, and is a reader's (`lease::downgrade`)
-        upgraded    ///< it was a reader's, and is a writer's (`lease::try_upgrade`)
+        downgraded ///< it was a writer's, and is a reader's (`lease::downgrade`)
     };
     kind what;                          ///< what happened
     std::string_view resource;          ///< the lock's name

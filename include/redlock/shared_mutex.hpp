@@ -18,7 +18,7 @@ namespace redlock {
 ///
 /// Readers of one client that come within `handover.period` of a grant share one key on the nodes. A reader that comes
 /// in that time joins the others without asking the nodes, if it and they renew, have the same `ttl`, `slack` and
-/// `tolerate_suspect`, have `handover.min_validity` left, and no operation of this client waits. After that time the
+/// `tolerate_suspect`, have half of `ttl` left, and no operation of this client waits. After that time the
 /// nodes are asked again, since only they know of writers of other clients.
 ///
 /// While you have a lease of a lock, do not wait for another lease of it: a reader that calls `acquire` waits for its

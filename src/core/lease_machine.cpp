@@ -79,16 +79,6 @@ void lease_machine::lose_with(lease_machine const& leader)
     phase_ = lease_phase::lost;
 }
 
-bool lease_machine::upgrade(instant sent, node_set writers, instant now)
-{
-    if (over() || reached(deadline(), now))
-        return false;
-    holders_ = seen_ = confirmed_ = writers;
-    extending_ = hears_refusals_ = false;
-    rely_on(sent);
-    return true;
-}
-
 /// Any node may hold the key. Nothing is relied on yet, so there is no validity that a late vote of the first holder's
 /// could prolong (rule H5).
 lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, instant now)

@@ -48,10 +48,6 @@ public:
     /// That one has lost the key.
     void lose_with(lease_machine const& leader);
 
-    /// A reader's round has made it a writer on these nodes, and on no others that count from now on. False: it comes after
-    /// the deadline (rule S13).
-    [[nodiscard]] bool upgrade(instant sent, node_set writers, instant now);
-
     /// A lease that was granted elsewhere (rule H9): suspect until a round has found its key on a majority.
     [[nodiscard]] static lease_machine adopted(lease_terms const& terms, unsigned nodes, instant now);
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/acquire_op.hpp"
 
-#include "core/backoff.hpp"
 #include "core/instant.hpp"
-#include "core/local_queue.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/in_words.hpp"
 #include "engine/lease_access.hpp"
@@ -12,7 +10,6 @@
 #include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
-#include <redlock/lock_options.hpp>
 #include <redlock/observer.hpp>
 
 #include <boost/asio/error.hpp>
@@ -41,7 +38,7 @@ void acquire_op::start(std::shared_ptr<lock_state>&& lock, wait_limit limit, han
     enter();
 }
 
-/// Who asks once does not overtake those who wait, unless that is wanted.
+/// An operation that asks once does not overtake those that wait.
 void acquire_op::enter()
 {
     lock_queue& wanted = queue();
@@ -49,55 +46,23 @@ void acquire_op::enter()
         wait();
         return wanted.enqueue(*this);
     }
-    if (once_ && lock_->plan->options.barging) {
-        own = wanted.new_loop();
-        return own ? own->start(wanted, *this, core::start_mode::at_once)
-                   : fail(make_error_code(boost::system::errc::not_enough_memory));
-    }
     held_here_ = wanted.held_here();
     before_ = wanted.waiting();
     last_cause_ = errc::contended;
     fail(once_ ? errc::contended : errc::timed_out);
 }
 
-/// Who limits its attempts does not wait for ever behind others of its client: not to be the first counts as a refusal,
-/// after the same pauses.
+/// An attempt of an operation that asks once has as long as the nodes have.
 void acquire_op::wait()
 {
-    if (once_) // its attempt has as long as the nodes have
-        return;
-    retry_policy const& policy = lock_->plan->options.retry;
-    bool const timed = limit_ > core::duration::zero();
-    core::instant const end = started_ + limit_;
-    if (policy.max_attempts == 0) {
-        if (timed)
-            runtime_.loop().schedule(*this, end);
-        return;
-    }
-    core::instant const vain =
-        runtime_.loop().now() + core::full_jitter(attempts_ + 1, policy.min_delay, policy.max_delay,
-                                                  runtime_.loop().machine().random_bits());
-    bool const ends_before = timed && core::remaining(end, vain) < core::duration::zero();
-    runtime_.loop().schedule(*this, ends_before ? end : vain);
-}
-
-void acquire_op::count_vain_attempt()
-{
-    ++attempts_;
-    last_cause_ = errc::contended;
-    if (attempts_ < lock_->plan->options.retry.max_attempts)
-        return wait();
-    leave_queue();
-    fail(errc::contended);
+    if (!once_ && limit_ > core::duration::zero())
+        runtime_.loop().schedule(*this, started_ + limit_);
 }
 
 void acquire_op::expire()
 {
     if (phase_ != phase::waiting)
         return;
-    if (lock_->plan->options.retry.max_attempts != 0 &&
-        (limit_ == core::duration::zero() || !out_of_time(runtime_.loop().now())))
-        return queue().served(*this) ? wait() : count_vain_attempt();
     queue().hurry(*this); // an attempt is counted as it stands, which ends this
     if (phase_ != phase::waiting)
         return;
@@ -125,7 +90,7 @@ void acquire_op::leave_queue()
     if (auto const unwanted = std::exchange(lease_, nullptr))
         return unwanted->handle_gone();
     if (!place.is_linked())
-        return own ? std::exchange(own, nullptr)->stop() : void();
+        return;
     note_outage();
     held_here_ = queue().held_here();
     before_ = static_cast<std::uint32_t>(queue().position(*this));

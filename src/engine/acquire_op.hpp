@@ -55,7 +55,6 @@ private:
     void leave_queue();
     void note_outage();
     void wait();
-    void count_vain_attempt();
     void complete(boost::intrusive_ptr<held_lease>);
     [[nodiscard]] boost::system::error_code last_failure() const noexcept;
     [[nodiscard]] std::exception_ptr failure() const noexcept;

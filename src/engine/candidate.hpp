@@ -36,8 +36,8 @@ public:
     [[nodiscard]] bool limited() const { return limited_; }
     /// Does it fail when it is refused?
     [[nodiscard]] bool asks_once() const { return once_ || (limited_ && limit_ == core::duration::zero()); }
-    /// Or for others? Who is refused for good by the first refusal does not.
-    [[nodiscard]] bool waits() const { return !asks_once() && lock_->plan->options.retry.max_attempts != 1; }
+    /// Or does it wait for other holders?
+    [[nodiscard]] bool waits() const { return !asks_once(); }
     [[nodiscard]] bool out_of_time(core::instant now) const { return limited_ && waited(now) >= limit_; }
 
     void attempt_began() { ++attempts_; }
@@ -51,8 +51,7 @@ public:
     /// May it ask again after an attempt that ended so? If not, with which error does it end?
     [[nodiscard]] errc after_attempt(errc cause, core::instant now) const
     {
-        unsigned const most = lock_->plan->options.retry.max_attempts;
-        if (once_ || (most != 0 && attempts_ >= most))
+        if (once_)
             return cause;
         return out_of_time(now) ? errc::timed_out : errc{};
     }

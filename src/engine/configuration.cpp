@@ -252,15 +252,6 @@ void check_handover(handover_policy const& handover)
 {
     require(handover.batch > 0, "handover.batch must be at least 1, not 0");
     require_positive(handover.period, "handover.period");
-    if (handover.min_validity)
-        require_positive(*handover.min_validity, "handover.min_validity");
-}
-
-void check_multi(multi_policy const& multi)
-{
-    require(multi.attempts > 0, "multi.attempts must be at least 1");
-    require(multi.time >= milliseconds::zero() && multi.time <= longest_time,
-            "multi.time must not be negative, nor above 24 hours, but is " + text(multi.time));
 }
 
 } // namespace
@@ -370,7 +361,6 @@ void check_lock(std::string_view name, all_options const& options, kind::lock_ki
                     text(shortest_fence(options)) + ") and a year");
     check_retry(options.retry);
     check_handover(options.handover);
-    check_multi(options.multi);
 }
 
 } // namespace

@@ -34,7 +34,7 @@ public:
         case errc::empty_lease: return "empty lease";
         case errc::no_randomness: return "no random numbers from OpenSSL";
         case errc::forked: return "the client belongs to the parent process";
-        case errc::wrong_mode: return "wrong mode: a reader's lease is upgraded, and a writer's downgraded";
+        case errc::wrong_mode: return "wrong mode: only a writer's lease is downgraded";
         }
         return "unknown redlock error " + std::to_string(value);
     }
@@ -248,7 +248,6 @@ std::string_view to_string(lease_event::kind what) noexcept
     case lease_event::kind::handed_over: return "handed over";
     case lease_event::kind::detached: return "detached";
     case lease_event::kind::downgraded: return "downgraded";
-    case lease_event::kind::upgraded: return "upgraded";
     }
     return "unknown";
 }

@@ -6,7 +6,6 @@
 #include "core/lease_machine.hpp"
 #include "core/release_tally.hpp"
 #include "core/tally.hpp"
-#include "engine/conversion.hpp"
 #include "engine/lease_history.hpp"
 #include "engine/lease_status.hpp"
 #include "engine/lifecycle.hpp"
@@ -84,18 +83,12 @@ public:
     void hurry() override { release_the_rest(); }
     [[nodiscard]] lock_state const* wanted_lock() const override { return &lock(); }
 
-    /// \name Of a lock that has readers and writers
+    /// \name A lock with readers and writers
     ///@{
-    /// To be made before, on any thread: it is a reader's from now on. False: it was none of a writer.
-    [[nodiscard]] bool call_shared() { return changes_mode() && !publish_mode(true); }
-    /// Does its kind of lock let a lease become a reader's or a writer's?
-    [[nodiscard]] bool changes_mode() const { return lock().plan->kind.gated; }
-    /// \throws std::bad_alloc
-    [[nodiscard]] std::unique_ptr<conversion> make_conversion();
-    /// The nodes are told.
-    /// \param made for it, if it has none yet
-    void downgrade(std::unique_ptr<conversion> made);
-    void try_upgrade(wait_op&);
+    /// Called before `downgrade`, on any thread: the lease is a reader's from now on. False: it was none of a writer.
+    [[nodiscard]] bool call_shared() { return lock().plan->kind.gated && !publish_shared(); }
+    /// Tells the nodes.
+    void downgrade();
     ///@}
 
     /// \name Of an election
@@ -131,7 +124,7 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const
     {
         kind::lock_kind const& own = lock().plan->kind;
-        return conversion_ ? *own.as_reader : own; // who is not alone gives back no less than that
+        return downgraded_ ? *own.as_reader : own; // who is not alone gives back no less than that
     }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
@@ -142,14 +135,14 @@ private:
             said.proclaimed = proclaimed_->text();
         if (slots_)
             said.slots = slots_->text();
-        if (conversion_ && what == kind::request::release)
+        if (downgraded_ && what == kind::request::release)
             type().append(out, what, said, form);
         else
             lock().plan->commands->append(out, what, said, form);
     }
     [[nodiscard]] kind::request renewal() const
     {
-        return conversion_ ? conversion_->renewal() : kind::request::extend;
+        return downgraded_ ? kind::request::downgrade : kind::request::extend; // rule S7
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
     void on_repeated(unsigned node, kind::request);
@@ -178,11 +171,6 @@ private:
     void forget_group();
 
     [[nodiscard]] bool may_go_on_as(lock_state const& next) const;
-    class own_conversion;
-    void take_conversion(held_lease& before);
-    [[nodiscard]] bool upgrading() const { return conversion_ && conversion_->upgrading(); }
-    [[nodiscard]] bool become_writer(core::attempt const& won);
-    void stay_reader(wait_list& asked, errc why);
 
     void take_up();
     [[nodiscard]] bool wait_for_nodes();
@@ -260,6 +248,7 @@ private:
     bool changed_ : 1 = false; ///< a key, while an extension was under way
     bool adopted_ : 1 = false; ///< granted to another client
     bool begun_ : 1 = false;
+    bool downgraded_ : 1 = false; ///< or it has the key of a lease that was
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t among_ = 0; ///< the followers of its group
     core::lease_machine machine_;
@@ -276,7 +265,6 @@ private:
         core::duration won; ///< by the first of them, on CLOCK_BOOTTIME
     };
     group* group_ = nullptr;                             ///< null: it is alone
-    std::unique_ptr<conversion> conversion_;             ///< null: it has always been what it is
     std::unique_ptr<proclamation> proclaimed_;           ///< null: nobody is told who has it
     std::unique_ptr<kind::slot_list const> const slots_; ///< null: it is no semaphore's
 

@@ -18,7 +18,7 @@ constexpr core::duration look_again = std::chrono::milliseconds{2};
 void held_lease::detach()
 {
     take_up();
-    if (conversion_) // nobody may go on with it (rule S8)
+    if (downgraded_) // no client may go on with it (rule S12)
         return handle_gone();
     taken_back_ = true; // its keys stay, also where it turned out to be lost
     if (machine_.over())

@@ -65,8 +65,6 @@ void held_lease::end(errc reason)
     if (slots_)
         --lock().wanted->leases_with_permits;
     finish_all(waiting_, reason);
-    if (conversion_)
-        conversion_->stop(reason);
 }
 
 void held_lease::release(wait_op& w)
@@ -113,8 +111,6 @@ void held_lease::abort(boost::system::error_code why)
     machine_.release();
     show(lease_state::lost);
     on().loop().cancel(*this);
-    if (conversion_)
-        conversion_->drop();
     watching_ = false;
     on().life.end_lease(*this);
 }
@@ -122,7 +118,7 @@ void held_lease::abort(boost::system::error_code why)
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
     kind::lock_kind const& same = lock().plan->kind;
-    return !conversion_ && !same.proclaims && &same == &heir.plan->kind && may_go_on_as(heir);
+    return !downgraded_ && !same.proclaims && &same == &heir.plan->kind && may_go_on_as(heir);
 }
 
 bool held_lease::may_go_on_as(lock_state const& heir) const
@@ -130,10 +126,9 @@ bool held_lease::may_go_on_as(lock_state const& heir) const
     if (!same_times(lock(), heir) || !heir.plan->options.renew ||
         machine_.phase() != core::lease_phase::held || on().life.closing())
         return false;
-    auto const needed = heir.plan->options.handover.min_validity.value_or(heir.plan->options.ttl / 2);
     unsigned const most = type().gated ? core::readers_place - 1 : core::max_hand_offs;
     bool const token_left = number() == 0 || is_shared() || handovers() < most;
-    return token_left && remaining() >= needed;
+    return token_left && remaining() >= heir.plan->options.ttl / 2;
 }
 
 boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_ptr<lock_state> const& heir,

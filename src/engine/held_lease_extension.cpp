@@ -43,10 +43,6 @@ bool held_lease::hangs() const
 void held_lease::renew()
 {
     core::instant const now = on().loop().now();
-    if (upgrading()) { // which ends soon, and renews it, too
-        machine_.postpone_renewal(now);
-        return schedule();
-    }
     bool const stalled = hangs();
     bool const news = stalled && !stalled_;
     stalled_ = stalled;
@@ -67,8 +63,6 @@ void held_lease::extend(wait_op& w)
     waiting_.push_back(w);
     if (follows() && lose_if_over())
         return leave_key();
-    if (upgrading())
-        return;
     if (held_lease& asks = leader(); !asks.machine_.extending())
         asks.start_extension();
     if (follows() && !leader().machine_.extending()) // that one's time was over
@@ -123,8 +117,6 @@ void held_lease::extend_on(unsigned node)
         keep(node, std::move(row));
         return answer_extension(node, core::extension_answer::failed);
     }
-    if (conversion_ && !conversion_->may_rely_on(node))
-        return answer_extension(node, core::extension_answer::failed);
     if (machine_.proven())
         send(node, renewal());
     else
@@ -211,8 +203,6 @@ void held_lease::on_extension(node_answer const& got)
 
 void held_lease::on_silence(unsigned node, kind::request what, bool late, net::failure const& why)
 {
-    if (what == kind::request::downgrade && !why.unsent && conversion_)
-        conversion_->downgrade_in_silence(node);
     switch (what) {
     case kind::request::owner: return;
     case kind::request::release:

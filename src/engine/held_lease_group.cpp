@@ -16,7 +16,7 @@ bool held_lease::may_be_joined(lock_state const& by) const
     bool const alike = ours.renew && ours.tolerate_suspect == by.plan->terms.tolerate_suspect &&
                        lock().plan->kind.as_reader == &by.plan->kind;
     bool const lately = on().loop().now().boot - won < by.plan->batch_policy.period;
-    return is_shared() && !upgrading() && alike && may_go_on_as(by) && lately;
+    return is_shared() && alike && may_go_on_as(by) && lately;
 }
 
 boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<lock_state> const& by,
@@ -97,7 +97,7 @@ void held_lease::take_lead(held_lease& before)
     bool const extending = before.machine_.extending();
     failed_ = before.failed_;
     history_.share(lock().wanted->tables(), before.history_);
-    take_conversion(before);
+    downgraded_ = downgraded_ || before.downgraded_;
     machine_.lead(before.machine_);
     lock().wanted->led_by(before, *this);
     extending ? start_extension() : schedule();

@@ -129,11 +129,6 @@ candidate* key_queue::first_from(queue::iterator where)
     return found == queue_.end() ? nullptr : &*found;
 }
 
-attempt_loop* key_queue::new_loop() noexcept
-{
-    return queues().new_loop();
-}
-
 void key_queue::ask(core::batch_policy::next who)
 {
     candidate& next = *first();
@@ -196,8 +191,6 @@ bool key_queue::would_ask(candidate const& one) const
 bool key_queue::reclaim(attempt_loop& by, errc /*cause*/)
 {
     candidate& one = *by.whom();
-    if (!one.place.is_linked())
-        return false;
     asks_more_ = false;
     if (asking_ == &by)
         return false;
@@ -347,16 +340,6 @@ void key_queue::downgraded(held_lease& held)
     changed_here(queues().on().nodes.all());
     readers_ = &held;
     let_readers_join();
-}
-
-void key_queue::upgraded(held_lease& held)
-{
-    if (readers_ == &held)
-        readers_ = nullptr;
-    if (holder_)
-        return;
-    holder_ = &held;
-    local().hold(queues().on().loop().now());
 }
 
 void key_queue::led_by(held_lease const& before, held_lease& now)

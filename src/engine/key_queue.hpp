@@ -55,7 +55,6 @@ public:
     void enqueue(candidate&) override;
     void leave(candidate&) override;
     void drop(candidate&) override;
-    [[nodiscard]] attempt_loop* new_loop() noexcept override;
     [[nodiscard]] std::size_t position(candidate const& one) const override
     {
         return static_cast<std::size_t>(one.ticket - queue_.front().ticket);
@@ -87,7 +86,6 @@ private:
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override;
-    void upgraded(held_lease&) override;
     void led_by(held_lease const& before, held_lease&) override;
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;

@@ -14,6 +14,7 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -22,6 +23,10 @@
 namespace redlock::detail {
 
 namespace {
+
+/// As long as the names are asked for all at once.
+constexpr unsigned most_refusals = 8;
+constexpr core::duration longest_patience = std::chrono::seconds{1};
 
 /// For messages: "a, b".
 std::string all_names(std::vector<std::string> const& names)
@@ -118,7 +123,13 @@ void set_turn::leave()
 void set_turn::begin(core::instant now)
 {
     asks_since_ = now;
-    set_.on().loop().schedule(*this, now + whom_.lock()->plan->options.multi.time);
+    set_.on().loop().schedule(*this, now + patience());
+}
+
+/// How long it asks for all names at once.
+core::duration set_turn::patience() const
+{
+    return std::min<core::duration>(whom_.lock()->plan->options.ttl / 10, longest_patience);
 }
 
 void set_turn::expire()
@@ -140,9 +151,8 @@ bool set_turn::asks() const
 
 bool set_turn::is_tired(core::instant now) const
 {
-    multi_policy const& policy = whom_.lock()->plan->options.multi;
     return whom_.waits() && refusals_ != 0 &&
-           (refusals_ >= policy.attempts || core::elapsed(asks_since_, now) >= policy.time);
+           (refusals_ >= most_refusals || core::elapsed(asks_since_, now) >= patience());
 }
 
 kind::lock_kind const& set_turn::kind_of_one() const
@@ -158,7 +168,6 @@ void set_turn::prepare()
     options.renew = true;
     options.max_hold.reset();
     options.progress_within.reset();
-    options.retry.max_attempts = 0;
     if (whom_.limited())
         options.retry.outage_patience = std::chrono::years{1}; // its limit ends it
     alone_ = std::make_shared<lock_plan const>(its.client, its.on, its.settings, options, kind_of_one());
@@ -299,7 +308,7 @@ bool key_set::held_here() const
     return std::ranges::any_of(queues_, [](auto const& each) { return each->held_here(); });
 }
 
-/// Of none of its names has this client had enough, and nobody is asked for, as beside one who has barged in.
+/// This client has had enough of none of its names.
 bool key_set::may_hand_over(held_lease const& held, set_turn const& next) const
 {
     auto const& policy = next.whom().lock()->plan->batch_policy;
@@ -334,11 +343,6 @@ bool key_set::served(candidate const& one) const
 {
     set_turn const* const its = find(one);
     return its && its->asks();
-}
-
-attempt_loop* key_set::new_loop() noexcept
-{
-    return static_cast<key_queues&>(index()).new_loop();
 }
 
 void key_set::enqueue(candidate& one)
@@ -388,7 +392,7 @@ void key_set::fail(set_turn& its, boost::system::error_code why)
 
 void key_set::ask(set_turn& first)
 {
-    attempt_loop* const loop = new_loop();
+    attempt_loop* const loop = static_cast<key_queues&>(index()).new_loop();
     if (!loop)
         return fail(first, make_error_code(boost::system::errc::not_enough_memory));
     asked_for_ = &first;

@@ -63,6 +63,7 @@ public:
     void give_back(core::node_set where) noexcept;
 
 private:
+    [[nodiscard]] core::duration patience() const;
     class place;
 
     void expire() override;
@@ -103,7 +104,6 @@ public:
     void enqueue(candidate&) override;
     void leave(candidate&) override;
     [[nodiscard]] bool served(candidate const&) const override;
-    [[nodiscard]] attempt_loop* new_loop() noexcept override;
 
 private:
     friend class set_turn;
@@ -116,7 +116,6 @@ private:
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override {}
-    void upgraded(held_lease&) override {}
     void led_by(held_lease const&, held_lease&) override {}
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;

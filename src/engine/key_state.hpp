@@ -114,9 +114,8 @@ public:
     virtual void adopted(held_lease&) = 0;
     /// It is given up. True: the lock has passed to the first in the queue, without the network (rule W4).
     [[nodiscard]] virtual bool hand_over(held_lease&) = 0;
-    /// It is a reader's, and was a writer's; or the other way round.
+    /// It is a reader's, and was a writer's.
     virtual void downgraded(held_lease&) = 0;
-    virtual void upgraded(held_lease&) = 0;
     /// Its keys are another's now.
     virtual void led_by(held_lease const& before, held_lease&) = 0;
     /// It is over, and what is to be said about that has been sent: the next one's turn.

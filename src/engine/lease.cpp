@@ -79,12 +79,9 @@ void lease::downgrade()
 {
     if (!held_)
         throw of_empty_lease(errc::empty_lease);
-    auto made = held_->make_conversion();
     if (!held_->call_shared())
         throw held_->explain(errc::wrong_mode);
-    held_->client().on_executor([held = held_, made = std::move(made)](detail::engine&) mutable {
-        held->downgrade(std::move(made));
-    });
+    held_->client().on_executor([held = held_](detail::engine&) { held->downgrade(); });
 }
 
 lease::executor_type lease::get_executor() const noexcept
@@ -183,7 +180,6 @@ void lease::start::begin(detail::completion_handler<signature> handler)
         case operation::extend: return held->extend(waiting);
         case operation::release: return held->release(waiting);
         case operation::end: return held->await_end(waiting);
-        case operation::try_upgrade: return held->try_upgrade(waiting);
         case operation::resign: return held->resign(waiting);
         }
     };

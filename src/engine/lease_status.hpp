@@ -72,11 +72,10 @@ protected:
     {
         return core::duration{progressed_.load(std::memory_order_relaxed)};
     }
-    [[nodiscard]] core::fence number() const { return number_.load(std::memory_order_relaxed); }
-    /// A reader has become a writer, or a writer a reader.
-    /// \return what it was before
-    bool publish_mode(bool shared) { return shared_.exchange(shared, std::memory_order_acq_rel); }
-    void publish_number(core::fence number) { number_.store(number, std::memory_order_relaxed); }
+    [[nodiscard]] core::fence number() const { return number_; }
+    /// A writer has become a reader.
+    /// \return was it a reader before?
+    bool publish_shared() { return shared_.exchange(true, std::memory_order_acq_rel); }
     [[nodiscard]] unsigned handovers() const { return handovers_; }
     /// Keeps the client, and with it the lease's memory.
     [[nodiscard]] std::shared_ptr<lock_state> const& shared_lock() const { return lock_; }
@@ -87,7 +86,7 @@ private:
     std::atomic<core::duration::rep> deadline_raw_;
     std::atomic<core::duration::rep> progressed_;
     core::duration const waited_;
-    std::atomic<core::fence> number_;
+    core::fence const number_;
     nonce const nonce_;
     std::uint32_t const attempts_;
     std::uint16_t const handovers_;

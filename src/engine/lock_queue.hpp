@@ -38,8 +38,6 @@ public:
     virtual void enqueue(candidate&) = 0;
     /// Out of the queue, wherever it stands.
     virtual void leave(candidate&) = 0;
-    /// For one that does not wait in the queue. Null: there is no memory.
-    [[nodiscard]] virtual attempt_loop* new_loop() noexcept = 0;
 
     /// Its time is up: an attempt that is made for it alone counts as it stands.
     void hurry(candidate& one)

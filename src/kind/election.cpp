@@ -154,7 +154,7 @@ constinit lock_kind const election{
     .as_reader = nullptr,
     .proclaims = true,
     .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
-                &redis::scripts::fenced_extend, nullptr, nullptr, &redis::scripts::fenced_adopt,
+                &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
                 &redis::scripts::leader_release, &redis::scripts::line_release, &redis::scripts::line_enter,
                 &redis::scripts::whose},
     .inspection = election_commands::questions,

@@ -129,7 +129,7 @@ constinit lock_kind const fenced{
     .shared = false,
     .as_reader = nullptr,
     .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
-                &redis::scripts::fenced_extend, nullptr, nullptr, &redis::scripts::fenced_adopt,
+                &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
                 &redis::scripts::release, &redis::scripts::line_release, &redis::scripts::line_enter,
                 &redis::scripts::whose},
     .inspection = fenced_commands::questions,

@@ -26,7 +26,6 @@ enum class request : std::uint8_t {
     write_back, ///< have the number that the others agree on
     extend,
     downgrade, ///< have it as a reader, if it is ours as a writer, and renew it (rule S12)
-    upgrade,   ///< have it as a writer, if nobody else is a reader, and renew it (rule S8)
     adopt,     ///< the first extension of a lease that another client was granted
     release,
     line_release, ///< hand it to the first in line, and leave the line
@@ -37,7 +36,7 @@ enum class request : std::uint8_t {
     number,    ///< the highest so far
     leader,    ///< who has proclaimed itself
 };
-inline constexpr std::size_t request_count = 15;
+inline constexpr std::size_t request_count = 14;
 
 /// What is said to the line beside that.
 struct line_words {

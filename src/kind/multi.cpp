@@ -162,7 +162,7 @@ constexpr lock_kind several_names{
     .as_reader = nullptr,
     .several = true,
     .scripts = {&redis::scripts::multi_vote, nullptr, Counts ? &redis::scripts::multi_raise : nullptr,
-                &redis::scripts::multi_extend, nullptr, nullptr, &redis::scripts::multi_extend,
+                &redis::scripts::multi_extend, nullptr, &redis::scripts::multi_extend,
                 &redis::scripts::multi_release, &redis::scripts::multi_release, nullptr,
                 &redis::scripts::whose},
     .inspection = {}, // it is asked for each of its names

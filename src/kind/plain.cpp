@@ -106,7 +106,7 @@ constinit lock_kind const plain{
     .shared = false,
     .as_reader = nullptr,
     .compares = true,
-    .scripts = {nullptr, &redis::scripts::claim, nullptr, &redis::scripts::extend, nullptr, nullptr,
+    .scripts = {nullptr, &redis::scripts::claim, nullptr, &redis::scripts::extend, nullptr,
                 &redis::scripts::extend, &redis::scripts::release, &redis::scripts::line_release,
                 &redis::scripts::line_enter, &redis::scripts::whose},
     .inspection = plain_commands::questions,

@@ -174,7 +174,7 @@ constexpr lock_kind with_slots{
     .slotted = true,
     .scripts = {&redis::scripts::slots_vote, &redis::scripts::slots_vote,
                 Counts ? &redis::scripts::slots_extend : nullptr, &redis::scripts::slots_extend, nullptr,
-                nullptr, nullptr, &redis::scripts::slots_release, &redis::scripts::slots_release,
+                nullptr, &redis::scripts::slots_release, &redis::scripts::slots_release,
                 &redis::scripts::slots_enter, &redis::scripts::whose},
     .inspection = slot_commands::questions,
     .make_commands = Counts ? slot_commands::make_fenced : slot_commands::make,

@@ -24,7 +24,7 @@ namespace redlock::kind {
 
 namespace {
 
-/// Only votes differ: what was a reader may have become a writer. With a fence the keys and arguments that are for it
+/// Only votes differ: what was a writer may have become a reader. With a fence the keys and arguments that are for it
 /// stand behind the others.
 class gated_commands final : public commands {
 public:
@@ -44,7 +44,6 @@ public:
         case request::vote: return append_vote(out, whose, form);
         case request::extend: return append_renewal(out, extension, fenced_extension, whose, form);
         case request::downgrade: return append_renewal(out, downgrading, fenced_downgrading, whose, form);
-        case request::upgrade: return append_renewal(out, upgrading, fenced_upgrading, whose, form);
         case request::adopt:
             return fenced_ ? fenced_->append(out, what, whose, form)
                            : append_keyed(out, adoption, form, whose, time_);
@@ -84,17 +83,17 @@ public:
 
     static answer read(request what, redis::resp_node const& reply)
     {
-        return read_common(tells_who(what) ? request::claim : what, reply);
+        return read_common(what == request::vote ? request::claim : what, reply);
     }
 
     static answer read_fenced(request what, redis::resp_node const& reply)
     {
-        return fenced.read(tells_who(what) ? request::vote : what, reply);
+        return fenced.read(what, reply);
     }
 
     static sighting read_sighting(request what, redis::resp_node const& reply)
     {
-        if (!tells_who(what))
+        if (what != request::vote)
             return read_common_sighting(what, reply);
         auto seen = read_common_sighting(request::claim, reply);
         if (seen.owner == owner_id("READERS"))
@@ -106,8 +105,6 @@ public:
         return seen;
     }
 
-    static bool tells_who(request what) { return what == request::vote || what == request::upgrade; }
-
     static constexpr std::array questions{request::owner, request::time_left};
     static constexpr std::array fenced_questions{request::owner, request::time_left, request::number};
 
@@ -116,12 +113,10 @@ private:
     static constexpr redis::script_call exclusive_vote{redis::scripts::exclusive_vote, 2, 6};
     static constexpr redis::script_call extension{redis::scripts::shared_extend, 1, 3};
     static constexpr redis::script_call downgrading{redis::scripts::downgrade, 1, 3};
-    static constexpr redis::script_call upgrading{redis::scripts::upgrade, 1, 3};
     static constexpr redis::script_call fenced_shared_vote{redis::scripts::shared_vote, 4, 11};
     static constexpr redis::script_call fenced_exclusive_vote{redis::scripts::exclusive_vote, 4, 11};
     static constexpr redis::script_call fenced_extension{redis::scripts::shared_extend, 3, 8};
     static constexpr redis::script_call fenced_downgrading{redis::scripts::downgrade, 3, 8};
-    static constexpr redis::script_call fenced_upgrading{redis::scripts::upgrade, 3, 8};
     /// A writer's alone: a reader's key may be that of others, too.
     static constexpr redis::script_call adoption{redis::scripts::extend, 1, 3};
     static constexpr redis::script_call giving_back{redis::scripts::shared_release, 2, 6};
@@ -188,8 +183,7 @@ constexpr lock_kind gated{
     .as_reader = Counts ? &fenced_reader : &reader,
     .scripts = {Reads ? &redis::scripts::shared_vote : &redis::scripts::exclusive_vote, nullptr,
                 Counts ? &redis::scripts::fenced_raise : nullptr, &redis::scripts::shared_extend,
-                &redis::scripts::downgrade, &redis::scripts::upgrade,
-                Counts ? &redis::scripts::fenced_adopt : &redis::scripts::extend,
+                &redis::scripts::downgrade, Counts ? &redis::scripts::fenced_adopt : &redis::scripts::extend,
                 &redis::scripts::shared_release, nullptr, nullptr, &redis::scripts::whose},
     .inspection = Counts ? std::span<request const>(gated_commands::fenced_questions)
                          : std::span<request const>(gated_commands::questions),

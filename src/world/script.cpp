@@ -69,7 +69,6 @@ std::string script_run::run(std::string_view sha1)
         {known::shared_release.sha1, &script_run::shared_release},
         {known::exclusive_vote.sha1, &script_run::exclusive_vote},
         {known::downgrade.sha1, &script_run::downgrade},
-        {known::upgrade.sha1, &script_run::upgrade},
         {known::whose.sha1, &script_run::whose},
         {known::multi_vote.sha1, &script_run::multi_vote},
         {known::multi_extend.sha1, &script_run::multi_extend},

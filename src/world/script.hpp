@@ -52,7 +52,6 @@ private:
     [[nodiscard]] std::string shared_release();
     [[nodiscard]] std::string exclusive_vote();
     [[nodiscard]] std::string downgrade();
-    [[nodiscard]] std::string upgrade();
     [[nodiscard]] std::string whose();
     [[nodiscard]] std::string multi_vote();
     [[nodiscard]] std::string multi_extend();
@@ -102,7 +101,7 @@ private:
     };
     [[nodiscard]] fence_sight see_fence(std::size_t key, std::size_t marker);
     [[nodiscard]] std::optional<double> take_snapshot(fence_sight const&, double moment) const;
-    [[nodiscard]] std::optional<double> count(fence_sight const&, double moment, std::size_t proposal);
+    [[nodiscard]] std::optional<double> count(fence_sight const&, double moment);
     void keep_fence(fence_sight const&);
     [[nodiscard]] bool is_member(std::string const& who);
     [[nodiscard]] bool is_ours();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The scripts of readers and writers: the twins of src/kind/scripts/shared_vote.lua, shared_extend.lua, shared_release.lua,
-// exclusive_vote.lua, downgrade.lua, upgrade.lua and whose.lua.
+// exclusive_vote.lua, downgrade.lua and whose.lua.
 #include "redis/command.hpp"
 #include "world/lua_number.hpp"
 #include "world/reply.hpp"
@@ -93,7 +93,7 @@ std::string script_run::exclusive_vote()
     auto const seen = see_fence(2, 6);
     if (seen.strange)
         return reply::status("STRANGER");
-    auto const counted = count(seen, moment, 5);
+    auto const counted = count(seen, moment);
     if (!counted)
         return no_fence(keys_[2]);
     double const turn = gate_mark("turn", arguments_[2]);
@@ -193,38 +193,13 @@ std::string script_run::downgrade()
     return reply::number(1);
 }
 
-std::string script_run::upgrade()
-{
-    auto const moment = static_cast<double>(time());
-    auto const seen = see_fence(1, 4);
-    if (seen.strange)
-        return reply::status("STRANGER");
-    auto const counted = count(seen, moment, 3);
-    if (!counted)
-        return no_fence(keys_[1]);
-    if (!is_ours()) {
-        if (!reads())
-            return reply::number(0);
-        purge(keys_[0]);
-        if (members("zcard", keys_[0]).size() != 1) {
-            admit();
-            return held_by(static_cast<double>(pttl(keys_[0])), *seen.value, "READERS");
-        }
-    }
-    if (seen.is_kept)
-        set(keys_[1], whole(*counted), &arguments_[2]);
-    set(keys_[0], arguments_[0], &arguments_[1]);
-    return reply::number(static_cast<std::int64_t>(*counted));
-}
-
 /// Nothing: what stands there is no number that can be counted on from.
-/// \param proposal its number among the arguments
-std::optional<double> script_run::count(fence_sight const& seen, double moment, std::size_t proposal)
+std::optional<double> script_run::count(fence_sight const& seen, double moment)
 {
     if (!seen.is_kept || !seen.value)
         return seen.value ? std::optional(1.0) : std::nullopt;
     double const latest = moment + std::floor(number_of(arguments_[1]) / 2);
-    double const counted = std::max(*seen.value + 1, std::min(number_of(arguments_[proposal]), latest));
+    double const counted = std::max(*seen.value + 1, std::min(number_of(arguments_[5]), latest));
     return counted < end_of_fences ? std::optional(counted) : std::nullopt;
 }
 

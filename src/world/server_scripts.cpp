@@ -15,14 +15,31 @@ namespace {
 std::optional<std::string_view> hash_of(std::string_view text)
 {
     namespace known = redis::scripts;
-    for (auto const& one :
-         {known::release,        known::extend,       known::fenced_vote,   known::fenced_raise,
-          known::fenced_extend,  known::fenced_adopt, known::claim,         known::line_enter,
-          known::line_release,   known::shared_vote,  known::shared_extend, known::shared_release,
-          known::exclusive_vote, known::downgrade,    known::upgrade,       known::whose,
-          known::multi_vote,     known::multi_extend, known::multi_raise,   known::multi_release,
-          known::leader_release, known::slots_vote,   known::slots_extend,  known::slots_release,
-          known::slots_enter,    known::mark})
+    for (auto const& one : {known::release,
+                            known::extend,
+                            known::fenced_vote,
+                            known::fenced_raise,
+                            known::fenced_extend,
+                            known::fenced_adopt,
+                            known::claim,
+                            known::line_enter,
+                            known::line_release,
+                            known::shared_vote,
+                            known::shared_extend,
+                            known::shared_release,
+                            known::exclusive_vote,
+                            known::downgrade,
+                            known::whose,
+                            known::multi_vote,
+                            known::multi_extend,
+                            known::multi_raise,
+                            known::multi_release,
+                            known::leader_release,
+                            known::slots_vote,
+                            known::slots_extend,
+                            known::slots_release,
+                            known::slots_enter,
+                            known::mark})
         if (one.text == text)
             return one.sha1;
     return {};

@@ -29,7 +29,6 @@ enum class event : std::uint32_t {
     told,        // that the lease is over; value: how many of its looks had found that before
     not_told,    // for far too long
     extended,    // the error
-    upgraded,    // the error
     released,    // the error
     reads,       // what the lock guards
     has_read,    // the register's value
@@ -40,10 +39,11 @@ enum class event : std::uint32_t {
     overdue,     // an operation has not ended; value: which, an `event`
     leaves,
 };
-inline constexpr std::array<std::string_view, 21> event_names{
-    "asks",     "refused",        "holds",    "has token",   "valid until",     "reads until",   "downgrades",
-    "lets go",  "told",           "not told", "extended",    "upgraded",        "released",      "reads",
-    "has read", "reads too late", "writes",   "has written", "writes too late", "has not ended", "leaves"};
+inline constexpr std::array<std::string_view, 20> event_names{
+    "asks",        "refused",     "holds",           "has token",     "valid until",
+    "reads until", "downgrades",  "lets go",         "told",          "not told",
+    "extended",    "released",    "reads",           "has read",      "reads too late",
+    "writes",      "has written", "writes too late", "has not ended", "leaves"};
 
 /// What only one holder may have: a lock, or one of the permits of a lock.
 [[nodiscard]] constexpr unsigned thing_of(unsigned lock, unsigned permit = 0)

@@ -173,7 +173,7 @@ private:
     awaitable<void> hold();
     awaitable<void> let_go();
     awaitable<void> extend_after(milliseconds, entry its);
-    awaitable<void> change_after(milliseconds);
+    awaitable<void> downgrade_after(milliseconds);
     awaitable<void> use(std::uint64_t token, milliseconds thinking, entry its);
 
     participant& home_;
@@ -338,7 +338,7 @@ awaitable<void> actor::hold()
         home_.spawn(extend_after(upto(length), here(event::extended)));
     if (takes_turns(mine_.how) && chance_.one_in(3))
         for (auto times = chance_.between(1, 2); times != 0; --times)
-            home_.spawn(change_after(upto(length)));
+            home_.spawn(downgrade_after(upto(length)));
     for (nanoseconds const end = now() + length; now() < end && !home_.leaving();)
         co_await home_.pause(tick);
 }
@@ -375,26 +375,15 @@ awaitable<void> actor::extend_after(milliseconds pause, entry its)
     home_.note(its);
 }
 
-/// From writer to reader, which is written down before, or from reader to writer.
-awaitable<void> actor::change_after(milliseconds pause)
+/// It is written down before.
+awaitable<void> actor::downgrade_after(milliseconds pause)
 {
-    entry its = here(event::upgraded);
+    auto const operation = operation_;
     co_await home_.pause(pause);
-    if (held_.empty() || its.operation != operation_ || !held_.valid())
+    if (held_.empty() || operation != operation_ || !held_.valid() || held_.shared())
         co_return;
-    if (!held_.shared()) {
-        note(event::downgrades);
-        held_.downgrade();
-        valid_until_ = {};
-        co_return look();
-    }
-    auto const [ec] =
-        co_await home_.in_time(its, 2 * *mine_.options.node_timeout, held_.try_upgrade(no_throw));
-    its.at = now();
-    its.value = static_cast<std::uint64_t>(ec.value());
-    home_.note(its);
-    if (its.operation != operation_)
-        co_return;
+    note(event::downgrades);
+    held_.downgrade();
     valid_until_ = {};
     look();
 }

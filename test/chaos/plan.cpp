@@ -67,8 +67,6 @@ void draw_companions(cast const& all, part& one, dice& chance)
             one.others.push_back(lock);
     if (one.others.empty())
         one.others.push_back((one.lock + 1) % all.locks);
-    one.options.multi.attempts = static_cast<unsigned>(chance.between(1, 8));
-    one.options.multi.time = between(chance, 0ms, 1s);
 }
 
 /// Other seeds mean what they meant when there were fewer kinds.

@@ -161,25 +161,6 @@ BOOST_AUTO_TEST_CASE(context_destroyed_with_readers_that_share_a_key)
     real_servers::get().clear();
 }
 
-BOOST_AUTO_TEST_CASE(context_destroyed_with_upgrade_destroys_handler)
-{
-    auto const result = std::make_shared<outcome>();
-    {
-        asio::io_context context;
-        client locks(context.get_executor(), real_servers::get().settings());
-        shared_mutex wanted(locks, "resource", long_lived);
-        lease held;
-        wanted.acquire_shared([&held](error_code, lease got) { held = std::move(got); });
-        run_until(context, [&] { return held.valid(); });
-        held.try_upgrade([result](error_code) {});
-        lease changed = std::move(held);
-        wanted.acquire([](error_code, lease) {});
-        BOOST_TEST(result.use_count() == 2);
-    }
-    BOOST_TEST(result.use_count() == 1);
-    real_servers::get().clear();
-}
-
 BOOST_AUTO_TEST_CASE(thread_pool_destroyed_with_pending_operation_destroys_handler)
 {
     auto const result = std::make_shared<outcome>();

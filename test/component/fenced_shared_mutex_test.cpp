@@ -63,13 +63,6 @@ struct fenced_shared_fixture : line_fixture {
         pass(100ms);
         return said;
     }
-    error_code upgrade(contender& one)
-    {
-        error_code said = errc::shut_down;
-        one.held.try_upgrade([&](error_code ec) { said = ec; });
-        pass(100ms);
-        return said;
-    }
     std::uint64_t fence(std::size_t n)
     {
         auto const found = on(n, fence_key);
@@ -370,53 +363,6 @@ BOOST_AUTO_TEST_CASE(downgraded_writer_has_the_readers_place)
     release(reader);
     release(one);
     BOOST_TEST(number_of(add_writer().held) > number);
-}
-
-/// As a writer's vote does (F1).
-BOOST_AUTO_TEST_CASE(upgrade_counts)
-{
-    settle();
-    contender& one = add_reader();
-    auto const before = one.held.fencing_token();
-    BOOST_TEST((upgrade(one) == error_code()));
-    BOOST_TEST(one.held.fencing_token() > before);
-    BOOST_TEST(place_of(one.held) == 0U);
-    BOOST_TEST(nodes_at(number_of(one.held)) >= 2U);
-    auto const as_writer = one.held.fencing_token();
-    pass(60s);
-    BOOST_TEST(one.holds());
-    BOOST_TEST(one.held.fencing_token() == as_writer);
-    one.held.downgrade();
-    BOOST_TEST(number_of(one.held) == as_writer >> core::hand_off_bits);
-    pass(100ms);
-    BOOST_TEST((upgrade(one) == error_code()));
-    BOOST_TEST(one.held.fencing_token() > as_writer);
-}
-
-BOOST_AUTO_TEST_CASE(upgrade_agrees_on_one_number)
-{
-    settle();
-    contender& one = add_reader();
-    auto const far = ahead();
-    set_fences({far, far + 20, far + 40});
-    BOOST_TEST((upgrade(one) == error_code()));
-    BOOST_TEST(number_of(one.held) > far + 20);
-    BOOST_TEST(nodes_at(number_of(one.held)) >= 2U);
-    pass(60s);
-    BOOST_TEST(one.holds());
-}
-
-BOOST_AUTO_TEST_CASE(upgrade_in_vain_keeps_the_token)
-{
-    settle();
-    contender& one = add_reader();
-    contender& other = add_reader();
-    auto const before = one.held.fencing_token();
-    BOOST_TEST((upgrade(one) == error_code(errc::contended)));
-    BOOST_TEST(one.held.fencing_token() == before);
-    pass(60s);
-    BOOST_TEST(one.holds());
-    BOOST_TEST(other.holds());
 }
 
 BOOST_AUTO_TEST_CASE(locks_of_other_kinds_are_excluded_and_count)

@@ -50,11 +50,6 @@ struct fenced_shared_key {
         return ask(redis::scripts::downgrade, {"lock", "fence", "marker"},
                    {who, lock_time, fence_time, token, marker});
     }
-    std::string upgrade(std::string const& who, std::string const& proposal = "1")
-    {
-        return ask(redis::scripts::upgrade, {"lock", "fence", "marker"},
-                   {who, lock_time, fence_time, proposal, marker});
-    }
     std::string raise(std::string const& who, std::string const& token)
     {
         return ask(redis::scripts::fenced_raise, {"lock", "fence", "marker"},
@@ -201,7 +196,6 @@ BOOST_AUTO_TEST_CASE(node_with_another_marker_changes_nothing)
         BOOST_TEST(write(b) == "STRANGER");
         BOOST_TEST(extend(a, "50") == "STRANGER");
         BOOST_TEST(downgrade(a, "50") == "STRANGER");
-        BOOST_TEST(upgrade(a) == "STRANGER");
         BOOST_TEST(raise(a, "8000000000000") == "STRANGER");
         BOOST_TEST((everything() == before));
         marker = "theirs";
@@ -227,7 +221,7 @@ BOOST_AUTO_TEST_CASE(fence_that_is_no_number_is_named_and_left)
             node.command(data);
             auto const before = everything();
             for (std::string const& said :
-                 {read(b), write(b), extend(a, "50"), raise(a, "50"), downgrade(a, "50"), upgrade(a)})
+                 {read(b), write(b), extend(a, "50"), raise(a, "50"), downgrade(a, "50")})
                 BOOST_TEST(said.find(no_number) != std::string::npos, said);
             BOOST_TEST((everything() == before));
         }
@@ -309,7 +303,7 @@ BOOST_AUTO_TEST_CASE(writers_extension_raises_fence_unless_it_is_higher)
     BOOST_TEST(node.pttl("lock") <= 5000);
 }
 
-/// A higher one may come from an upgrade in vain.
+/// A higher one may come from another reader.
 BOOST_AUTO_TEST_CASE(downgrade_raises_fence_and_minds_no_higher_one)
 {
     for (bool const writes : {true, false})
@@ -326,27 +320,6 @@ BOOST_AUTO_TEST_CASE(downgrade_raises_fence_and_minds_no_higher_one)
     auto const before = everything();
     BOOST_TEST(downgrade(b, "70") == "0");
     BOOST_TEST((everything() == before));
-}
-
-/// As a writer's vote does, also when it is said again.
-BOOST_AUTO_TEST_CASE(upgrade_counts)
-{
-    set_fence("40");
-    read(a);
-    BOOST_TEST(upgrade(a, "50") == "50");
-    BOOST_TEST(fence() == "50");
-    BOOST_TEST(fence_is_renewed());
-    BOOST_TEST((node.get("lock") == a));
-    BOOST_TEST(upgrade(a, "45") == "51");
-    BOOST_TEST(downgrade(a, "51") == "1");
-    read(b);
-    BOOST_TEST(upgrade(a, "60").ends_with(" 51 READERS"));
-    BOOST_TEST(upgrade(c, "60") == "0");
-    BOOST_TEST(fence() == "51");
-    BOOST_TEST(upgrade(b, "9999999999999").ends_with(" 51 READERS"));
-    release(b);
-    auto const counted = std::stoll(upgrade(a, "9999999999999"));
-    BOOST_TEST(counted <= now() + half_a_lock);
 }
 
 /// Unlike that of a lock without readers.

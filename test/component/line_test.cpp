@@ -338,11 +338,8 @@ BOOST_AUTO_TEST_CASE(operation_of_one_attempt_never_stands_in_line)
     pass(10ms);
     all[0]->stop.emit(asio::cancellation_type::terminal); // it knows of others now
     pass(10ms);
-    lock_options hasty = options;
-    hasty.retry.max_attempts = 1;
-    mutex once(*all[0]->locks, "seat", hasty);
     std::optional<error_code> ended;
-    once.acquire([&](error_code ec, lease) { ended = ec; });
+    all[0]->lock->try_acquire([&](error_code ec, lease) { ended = ec; });
     pass(100ms);
     BOOST_TEST_REQUIRE(ended.has_value());
     BOOST_TEST((*ended == errc::contended));
@@ -779,25 +776,16 @@ BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
     BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{0}));
 }
 
-/// Its own undo takes the key away behind the question, whose answer tells of that key; and of own changes no node tells
-/// (rules L9 and W2).
-BOOST_AUTO_TEST_CASE(own_change_amid_question_makes_place_ask_again)
+/// No node tells of own changes (rules L9 and W2).
+BOOST_AUTO_TEST_CASE(release_of_adopted_lease_makes_place_ask_again)
 {
-    options.barging = true;
-    occupy("8000");
+    occupy("3600000");
     contender& one = add();
     one.acquire();
     pass(100ms);
-    std::size_t const first = where();
-    say(first, {"DEL", "seat"});
-    pass(300us); // then it hears of it, and asks
-    error_code refused;
-    one.lock->try_acquire([&](error_code ec, lease) { refused = ec; }); // granted there alone
-    pass(700us);
-    BOOST_TEST(on(first, "seat")->text.front() != 'f');
-    vacate_all_but(first);
-    BOOST_TEST((until_granted(one) <= 5 * round_trip));
-    BOOST_TEST((refused == errc::contended));
+    lease adopted = one.lock->adopt(std::string(32, 'f'));
+    adopted.release([](error_code) {});
+    BOOST_TEST((until_granted(one) <= 1s));
 }
 
 /// Every other client cannot reach the node where the rest stands (rule L11).

@@ -324,29 +324,6 @@ BOOST_AUTO_TEST_CASE(row_of_sets_ends_for_others)
     });
 }
 
-BOOST_AUTO_TEST_CASE(lease_of_one_who_barged_in_does_not_pass_to_who_is_asked_for)
-{
-    options.handover.period = 10s;
-    options.barging = true;
-    contender& one = add();
-    contender& other = add();
-    auto const held = want_one(other, "b");
-    auto const set = want_all(one, {"a", "b"});
-    lease barged;
-    held->held = {};
-    pass(one_way + 100us); // it is free there, and who waits has not heard yet
-    multi_mutex(*one.locks, {"b", "a"}, options).try_acquire([&](error_code, lease got) {
-        barged = std::move(got);
-    });
-    pass(100ms);
-    BOOST_TEST((barged.valid() != set->held.valid()));
-    barged = {};
-    (void)until([&] { return set->held.valid(); });
-    set->held = {};
-    pass(100ms);
-    BOOST_TEST(keys().empty());
-}
-
 BOOST_AUTO_TEST_CASE(restarted_node_is_waited_for_as_long_as_any_of_the_keys_may_live)
 {
     contender& one = add();

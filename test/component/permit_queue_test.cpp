@@ -177,20 +177,6 @@ BOOST_AUTO_TEST_CASE(tries_that_are_refused_end)
     BOOST_TEST(places() == 0U);
 }
 
-/// It stands in no queue, and the others ask on beside each other.
-BOOST_AUTO_TEST_CASE(try_that_barges_in_and_is_refused_changes_nothing_for_others)
-{
-    get_to_know(one, 100);
-    theirs = want_some(other, 100, 100);
-    first = want_some(one, 100); // learns that all are taken
-    options.barging = true;
-    BOOST_TEST((try_once(pool(one, 100)) == errc::contended));
-    options.barging = false;
-    auto const some = want_at_once(one, 100, 20);
-    pass(1s);
-    BOOST_TEST(places() == 16U);
-}
-
 BOOST_AUTO_TEST_CASE(operation_that_came_back_is_not_taken_for_a_mutex_that_is_won)
 {
     check_that_both_are_served(mutex(*one.locks, "seat", options));
@@ -209,8 +195,6 @@ BOOST_AUTO_TEST_CASE(operation_that_came_back_is_not_taken_for_several_names_tha
 BOOST_AUTO_TEST_CASE(operation_that_came_back_is_asked_for_when_several_names_are_not_wanted_any_more)
 {
     let_second_ask_beside();
-    options.multi = {.attempts = 1000,
-                     .time = 60s}; // it asks for all of them, and not for one after the other
     auto const several = begin_to_want(multi_mutex(*one.locks, {"seat", "table"}, options));
     pass(100ms);
     cut();

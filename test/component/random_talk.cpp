@@ -196,8 +196,8 @@ void random_talk::ask_shared(unsigned id)
                           {who, life, mark, dice_.one_in(3) ? "0" : "1"});
     case 1:
     case 6: return ask_fenced(scripts::shared_extend, {"lock"}, {who, life});
-    case 2: return ask_fenced(scripts::downgrade, {"lock"}, {who, life});
-    case 3: return ask_fenced(scripts::upgrade, {"lock"}, {who, life});
+    case 2:
+    case 3: return ask_fenced(scripts::downgrade, {"lock"}, {who, life});
     case 4:
         return ask(scripts::shared_release, {"lock", "lock:gate"},
                    {who, mark, "0", dice_.one_in(4) ? "0" : "1"});

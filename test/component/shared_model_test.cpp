@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A model of readers and writers (docs/protocol.md, rules S1 to S13): what a client must do with the scripts' answers, with
+// A model of readers and writers (docs/protocol.md, rules S1 to S12): what a client must do with the scripts' answers, with
 // late and lost messages, crashes, restarts and clocks that are set forward. The scripts run on simulated servers.
 #include "kit/dice.hpp"
 #include "redis/scripts.hpp"
@@ -9,7 +9,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +36,6 @@ struct rules {
     duration step = 8ms;                  ///< of a node, forward
     bool quarantine = true;               ///< N4
     bool downgrade_keeps_deadline = true; ///< S12
-    bool silent_downgrade_bars = true;    ///< S8
 };
 
 class lease_holder;
@@ -92,8 +90,7 @@ public:
     void come()
     {
         mode_ = mode::none;
-        silent_ = {};
-        was_reader_ = false;
+        downgraded_ = false;
         nonce_ = std::to_string(number_) + '/' + std::to_string(++leases_);
         nonce_.resize(32, '.');
         bool const writes = dice_.one_in(2);
@@ -104,7 +101,6 @@ public:
                 return give_up();
             deadline_ = deadline_from(asked_);
             mode_ = writes ? mode::writer : mode::reader;
-            was_reader_ = !writes;
             go_on();
         });
     }
@@ -133,26 +129,16 @@ private:
         case 0: return give_up();
         case 1: return come_again(); // it has crashed, and another one comes
         case 2:
-            if (mode_ == mode::reader)
-                return upgrade();
-            return downgrade();
+            if (mode_ == mode::writer)
+                return downgrade();
+            [[fallthrough]];
         default: return extend();
         }
     }
-    void extend()
-    {
-        bool const upgraded = mode_ == mode::writer && was_reader_;
-        renew(upgraded ? redis::scripts::extend : redis::scripts::shared_extend);
-    }
+    void extend() { renew(downgraded_ ? redis::scripts::downgrade : redis::scripts::shared_extend); }
     void renew(redis::script const& script)
     {
-        bool const downgrades = script.sha1 == redis::scripts::downgrade.sha1;
-        ask(script, {}, [this, downgrades] {
-            for (std::size_t n = 0; n != node_count && downgrades; ++n)
-                if (world_.may_ask(n) && !answered_[n])
-                    silent_[n] = true;
-            if (mode_ == mode::writer)
-                forget_unsure();
+        ask(script, {}, [this] {
             if (yes_ >= majority && valid())
                 deadline_ = deadline_from(asked_);
             go_on();
@@ -161,28 +147,10 @@ private:
     void downgrade()
     {
         mode_ = mode::reader;
-        was_reader_ = true;
+        downgraded_ = true;
         if (!world_.rule.downgrade_keeps_deadline)
             deadline_ = deadline_from(now());
         renew(redis::scripts::downgrade);
-    }
-    void upgrade()
-    {
-        ask(redis::scripts::upgrade, {}, [this] {
-            if (!valid())
-                return give_up();
-            forget_unsure();
-            if (yes_ < majority)
-                return renew(redis::scripts::downgrade); // where it has become a writer's
-            mode_ = mode::writer;
-            deadline_ = deadline_from(asked_);
-            go_on();
-        });
-    }
-    void forget_unsure()
-    {
-        for (std::size_t n = 0; n != node_count && world_.rule.silent_downgrade_bars; ++n)
-            yes_ -= silent_[n] && said_yes_[n] ? 1 : 0;
     }
     void give_up()
     {
@@ -211,7 +179,6 @@ private:
         arguments.insert(arguments.end(), more.begin(), more.end());
         asked_ = now();
         yes_ = 0;
-        answered_ = said_yes_ = {};
         auto const round = ++round_;
         auto const answers = std::make_shared<unsigned>(0);
         auto const end = [this, round, then] {
@@ -222,13 +189,10 @@ private:
         };
         for (std::size_t n = 0; n != node_count; ++n)
             if (world_.may_ask(n))
-                world_.say(number_, n, call(script, arguments), [this, n, round, answers, end](answer said) {
+                world_.say(number_, n, call(script, arguments), [this, round, answers, end](answer said) {
                     if (round != round_)
                         return;
-                    bool const yes = said == answer::yes;
-                    yes_ += yes ? 1 : 0;
-                    answered_[n] = true;
-                    said_yes_[n] = yes;
+                    yes_ += said == answer::yes ? 1 : 0;
                     if (++*answers == node_count)
                         end();
                 });
@@ -241,13 +205,10 @@ private:
     unsigned leases_ = 0;
     std::string nonce_;
     mode mode_ = mode::none;
-    bool was_reader_ = false; ///< its key may be a reader's on some nodes
+    bool downgraded_ = false;
     duration deadline_{};
     duration asked_{};
     unsigned yes_ = 0;
-    std::array<bool, node_count> answered_{};
-    std::array<bool, node_count> said_yes_{};
-    std::array<bool, node_count> silent_{}; ///< after a downgrade
     unsigned round_ = 0;
 };
 
@@ -346,7 +307,6 @@ BOOST_AUTO_TEST_CASE(without_a_rule_two_hold_it)
     BOOST_TEST(one_fails(200, {.slack = 0ms, .step = 45ms}, 51));
     BOOST_TEST(one_fails(200, {.quarantine = false}));
     BOOST_TEST(one_fails(200, {.downgrade_keeps_deadline = false}));
-    BOOST_TEST(one_fails(100, {.silent_downgrade_bars = false}, 1641)); // one of thousands
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -112,11 +112,9 @@ BOOST_AUTO_TEST_CASE(readers_follow_writer_at_once)
 BOOST_AUTO_TEST_CASE(attempts_are_counted_with_the_pauses_between_them)
 {
     contender& reader = add_reader();
-    options.retry.max_attempts = 2;
     contender& writer = add();
     writer.write();
     pass(50ms);
-    BOOST_TEST(!writer.ended);
     reader.release();
     BOOST_TEST((until_granted(writer) <= hand_over));
     BOOST_TEST(writer.held.attempts() == 2U);

@@ -44,10 +44,6 @@ struct shared_key {
     {
         return ask(redis::scripts::downgrade, {"lock"}, {who, long_time});
     }
-    std::string upgrade(std::string const& who)
-    {
-        return ask(redis::scripts::upgrade, {"lock"}, {who, long_time});
-    }
     std::string release(std::string const& who, std::string const& waits_on = "0")
     {
         return ask(redis::scripts::shared_release, {"lock", "gate"}, {who, mark, waits_on, "1"});
@@ -307,6 +303,13 @@ BOOST_AUTO_TEST_CASE(writer_that_kept_nobody_out_opens_no_turn)
 }
 
 /// S6: never who is not there any more.
+BOOST_AUTO_TEST_CASE(writer_is_released_by_itself_alone)
+{
+    write(a);
+    BOOST_TEST(release(b) == "0");
+    BOOST_TEST(release(a) == "1");
+}
+
 BOOST_AUTO_TEST_CASE(extension_adds_no_reader)
 {
     read(a, short_time);
@@ -321,11 +324,9 @@ BOOST_AUTO_TEST_CASE(extension_adds_no_reader)
     BOOST_TEST((node.get("lock") == c));
 }
 
-/// It may come late.
 BOOST_AUTO_TEST_CASE(extension_leaves_writer_what_it_is)
 {
-    read(a);
-    upgrade(a);
+    write(a);
     node.command({"PEXPIRE", "lock", short_time});
     BOOST_TEST(extend(a) == "1");
     BOOST_TEST((node.get("lock") == a));
@@ -386,26 +387,6 @@ BOOST_AUTO_TEST_CASE(vote_of_writer_that_may_remove_no_mark_stands)
     BOOST_TEST((node.get("lock") == a));
 }
 
-/// S8.
-BOOST_AUTO_TEST_CASE(only_the_only_reader_becomes_a_writer)
-{
-    read(a, short_time);
-    read(b, short_time);
-    BOOST_TEST(upgrade(a).starts_with("HELD 3"));
-    BOOST_TEST(node.pttl("lock") > 3'500'000);
-    BOOST_TEST(upgrade(b).ends_with(" 0 READERS"));
-    release(b);
-    BOOST_TEST(upgrade(b) == "0");
-    BOOST_TEST(upgrade(a) == "1");
-    node.command({"PEXPIRE", "lock", short_time});
-    BOOST_TEST(upgrade(a) == "1"); // said again
-    BOOST_TEST(node.pttl("lock") > 3'500'000);
-    BOOST_TEST((node.get("lock") == a));
-    BOOST_TEST(read(b).ends_with(" 0 aaaaaaaa"));
-    BOOST_TEST(release(b) == "0");
-    BOOST_TEST(release(a) == "1");
-}
-
 BOOST_AUTO_TEST_CASE(others_data_are_left_alone)
 {
     for (std::vector<std::string> const& data : {std::vector<std::string>{"ZADD", "lock", "1", "theirs"},
@@ -421,7 +402,6 @@ BOOST_AUTO_TEST_CASE(others_data_are_left_alone)
         BOOST_TEST(write(a).find("READERS") == std::string::npos);
         BOOST_TEST(downgrade(a) == "0");
         BOOST_TEST(extend(a) == "0");
-        BOOST_TEST(upgrade(a) == "0");
         BOOST_TEST(release(a) == "0");
         BOOST_TEST((node.command({"DUMP", "lock"}) == before));
         node.command({"PEXPIRE", "lock", long_time});

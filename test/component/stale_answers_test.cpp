@@ -55,8 +55,6 @@ BOOST_AUTO_TEST_SUITE(stale_answers)
 /// The grant is of another nonce, and is being taken back.
 BOOST_FIXTURE_TEST_CASE(answer_to_previous_attempt_is_no_vote, scripted_cluster)
 {
-    auto twice = long_lived;
-    twice.retry.max_attempts = 2;
     std::string_view const first[] = {canned::loading, canned::loading, canned::ok};
     std::string_view const then[] = {canned::ok, canned::nil, canned::nil};
     for (std::size_t i = 0; i != 3; ++i)
@@ -64,8 +62,12 @@ BOOST_FIXTURE_TEST_CASE(answer_to_previous_attempt_is_no_vote, scripted_cluster)
             ->expect("SET", i == 2 ? late(first[i]) : reply(first[i]))
             .expect("EVAL", reply(canned::one))
             .expect("SET", reply(then[i]));
+    auto const before = std::make_shared<outcome>();
+    lock().try_acquire(keeps_outcome{before});
+    run_until(context, [&] { return before->done(); });
+    BOOST_TEST(before->ec == errc::no_quorum);
     auto const result = std::make_shared<outcome>();
-    lock("resource", twice).acquire(keeps_outcome{result});
+    lock().try_acquire(keeps_outcome{result});
     run_until_heard(3);
     nodes[2]->deliver_late();
     run_until(context, [&] { return result->done(); });

@@ -17,12 +17,9 @@ using namespace redlock::test;
 
 namespace {
 
-/// The validity that is left is never the reason not to hand a lease over.
 constexpr lock_options with(std::chrono::milliseconds ttl, std::chrono::milliseconds slack)
 {
-    lock_options made{.ttl = ttl, .slack = slack, .node_timeout = 20s};
-    made.handover.min_validity = 1ms;
-    return made;
+    return {.ttl = ttl, .slack = slack, .node_timeout = 20s};
 }
 
 constexpr auto usual = with(20min, 2min);

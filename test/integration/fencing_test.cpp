@@ -95,10 +95,8 @@ BOOST_AUTO_TEST_CASE(denied_fenced_vote_tells_remaining_time_of_holder)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
-        lock_options asks_anyway = long_lived;
-        asks_anyway.barging = true;
-        fenced_mutex lock = fenced(nodes, asks_anyway);
-        lease held = co_await nodes.held_everywhere(lock);
+        nodes.everywhere({"SET", "lock", "stranger", "PX", "600000"});
+        fenced_mutex lock = fenced(nodes);
         BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
         unsigned told = 0;
         for (node_outcome const& row : lock.last_attempt())

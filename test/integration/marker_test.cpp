@@ -91,9 +91,7 @@ BOOST_AUTO_TEST_CASE(flushed_node_does_not_confirm_fenced_lease)
 BOOST_AUTO_TEST_CASE(node_with_replaced_data_is_quarantined)
 {
     run([&]() -> asio::awaitable<void> {
-        lock_options asks_anyway = long_lived;
-        asks_anyway.barging = true;
-        fenced_mutex lock = fenced(asks_anyway);
+        fenced_mutex lock = fenced();
         lease held = co_await hold(lock);
         co_await held.release();
         co_await until([&] { return free_everywhere(); });
@@ -105,6 +103,9 @@ BOOST_AUTO_TEST_CASE(node_with_replaced_data_is_quarantined)
         held = co_await lock.acquire();
         co_await until([&] { return held.votes() >= 2; });
         BOOST_TEST(!ask(0).get("lock").has_value());
+        co_await held.release();
+        for (std::size_t const i : {1, 2})
+            ask(i).command({"SET", "lock", "stranger"});
         BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
         // Others may have decided before it answered; once it has, the time left is known.
         while (result_of(lock, 0) != node_result::quarantined || !lock.last_attempt().at(0).remaining)

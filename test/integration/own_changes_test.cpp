@@ -62,40 +62,6 @@ BOOST_AUTO_TEST_CASE(release_of_adopted_lease_wakes_waiter)
     });
 }
 
-/// Who overtakes the waiter takes two nodes, of which it knows; wherever contenders meet.
-BOOST_DATA_TEST_CASE(release_by_overtaking_operation_wakes_waiter, nodes_there_are* nodes_there_are,
-                     first_gone, second_gone)
-{
-    if (first_gone == second_gone)
-        return;
-    cluster nodes(3);
-    nodes.warm_up();
-    for (std::size_t const i : {first_gone, second_gone})
-        nodes.ask(i).command({"SET", "lock", "stranger"});
-    nodes.run([&]() -> asio::awaitable<void> {
-        lock_options overtakes = unrenewed; // nor does it listen: who does is the waiter
-        overtakes.barging = true;
-        lease waited;
-        wait_for(nodes.lock("lock", without_polling()), waited);
-        co_await until([&] { return waits_on_all(nodes); });
-        nodes.ask(first_gone).command({"DEL", "lock"});
-        lease held;
-        while (held.empty() && waited.empty()) {
-            error_code ec;
-            held = co_await nodes.lock("lock", overtakes)
-                       .try_acquire(asio::redirect_error(asio::use_awaitable, ec));
-        }
-        if (!held.empty()) {
-            nodes.ask(second_gone).command({"DEL", "lock"});
-            for (std::size_t i = 0; i != 3; ++i) // it has asked anew where it was overtaken
-                co_await until(
-                    [&] { return nodes.ask(i).get("lock") != held.nonce() || waits_on(nodes, i); });
-            co_await held.release();
-        }
-        co_await until([&] { return waited.valid(); });
-    });
-}
-
 /// The script was forgotten: the node is told again, and the waiter has asked in between.
 BOOST_DATA_TEST_CASE(resent_release_wakes_waiter, nodes_there_are, slow)
 {
@@ -105,7 +71,7 @@ BOOST_DATA_TEST_CASE(resent_release_wakes_waiter, nodes_there_are, slow)
         lease first = co_await nodes.lock().acquire();
         co_await until([&] { return first.votes() == 3; });
         lock_options not_handed = without_polling();
-        not_handed.handover.min_validity = 10min; // more than any lease has
+        not_handed.renew = false;
         lease waited;
         wait_for(nodes.lock("lock", not_handed), waited);
         co_await until([&] { return nodes.lock().waiting() == 1; });

@@ -142,9 +142,7 @@ BOOST_AUTO_TEST_CASE(set_that_is_taken_one_by_one_leaves_no_key)
     client others(context.get_executor(), settings);
     run([&]() -> asio::awaitable<void> {
         lease theirs = co_await mutex(others, "b", long_lived).acquire();
-        lock_options impatient = long_lived;
-        impatient.multi = {.attempts = 1, .time = 0ms};
-        multi_mutex both(*locks, {"a", "b"}, impatient);
+        multi_mutex both(*locks, {"a", "b"}, {.ttl = 1s});
         BOOST_TEST(co_await error_of(both.acquire_for(300ms)) == errc::timed_out);
         co_await theirs.release();
         lease held = co_await both.acquire();

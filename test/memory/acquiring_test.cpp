@@ -223,7 +223,7 @@ struct one_name_after_the_other : connected_scenario {
     {
         try {
             lock_options options = some_lease();
-            options.multi.attempts = 1;
+            options.ttl = 1s; // which makes it take one name after the other soon
             multi_mutex mine(*locks, {"a", "lock"}, options);
             acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
         } catch (std::bad_alloc const&) {

@@ -66,8 +66,6 @@ unsigned schedule::actor::draw_count()
 
 void schedule::actor::want_others_too()
 {
-    options.multi = {.attempts = static_cast<unsigned>(dice.between(1, 4)),
-                     .time = dice.between(0, 400) * 1ms};
     for (subject& other : all.subjects_)
         if (&other != &about && dice.one_in(2))
             all_about.push_back(&other);
@@ -116,7 +114,6 @@ void schedule::actor::begin()
         return [this, number](error_code ec, lease got) { acquired(number, ec, std::move(got)); };
     };
     auto const what = all.stage_ == stage::expiring && dice.one_in(2) ? 0 : dice.below(8);
-    barges = what == 0 && options.barging;
     switch (what) {
     case 0: return lock->try_acquire(done(started("try_acquire", one_attempt, one_attempt)));
     case 1: {
@@ -179,7 +176,7 @@ void schedule::actor::hold()
         later(dice.between(0, most) * 1ms, [this] { extend(); });
     if (about.gated && how != manner::plainly && how != manner::fenced && !takes_several(how))
         for (auto times = dice.below(4); times > 1; --times)
-            later(dice.between(0, most) * 1ms, [this] { change_mode(); });
+            later(dice.between(0, most) * 1ms, [this] { downgrade(); });
     later(dice.between(0, most) * 1ms, [this] { let_go(); });
 }
 
@@ -220,26 +217,12 @@ void schedule::actor::extend()
     held.extend(noted("extend", 2 * duration{options.ttl} + 1s));
 }
 
-/// From reader to writer, or the other way round.
-void schedule::actor::change_mode()
+void schedule::actor::downgrade()
 {
-    if (!held.valid())
+    if (!held.valid() || held.shared())
         return;
-    if (!held.shared()) {
-        all.note(name + " becomes a reader");
-        return held.downgrade();
-    }
-    auto const longest = on_its_clock(2 * duration{*options.node_timeout});
-    auto const number = started("try_upgrade", longest, longest);
-    held.try_upgrade([this, number, of = current_](error_code ec) {
-        ended(number, ec);
-        all.note(name + " becomes a writer: " + ec.message());
-        bool const told_before = std::exchange(upgraded_, held.fencing_token()) == held.fencing_token();
-        if (ec || over || of != current_ || !held.valid() || held.shared() || told_before)
-            return;
-        all.check_token(*this);
-        use();
-    });
+    all.note(name + " becomes a reader");
+    held.downgrade();
 }
 
 void schedule::actor::let_go()

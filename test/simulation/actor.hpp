@@ -54,7 +54,6 @@ struct schedule::actor {
     std::optional<std::uint64_t> ticket{}; ///< while it waits: its place among those of its program
     unsigned overtaken = 0;                ///< meanwhile, by those of its program who came later
     duration came{};
-    bool barges = false;
     std::optional<duration> invalid_since{};
     duration held_since{};
     bool served = false; ///< since it was last asked
@@ -81,7 +80,7 @@ private:
     void use();
     void use(subject&);
     void extend();
-    void change_mode();
+    void downgrade();
     void let_go();
     void come_again(duration pause);
     void abandon();
@@ -92,10 +91,9 @@ private:
 
     boost::asio::cancellation_signal cancelled_{};
     unsigned operations_ = 0;
-    unsigned current_ = 0;       ///< that lease's end
-    std::uint64_t upgraded_ = 0; ///< its token
-    unsigned before_copy_ = 0;   ///< the last one that had begun
-    lease adopted_{};            ///< and not confirmed yet
+    unsigned current_ = 0;     ///< that lease's end
+    unsigned before_copy_ = 0; ///< the last one that had begun
+    lease adopted_{};          ///< and not confirmed yet
 };
 
 } // namespace redlock::simulation

@@ -88,7 +88,7 @@ void schedule::check_token(actor const& whose, subject& what)
         what.highest_of_writers = std::max(what.highest_of_writers, token);
 }
 
-/// W1: those of one client are served as they came, but for a try that may barge in. Whoever takes several one after the
+/// W1: those of one client are served as they came. Whoever takes several one after the
 /// other may lose one of them, and comes last again (M8). Those who want permits are asked for as they come, several at a
 /// time (P7).
 void schedule::check_order(actor const& whose, std::uint64_t ticket)
@@ -97,18 +97,17 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
         return;
     for (auto const& other : whose.home.actors)
         if (&other->about == &whose.about && !takes_several(other->how) && other->ticket &&
-            *other->ticket < ticket && !whose.options.barging && !other->options.barging &&
+            *other->ticket < ticket &&
             ++other->overtaken >
                 (takes_permits(whose.how) && takes_permits(other->how) ? most_overtakings : 0))
             flaw(whose.name + " was served before " + other->name + ", who had come earlier");
 }
 
-/// W5: others get their turn, but for a try that may barge in. Who stands in line offers turns only to those he has met who
+/// W5: others get their turn. Who stands in line offers turns only to those he has met who
 /// stand in none (L12), and programs that call servers by different names stand in different lines.
 void schedule::check_row(actor const& whose)
 {
-    if (whose.barges || whose.options.line || whose.about.gated || whose.about.several ||
-        takes_permits(whose.how)) {
+    if (whose.options.line || whose.about.gated || whose.about.several || takes_permits(whose.how)) {
         whose.about.leases = {};
         return;
     }

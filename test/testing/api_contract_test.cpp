@@ -121,9 +121,8 @@ constexpr redlock::lock_options options{
     .max_hold = 1h,
     .progress_within = 10min,
     .node_timeout = 500ms,
-    .retry = {.min_delay = 2ms, .max_delay = 200ms, .max_attempts = 0, .outage_patience = 5s},
-    .handover = {.batch = 64, .period = 250ms, .min_validity = 5s},
-    .barging = false};
+    .retry = {.min_delay = 2ms, .max_delay = 200ms, .outage_patience = 5s},
+    .handover = {.batch = 64, .period = 250ms}};
 
 asio::awaitable<void> charge()
 {

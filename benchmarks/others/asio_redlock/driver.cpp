@@ -70,11 +70,8 @@ using acquiring = std::function<asio::awaitable<redlock::lease>()>;
 
 acquiring by_mutex(workshop& shop, std::string const& key)
 {
-    redlock::lock_options options;
-    // A polling client asks the servers even while others of this client hold the lock.
-    options.barging = shop.what.variant == "polling";
-    redlock::mutex lock{shop.locks, key, options};
-    if (options.barging)
+    redlock::mutex lock{shop.locks, key};
+    if (shop.what.variant == "polling")
         return [&shop, lock]() mutable { return poll(shop, lock); };
     return [lock]() mutable { return lock.acquire(asio::use_awaitable); };
 }

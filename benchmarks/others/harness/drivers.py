@@ -131,7 +131,7 @@ NODE_SETTINGS = "ioredis 5.11.1 with auto-pipelining, one connection a node"
 ALL = [
     Driver("asio-redlock", "C++", "this tree", "defaults: 10 s, renewed", "a queue in the client; a line on one server, push from it",
            cmake("comparison_asio_redlock"), own_pause=False),
-    Driver("asio-redlock polling", "C++", "this tree", "`try_acquire` with `barging`, asks again after 10–50 ms",
+    Driver("asio-redlock polling", "C++", "this tree", "`try_acquire`, asks again after 10–50 ms",
            "polling", cmake("comparison_asio_redlock"), variant="polling",
            only=("convoy", "contended", "processes", "single")),
     Driver("hiredis by hand", "C++", "hiredis 0.14.1", "pipelined, decided by the majority, asks again after 10–50 ms; "

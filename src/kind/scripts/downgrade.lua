@@ -2,8 +2,8 @@
 -- Makes the writer that is ours into a reader, in one step (docs/protocol.md, rules S7 and S12). KEYS[1] the lock. ARGV:
 -- nonce, milliseconds. 1: done, 0: not ours. What is a reader already is renewed.
 -- With a fence (rule S16) also KEYS: the fence, the node's marker. ARGV: milliseconds of the fence, our token, the marker
--- as it was on connecting (empty: not looked at). A lower fence is set to the token; a higher one may come from an upgrade
--- in vain. "STRANGER": another node than expected. An error: the fence is no number of ours.
+-- as it was on connecting (empty: not looked at). A lower fence is set to the token; a higher one may come from another
+-- reader. "STRANGER": another node than expected. An error: the fence is no number of ours.
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local fence
