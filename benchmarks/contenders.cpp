@@ -52,7 +52,7 @@ void note(board& seen, request const& mine, unsigned process)
 lock_options options_for(contest const& what, unsigned process)
 {
     lock_options options;
-    options.line = what.how == manner::line || (what.how == manner::mixed && process % 2 == 0);
+    options.fair = what.how == manner::line || (what.how == manner::mixed && process % 2 == 0);
     return options;
 }
 

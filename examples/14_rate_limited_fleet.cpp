@@ -184,7 +184,7 @@ asio::awaitable<void> check(backend& called, fleet& callers, redlock::client& lo
 
     redlock::semaphore calls(locks, "backend-calls", capacity, quickly);
     redlock::lease all = co_await calls.acquire_for(capacity, 30s);
-    promises.keep(all.slots().size() == capacity, "the permit of the one that died has come back");
+    promises.keep(all.permits().size() == capacity, "the permit of the one that died has come back");
     co_await all.release();
 }
 

@@ -90,7 +90,7 @@ asio::awaitable<bool> use_station(redlock::client& locks, stations& all)
 {
     redlock::fenced_semaphore free_stations{locks, "stations", 3};
     redlock::lease lease = co_await free_stations.acquire();
-    bool const used = all[lease.slots().front()].use(lease.fencing_token()); // nobody else has that one
+    bool const used = all[lease.permits().front()].use(lease.fencing_token()); // nobody else has that one
     co_await lease.release();
     co_return used;
 }

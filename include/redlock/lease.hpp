@@ -148,7 +148,7 @@ public:
     [[nodiscard]] bool shared() const noexcept;
     /// Of a `semaphore` the numbers of its permits, in ascending order, from zero: no other valid lease has one of them.
     /// Otherwise none. The span lives as long as the lease.
-    [[nodiscard]] std::span<std::uint16_t const> slots() const noexcept;
+    [[nodiscard]] std::span<std::uint16_t const> permits() const noexcept;
     /// The token of the grant; it changes with `downgrade` alone. Zero unless the lock is of a fenced kind
     /// or an `election`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;

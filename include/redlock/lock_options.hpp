@@ -13,7 +13,7 @@ struct retry_policy {
     /// doubles with each failed attempt. While no quorum can be reached, the pause is uniform in the upper half of the
     /// bound.
     ///
-    /// While other clients hold the lock, an operation in line (`lock_options::line`) makes no attempt until its turn
+    /// While other clients hold the lock, an operation in line (`lock_options::fair`) makes no attempt until its turn
     /// comes. Without a line the next attempt follows an invalidation from a node, or the time when the keys of a majority
     /// will have expired. If nodes cannot send invalidations (RESP2, no right to CLIENT TRACKING), it follows after a
     /// pause that is uniform between zero and the bound.
@@ -88,7 +88,7 @@ struct lock_options {
     /// ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys `<name>:redlock-line` with
     /// the prefix before them. The line in docs/server-checklist.md, "Rights", has all of them. If a server denies a right
     /// or speaks RESP2, operations stand in line on another server. If no server is left, they wait without a line.
-    bool line = true;
+    bool fair = true;
 
     friend bool operator==(lock_options const&, lock_options const&) = default;
 };

@@ -18,10 +18,10 @@ namespace redlock {
 /// within `ttl` and `slack`.
 ///
 /// It has the operations, errors and cancellation of `mutex`. A lease may come with several permits: all of them or none,
-/// so nobody waits while holding some. It has one deadline and one end, and says which permits they are: `lease::slots()`.
+/// so nobody waits while holding some. It has one deadline and one end, and says which permits they are: `lease::permits()`.
 ///
 /// Between clients, who waits stands in line, in the order of coming. Nobody passes the first, also while
-/// fewer permits are free than it wants. Without `lock_options::line`, or where the nodes do not allow it, they wait by turns,
+/// fewer permits are free than it wants. Without `lock_options::fair`, or where the nodes do not allow it, they wait by turns,
 /// and who wants many may wait for long behind those who want few. Within one client the order is that of coming, too.
 /// `lock_options::handover` means nothing here: a permit that is given back goes to the first in line.
 ///

@@ -26,7 +26,7 @@ namespace redlock {
 ///
 /// Readers and writers take turns: a writer that waits keeps new readers out, and readers that were kept out are let in
 /// before the next writer (docs/protocol.md, rules S14 and S15). Among the operations of one client the order is that
-/// of their coming. They do not stand in line: `lock_options::line` means nothing here, and between clients the order
+/// of their coming. They do not stand in line: `lock_options::fair` means nothing here, and between clients the order
 /// within a turn is not promised.
 ///
 /// A plain or fenced lock of the same name, of any client or library, is excluded by readers and writers, and excludes

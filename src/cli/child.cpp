@@ -117,7 +117,7 @@ std::vector<std::string> environment_with(std::vector<std::pair<std::string, std
     for (char** variable = environ; *variable; ++variable) {
         std::string_view const known(*variable);
         // Of a lock around this one.
-        bool replaced = known.starts_with("REDLOCK_FENCE=") || known.starts_with("REDLOCK_SLOTS=");
+        bool replaced = known.starts_with("REDLOCK_TOKEN=") || known.starts_with("REDLOCK_PERMITS=");
         for (auto const& [name, value] : added)
             replaced = replaced || known.starts_with(name + '=');
         if (!replaced)

@@ -40,8 +40,8 @@ void end_by_signal(session& s)
 [[noreturn]] void fail(options const& o, lock_error const& why)
 {
     if (why.code() == errc::lease_lost)
-        throw failure(exit_status::not_held, "'" + o.shown_name() + "' is not held with this token" +
-                                                 (o.fence != 0 ? " and fencing token" : "") + " (any more)");
+        throw failure(exit_status::not_held, "'" + o.shown_name() + "' is not held with this owner token" +
+                                                 (o.token != 0 ? " and fencing token" : "") + " (any more)");
     throw failure_of(why, why.outcomes(), o);
 }
 
@@ -71,7 +71,7 @@ int extend(options const& given, output const& out)
     options const o = patient(given);
     session s(o, out);
     end_by_signal(s);
-    lease held = as_usage([&] { return s.adopt(o.token, o.fence); });
+    lease held = as_usage([&] { return s.adopt(o.owner, o.token); });
     auto const ec = s.extend(held);
     lease_facts const facts(held, o.lock);
     if (ec) {
@@ -99,7 +99,7 @@ int release(options const& given, output const& out)
     o.client.admission.longest_ttl = {}; // of the locks that it makes: this one is as long as it was made
     session s(o, out);
     end_by_signal(s);
-    lease held = as_usage([&] { return s.adopt(o.token); });
+    lease held = as_usage([&] { return s.adopt(o.owner); });
     auto const ec = s.release(held);
     if (ec)
         fail(o, held.explain(ec));

@@ -112,9 +112,9 @@ void parser::define_waiting(CLI::App& to)
     to.add_flag("--fenced", o_.fenced, "with a fencing token");
 }
 
-void parser::define_token(CLI::App& to)
+void parser::define_owner(CLI::App& to)
 {
-    named(to, "--token", o_.token, "as acquire told it (or REDLOCK_TOKEN)").type_name("TOKEN");
+    named(to, "--owner", o_.owner, "the owner token, as acquire told it (or REDLOCK_OWNER)").type_name("TOKEN");
 }
 
 void parser::define_command(CLI::App& to)
@@ -213,7 +213,7 @@ void parser::define_leader()
 
 void parser::define_acquire()
 {
-    CLI::App& acquire = verb("acquire", "Take a lock and leave it to its expiry; tell its token");
+    CLI::App& acquire = verb("acquire", "Take a lock and leave it to its expiry; tell its owner token");
     define_name(acquire, true);
     define_lease(acquire);
     define_waiting(acquire);
@@ -227,8 +227,8 @@ void parser::define_extend()
     CLI::App& extend = *extend_;
     define_name(extend, false);
     define_lease(extend);
-    define_token(extend);
-    extend.add_option("--fence", fence_, "the fencing token, as acquire told it (or REDLOCK_FENCE)")
+    define_owner(extend);
+    extend.add_option("--token", token_, "the fencing token, as acquire told it (or REDLOCK_TOKEN)")
         ->type_name("NUMBER");
     extend.footer("Example, in the environment that acquire has made:\n"
                   "  lock=$(redlock extend) && eval \"$lock\"\n"
@@ -240,7 +240,7 @@ void parser::define_release()
 {
     CLI::App& release = verb("release", "Free a lock that acquire took");
     define_name(release, false);
-    define_token(release);
+    define_owner(release);
     release.footer("Example, in the environment that acquire has made:\n"
                    "  redlock release\n"
                    "\n"

@@ -35,8 +35,8 @@ struct options {
     unsigned count = 1;                            ///< of them, those that are wanted
     std::optional<std::chrono::milliseconds> wait; ///< zero: one attempt; nothing: unless an outage lasts
 
-    std::string token;
-    std::uint64_t fence = 0;
+    std::string owner;       ///< the owner token
+    std::uint64_t token = 0; ///< the fencing token
 
     int conflict = 75; ///< the exit status where somebody else has the lock
     bool quiet = false;

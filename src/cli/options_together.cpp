@@ -89,7 +89,7 @@ void parser::finish()
         o_.wait = read_duration(*wait_);
     finish_credentials();
     if (o_.verb == "extend" || o_.verb == "release")
-        finish_token();
+        finish_owner();
     if (with_command())
         finish_command();
 }
@@ -131,37 +131,37 @@ void parser::finish_credentials()
                       "--user needs a password: set REDISCLI_AUTH, or give --password-file or --askpass");
 }
 
-void parser::finish_token()
+void parser::finish_owner()
 {
     if (o_.name.empty())
         o_.name = environment("REDLOCK_NAME");
-    if (o_.token.empty())
-        o_.token = environment("REDLOCK_TOKEN");
-    if (o_.token == environment("REDLOCK_TOKEN")) { // the rest of the environment is about the same lease
-        if (fence_.empty())
-            fence_ = environment("REDLOCK_FENCE");
+    if (o_.owner.empty())
+        o_.owner = environment("REDLOCK_OWNER");
+    if (o_.owner == environment("REDLOCK_OWNER")) { // the rest of the environment is about the same lease
+        if (token_.empty())
+            token_ = environment("REDLOCK_TOKEN");
         std::string const ttl = environment("REDLOCK_TTL");
         if (o_.verb == "extend" && extend_->count("--ttl") == 0 && !ttl.empty())
             o_.lock.ttl = read_duration(ttl);
     }
-    if (o_.name.empty() || o_.token.empty())
+    if (o_.name.empty() || o_.owner.empty())
         throw failure(
             exit_status::usage,
             o_.verb +
-                " needs the lock's name and --token, or what acquire told in REDLOCK_NAME and REDLOCK_TOKEN");
-    if (o_.token.size() != redis::nonce_length)
-        throw failure(exit_status::usage, "a token has " + std::to_string(redis::nonce_length) +
-                                              " characters, not " + std::to_string(o_.token.size()));
-    finish_fence();
+                " needs the lock's name and --owner, or what acquire told in REDLOCK_NAME and REDLOCK_OWNER");
+    if (o_.owner.size() != redis::nonce_length)
+        throw failure(exit_status::usage, "an owner token has " + std::to_string(redis::nonce_length) +
+                                              " characters, not " + std::to_string(o_.owner.size()));
+    finish_token();
 }
 
-void parser::finish_fence()
+void parser::finish_token()
 {
-    if (fence_.empty())
+    if (token_.empty())
         return;
-    auto const [rest, error] = std::from_chars(fence_.data(), fence_.data() + fence_.size(), o_.fence);
-    if (error != std::errc{} || rest != fence_.data() + fence_.size() || o_.fence == 0)
-        throw failure(exit_status::usage, "not a fencing token: '" + fence_ + "'");
+    auto const [rest, error] = std::from_chars(token_.data(), token_.data() + token_.size(), o_.token);
+    if (error != std::errc{} || rest != token_.data() + token_.size() || o_.token == 0)
+        throw failure(exit_status::usage, "not a fencing token: '" + token_ + "'");
     o_.fenced = true;
 }
 

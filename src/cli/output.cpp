@@ -133,7 +133,7 @@ std::string joined(std::span<std::uint16_t const> numbers)
 } // namespace
 
 lease_facts::lease_facts(lease const& of, lock_options const& options)
-    : name(of.resource()), token(of.nonce()), fence(of.fencing_token()), slots(joined(of.slots())),
+    : name(of.resource()), owner(of.nonce()), token(of.fencing_token()), permits(joined(of.permits())),
       ttl(options.ttl), valid_for(std::chrono::floor<std::chrono::milliseconds>(of.remaining())),
       expires_at(std::chrono::system_clock::now() + valid_for)
 {}
@@ -143,13 +143,13 @@ std::vector<std::pair<std::string, std::string>> lease_facts::variables() const
 {
     auto const when = std::chrono::floor<std::chrono::seconds>(expires_at).time_since_epoch().count();
     std::vector<std::pair<std::string, std::string>> all{{"REDLOCK_NAME", name},
-                                                         {"REDLOCK_TOKEN", token},
+                                                         {"REDLOCK_OWNER", owner},
                                                          {"REDLOCK_EXPIRES_AT", std::to_string(when)},
                                                          {"REDLOCK_TTL", std::to_string(ttl.count()) + "ms"}};
-    if (fence != 0)
-        all.emplace_back("REDLOCK_FENCE", std::to_string(fence));
-    if (!slots.empty())
-        all.emplace_back("REDLOCK_SLOTS", slots);
+    if (token != 0)
+        all.emplace_back("REDLOCK_TOKEN", std::to_string(token));
+    if (!permits.empty())
+        all.emplace_back("REDLOCK_PERMITS", permits);
     return all;
 }
 
@@ -157,12 +157,12 @@ json lease_facts::json() const
 {
     auto const when = std::chrono::floor<std::chrono::milliseconds>(expires_at).time_since_epoch().count();
     nlohmann::json object{{"name", name},
-                          {"token", token},
+                          {"owner", owner},
                           {"ttl_ms", ttl.count()},
                           {"valid_ms", valid_for.count()},
                           {"expires_at_ms", when}};
-    if (fence != 0)
-        object["fence"] = fence;
+    if (token != 0)
+        object["token"] = token;
     return object;
 }
 

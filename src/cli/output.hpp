@@ -52,9 +52,9 @@ inline constexpr std::string_view failing_command = "false\n";
 /// What is told of a lease, to scripts and to the command that runs under it.
 struct lease_facts {
     std::string name;
-    std::string token;
-    std::uint64_t fence;
-    std::string slots;             ///< of a semaphore: "0 3"
+    std::string owner;             ///< the owner token
+    std::uint64_t token;           ///< the fencing token; zero: none
+    std::string permits;           ///< of a semaphore: "0 3"
     std::chrono::milliseconds ttl; ///< what an extension gives it again
     std::chrono::milliseconds valid_for;
     std::chrono::system_clock::time_point expires_at;

@@ -51,7 +51,7 @@ private:
     void define_name(CLI::App& to, bool required);
     void define_lease(CLI::App&);
     void define_waiting(CLI::App&);
-    void define_token(CLI::App&);
+    void define_owner(CLI::App&);
     void define_command(CLI::App&);
     void define_run();
     void define_elect();
@@ -72,8 +72,8 @@ private:
     void take_name();
     void finish();
     void finish_names();
+    void finish_owner();
     void finish_token();
-    void finish_fence();
     void finish_command();
     void finish_credentials();
 
@@ -89,7 +89,7 @@ private:
     std::string password_file_;
     std::string shell_line_;
     std::optional<std::string> wait_;
-    std::string fence_;
+    std::string token_;
     bool is_named_ = false;
     bool nonblock_ = false;
     bool no_extend_ = false;

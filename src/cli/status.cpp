@@ -30,8 +30,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Who knows a whole token can release the lock.
-constexpr std::size_t shown_of_token = 8;
+/// Whoever has the whole owner token can release the lock.
+constexpr std::size_t shown_of_owner = 8;
 
 /// The key on one node.
 struct sighting {
@@ -76,7 +76,7 @@ sighting look(interview const& node)
     seen.who = holder_of(owner, left, node.answers[3]);
     if (owner.is(answer::kind::text)) {
         seen.holder = owner.text;
-        seen.shown = redis::printable(owner.text.substr(0, shown_of_token)) + "...";
+        seen.shown = redis::printable(owner.text.substr(0, shown_of_owner)) + "...";
     } else if (seen.known && owner.refused()) {
         seen.shown = other_holder(seen.who);
     } else if (owner.refused()) {
@@ -136,7 +136,7 @@ json to_json(sighting const& s)
     if (s.left)
         row["pttl_ms"] = s.left->count();
     if (!s.fence.empty())
-        row["fence"] = s.fence;
+        row["token"] = s.fence;
     if (!s.node->failed) {
         row["role"] = s.node->facts.replica ? "replica" : "master";
         row["round_trip_us"] = s.node->round_trip.count();
@@ -155,7 +155,7 @@ std::string time_left(sighting const& s)
 
 std::string to_text(std::string const& headline, std::vector<sighting> const& nodes)
 {
-    std::vector<std::vector<std::string>> rows{{"NODE", "HOLDER", "LEFT", "FENCE", "ROUND TRIP", ""}};
+    std::vector<std::vector<std::string>> rows{{"NODE", "HOLDER", "LEFT", "TOKEN", "ROUND TRIP", ""}};
     for (sighting const& s : nodes)
         rows.push_back({s.node->node, s.known ? s.shown.empty() ? "-" : s.shown : "?", time_left(s),
                         s.fence.empty() ? "-" : s.fence,

@@ -10,7 +10,7 @@ namespace redlock::detail {
 
 bool attempt_loop::wants_line() const
 {
-    return lock().plan->options.line && type().lines_up() && whom_->waits();
+    return lock().plan->options.fair && type().lines_up() && whom_->waits();
 }
 
 bool attempt_loop::stand_in_line(core::instant then)

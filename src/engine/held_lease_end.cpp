@@ -176,7 +176,7 @@ void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
-    bool const lines = lock().plan->options.line && type().lines_up() && !on().life.closing();
+    bool const lines = lock().plan->options.fair && type().lines_up() && !on().life.closing();
     if (lines && !type().slotted)
         offer_turn();
     if (lines && (type().slotted || lock().wanted->local().has_rivals()) && release_in_line())

@@ -154,7 +154,7 @@ bool lease::shared() const noexcept
     return held_ && held_->is_shared();
 }
 
-std::span<std::uint16_t const> lease::slots() const noexcept
+std::span<std::uint16_t const> lease::permits() const noexcept
 {
     auto const* const its = held_ ? held_->slots() : nullptr;
     return its ? std::span<std::uint16_t const>(its->numbers()) : std::span<std::uint16_t const>();

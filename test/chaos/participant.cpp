@@ -300,7 +300,7 @@ void actor::find_out_what_is_held()
     things_ = 1U << guarded_;
     for (unsigned const other : mine_.others)
         things_ |= 1U << thing_of(other);
-    auto const slots = held_.slots();
+    auto const slots = held_.permits();
     if (slots.size() != (takes_permits(mine_.how) ? mine_.count : 0U))
         throw std::runtime_error("a lease has " + std::to_string(slots.size()) + " permits");
     if (slots.empty())

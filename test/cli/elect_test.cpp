@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(command_runs_where_the_leader_is_and_then_where_the_next_on
     finished_run const told({"leader", "seat"}, env());
     BOOST_TEST(told.status == 0);
     BOOST_TEST(told.out.starts_with("seat: led by a:1 in term "), told.out);
-    tool second(elect_shell({"--value", "b:2"}, wait_for_go + "echo $REDLOCK_FENCE > fence"), env());
+    tool second(elect_shell({"--value", "b:2"}, wait_for_go + "echo $REDLOCK_TOKEN > fence"), env());
     wait_until([&] { return contains(second.err(), "waiting for 'seat'"); });
     BOOST_TEST(!leads(second));
     first.write("go", "");

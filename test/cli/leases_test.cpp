@@ -22,7 +22,7 @@ struct leases_fixture : servers {
     }
     int extend(std::string const& token, std::vector<std::string> const& more = {})
     {
-        std::vector<std::string> arguments{"extend", "--json", "seat", "--token", token};
+        std::vector<std::string> arguments{"extend", "--json", "seat", "--owner", token};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return finished_run(arguments, env()).status;
     }
@@ -34,7 +34,7 @@ struct leases_fixture : servers {
     }
     int release(std::string const& token)
     {
-        return finished_run({"release", "seat", "--token", token}, env()).status;
+        return finished_run({"release", "seat", "--owner", token}, env()).status;
     }
 };
 
@@ -45,11 +45,11 @@ BOOST_FIXTURE_TEST_SUITE(leases, leases_fixture)
 BOOST_AUTO_TEST_CASE(acquired_lock_outlives_its_process)
 {
     json const told = acquire({"-t", "60s"});
-    std::string const token = told.at("token");
+    std::string const token = told.at("owner");
     BOOST_TEST(told.at("name") == "seat");
     BOOST_TEST(told.at("valid_ms").get<int>() <= 60'000);
     BOOST_TEST(told.at("valid_ms").get<int>() > 30'000);
-    BOOST_TEST(!told.contains("fence"));
+    BOOST_TEST(!told.contains("token"));
     BOOST_TEST(holders("seat", token) >= 2U);
     BOOST_TEST(pttl("seat") > 30'000);
     BOOST_TEST(finished_run({"acquire", "-n", "seat"}, env()).status == 75);
@@ -57,9 +57,9 @@ BOOST_AUTO_TEST_CASE(acquired_lock_outlives_its_process)
     wait_until([&] { return keys() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(extend_and_release_need_only_the_token)
+BOOST_AUTO_TEST_CASE(extend_and_release_need_only_the_owner_token)
 {
-    std::string const token = acquire({"-t", "20s"}).at("token");
+    std::string const token = acquire({"-t", "20s"}).at("owner");
     BOOST_TEST(extend(token, {"-t", "10m"}) == 0);
     BOOST_TEST(pttl("seat") > 300'000);
     BOOST_TEST(holders("seat", token) >= 2U);
@@ -75,32 +75,32 @@ BOOST_AUTO_TEST_CASE(extend_and_release_need_only_the_token)
 BOOST_AUTO_TEST_CASE(fenced_lease_keeps_its_fencing_token)
 {
     json const first = acquire({"--fenced"});
-    std::string const token = first.at("token");
-    std::string const fence = std::to_string(first.at("fence").get<std::uint64_t>());
+    std::string const token = first.at("owner");
+    std::string const fence = std::to_string(first.at("token").get<std::uint64_t>());
     // One that is still connecting says nothing, and one that was when it should have voted has no key: what two others
     // say is certain.
-    wait_until([&] { return extend(token, {"--fence", fence}) == 0; });
+    wait_until([&] { return extend(token, {"--token", fence}) == 0; });
     BOOST_TEST(release(token) == 0);
-    wait_until([&] { return extend(token, {"--fence", fence}) == 1; });
+    wait_until([&] { return extend(token, {"--token", fence}) == 1; });
     json const second = acquire({"--fenced"});
-    BOOST_TEST(second.at("fence").get<std::uint64_t>() > first.at("fence").get<std::uint64_t>());
+    BOOST_TEST(second.at("token").get<std::uint64_t>() > first.at("token").get<std::uint64_t>());
 }
 
 BOOST_AUTO_TEST_CASE(wrong_fencing_token_changes_nothing)
 {
     json const told = acquire({"--fenced", "-t", "60s"});
-    std::string const token = told.at("token");
-    std::uint64_t const fence = told.at("fence").get<std::uint64_t>();
+    std::string const token = told.at("owner");
+    std::uint64_t const fence = told.at("token").get<std::uint64_t>();
     wait_until([&] { return holders("seat", token) == 3; });
     auto const with = [&](std::string const& number) {
-        return finished_run({"extend", "seat", "--token", token, "--fence", number}, env());
+        return finished_run({"extend", "seat", "--owner", token, "--token", number}, env());
     };
     finished_run const impossible(with("9007199254740992"));
     BOOST_TEST(impossible.status == 64, impossible.err);
     BOOST_TEST(contains(impossible.err, "below 2^53"));
     wait_until([&] { // what too few nodes say is not certain
         finished_run const larger(with(std::to_string(fence + (std::uint64_t{1} << 40U))));
-        return contains(larger.err, "is not held with this token and fencing token");
+        return contains(larger.err, "is not held with this owner token and fencing token");
     });
     BOOST_TEST(holders("seat", token) == 3U);
     BOOST_TEST(with(std::to_string(fence)).status == 0);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(extend_uses_ttl_of_the_lease_by_default)
     };
     BOOST_TEST(left("\"$t\" extend") > 300'000);
     BOOST_TEST(left("\"$t\" extend -t 60s") < 300'000);
-    BOOST_TEST(left("token=$REDLOCK_TOKEN; REDLOCK_TOKEN= \"$t\" extend --token $token") < 300'000);
+    BOOST_TEST(left("token=$REDLOCK_OWNER; REDLOCK_OWNER= \"$t\" extend --owner $token") < 300'000);
 }
 
 BOOST_AUTO_TEST_CASE(script_does_not_go_on_without_the_lock)
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(acquire_that_cannot_write_its_token_releases)
 
 BOOST_AUTO_TEST_CASE(verb_that_cannot_write_its_output_fails)
 {
-    std::string const token = acquire({"-t", "20s"}).at("token");
+    std::string const token = acquire({"-t", "20s"}).at("owner");
     for (std::string const what :
          {"status seat", "doctor", "status --json seat", "--help", "--version", "run --help"}) {
         finished_run const run(in_shell("\"$t\" " + what + " >/dev/full; exit $?"));
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(verb_that_cannot_write_its_output_fails)
             BOOST_TEST(contains(run.err, "cannot write to standard output: No space left on device"));
         }
     }
-    finished_run const run(in_shell("\"$t\" extend seat -t 10m --token " + token + " >/dev/full"));
+    finished_run const run(in_shell("\"$t\" extend seat -t 10m --owner " + token + " >/dev/full"));
     BOOST_TEST(run.status == 125);
     BOOST_TEST(holders("seat", token) >= 2U);
     BOOST_TEST(pttl("seat") > 300'000);
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(failure_with_json_option_is_json)
 
 BOOST_AUTO_TEST_CASE(extend_without_majority_is_no_quorum_and_not_lost)
 {
-    std::string const token = acquire().at("token");
+    std::string const token = acquire().at("owner");
     std::size_t const last = probes[0].get("seat") == token ? 0 : 1; // of those that have it
     for (std::size_t i = 0; i != 3; ++i)
         if (i != last)
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(extend_without_majority_is_no_quorum_and_not_lost)
 /// It makes no lock, and is not told how long the one was that it frees.
 BOOST_AUTO_TEST_CASE(release_ignores_longest_ttl)
 {
-    std::string const token = acquire({"-t", "60s"}).at("token");
-    finished_run const run({"release", "seat", "--token", token, "--longest-ttl", "5s"}, env());
+    std::string const token = acquire({"-t", "60s"}).at("owner");
+    finished_run const run({"release", "seat", "--owner", token, "--longest-ttl", "5s"}, env());
     BOOST_TEST(run.status == 0, run.err);
     wait_until([&] { return keys() == 0; });
 }

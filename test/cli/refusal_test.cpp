@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"run", "--kil-after=1s", "seat", "--", "true"}, 64, "'--kil-after=1s'");
     refused({"run", "seat", "-x", "--", "true"}, 64, "'-x'");
     refused({"acquire", "--no-wait", "seat"}, 64, "--no-wait");
-    refused({"extend", "seat"}, 64, "--token");
-    refused({"extend", "seat", "--token", std::string(32, 'a'), "--fence", "x"}, 64,
+    refused({"extend", "seat"}, 64, "--owner");
+    refused({"extend", "seat", "--owner", std::string(32, 'a'), "--token", "x"}, 64,
             "not a fencing token: 'x'");
     refused({"status", "--user", "me", "seat"}, 64, "REDISCLI_AUTH");
     refused({"status", "seat"}, 64, "no nodes", {{"X", ""}});
@@ -77,9 +77,9 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"acquire", "-t", "1ms", "seat"}, 64, "ttl");
     refused({"run", "-t", "25h", "seat", "true"}, 64, "ttl");
     refused({"run", "seat:redlock-fence", "true"}, 64, "kept for what stands beside locks");
-    refused({"release", "seat", "--token", "short"}, 64, "a token has 32 characters, not 5");
+    refused({"release", "seat", "--owner", "short"}, 64, "an owner token has 32 characters, not 5");
     for (std::string const option : {"--nodes-file", "--user", "--password-file", "--cacert", "--cacertdir",
-                                     "--cert", "--key", "--sni", "--token"})
+                                     "--cert", "--key", "--sni", "--owner"})
         refused({"release", "seat", option, ""}, 64, option + ": is empty"); // of a variable that is not set
     for (std::string const verb : {"acquire", "status"})
         refused({verb, ""}, 64, "the lock's name is empty");
@@ -166,8 +166,8 @@ BOOST_AUTO_TEST_CASE(unreachable_servers_are_no_quorum)
     std::string const url = "redis://127.0.0.1:" + std::to_string(nobody.number());
     refused({"run", "-n", "seat", "true"}, 69, "unreachable", nodes(url));
     refused({"acquire", "-w", "100ms", "seat"}, 69, "unreachable", nodes(url));
-    refused({"extend", "-t", "1s", "seat", "--token", std::string(32, 'a')}, 69, "unreachable", nodes(url));
-    refused({"release", "seat", "--token", std::string(32, 'a')}, 69, "no quorum", nodes(url));
+    refused({"extend", "-t", "1s", "seat", "--owner", std::string(32, 'a')}, 69, "unreachable", nodes(url));
+    refused({"release", "seat", "--owner", std::string(32, 'a')}, 69, "no quorum", nodes(url));
 }
 
 /// Without -w as well: a job of cron must not wait for servers until somebody looks.
@@ -195,8 +195,8 @@ BOOST_AUTO_TEST_CASE(missing_right_has_its_own_exit_status)
     refused({"acquire", "-w", "5s", "seat"}, 77, "NOAUTH", nodes("redis://" + place));
     std::string const token(32, 'a');
     for (std::string const verb : {"extend", "release"}) {
-        refused({verb, "seat", "--token", token}, 77, "NOPERM", nodes("redis://locker:s3cret@" + place));
-        refused({verb, "seat", "--token", token}, 77, "WRONGPASS", nodes("redis://locker:wr0ng@" + place));
+        refused({verb, "seat", "--owner", token}, 77, "NOPERM", nodes("redis://locker:s3cret@" + place));
+        refused({verb, "seat", "--owner", token}, 77, "WRONGPASS", nodes("redis://locker:wr0ng@" + place));
     }
 }
 
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(same_error_of_several_nodes_is_printed_once)
     BOOST_TEST_REQUIRE(first != std::string::npos, run.err);
     BOOST_TEST(run.err.find(words, first + 1) == std::string::npos, run.err);
     BOOST_TEST(contains(run.err, three.urls()[0] + ", " + three.urls()[1]), run.err);
-    finished_run const release({"release", "seat", "--token", std::string(32, 'a')}, three.env());
+    finished_run const release({"release", "seat", "--owner", std::string(32, 'a')}, three.env());
     BOOST_TEST(release.err.find(words) == release.err.rfind(words), release.err);
     BOOST_TEST(contains(release.err, words), release.err);
 }

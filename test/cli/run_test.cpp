@@ -50,16 +50,16 @@ BOOST_AUTO_TEST_CASE(commands_run_together_as_readers_and_alone_as_writer)
 
 BOOST_AUTO_TEST_CASE(no_more_commands_run_at_once_than_there_are_permits)
 {
-    tool one(run_shell({"--permits", "2"}, "echo $REDLOCK_SLOTS > slots; " + wait_for_go), env());
+    tool one(run_shell({"--permits", "2"}, "echo $REDLOCK_PERMITS > permits; " + wait_for_go), env());
     wait_until([&] { return !one.read("pid").empty(); });
-    BOOST_TEST((one.read("slots") == "0\n" || one.read("slots") == "1\n"));
+    BOOST_TEST((one.read("permits") == "0\n" || one.read("permits") == "1\n"));
     BOOST_TEST(finished_run(run_shell({"--permits", "2", "-n"}, "true"), env()).status == 0);
     BOOST_TEST(finished_run(run_shell({"--permits", "2", "--count", "2", "-n"}, "true"), env()).status == 75);
     BOOST_TEST(finished_run(run_shell({"-n"}, "true"), env()).status == 75);
     one.write("go", "");
     BOOST_TEST(one.wait() == 0);
     finished_run const both(run_shell({"--permits", "2", "--count", "2", "--fenced", "-n"},
-                                      "test \"$REDLOCK_SLOTS\" = '0 1' && test $REDLOCK_FENCE -gt 0"),
+                                      "test \"$REDLOCK_PERMITS\" = '0 1' && test $REDLOCK_TOKEN -gt 0"),
                             env());
     BOOST_TEST(both.status == 0);
     for (std::vector<std::string> const& wrong : std::vector<std::vector<std::string>>{
@@ -99,11 +99,11 @@ BOOST_AUTO_TEST_CASE(wait_for_taken_permit_is_conflict_as_long_as_majority_is_th
 BOOST_AUTO_TEST_CASE(tokens_of_readers_and_writers_follow_the_order_of_grants)
 {
     auto const token = [&](std::string const& how) {
-        finished_run const run(run_shell({how, "--fenced", "-n"}, "echo $REDLOCK_FENCE"), env());
+        finished_run const run(run_shell({how, "--fenced", "-n"}, "echo $REDLOCK_TOKEN"), env());
         BOOST_TEST_REQUIRE(run.status == 0, run.err);
         return std::stoull(run.out);
     };
-    tool reader(run_shell({"--shared", "--fenced"}, "echo $REDLOCK_FENCE > fence; " + wait_for_go), env());
+    tool reader(run_shell({"--shared", "--fenced"}, "echo $REDLOCK_TOKEN > fence; " + wait_for_go), env());
     wait_until([&] { return !reader.read("pid").empty(); });
     auto const first = std::stoull(reader.read("fence"));
     BOOST_TEST(token("--shared") == first);
@@ -125,12 +125,12 @@ BOOST_AUTO_TEST_CASE(command_gets_lease_in_environment)
 {
     finished_run const run(
         run_shell({"--fenced", "-t", "60s"},
-                  "echo $REDLOCK_NAME $((REDLOCK_EXPIRES_AT - $(date +%s) > 40)) $((REDLOCK_FENCE > 0))"),
+                  "echo $REDLOCK_NAME $((REDLOCK_EXPIRES_AT - $(date +%s) > 40)) $((REDLOCK_TOKEN > 0))"),
         env());
     BOOST_TEST(run.out == "seat 1 1\n");
     finished_run const plain(
-        run_shell({}, "echo ${REDLOCK_FENCE-none}"),
-        {{"REDLOCK_NODES", nodes}, {"REDLOCK_ASSUME_FRESH", "1"}, {"REDLOCK_FENCE", "5"}});
+        run_shell({}, "echo ${REDLOCK_TOKEN-none}"),
+        {{"REDLOCK_NODES", nodes}, {"REDLOCK_ASSUME_FRESH", "1"}, {"REDLOCK_TOKEN", "5"}});
     BOOST_TEST(plain.out == "none\n");
 }
 
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(waiting_run_reports_what_it_waits_for)
     finished_run const quiet(run_shell({"-q", "-w", "1500ms"}, "echo never"), env());
     BOOST_TEST(quiet.out + quiet.err == "");
     command({"DEL", "seat"});
-    wait_until([&] { return run.out() == "mine\n" || contains(acquire.out(), "token"); });
+    wait_until([&] { return run.out() == "mine\n" || contains(acquire.out(), "owner"); });
 }
 
 BOOST_AUTO_TEST_CASE(waiting_run_reports_its_place_in_line)

@@ -54,7 +54,7 @@ inline std::vector<std::string> run_shell(std::vector<std::string> options, std:
 }
 
 /// Leaves the command's pid and token when it runs, and waits until it is told to go on.
-inline std::string const wait_for_go = "echo $REDLOCK_TOKEN > token; echo $$ > pid.new; mv pid.new pid; "
+inline std::string const wait_for_go = "echo $REDLOCK_OWNER > token; echo $$ > pid.new; mv pid.new pid; "
                                        "until [ -e go ]; do sleep 0.02; done; ";
 
 } // namespace redlock::test

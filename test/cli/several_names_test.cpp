@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(one_token_is_larger_than_those_of_each_name)
         BOOST_TEST_REQUIRE(run.status == 0, run.err);
         return std::stoull(run.out);
     };
-    std::string const tell = "echo $REDLOCK_FENCE";
+    std::string const tell = "echo $REDLOCK_TOKEN";
     auto const first = token({"run", "row", "--fenced", "-c", tell});
     auto const second = token({"run", "seat", "--fenced", "-c", tell});
     auto const both = token(under_both({"--fenced"}, tell));

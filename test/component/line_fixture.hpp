@@ -295,7 +295,7 @@ struct line_fixture {
     world::network net;
     bool tracked = false; ///< a server was asked to tell of keys that are read
     config settings{};
-    lock_options options{.line = true};
+    lock_options options{.fair = true};
     std::size_t commands = 0;
     std::size_t line_words = 0;
     std::vector<std::unique_ptr<contender>> all;

@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(servers_without_resp3_make_those_who_wait_ask_by_turns)
 
 BOOST_AUTO_TEST_CASE(who_wants_no_line_asks_by_turns)
 {
-    options.line = false;
+    options.fair = false;
     line_up(2);
     all[0]->release();
     BOOST_TEST((until_granted(*all[1]) <= 1s));
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(successor_that_wants_no_line_leaves_it)
     contender& other = add();
     other.acquire();
     lock_options without = options;
-    without.line = false;
+    without.fair = false;
     mutex by_turns(*other.locks, "seat", without);
     lease got;
     by_turns.acquire([&](error_code, lease one) { got = std::move(one); });
@@ -372,7 +372,7 @@ BOOST_AUTO_TEST_CASE(who_stands_in_no_line_is_let_in)
         all.clear();
         line_up_and_pass(standing);
         lock_options without = options;
-        without.line = false;
+        without.fair = false;
         contender& outside = add(without);
         outside.acquire();
         BOOST_TEST((until_let_in(outside, 10s) <= 600ms), standing << " stand in line");
@@ -383,7 +383,7 @@ BOOST_AUTO_TEST_CASE(many_operations_of_one_client_let_in_who_stands_in_no_line)
 {
     contender& crowd = add();
     lock_options without = options;
-    without.line = false;
+    without.fair = false;
     contender& outside = add(without);
     std::deque<lease> held;
     auto const join = [&] {

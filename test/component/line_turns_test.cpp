@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_many_locks_at_once_hears_of_each)
             contender& holder = its.add();
             contender& waiter = its.add();
             lock_options terms = its.options;
-            terms.line = line;
+            terms.fair = line;
             std::vector<fenced_mutex> locks;
             std::vector<lease> held(8);
             std::vector<lease> got(held.size());
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
 {
     line_up_and_pass(4);
     lock_options without = options;
-    without.line = false;
+    without.fair = false;
     contender& outside = add(without);
     outside.acquire();
     auto last = time.now();
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
 BOOST_AUTO_TEST_CASE(one_in_line_shares_with_those_who_stand_in_none)
 {
     lock_options without = options;
-    without.line = false;
+    without.fair = false;
     add();
     for (int i = 0; i != 3; ++i)
         add(without);

@@ -28,7 +28,7 @@ using version = world::server::release;
 using boost::system::error_code;
 
 /// Renewals are minutes away.
-constexpr lock_options lasting{.ttl = 10min, .line = false};
+constexpr lock_options lasting{.ttl = 10min, .fair = false};
 
 /// Notes what every node hears of locks.
 struct native_locks_fixture : simulated_program {

@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_SUITE(other_holders_keys, others_keys_fixture)
 BOOST_AUTO_TEST_CASE(other_holders_long_keys_are_voted_for_once_per_own_key_lifetime)
 {
     set_keys(10min);
-    wait({.ttl = 2s, .slack = 200ms, .line = false}); // in line it asks for the other nodes' keys instead
+    wait({.ttl = 2s, .slack = 200ms, .fair = false}); // in line it asks for the other nodes' keys instead
     pass(1min);
     constexpr unsigned times = 30; // 2.2 s each
     BOOST_TEST(told->votes.size() > times / 2);

@@ -31,7 +31,7 @@ struct semaphore_fixture : wish_fixture {
     {
         return want(pool(by, permits, count));
     }
-    static slots of(wish const& one) { return {one.held.slots().begin(), one.held.slots().end()}; }
+    static slots of(wish const& one) { return {one.held.permits().begin(), one.held.permits().end()}; }
     std::size_t where_all_meet() const { return core::rendezvous_node(settings.nodes, "", "seat"); }
     using wishes = std::vector<std::unique_ptr<wish>>;
     /// All at the same time.

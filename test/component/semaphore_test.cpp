@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(permit_is_taken_and_given_back_everywhere)
     contender& one = add();
     auto const permit = want_some(one, 3);
     BOOST_TEST_REQUIRE(permit->held.valid());
-    BOOST_TEST(permit->held.slots().size() == 1U);
+    BOOST_TEST(permit->held.permits().size() == 1U);
     BOOST_TEST(permit->held.votes() == 3U);
     BOOST_TEST(keys() == (std::set<std::string>{"seat", "seat:redlock-slots"}));
     permit->held = {};
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(operations_of_one_client_ask_at_the_same_time)
     BOOST_TEST((until([&] { return held_of(some) == 16; }) <= 2 * round_trip + a_tick));
     std::set<std::uint16_t> numbers;
     for (auto const& each : some)
-        numbers.insert(each->held.slots().front());
+        numbers.insert(each->held.permits().front());
     BOOST_TEST(numbers.size() == some.size());
     some.clear();
     check_that_nothing_is_left();
@@ -167,13 +167,13 @@ BOOST_AUTO_TEST_CASE(several_permits_come_all_at_once_or_not_at_all)
     contender& one = add();
     contender& other = add();
     auto const a = want_some(one, 3, 2);
-    BOOST_TEST_REQUIRE(a->held.slots().size() == 2U);
+    BOOST_TEST_REQUIRE(a->held.permits().size() == 2U);
     auto const b = want_some(other, 3, 2);
     pass(1s);
     BOOST_TEST(!b->ended.has_value());
     a->held = {};
     BOOST_TEST((until([&] { return b->held.valid(); }) <= 5 * round_trip + a_tick));
-    BOOST_TEST(b->held.slots().size() == 2U);
+    BOOST_TEST(b->held.permits().size() == 2U);
 }
 
 /// Rule P7: many at once would starve otherwise.
@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE(number_of_permits_may_be_changed)
 /// Without a line they hear of changes.
 BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
 {
-    options.line = false;
+    options.fair = false;
     contender& one = add();
     contender& other = add();
     auto const held = want_some(one, 1);
@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(surplus_slot_does_not_make_room_for_others_where_the_lease_
     pass(3s);
     std::size_t valid = 0;
     for (auto const* each : {both.get(), permit.get()})
-        valid += each->held.slots().size() * (each->held.valid() ? 1 : 0);
+        valid += each->held.permits().size() * (each->held.valid() ? 1 : 0);
     BOOST_TEST(valid <= 2U);
     BOOST_TEST(valid >= 1U);
 }
@@ -420,7 +420,7 @@ BOOST_AUTO_TEST_CASE(as_many_permits_as_there_may_be)
     contender& one = add();
     auto const all_of_them = want_some(one, 1024, 1024);
     BOOST_TEST_REQUIRE(all_of_them->held.valid());
-    BOOST_TEST(all_of_them->held.slots().size() == 1024U);
+    BOOST_TEST(all_of_them->held.permits().size() == 1024U);
     BOOST_TEST((try_once(pool(add(), 1024)) == errc::contended));
     all_of_them->held = {};
     check_that_nothing_is_left();
@@ -439,7 +439,7 @@ BOOST_AUTO_TEST_CASE(token_is_above_those_of_all_earlier_leases_of_each_slot)
         auto const held = fenced(i % 2 == 0 ? one : other, 1 + i % 3);
         pass(100ms);
         BOOST_TEST_REQUIRE(held->held.valid());
-        for (auto const slot : held->held.slots()) {
+        for (auto const slot : held->held.permits()) {
             BOOST_TEST(held->held.fencing_token() > highest[slot]);
             highest[slot] = held->held.fencing_token();
         }

@@ -19,7 +19,7 @@ inline constexpr duration hand_over = 3 * round_trip + a_tick + 2ms;
 inline constexpr duration a_mark = kind::mark_life;
 
 struct shared_fixture : line_fixture {
-    shared_fixture() { options.line = true; } // which means nothing here
+    shared_fixture() { options.fair = true; } // which means nothing here
 
     contender& add_reader()
     {

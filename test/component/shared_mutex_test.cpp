@@ -591,7 +591,7 @@ BOOST_AUTO_TEST_CASE(rows_of_an_attempt_say_who_keeps_it_out)
 BOOST_AUTO_TEST_CASE(plain_lock_says_that_readers_may_keep_it_out)
 {
     for (bool const in_line : {true, false}) {
-        options.line = in_line;
+        options.fair = in_line;
         contender& reader = add_reader();
         contender& plain = add();
         plain.acquire();
@@ -618,7 +618,7 @@ BOOST_AUTO_TEST_CASE(plain_lock_says_that_key_without_expiry_is_no_lock)
 {
     say_everywhere({"ZADD", "seat", "1", "theirs"});
     for (bool const in_line : {true, false}) {
-        options.line = in_line;
+        options.fair = in_line;
         contender& plain = add();
         plain.acquire();
         (void)until([&] {

@@ -30,7 +30,7 @@ using boost::system::error_code;
 using namespace std::chrono_literals;
 
 /// It says nothing by itself: for longer than a scenario lasts.
-inline constexpr lock_options quiet{.ttl = 10min, .node_timeout = 20s, .line = false};
+inline constexpr lock_options quiet{.ttl = 10min, .node_timeout = 20s, .fair = false};
 /// Its rendezvous node is the first one.
 inline constexpr std::string_view name = "seat:47";
 inline constexpr std::size_t node_count = 3;
@@ -740,7 +740,7 @@ template <class Theatre>
 void election_term(Theatre& in)
 {
     scene s(in);
-    election const seat = s.seat({.ttl = 1500ms, .line = false});
+    election const seat = s.seat({.ttl = 1500ms, .fair = false});
     leadership held = s.campaign(seat, "10.0.0.1:80");
     s.next("a third of its time passes");
     in.pass(400ms);

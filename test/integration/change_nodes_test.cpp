@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(locks_of_all_kinds_ask_the_new_nodes)
         for (any_lock& each : all) {
             lease held = co_await each.acquire();
             BOOST_TEST(each.last_attempt().size() == 4U, each.name());
-            BOOST_TEST(held.slots().size() == (each.name() == "pool" ? 2U : 0U));
+            BOOST_TEST(held.permits().size() == (each.name() == "pool" ? 2U : 0U));
             co_await held.release();
         }
     });

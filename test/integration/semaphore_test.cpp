@@ -31,7 +31,7 @@ struct semaphore_fixture : cluster {
     /// The lease is valid: nobody else has one of its slots, and there are no more than that.
     void check_taken(lease const& held)
     {
-        for (auto const slot : held.slots()) {
+        for (auto const slot : held.permits()) {
             BOOST_TEST(slot < pool_permits);
             BOOST_TEST(taken.insert(slot).second);
         }
@@ -40,14 +40,14 @@ struct semaphore_fixture : cluster {
     {
         if (held.fencing_token() == 0)
             return;
-        for (auto const slot : held.slots()) {
+        for (auto const slot : held.permits()) {
             BOOST_TEST(held.fencing_token() > tokens[slot]);
             tokens[slot] = held.fencing_token();
         }
     }
     void give_back(lease const& held)
     {
-        for (auto const slot : held.slots())
+        for (auto const slot : held.permits())
             taken.erase(slot);
     }
     template <class Lock>

@@ -20,20 +20,20 @@ inline constexpr lock_options unrenewed{.ttl = std::chrono::minutes{10}, .renew 
 /// Who waits with these does not stand in line, of which scripted nodes know nothing.
 constexpr lock_options by_turns(lock_options options)
 {
-    options.line = false;
+    options.fair = false;
     return options;
 }
 /// Who waits with these does.
 constexpr lock_options in_line(lock_options options)
 {
-    options.line = true;
+    options.fair = true;
     return options;
 }
 
 /// A waiter with these stands in no line, and is woken by an invalidation, or not at all.
 inline lock_options without_polling(lock_options options = long_lived)
 {
-    options.line = false;
+    options.fair = false;
     options.retry.min_delay = options.retry.max_delay = std::chrono::hours{1};
     return options;
 }

@@ -45,10 +45,10 @@ namespace {
 /// Both are valid, and must not be.
 bool must_not_be_at_once(lease const& one, lease const& other)
 {
-    auto const slots = other.slots();
+    auto const slots = other.permits();
     bool const share = std::ranges::any_of(
-        one.slots(), [&](auto slot) { return std::ranges::find(slots, slot) != slots.end(); });
-    return one.valid() && other.valid() && (one.slots().empty() || slots.empty() || share);
+        one.permits(), [&](auto slot) { return std::ranges::find(slots, slot) != slots.end(); });
+    return one.valid() && other.valid() && (one.permits().empty() || slots.empty() || share);
 }
 
 } // namespace

@@ -24,7 +24,7 @@ struct permits_taken : connected_scenario {
         }
     }
     bool done() const override { return acquired.settled(); }
-    bool succeeded() const override { return !acquired.ec && acquired.granted.slots().size() == 2; }
+    bool succeeded() const override { return !acquired.ec && acquired.granted.permits().size() == 2; }
     void retire() override
     {
         BOOST_TEST(acquired.completions == (acquired.refused ? 0U : 1U));
@@ -129,7 +129,7 @@ struct permit_granted_late : connected_scenario {
     {
         try {
             lock_options options = some_lease();
-            options.line = false;
+            options.fair = false;
             semaphore pool(*locks, "lock", 2, options);
             acquired.begin([&](auto handler) { pool.acquire(std::move(handler)); });
         } catch (std::bad_alloc const&) {

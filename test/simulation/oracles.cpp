@@ -56,7 +56,7 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
 void schedule::check_tokens_of_slots(actor const& whose)
 {
     std::uint64_t const token = whose.held.fencing_token();
-    for (auto const number : whose.held.slots()) {
+    for (auto const number : whose.held.permits()) {
         auto& slot = whose.about.slots[number];
         if (token != 0 && token <= slot.highest_token)
             flaw(whose.name + "'s token " + std::to_string(token) + " is not above " +
@@ -107,7 +107,7 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 /// stand in none (L12), and programs that call servers by different names stand in different lines.
 void schedule::check_row(actor const& whose)
 {
-    if (whose.options.line || whose.about.gated || whose.about.several || takes_permits(whose.how)) {
+    if (whose.options.fair || whose.about.gated || whose.about.several || takes_permits(whose.how)) {
         whose.about.leases = {};
         return;
     }
@@ -200,7 +200,7 @@ void schedule::check_exclusion()
 /// P2: no two leases have one slot, so never more are valid than there are.
 void schedule::check_slots(actor const& a)
 {
-    for (auto const number : a.held.slots()) {
+    for (auto const number : a.held.permits()) {
         if (number >= a.about.permits)
             flaw(a.name + " has slot " + std::to_string(number) + " of " + std::to_string(a.about.permits));
         actor const*& owner = a.about.slots[number].valid;

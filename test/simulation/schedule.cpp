@@ -157,7 +157,7 @@ lock_options schedule::draw_options(test::dice& dice) const
     drawn.slack = drawn.ttl / (variety_ == 1 ? slack_divisor_ : dice.between(4, slack_divisor_));
     drawn.renew = !dice.one_in(4);
     drawn.tolerate_suspect = dice.one_in(6);
-    drawn.line = !dice.one_in(4);
+    drawn.fair = !dice.one_in(4);
     drawn.node_timeout = std::chrono::milliseconds{dice.between(20, 200)};
     if (dice.one_in(2)) // so it shows when nobody tells a waiter what it waits for
         drawn.retry.max_delay = 1s;

@@ -71,8 +71,8 @@ complete -c redlock -n "__redlock_verb $verbs" -s c -l command -x -d 'Run this l
 complete -c redlock -n "__redlock_verb $verbs" -s s -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' -d 'Stops the command when the lock is being lost'
 complete -c redlock -n "__redlock_verb $verbs" -s k -l kill-after -x -d 'The time between that signal and KILL'
 
-complete -c redlock -n '__redlock_verb extend release' -l token -x -d 'As acquire told it (or REDLOCK_TOKEN)'
-complete -c redlock -n '__redlock_verb extend' -l fence -x -d 'The fencing token (or REDLOCK_FENCE)'
+complete -c redlock -n '__redlock_verb extend release' -l owner -x -d 'The owner token, as acquire told it (or REDLOCK_OWNER)'
+complete -c redlock -n '__redlock_verb extend' -l token -x -d 'The fencing token (or REDLOCK_TOKEN)'
 complete -c redlock -n '__redlock_verb elect' -l value -x -d 'What others are told of this leader (host:pid)'
 
 complete -c redlock -n '__redlock_verb run' -l shared -d 'Together with other readers'
