@@ -256,7 +256,7 @@ void parser::define_status()
         "  redlock status nightly-report\n"
         "\n"
         "To end a holder, end its process, or take the servers away from it. DEL does not end it: a\n"
-        "leader and a holder with --fenced set the key again. man redlock tells more.\n"
+        "leader and the holder of a fenced lock set the key again. man redlock tells more.\n"
         "\n"
         "Exit status: 0 held, 1 free, 75 blocked, 69 too few nodes answer to tell\n");
 }

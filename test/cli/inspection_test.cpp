@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_young_majority_as_error)
     finished_run const waiting({"doctor"}, {{"REDLOCK_NODES", called_durable(old) + young.nodes}});
     BOOST_TEST(waiting.status == 2);
     BOOST_TEST(contains(waiting.out, "error: 2 of 5 nodes can vote; a majority again in "), waiting.out);
-    BOOST_TEST(contains(waiting.out, " s [no-quorum]"));
+    BOOST_TEST(contains(waiting.out, " s (for a ttl of 30.0 s) [no-quorum]"));
     BOOST_TEST(contains(waiting.out, "[young]"));
     doctor_report const fresh(called_durable(old) + young.nodes);
     BOOST_TEST(fresh.gravest() == 0);

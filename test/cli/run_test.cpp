@@ -424,8 +424,9 @@ BOOST_DATA_TEST_CASE(command_keeps_inherited_suspend_signals,
 
 BOOST_AUTO_TEST_CASE(json_event_is_one_bounded_object_for_any_name)
 {
-    std::string name(512, '\x01'); // six characters each, where it is JSON
-    tool run({"run", "--json", "-v", name, "true"}, env());
+    std::string const one(512, '\x01'); // six characters each, where it is JSON
+    std::string const other(512, '\x02');
+    tool run({"run", "--json", "-v", one, "--also", other, "true"}, env());
     BOOST_TEST(run.wait() == 0);
     std::istringstream lines(run.err());
     std::size_t count = 0;
