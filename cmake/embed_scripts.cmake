@@ -46,7 +46,8 @@ function(redlock_embed_scripts target)
 namespace redlock::redis::scripts {
 
 @scripts@
-static_assert(@count@ <= most_scripts);
+inline constexpr std::size_t count = @count@;
+static_assert(count <= most_scripts);
 
 } // namespace redlock::redis::scripts
 ")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/lines.hpp"
 
+#include "core/line_place.hpp"
 #include "core/rendezvous.hpp"
 #include "net/node.hpp"
 #include "redis/error_class.hpp"
@@ -23,9 +24,10 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set wi
     unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
     for (unsigned i = 0; i != nodes_.size(); ++i) {
         unsigned const node = (first + i) % nodes_.size();
-        if (without.contains(node) || of(node).refused || of(node).closed.contains(lock.name()) ||
-            !nodes_.at(node).may_subscribe() || !nodes_.at(node).may_track() ||
-            nodes_.is_quarantined(node, lock))
+        link const& known = of(node);
+        if (without.contains(node) || known.refused || known.closed.contains(lock.name()) ||
+            !core::reached(known.full_until, environment_.loop().now()) || !nodes_.at(node).may_subscribe() ||
+            !nodes_.at(node).may_track() || nodes_.is_quarantined(node, lock))
             continue;
         if (nodes_.at(node).make_usable_now())
             return node;
@@ -53,6 +55,8 @@ void lines::refused(unsigned node, lock_state const& lock, redis::resp_node cons
     if (!redis::is_about_keys(why.text)) {
         auto const error = redis::classify(why.text);
         its.refused |= error == server_error::noperm || error == server_error::unknown_command;
+        if (error == server_error::oom)
+            its.full_until = environment_.loop().now() + core::line_place::refresh;
         return;
     }
     if (its.closed.size() == most_closed)

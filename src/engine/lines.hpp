@@ -48,8 +48,8 @@ public:
     /// Does it still stand, and is it called, and told of changes?
     [[nodiscard]] bool stands(unsigned node, std::uint32_t connection);
     void enter(line_waiter& one) { waiting_.insert(one); }
-    /// What it was told the node has refused: where a right is missing, until it is connected again; to a lock's keys, for
-    /// that lock.
+    /// The node has refused a word about a line. Without a right it keeps no line until it is connected again; without the
+    /// right to a lock's keys, none for that lock; out of memory, none for a while.
     void refused(unsigned node, lock_state const&, redis::resp_node const& why);
 
 private:
@@ -60,6 +60,7 @@ private:
         std::uint32_t connection = 0;
         std::string channel{}; ///< empty: none yet
         bool refused = false;
+        core::instant full_until{};                  ///< it was out of memory, and is not asked before
         std::set<std::string, std::less<>> closed{}; ///< locks whose line the user may not use
     };
     struct by_name {

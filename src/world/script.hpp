@@ -111,7 +111,7 @@ private:
     [[nodiscard]] double gate_mark(std::string const& who, std::string const& longest);
     void leave_mark(std::string const& who, std::string const& length);
     void ask_for_turn();
-    void keep_readers_out(std::string const& length);
+    void keep_readers_out(std::string const& length, bool takes_more = false);
     [[nodiscard]] bool is_fresh(std::string const& mark, std::string const& length);
     [[nodiscard]] bool has_gate();
     [[nodiscard]] bool check_gate();
@@ -147,7 +147,7 @@ private:
         double highest = 0;
         bool all = true; ///< each slot has one
     };
-    [[nodiscard]] slots_sight see_slots();
+    [[nodiscard]] slots_sight see_slots(bool takes_more = false);
     [[nodiscard]] std::optional<std::string> slot_held(std::string const& slot);
     [[nodiscard]] std::string slots_full(double limit, double count);
     [[nodiscard]] double until_ended(double count);
@@ -183,6 +183,7 @@ private:
     [[nodiscard]] bool exists(std::vector<std::string> const& keys);
     [[nodiscard]] sorted_set const& members(std::string_view command, std::string const& key);
     void zadd(std::string const& key, sorted_set::member);
+    void need_memory(std::string const& key);
     bool zrem(std::string const& key, std::vector<std::string> const& names);
     [[nodiscard]] keyspace::fields const& fields(std::string_view command, std::string const& key);
     [[nodiscard]] std::optional<std::string> field(std::string_view command, std::string const& key,

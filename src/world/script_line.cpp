@@ -54,6 +54,7 @@ std::string script_run::line_enter()
     auto owner = mget({keys_[0]})[0];
     if (owner == arguments_[0])
         return reply::number(1);
+    need_memory(keys_[1]);
     millis left = pttl(keys_[0]);
     while (left == -2) {
         auto const [first, second] = front(keys_[1]);
@@ -187,6 +188,13 @@ void script_run::zadd(std::string const& key, sorted_set::member one)
     auto members = keyspace::members_of(where_.keys.find(key, now()));
     if (members.add(std::move(one)) != sorted_set::outcome::unchanged)
         where_.keys.set_members(key, std::move(members));
+}
+
+/// Changes nothing, and is refused by a server that is out of memory.
+void script_run::need_memory(std::string const& key)
+{
+    where_.before("zadd");
+    (void)keyspace::members_of(where_.keys.find(key, now()));
 }
 
 /// True: some stood there.

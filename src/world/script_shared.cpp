@@ -55,6 +55,7 @@ std::string script_run::shared_vote()
         double const ends = kind ? *end_of_last() : moment; // read before the fence is set
         if (seen.is_kept)
             set(keys_[2], whole(*snapshot), &arguments_[4]);
+        need_memory(keys_[0]);
         pexpireat(keys_[0], ends);
         purge(keys_[0]);
         admit();
@@ -62,8 +63,10 @@ std::string script_run::shared_vote()
     }
     if (writer != 0 && may_be_joined)
         left = writer - moment;
-    if (number_of(arguments_[2]) > 0)
+    if (number_of(arguments_[2]) > 0) {
+        need_memory(keys_[1]);
         ask_for_turn();
+    }
     (void)members("zcard", keys_[1]);
     auto const owner = mget({keys_[0]})[0];
     return held_by(left, *seen.value, owner ? *owner : writer != 0 ? "WRITER" : "");
@@ -107,7 +110,7 @@ std::string script_run::exclusive_vote()
         return reply::number(seen.is_kept ? static_cast<std::int64_t>(*counted) : 1);
     }
     if (arguments_[3] == "1")
-        keep_readers_out(arguments_[2]);
+        keep_readers_out(arguments_[2], true);
     (void)members("zcard", keys_[1]);
     auto const kind = type(keys_[0]);
     auto left = static_cast<double>(pttl(keys_[0]));
@@ -324,10 +327,12 @@ void script_run::ask_for_turn()
 }
 
 /// While a writer waits.
-void script_run::keep_readers_out(std::string const& length)
+void script_run::keep_readers_out(std::string const& length, bool takes_more)
 {
     if (gate_mark("writer", length) != 0 && is_fresh("writer", length))
         return;
+    if (takes_more)
+        need_memory(keys_[1]);
     keep_gate(length);
     leave_mark("writer", length);
     keep_gate(length);

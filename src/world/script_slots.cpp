@@ -79,7 +79,7 @@ std::string script_run::slots_vote()
     (void)time();
     if (auto refused = see_slot_fences(9))
         return *refused;
-    auto const seen = see_slots();
+    auto const seen = see_slots(true);
     if (seen.wrong)
         return *seen.wrong;
     if (!seen.open)
@@ -241,6 +241,7 @@ std::string script_run::slots_enter()
 {
     (void)time();
     channel_at_ = channel_at;
+    need_memory(keys_[2]);
     auto const seen = see_slots();
     if (seen.wrong)
         return *seen.wrong;
@@ -299,7 +300,7 @@ script_run::served script_run::serve(std::optional<std::string> const& giver,
 }
 
 /// Neither another kind of lock nor other data? What has ended goes.
-script_run::slots_sight script_run::see_slots()
+script_run::slots_sight script_run::see_slots(bool takes_more)
 {
     auto const lock = type(keys_[0]);
     auto const ends = type(keys_[1]);
@@ -307,6 +308,8 @@ script_run::slots_sight script_run::see_slots()
         return {.wrong = reply::error("WRONGTYPE these are no slots of a semaphore: " + keys_[1])};
     if (lock && (lock != keyspace::type::hash || !ends))
         return {};
+    if (takes_more)
+        need_memory(keys_[1]);
     if (!lock && ends)
         del(keys_[1]);
     constexpr double earliest = -std::numeric_limits<double>::infinity();

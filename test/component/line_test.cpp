@@ -632,6 +632,36 @@ BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
     BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 2U);
 }
 
+/// Rule L11: a node that lets nobody in serves nobody before those who stand in line elsewhere.
+BOOST_AUTO_TEST_CASE(full_line_node_serves_nobody_out_of_order)
+{
+    line_up(2);
+    std::size_t const full = where();
+    all[1]->stop.emit(asio::cancellation_type::terminal);
+    pass(10ms);
+    net.at(full).redis.is.out_of_memory = true;
+    all[1]->acquire();
+    for (int i = 0; i != 2; ++i)
+        add().acquire();
+    pass(1s);
+    std::vector<std::size_t> missed(all.size(), 0); // leases of others since its own
+    for (unsigned served = 0; served != 400; ++served) {
+        auto const holder = [this] {
+            return std::ranges::find_if(all, [](auto const& one) { return one->holds(); });
+        };
+        (void)until([&] { return holder() != all.end(); });
+        BOOST_TEST_REQUIRE((holder() != all.end()));
+        for (std::size_t& each : missed)
+            ++each;
+        contender& its = **holder();
+        missed[static_cast<std::size_t>(holder() - all.begin())] = 0;
+        if (served > 200) // until then each has found out that the node is full, and who else is there
+            BOOST_TEST_REQUIRE(std::ranges::max(missed) < 3 * all.size());
+        its.release();
+        its.acquire();
+    }
+}
+
 /// Rule L11: the others stand where it can stand again.
 BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_again)
 {

@@ -236,6 +236,7 @@ BOOST_AUTO_TEST_CASE(operation_that_asks_beside_others_is_passed_for_a_while)
     some.back()->held = {};
     pass(100ms);
     BOOST_TEST_REQUIRE(first->held.valid());
+    pass(20s); // until the node is asked again
     first->held = {};
     unsigned served = 0;
     wishes others;

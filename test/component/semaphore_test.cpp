@@ -130,6 +130,7 @@ BOOST_AUTO_TEST_CASE(first_operation_of_a_client_is_passed_for_a_while)
     memory = true;
     auto const first = want_some(one, 4, 4);
     memory = false;
+    pass(20s); // until the node is asked again
     unsigned served = 0;
     wishes others;
     while (served != 100 && (others.empty() || others.back()->ended)) {

@@ -11,6 +11,9 @@ local owner = redis.call('mget', KEYS[1])[1]
 if owner == ARGV[1] then
     return 1
 end
+-- A server that is out of memory refuses this, which changes nothing. Behind a write that needs no memory it would not
+-- refuse the rest: some would be served there, and none let in.
+redis.call('zadd', KEYS[2], 'xx', 0, '')
 local left = redis.call('pttl', KEYS[1])
 while left == -2 do
     local first, second = front(KEYS[2])

@@ -45,6 +45,10 @@ end
 local function last_end()
     return redis.call('zrange', KEYS[1], -1, -1, 'withscores')[2]
 end
+-- As in line_enter.lua.
+local function need_memory(key)
+    redis.call('zadd', key, 'xx', 0, '')
+end
 local kind = redis.call('type', KEYS[1]).ok
 local left = redis.call('pttl', KEYS[1])
 local ends = kind == 'zset' and left >= 0 and last_end()
@@ -54,6 +58,7 @@ if not writer and (readers or kind == 'none') then
     if KEYS[3] then
         redis.call('set', KEYS[3], string.format('%.0f', snapshot), 'px', ARGV[5])
     end
+    need_memory(KEYS[1])
     -- This changes nothing. But without the right to it a set would be left that never expires.
     redis.call('pexpireat', KEYS[1], readers and ends or now)
     redis.call('zremrangebyscore', KEYS[1], '-inf', now)
@@ -65,6 +70,7 @@ if writer and (readers or kind == 'none') then
     left = writer - now
 end
 if tonumber(ARGV[3]) > 0 then
+    need_memory(KEYS[2])
     local waits = tonumber(redis.call('zscore', KEYS[2], 'reader') or 0)
     if waits <= now then
         redis.call('zrem', KEYS[2], 'need') -- of those who have gone

@@ -15,7 +15,7 @@ local refused = see_fences(ARGV[10])
 if refused then
     return refused
 end
-local wrong, open = see_slots()
+local wrong, open = see_slots(true)
 if wrong then
     return wrong
 end

@@ -4,7 +4,8 @@
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- Neither another kind of lock nor other data. What has ended goes. Before that the reply that says what is wrong.
-local function see_slots()
+-- \param takes_more a server that is out of memory refuses that
+local function see_slots(takes_more)
     local lock = redis.call('type', KEYS[1]).ok
     local ends = redis.call('type', KEYS[2]).ok
     if ends ~= 'none' and (ends ~= 'zset' or redis.call('pttl', KEYS[2]) < 0) then
@@ -12,6 +13,9 @@ local function see_slots()
     end
     if lock ~= 'none' and (lock ~= 'hash' or ends == 'none') then
         return nil, false
+    end
+    if takes_more then
+        redis.call('zadd', KEYS[2], 'xx', 0, '') -- as in line_enter.lua
     end
     if lock == 'none' and ends == 'zset' then -- somebody has deleted the lock
         redis.call('del', KEYS[2])

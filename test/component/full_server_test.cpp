@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: BSL-1.0
+// What each script does on a real server that is out of memory: everything that it does elsewhere, or nothing at all.
+//
+// Such a server refuses a command that may need memory, unless the script has called a command that writes and needs none
+// (Redis 7, src/script.c, scriptVerifyOOM). So the first command of a script that writes decides for all that follow.
+#include "component/script_times.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
+#include "redis/script.hpp"
+#include "redis/scripts.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+namespace {
+
+using words = std::vector<std::string>;
+
+std::string const a(32, 'a');
+std::string const b(32, 'b');
+std::string const c(32, 'c');
+std::string const heard = "0050000heard"; ///< of a place: what is behind its nonce
+std::string const heard_slots = "005000000010003heard";
+std::string const soon = "50000";
+std::string const later = "LATER"; ///< stands for a moment an hour from now
+std::string const over = "1";
+
+words set(std::string const& key, std::string const& text)
+{
+    return {"SET", key, text, "PX", lock_time};
+}
+
+/// A sorted set that expires.
+std::vector<words> sorted(std::string const& key, words members)
+{
+    words add{"ZADD", key};
+    add.insert(add.end(), members.begin(), members.end());
+    return {add, {"PEXPIREAT", key, later}};
+}
+std::vector<words> hash(std::string const& key, words fields)
+{
+    words add{"HSET", key};
+    add.insert(add.end(), fields.begin(), fields.end());
+    return {add, {"PEXPIREAT", key, later}};
+}
+std::vector<words> operator+(std::vector<words> one, std::vector<words> const& other)
+{
+    one.insert(one.end(), other.begin(), other.end());
+    return one;
+}
+
+enum class deed { refused, whole };
+
+struct row {
+    char const* when;
+    redis::script what;
+    std::vector<words> before;
+    words keys;
+    words arguments;
+    deed expected;
+};
+
+using enum deed;
+namespace scripts = redis::scripts;
+
+std::vector<words> const nothing;
+std::vector<words> const ours{set("lock", a)};
+std::vector<words> const theirs{set("lock", b)};
+std::vector<words> const fence_7{set("fence", "7")};
+std::vector<words> const fence_6{set("fence", "6")};
+std::vector<words> const reader = sorted("lock", {later, a});
+std::vector<words> const two_readers = sorted("lock", {later, a, later, b});
+std::vector<words> const others_line = sorted("line", {"1", b + heard, "2", c + heard});
+std::vector<words> const our_line = sorted("line", {"1", a + heard, "2", c + heard});
+
+words const lock_and_line{"lock", "line"};
+words const fenced{"lock", "fence", "marker"};
+words const shared{"lock", "gate"};
+words const fenced_shared{"lock", "gate", "fence", "marker"};
+words const vote_with_fence{lock_time, fence_time, a, "9", "", ""};
+words const extend_with_fence{lock_time, fence_time, a, "7", ""};
+words const enter{a, heard, "60000", "4096"};
+
+std::vector<row> const exclusive{
+    {"free", scripts::claim, nothing, {"lock"}, {a, lock_time, b}, refused},
+    {"given to us", scripts::claim, theirs, {"lock"}, {a, lock_time, b}, refused},
+    {"ours", scripts::extend, ours, {"lock"}, {a, lock_time}, whole},
+    {"ours", scripts::release, ours, {"lock"}, {a}, whole},
+    {"free", scripts::fenced_vote, fence_7, fenced, vote_with_fence, refused},
+    {"held by another", scripts::fenced_vote, theirs, fenced, vote_with_fence, refused},
+    {"given to us", scripts::fenced_vote, theirs, fenced, {lock_time, fence_time, a, "9", b, ""}, refused},
+    {"another node",
+     scripts::fenced_vote,
+     nothing,
+     fenced,
+     {lock_time, fence_time, a, "9", "", "x"},
+     refused},
+    {"fence behind", scripts::fenced_raise, ours + fence_6, fenced, extend_with_fence, refused},
+    {"ours", scripts::fenced_extend, ours + fence_7, fenced, extend_with_fence, whole},
+    {"lock gone", scripts::fenced_extend, fence_7, fenced, extend_with_fence, refused},
+    {"fence behind", scripts::fenced_extend, ours + fence_6, fenced, extend_with_fence, refused},
+    {"ours", scripts::fenced_adopt, ours + fence_7, fenced, extend_with_fence, whole},
+    {"ours, of an election",
+     scripts::fenced_extend,
+     ours + fence_7,
+     {"lock", "fence", "marker", "leader"},
+     {lock_time, fence_time, a, "7", "7 1 me", ""},
+     whole},
+    {"ours",
+     scripts::leader_release,
+     ours + std::vector<words>{set("leader", "7 1 me")},
+     {"lock", "leader"},
+     {a, "7 "},
+     whole},
+    {"no marker", scripts::mark, nothing, {"marker"}, {"life", "lineage", "", "", "", ""}, refused},
+    {"new life",
+     scripts::mark,
+     {{"SET", "marker", "before/lineage/0/0"}},
+     {"marker"},
+     {"life", "other", "", "", "", ""},
+     refused},
+    {"same life",
+     scripts::mark,
+     {{"SET", "marker", "life/lineage/0/0"}},
+     {"marker"},
+     {"life", "other", "", "", "", ""},
+     whole},
+};
+
+std::vector<row> const in_line{
+    {"free, and nobody in line", scripts::line_enter, nothing, lock_and_line, enter, refused},
+    {"free, and we are first", scripts::line_enter, our_line, lock_and_line, enter, refused},
+    {"free, and others in line", scripts::line_enter, others_line, lock_and_line, enter, refused},
+    {"free, and the first in line is gone", scripts::line_enter, sorted("line", {"1", b + "0050000unheard"}),
+     lock_and_line, enter, refused},
+    {"held", scripts::line_enter, theirs, lock_and_line, enter, refused},
+    {"held, and we stand there", scripts::line_enter, theirs + our_line, lock_and_line, enter, refused},
+    {"handed to us", scripts::line_enter, ours, lock_and_line, enter, whole},
+    {"nobody in line", scripts::line_release, ours, lock_and_line, {a, "", "take", "17"}, whole},
+    {"others in line",
+     scripts::line_release,
+     ours + others_line,
+     lock_and_line,
+     {a, "", "take", "17"},
+     whole},
+    {"left free", scripts::line_release, ours + others_line, lock_and_line, {a, "", "free", "17"}, whole},
+    {"leaving", scripts::line_release, theirs + our_line, lock_and_line, {a, heard, "take", "17"}, whole},
+    {"leaving what was handed to us",
+     scripts::line_release,
+     ours + others_line,
+     lock_and_line,
+     {a, heard, "take", "17"},
+     whole},
+};
+
+std::vector<row> const of_readers{
+    {"free", scripts::shared_vote, nothing, shared, {a, lock_time, soon, soon}, refused},
+    {"readers", scripts::shared_vote, two_readers, shared, {c, lock_time, soon, soon}, refused},
+    {"ours", scripts::shared_vote, reader, shared, {a, lock_time, soon, soon}, refused},
+    {"ended readers",
+     scripts::shared_vote,
+     sorted("lock", {over, b, later, c}),
+     shared,
+     {a, lock_time, "0", soon},
+     refused},
+    {"held by a writer", scripts::shared_vote, theirs, shared, {a, lock_time, soon, soon}, refused},
+    {"held by a writer, and readers were waiting",
+     scripts::shared_vote,
+     theirs + sorted("gate", {over, "reader", soon, "need"}),
+     shared,
+     {a, lock_time, soon, soon},
+     refused},
+    {"held by a writer, not waited for",
+     scripts::shared_vote,
+     theirs,
+     shared,
+     {a, lock_time, "0", soon},
+     whole},
+    {"free, with a fence",
+     scripts::shared_vote,
+     fence_7,
+     fenced_shared,
+     {a, lock_time, soon, soon, fence_time, soon, ""},
+     refused},
+    {"reader", scripts::shared_extend, two_readers, {"lock"}, {a, lock_time}, whole},
+    {"writer", scripts::shared_extend, ours, {"lock"}, {a, lock_time}, whole},
+    {"reader with a fence",
+     scripts::shared_extend,
+     reader + fence_7,
+     fenced,
+     {a, lock_time, fence_time, "7", ""},
+     whole},
+    {"fence behind",
+     scripts::shared_extend,
+     reader + fence_6,
+     fenced,
+     {a, lock_time, fence_time, "7", ""},
+     refused},
+    {"reader", scripts::shared_release, two_readers, shared, {a, soon, "0", "1"}, whole},
+    {"last reader",
+     scripts::shared_release,
+     reader + sorted("gate", {later, "writer"}),
+     shared,
+     {a, soon, "0", "1"},
+     whole},
+    {"writer",
+     scripts::shared_release,
+     ours + sorted("gate", {later, "reader", soon, "need"}),
+     shared,
+     {a, soon, "0", "0"},
+     whole},
+    {"vote of a writer that waits on", scripts::shared_release, ours, shared, {a, soon, "1", "0"}, whole},
+    {"free", scripts::exclusive_vote, nothing, shared, {a, lock_time, soon, "1"}, refused},
+    {"readers", scripts::exclusive_vote, two_readers, shared, {c, lock_time, soon, "1"}, refused},
+    {"turn of readers",
+     scripts::exclusive_vote,
+     {{"EVAL",
+       "local t = redis.call('time') redis.call('zadd', 'gate', t[1] * 1000 + 40000, 'turn') "
+       "redis.call('pexpire', 'gate', 40000)",
+       "0"}},
+     shared,
+     {a, lock_time, soon, "1"},
+     refused},
+    {"free, with a fence",
+     scripts::exclusive_vote,
+     fence_7,
+     fenced_shared,
+     {a, lock_time, soon, "1", fence_time, "9", ""},
+     refused},
+    {"writer", scripts::downgrade, ours, {"lock"}, {a, lock_time}, whole},
+    {"reader", scripts::downgrade, reader, {"lock"}, {a, lock_time}, whole},
+    {"writer with a fence",
+     scripts::downgrade,
+     ours + fence_7,
+     fenced,
+     {a, lock_time, fence_time, "7", ""},
+     whole},
+    {"fence behind",
+     scripts::downgrade,
+     ours + fence_6,
+     fenced,
+     {a, lock_time, fence_time, "7", ""},
+     refused},
+    {"only reader", scripts::upgrade, reader, {"lock"}, {a, lock_time}, whole},
+    {"two readers", scripts::upgrade, two_readers, {"lock"}, {a, lock_time}, whole},
+    {"only reader, with a fence",
+     scripts::upgrade,
+     reader + fence_7,
+     fenced,
+     {a, lock_time, fence_time, "9", ""},
+     whole},
+    {"writer already", scripts::upgrade, ours, {"lock"}, {a, lock_time}, refused},
+    {"readers", scripts::whose, two_readers, {"lock"}, {}, whole},
+};
+
+words const both{"x", "y"};
+words const both_fenced{"x", "y", "fx", "fy", "marker"};
+
+std::vector<row> const of_several{
+    {"free", scripts::multi_vote, nothing, both, {"2", a, lock_time, ""}, refused},
+    {"given to us",
+     scripts::multi_vote,
+     {set("x", b), set("y", b)},
+     both,
+     {"2", a, lock_time, b + b},
+     refused},
+    {"free, with fences",
+     scripts::multi_vote,
+     {set("fx", "7")},
+     both_fenced,
+     {"2", a, lock_time, "", fence_time, "9", ""},
+     refused},
+    {"ours", scripts::multi_extend, {set("x", a), set("y", a)}, both, {"2", a, lock_time, ""}, whole},
+    {"the first is gone",
+     scripts::multi_extend,
+     {set("y", a), set("fx", "7"), set("fy", "7")},
+     both_fenced,
+     {"2", a, lock_time, "", fence_time, "7", ""},
+     refused},
+    {"the second is gone",
+     scripts::multi_extend,
+     {set("x", a), set("fx", "7"), set("fy", "7")},
+     both_fenced,
+     {"2", a, lock_time, "", fence_time, "7", ""},
+     whole},
+    {"ours",
+     scripts::multi_raise,
+     {set("x", a), set("y", a), set("fx", "6"), set("fy", "7")},
+     both_fenced,
+     {"2", a, lock_time, "", fence_time, "7", ""},
+     refused},
+    {"ours", scripts::multi_release, {set("x", a), set("y", a)}, {"x", "y", "lx", "ly"}, {a, "2"}, whole},
+    {"others in line",
+     scripts::multi_release,
+     std::vector<words>{set("x", a), set("y", a)} + sorted("lx", {"1", b + heard}),
+     {"x", "y", "lx", "ly"},
+     {a, "2"},
+     whole},
+};
+
+words const pool{"lock", "ends", "line"};
+words const fenced_pool{"lock", "ends", "line", "fences", "marker"};
+std::vector<words> const one_slot = hash("lock", {"0", a}) + sorted("ends", {later, "0"});
+std::vector<words> const all_slots =
+    hash("lock", {"0", a, "1", b, "2", b}) + sorted("ends", {later, "0", later, "1", later, "2"});
+std::vector<words> const one_ended =
+    hash("lock", {"0", b, "1", b, "2", b}) + sorted("ends", {over, "0", later, "1", later, "2"});
+std::vector<words> const slot_fence = hash("fences", {"0", "7"});
+std::vector<words> const slots_wanted = sorted("line", {"1", c + heard_slots});
+
+std::vector<row> const of_permits{
+    {"free", scripts::slots_vote, nothing, pool, {a, lock_time, "3", "", "1", "0", ""}, refused},
+    {"some are free", scripts::slots_vote, one_slot, pool, {b, lock_time, "3", "", "1", "0", ""}, refused},
+    {"all are taken", scripts::slots_vote, all_slots, pool, {c, lock_time, "3", "", "1", "0", ""}, refused},
+    {"one has ended", scripts::slots_vote, one_ended, pool, {c, lock_time, "3", "", "1", "0", ""}, refused},
+    {"given to us", scripts::slots_vote, one_slot, pool, {b, lock_time, "3", "0", "1", "0", a}, refused},
+    {"free, with fences",
+     scripts::slots_vote,
+     slot_fence,
+     fenced_pool,
+     {a, lock_time, "3", "", "1", "0", "", fence_time, "9", ""},
+     refused},
+    {"free, and wanted in line",
+     scripts::slots_vote,
+     one_slot + slots_wanted,
+     pool,
+     {b, lock_time, "3", "", "1", "0", ""},
+     refused},
+    {"ours", scripts::slots_extend, all_slots, {"lock", "ends"}, {a, lock_time, "0"}, whole},
+    {"ours, with a fence",
+     scripts::slots_extend,
+     one_slot + slot_fence,
+     {"lock", "ends", "fences", "marker"},
+     {a, lock_time, "0", fence_time, "7", "", ""},
+     whole},
+    {"raised",
+     scripts::slots_extend,
+     one_slot + slot_fence,
+     {"lock", "ends", "fences", "marker"},
+     {a, lock_time, "0", fence_time, "8", "raise", ""},
+     whole},
+    {"ours", scripts::slots_release, all_slots, pool, {a, "0", "", "whole"}, whole},
+    {"wanted in line", scripts::slots_release, all_slots + slots_wanted, pool, {a, "0", "", "whole"}, whole},
+    {"leaving",
+     scripts::slots_release,
+     all_slots + sorted("line", {"1", c + heard_slots, "2", b + heard_slots}),
+     pool,
+     {c, "", heard_slots, ""},
+     whole},
+    {"free", scripts::slots_enter, nothing, pool, {a, heard_slots, "60000", "4096"}, refused},
+    {"all are taken", scripts::slots_enter, all_slots, pool, {c, heard_slots, "60000", "4096"}, refused},
+    {"all are taken, and we stand there",
+     scripts::slots_enter,
+     all_slots + slots_wanted,
+     pool,
+     {c, heard_slots, "60000", "4096"},
+     refused},
+    {"one has ended", scripts::slots_enter, one_ended, pool, {c, heard_slots, "60000", "4096"}, refused},
+    {"another kind of lock", scripts::slots_enter, theirs, pool, {a, heard_slots, "60000", "4096"}, refused},
+};
+
+std::vector<row> everything()
+{
+    std::vector<row> all;
+    for (auto const* some : {&exclusive, &in_line, &of_readers, &of_several, &of_permits})
+        all.insert(all.end(), some->begin(), some->end());
+    return all;
+}
+
+struct full_server {
+    void be_full(bool now) { node.command({"CONFIG", "SET", "maxmemory", now ? "1" : "0"}); }
+    void prepare(row const& one)
+    {
+        be_full(false);
+        node.command({"FLUSHALL"});
+        listener = probe(server.port());
+        listener.command({"SUBSCRIBE", "heard"});
+        for (words command : one.before) {
+            std::ranges::replace(command, later, std::to_string(hour_from_now()));
+            BOOST_REQUIRE(!node.command(command).starts_with('-'));
+        }
+    }
+    std::string run(row const& one)
+    {
+        words command{"EVAL", std::string(one.what.text), std::to_string(one.keys.size())};
+        command.insert(command.end(), one.keys.begin(), one.keys.end());
+        command.insert(command.end(), one.arguments.begin(), one.arguments.end());
+        return without_times(node.command(command));
+    }
+    /// What is there, without the times.
+    words state()
+    {
+        words found;
+        for (std::string const& key : node.keys()) {
+            std::string const type = node.command({"TYPE", key});
+            found.push_back(key + (node.pttl(key) < 0 ? " for ever" : " for a time"));
+            found.push_back(type == "zset"   ? node.command({"ZRANGE", key, "0", "-1"})
+                            : type == "hash" ? node.command({"HGETALL", key})
+                                             : without_times(node.command({"GET", key})));
+        }
+        return found;
+    }
+    /// What was said to those in line. To be asked once.
+    words heard_words()
+    {
+        words all;
+        for (;;) {
+            std::string const said = listener.command({"PING"});
+            if (said == "[pong, ]")
+                return all;
+            all.push_back(without_times(said));
+        }
+    }
+    /// As it is, to the millisecond.
+    words dump()
+    {
+        words found;
+        for (std::string const& key : node.keys()) {
+            found.push_back(key + ' ' + node.command({"PEXPIRETIME", key}));
+            found.push_back(node.command({"DUMP", key}));
+        }
+        return found;
+    }
+    long long hour_from_now()
+    {
+        return std::stoll(node.command({"EVAL", "return redis.call('time')[1] * 1000 + 3600000", "0"}));
+    }
+    /// Numbers that are moments, or what is left until one, differ from one call to the next.
+    static std::string without_times(std::string const& text)
+    {
+        std::string shown;
+        std::size_t digits = 0;
+        auto const close = [&] {
+            if (digits > 4)
+                shown.replace(shown.size() - digits, digits, "#");
+            digits = 0;
+        };
+        for (char const each : text) {
+            if (each < '0' || each > '9')
+                close();
+            else
+                ++digits;
+            shown += each;
+        }
+        close();
+        return shown;
+    }
+
+    redis_server server;
+    probe node{server.port()};
+    probe listener{server.port()};
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(full_servers, full_server)
+
+BOOST_AUTO_TEST_CASE(first_command_that_writes_decides_for_the_script)
+{
+    be_full(true);
+    auto const eval = [&](std::string const& text) { return node.command({"EVAL", text, "0"}); };
+    BOOST_TEST(eval("redis.call('set', 'a', '1') return 1").starts_with("-OOM"));
+    BOOST_TEST(
+        eval("redis.call('get', 'a') redis.call('publish', 'a', '') redis.call('set', 'a', '1') return 1")
+            .starts_with("-OOM"));
+    BOOST_TEST(eval("redis.call('zrem', 'none', 'any') redis.call('set', 'a', '1') return 1") == "1");
+    BOOST_TEST(eval("redis.call('zadd', 'none', 'xx', 0, '') return 1").starts_with("-OOM"));
+    be_full(false);
+    BOOST_TEST(eval("return redis.call('zadd', 'none', 'xx', 0, '')") == "0");
+    BOOST_TEST(!node.exists("none"));
+}
+
+BOOST_AUTO_TEST_CASE(every_script_does_all_or_nothing)
+{
+    std::set<std::size_t> tried;
+    for (row const& one : everything()) {
+        tried.insert(one.what.index);
+        std::string const title(one.what.text.substr(0, one.what.text.find('\n')));
+        BOOST_TEST_CONTEXT(title << ": " << one.when)
+        {
+            prepare(one);
+            std::string const usual = run(one);
+            auto const usually = state();
+            auto const usually_heard = heard_words();
+            prepare(one);
+            auto const before = dump();
+            be_full(true);
+            std::string const said = run(one);
+            if (one.expected == refused) {
+                BOOST_TEST(said.starts_with("-OOM"), said);
+                BOOST_TEST(dump() == before, boost::test_tools::per_element());
+                BOOST_TEST(heard_words().empty());
+            } else {
+                BOOST_TEST(said == usual);
+                BOOST_TEST(state() == usually, boost::test_tools::per_element());
+                BOOST_TEST(heard_words() == usually_heard, boost::test_tools::per_element());
+            }
+        }
+    }
+    BOOST_TEST(tried.size() == redis::scripts::count);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
