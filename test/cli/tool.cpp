@@ -32,6 +32,7 @@ tool::tool(std::vector<std::string> const& arguments, environment const& variabl
     if (pid_ > 0)
         return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    expect_signals();
     if (how.ignored != 0)
         ::signal(how.ignored, SIG_IGN);
     if (::chdir(where.c_str()) != 0)

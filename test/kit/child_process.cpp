@@ -33,9 +33,7 @@ constexpr int end_limit_ms = 20'000;
     // The parent may have died before the line above: then nobody is left to end us.
     if (::getppid() != parent)
         ::_exit(126);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    expect_signals();
     int const nothing = ::open("/dev/null", O_RDONLY);
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(log, STDOUT_FILENO);
@@ -71,6 +69,15 @@ std::vector<char*> arguments_of(std::vector<std::string> const& words)
         pointers.push_back(const_cast<char*>(word.c_str()));
     pointers.push_back(nullptr);
     return pointers;
+}
+
+void expect_signals() noexcept
+{
+    for (int const signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2})
+        ::signal(signal, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 char process_state(pid_t pid)

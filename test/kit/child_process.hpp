@@ -12,6 +12,10 @@ namespace redlock::test {
 /// For exec(3); it lives as long as the words.
 std::vector<char*> arguments_of(std::vector<std::string> const& words);
 
+/// For a child that is to become another program: signals that the parent of the tests ignores, as a shell does for what it
+/// starts in the background, or that are blocked here, mean to it what they mean to others.
+void expect_signals() noexcept;
+
 /// The third field of /proc/PID/stat, proc(5): 'R', 'S', 'T' and so on. '\0' if there is no such process.
 char process_state(pid_t);
 
