@@ -40,9 +40,9 @@ struct log_options {
 ///     2026-01-31T12:00:00.000Z redlock warning: redis://b:6379 down: Connection refused
 ///
 /// A line is ASCII and has at most 1024 bytes before its line end. Other bytes in names and in the servers' texts are
-/// written as `\xNN`, so that no server or name can forge a line. It never contains a password. For events that may be
-/// frequent (waiting, places in line, refusals, failed operations, keys left behind) at most one line a second is
-/// written, and the next one says how many were suppressed. `observers` adds an observer of your own.
+/// written as `\xNN`, so that no server or name can forge a line. It never contains a password. Of each kind of
+/// event that may be frequent (waiting, refusals, failed operations, unconfirmed releases, keys left behind) at most one
+/// line a second is written, and the next one says how many were suppressed. `observers` adds an observer of your own.
 ///
 /// Each line is one `write` and one `flush`, on the client's executor. If the stream blocks for longer than a lease is
 /// valid, the lease is lost. For such streams use a sink with a queue. Exceptions and failures of the stream are ignored.

@@ -50,7 +50,7 @@ public:
     void on_wait(wait_event const& e) noexcept override
     {
         guarded([&] {
-            write(log_level::info, e.in_line ? places_ : waits_, [&](log_line& line) {
+            write(log_level::info, waits_, [&](log_line& line) {
                 if (e.in_line) {
                     line.quoted(e.resource)
                         << holders(e.held_here) << "; this operation is " << detail::place_in_words(e.before);
@@ -127,8 +127,8 @@ public:
                 line.quoted(e.resource) << ' ' << to_string(e.what);
                 if (e.what == lease_event::kind::lost)
                     line << " (" << to_string(e.cause) << ')';
-                line << ": held " << (e.shared ? "by a reader " : "") << "for " << in_words(e.held)
-                     << ", confirmed by " << e.votes << " of " << detail::count(e.nodes, "node");
+                line << ": held " << (e.shared ? "by a reader " : "") << "for " << in_words(e.held) << ", on "
+                     << e.votes << " of " << detail::count(e.nodes, "node");
                 if (e.remaining > e.remaining.zero())
                     line << ", valid for " << in_words(e.remaining);
                 if (auto const story = e.detail.find(": ", detail::title(e.resource).size());
@@ -277,7 +277,6 @@ private:
     std::map<std::string, told> nodes_;
     std::set<std::string, std::less<>> in_danger_; ///< locks whose last renewal failed
     detail::rate_limit waits_;
-    detail::rate_limit places_; // told right after a refusal
     detail::rate_limit refusals_;
     detail::rate_limit failures_;
     detail::rate_limit lingering_;
