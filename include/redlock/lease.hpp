@@ -137,9 +137,9 @@ public:
     resource() const noexcept; ///< the lock's name; lives as long as this lease
     [[nodiscard]] std::string_view
     nonce() const noexcept; ///< the key's value on the nodes; as long as this lease
-    /// Nodes that held our key when they were last asked. Late votes increase it. A node that is silent or refuses an
-    /// extension decreases it, also while a majority still confirms. It is 0 if a majority is unreachable, because then
-    /// no round is sent.
+    /// Nodes that confirmed the key in the last round of extensions. A node that has not answered yet counts if it
+    /// confirmed the round before. Late votes increase the number. A node that refuses an extension, stays silent or is not
+    /// connected decreases it, also while a majority still confirms.
     [[nodiscard]] unsigned votes() const noexcept;
     [[nodiscard]] unsigned
     attempts() const noexcept; ///< of its acquisition; 0 if it was handed over or shared

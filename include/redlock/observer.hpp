@@ -133,7 +133,7 @@ struct lease_event {
     };
     kind what;                          ///< what happened
     std::string_view resource;          ///< the lock's name
-    unsigned votes;                     ///< nodes known to hold its key
+    unsigned votes;                     ///< nodes that hold its key, as `lease::votes` counts them
     unsigned nodes;                     ///< N
     std::chrono::nanoseconds remaining; ///< validity left
     std::chrono::nanoseconds spare;     ///< of `renewed`: validity left before; negative after `suspect`

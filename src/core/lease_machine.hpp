@@ -71,6 +71,9 @@ public:
     /// The round is over: who is silent now has no vote in it.
     [[nodiscard]] outcome time_out(instant now);
 
+    /// Nothing can be sent to this node now: it is not counted among those that hold the key until it confirms.
+    void away(unsigned node) { seen_.erase(node); }
+
     /// A vote granted to this lease's attempt that arrived after its verdict.
     void late_grant(unsigned node, instant now);
 

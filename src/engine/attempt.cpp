@@ -77,7 +77,7 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
     plan_ = lock_->plan.get();
     open_round();
     open_ = true;
-    asked_ = refused_ = heard_ = other_slots_ = {};
+    asked_ = queued_ = refused_ = heard_ = other_slots_ = {};
     if (slots_)
         first_slot_ =
             static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() % lock->permits.limit);
@@ -149,6 +149,17 @@ bool attempt::too_late(core::instant now) const
     return core::reached(core::deadline(votes_.sent(), plan_->terms.ttl), now);
 }
 
+/// Where the vote was sent, and not refused.
+core::node_set attempt::reached() const
+{
+    core::node_set found = asked_;
+    found.erase(refused_);
+    for (unsigned i = 0; i != nodes().size() && !queued_.empty(); ++i)
+        if (queued_.contains(i) && nodes().at(i).state() != node_state::ready)
+            found.erase(i);
+    return found;
+}
+
 core::node_set attempt::take_back(bool waits_on)
 {
     close();
@@ -163,7 +174,8 @@ core::node_set attempt::take_back(bool waits_on)
     core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + plan_->key_ttl;
     runtime_.clean.start(
         *std::exchange(undo_, nullptr),
-        {{lock_->wanted, &type(), nonce_, no_term, waits_on ? turn_ : turn_.zero()}, expires}, perhaps);
+        {{lock_->wanted, &type(), nonce_, no_term, waits_on ? turn_ : turn_.zero()}, expires}, perhaps,
+        reached());
     return perhaps;
 }
 
@@ -180,7 +192,7 @@ boost::intrusive_ptr<held_lease> attempt::make_lease(std::shared_ptr<lock_state>
                                                      unsigned attempts, core::duration waited)
 {
     lock_->wanted->publish_success(rows_);
-    lease_ = new_held_lease(std::exchange(block_, nullptr), lock, nonce_, votes_, attempts, waited,
+    lease_ = new_held_lease(std::exchange(block_, nullptr), lock, nonce_, votes_, reached(), attempts, waited,
                             std::move(slots_));
     give_back_other_slots();
     return lease_;

@@ -143,6 +143,7 @@ private:
     void write_back();
     [[nodiscard]] step count(node_answer const&);
     void note_asked(core::node_set where);
+    [[nodiscard]] core::node_set reached() const;
     void note_voter(node_answer const&);
     void note_refusal(unsigned node, node_report const&);
     void on_vote(node_answer const&);
@@ -175,6 +176,8 @@ private:
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
+    core::node_set
+        queued_; ///< of them, those where the vote waited for a connection, and nothing was heard of it since
     core::node_set heard_;
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     nonce nonce_;

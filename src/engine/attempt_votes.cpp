@@ -80,6 +80,8 @@ attempt::step attempt::ask(unsigned node, draft const& vote)
 {
     if (nodes().admit(node, *lock_, rows_[node])) {
         note_asked(core::node_set(node));
+        if (nodes().at(node).state() != node_state::ready)
+            queued_.insert(node);
         send(nodes().at(node), vote);
         return step::pending;
     }
@@ -146,6 +148,7 @@ void attempt::count_answer(node_answer const& got)
         note_voter(got);
     if (got.late)
         return;
+    queued_.erase(got.node);
     if (got.what != kind::request::write_back)
         return open_ ? on_vote(got) : on_late_vote(got);
     auto const then = votes_.wrote_back(got.node, vote_of(got.said.what));
@@ -230,6 +233,8 @@ void attempt::note_refusal(unsigned node, node_report const& row)
 void attempt::on_silence(unsigned node, kind::request what, bool late, net::failure const& why)
 {
     waiting_.failed(node);
+    if (!late && !why.unsent)
+        queued_.erase(node);
     if (late || !open_)
         return;
     if (what == kind::request::write_back)

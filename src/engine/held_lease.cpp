@@ -16,9 +16,11 @@ constexpr core::duration before_watching = std::chrono::milliseconds{100};
 } // namespace
 
 held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, core::attempt const& won,
-                       unsigned attempts, core::duration waited, std::unique_ptr<kind::slot_list const> slots)
+                       core::node_set reached, unsigned attempts, core::duration waited,
+                       std::unique_ptr<kind::slot_list const> slots)
     : lease_status(std::move(its), {owner, won.token(), 0, attempts, waited}, won.sent()),
-      machine_(lock().plan->terms, won.nodes(), won.sent(), won.holders()), slots_(std::move(slots))
+      machine_(lock().plan->terms, won.nodes(), won.sent(), won.holders()), reached_(reached),
+      slots_(std::move(slots))
 {
     show(lease_state::held);
 }
@@ -29,19 +31,21 @@ held_lease::held_lease(std::shared_ptr<lock_state> its, held_lease const& before
                    {before.owner(), before.number(), before.handovers() + 1, attempts, waited},
                    before.on().loop().now()),
       adopted_(before.adopted_),
-      machine_(before.machine_.handed_over(lock().plan->terms, before.on().loop().now()))
+      machine_(before.machine_.handed_over(lock().plan->terms, before.on().loop().now())),
+      reached_(before.reached_)
 {
     show(lease_state::held);
 }
 
 boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const& lock,
-                                                nonce const& n, core::attempt const& won, unsigned attempts,
+                                                nonce const& n, core::attempt const& won,
+                                                core::node_set reached, unsigned attempts,
                                                 core::duration waited,
                                                 std::unique_ptr<kind::slot_list const> slots)
 {
-    static_assert(sizeof(held_lease) <= 344 + redis::nonce_length);
-    boost::intrusive_ptr<held_lease> made(::new (block)
-                                              held_lease(lock, n, won, attempts, waited, std::move(slots)));
+    static_assert(sizeof(held_lease) <= 352 + redis::nonce_length);
+    boost::intrusive_ptr<held_lease> made(
+        ::new (block) held_lease(lock, n, won, reached, attempts, waited, std::move(slots)));
     made->begin();
     return made;
 }

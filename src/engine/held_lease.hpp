@@ -47,8 +47,9 @@ namespace redlock::detail {
 /// a server holds a hundred thousand of these, and each part of its own would cost a sink, a timer or a pointer.
 class held_lease final : private round<held_lease>, public activity, public lease_status {
 public:
-    held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, unsigned attempts,
-               core::duration waited, std::unique_ptr<kind::slot_list const>);
+    /// \param reached nodes to which its votes were sent, and which did not refuse them
+    held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, core::node_set reached,
+               unsigned attempts, core::duration waited, std::unique_ptr<kind::slot_list const>);
     /// The next in a row of holders who pass the lock on.
     held_lease(std::shared_ptr<lock_state>, held_lease const& before, unsigned attempts,
                core::duration waited);
@@ -252,6 +253,7 @@ private:
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t among_ = 0; ///< the followers of its group
     core::lease_machine machine_;
+    core::node_set reached_; ///< nodes to which a vote or an extension with its nonce was sent
     core::duration began_{}; ///< on CLOCK_BOOTTIME
     lease_history history_;
     wait_list waiting_; ///< for the end, or for an extension, then for the release
@@ -278,7 +280,8 @@ extern template class round<held_lease>; // where its answers are dealt with
                                                            std::uint64_t fencing_token);
 [[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const&,
                                                               nonce const&, core::attempt const& won,
-                                                              unsigned attempts, core::duration waited,
+                                                              core::node_set reached, unsigned attempts,
+                                                              core::duration waited,
                                                               std::unique_ptr<kind::slot_list const>);
 
 } // namespace redlock::detail

@@ -37,7 +37,8 @@ held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std:
                    {owner, fencing_token >> core::hand_off_bits,
                     static_cast<unsigned>(fencing_token & core::max_hand_offs), 0, core::duration::zero()},
                    now),
-      adopted_(true), machine_(core::lease_machine::adopted(lock().plan->terms, nodes().size(), now))
+      adopted_(true), machine_(core::lease_machine::adopted(lock().plan->terms, nodes().size(), now)),
+      reached_(nodes().all())
 {
     show(lease_state::suspect);
 }

@@ -160,7 +160,7 @@ void held_lease::take_back()
         return;
     taken_back_ = true;
     try {
-        on().clean.start(on().clean.prepare(), owed(), nodes().all());
+        on().clean.start(on().clean.prepare(), owed(), nodes().all(), reached_);
     } catch (std::bad_alloc const&) { // the keys expire by themselves
     }
 }
@@ -272,11 +272,10 @@ void held_lease::release_on(core::node_set where, kind::request word)
     }
 }
 
-/// The node may hold the key for as long as it lives.
+/// The node may hold the key for as long as it lives, if anything of it was sent there.
 void held_lease::fail_release(unsigned node)
 {
-    bool const adopted = attempts() == 0;
-    if (adopted || nodes().at(node).has_stood())
+    if (reached_.contains(node))
         on().clean.keep(node, owed());
     release_.missed();
     settle_release(node);

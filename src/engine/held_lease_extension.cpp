@@ -117,6 +117,10 @@ void held_lease::extend_on(unsigned node)
         keep(node, std::move(row));
         return answer_extension(node, core::extension_answer::failed);
     }
+    if (nodes().at(node).state() == node_state::ready)
+        reached_.insert(node);
+    else
+        machine_.away(node);
     if (machine_.proven())
         send(node, renewal());
     else
@@ -216,6 +220,8 @@ void held_lease::on_release_silence(unsigned node, net::failure const& why)
     release_the_rest();
     if (send_release_again(node, why))
         return;
+    if (!why.unsent)
+        reached_.insert(node); // with it a vote that waited for the connection, too
     keep_failure(node, why);
     // Written, and confirmed by the others: it is the end of the client that keeps this answer from being read.
     bool const cut_off = on().life.closed() && !why.unsent && release_.confirmed(nodes().size());

@@ -96,6 +96,7 @@ void held_lease::take_lead(held_lease& before)
 {
     bool const extending = before.machine_.extending();
     failed_ = before.failed_;
+    reached_.insert(before.reached_);
     history_.share(lock().wanted->tables(), before.history_);
     downgraded_ = downgraded_ || before.downgraded_;
     machine_.lead(before.machine_);

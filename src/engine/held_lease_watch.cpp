@@ -36,6 +36,7 @@ void held_lease::watch_on(unsigned node)
 /// Who was to be told ends with the connection, and what happened meanwhile nobody has heard.
 void held_lease::on_usable(unsigned node)
 {
+    reached_.insert(node); // what waited for the connection is sent
     if (watching_)
         watch_on(node);
     if (type().several)

@@ -15,9 +15,10 @@ node_group& undo::nodes()
     return owner_.nodes();
 }
 
-void undo::start(pending_release owed, core::node_set where)
+void undo::start(pending_release owed, core::node_set where, core::node_set reached)
 {
     owed_ = std::move(owed);
+    reached_ = reached;
     left_ = 0;
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (!where.contains(i))
@@ -34,7 +35,7 @@ void undo::start(pending_release owed, core::node_set where)
 /// A place goes with its connection, and a key that was handed to it is kept for a moment only.
 void undo::leave(unsigned node)
 {
-    if (!owed_.place.empty())
+    if (!owed_.place.empty() || !reached_.contains(node))
         return;
     ++left_;
     owner_.keep(node, owed_);
@@ -54,8 +55,11 @@ void undo::on_answer(node_answer const& got)
 
 void undo::on_silence(unsigned node, kind::request, bool, net::failure const& why)
 {
-    if (!send_release_again(node, why))
-        leave(node);
+    if (send_release_again(node, why))
+        return;
+    if (!why.unsent)
+        reached_.insert(node); // with it a vote that waited for the connection, too
+    leave(node);
 }
 
 void undo::on_drained()
@@ -64,10 +68,10 @@ void undo::on_drained()
     owner_.ended(*this, left_ <= nodes().size() - core::majority(nodes().size()));
 }
 
-void cleanup::start(undo& one, pending_release owed, core::node_set where)
+void cleanup::start(undo& one, pending_release owed, core::node_set where, core::node_set reached)
 {
     life_.undo_began();
-    one.start(std::move(owed), where);
+    one.start(std::move(owed), where, reached);
 }
 
 void cleanup::ended(undo& one, bool confirmed)

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 namespace redlock::detail {
 
@@ -27,7 +28,7 @@ class undo final : private round<undo> {
 public:
     undo(cleanup& owner, pool<undo>&) : owner_(owner) {}
 
-    void start(pending_release, core::node_set where);
+    void start(pending_release, core::node_set where, core::node_set reached);
     void drop_key() noexcept { owed_ = {}; }
 
 private:
@@ -55,7 +56,8 @@ private:
 
     cleanup& owner_;
     pending_release owed_;
-    unsigned left_ = 0; ///< nodes that have not confirmed it
+    core::node_set reached_; ///< nodes to which what it takes back was sent
+    unsigned left_ = 0;      ///< nodes that have not confirmed it
 };
 
 /// The releases of one client that nobody waits for.
@@ -70,7 +72,12 @@ public:
     /// \throws std::bad_alloc
     [[nodiscard]] undo& prepare() { return undos_.take(*this); }
     /// Behind whatever was sent before on each of these connections.
-    void start(undo&, pending_release, core::node_set where);
+    void start(undo& one, pending_release owed, core::node_set where)
+    {
+        start(one, std::move(owed), where, where);
+    }
+    /// \param reached nodes to which what is taken back was sent; elsewhere it may still wait for a connection
+    void start(undo&, pending_release, core::node_set where, core::node_set reached);
     void ended(undo&, bool confirmed);
     /// The node may hold it for as long as its key lives: said again when the node is back.
     void keep(unsigned node, pending_release);

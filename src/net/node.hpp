@@ -171,8 +171,6 @@ public:
     [[nodiscard]] std::string const& incarnation() const { return incarnation_; }
     /// The last reading of the server's wall clock; nothing where it is not permitted.
     [[nodiscard]] std::optional<clock_reading> const& server_time() const { return server_time_; }
-    /// Has it ever been ready? Otherwise nothing that is executed was ever sent there.
-    [[nodiscard]] bool has_stood() const { return stood_; }
     /// When it last said something, of what came before the handshake that is being judged.
     [[nodiscard]] core::instant heard() const { return heard_; }
     /// Before it is connected at all: on another connection of this client.
@@ -339,7 +337,6 @@ private:
     bool checking_ = false;
     bool tried_once_ = false;
     bool out_of_memory_ = false; ///< there was no memory: it goes down at the next occasion
-    bool stood_ = false;
     bool closed_ = false;
 };
 

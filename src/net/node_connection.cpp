@@ -111,7 +111,6 @@ void node::meet(introduction told)
     pace_ = {};
     failures_ = 0;
     failure_ = {};
-    stood_ = true;
     state_ = node_state::ready;
     if (!listener_.is_certain(index_))
         fail_unsent();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cluster.hpp"
+#include "kit/reserved_port.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/test/data/test_case.hpp>
 
+#include <string>
 #include <utility>
 
 using namespace redlock;
@@ -16,6 +19,20 @@ struct observer_fixture : cluster {
     observer_fixture() : cluster(3) {}
     std::string const& url(std::size_t node) const { return settings.nodes[node]; }
 };
+
+/// To another operation of the same client, without a word to the nodes.
+asio::awaitable<lease> handed_over(mutex seat, lease held)
+{
+    lease next;
+    seat.acquire([&](error_code ec, lease got) {
+        BOOST_TEST(ec == error_code{});
+        next = std::move(got);
+    });
+    co_await held.release();
+    co_await until([&] { return next.valid(); });
+    BOOST_TEST(next.attempts() == 0U);
+    co_return next;
+}
 
 } // namespace
 
@@ -249,6 +266,24 @@ BOOST_AUTO_TEST_CASE(observer_receives_outage_without_time_for_an_attempt)
     servers[2].resume();
 }
 
+/// It has not answered yet, and its last answer was heard on a connection that is gone.
+BOOST_AUTO_TEST_CASE(renewal_does_not_count_node_that_is_being_connected)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex lock = this->lock("lock", unrenewed);
+        lease held = co_await voted_everywhere(lock);
+        proxy(2).black_hole();
+        proxy(2).reset_all();
+        co_await until([&] { return status(*locks, 2).state == node_state::connecting; });
+        co_await held.extend();
+        BOOST_TEST((told->leases.back().what == lease_event::kind::renewed));
+        BOOST_TEST(told->leases.back().votes == 2U);
+        BOOST_TEST(held.votes() == 2U);
+        proxy(2).accept();
+        co_await held.release();
+    });
+}
+
 BOOST_AUTO_TEST_CASE(observer_receives_keys_lingering_after_loss_once)
 {
     // To a node that is just being connected anew the release would still be on its way.
@@ -282,6 +317,49 @@ BOOST_AUTO_TEST_CASE(observer_receives_lingering_keys)
         auto const& [node, remaining] = told->lingering.front();
         BOOST_TEST(node == url(2));
         BOOST_TEST((remaining > 1min && remaining <= 20min));
+    });
+}
+
+/// Neither to one that was connected once nor to one that never was, nor by a lease that was handed over here.
+BOOST_DATA_TEST_CASE(observer_receives_no_keys_lingering_where_nothing_was_sent, either, never_stood)
+{
+    settings.reconnect.min_delay = settings.reconnect.max_delay = 20s;
+    reserved_port const nobody(0);
+    if (never_stood)
+        settings.nodes[2] = "redis://127.0.0.1:" + std::to_string(nobody.number());
+    client here(context.get_executor(), settings);
+    run([&]() -> asio::awaitable<void> {
+        mutex seat(here, "lock", long_lived);
+        lease held = co_await seat.acquire();
+        co_await until([&] { return held.votes() == (never_stood ? 2U : 3U); });
+        co_await held.release();
+        co_await until([&] { return no_keys(); });
+        kill(2);
+        held = co_await seat.acquire();
+        for (int i = 0; i != 20; ++i)
+            held = co_await handed_over(seat, std::move(held));
+        co_await held.release();
+        co_await until([&] { return ask(0).keys().empty() && ask(1).keys().empty(); });
+        BOOST_TEST(told->lingering.empty());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(observer_receives_key_lingering_of_lease_that_was_handed_over)
+{
+    settings.reconnect.min_delay = settings.reconnect.max_delay = 20s;
+    client here(context.get_executor(), settings);
+    run([&]() -> asio::awaitable<void> {
+        mutex seat(here, "lock", long_lived);
+        lease held = co_await seat.acquire();
+        co_await until([&] { return held.votes() == 3; });
+        kill(2);
+        for (int i = 0; i != 3; ++i)
+            held = co_await handed_over(seat, std::move(held));
+        BOOST_TEST(told->lingering.empty());
+        co_await held.release();
+        co_await until([&] { return !told->lingering.empty(); });
+        BOOST_TEST(told->lingering.size() == 1U);
+        BOOST_TEST(told->lingering.front().first == url(2));
     });
 }
 
