@@ -11,7 +11,7 @@ namespace redlock {
 struct leader_info {
     /// The leader's fencing token. If it is vacant, the last one that is known; zero: none.
     std::uint64_t term = 0;
-    /// Of the leader's value: 1, and one more with each `leadership::proclaim`.
+    /// Of the leader's value: 1, and one more with each `leadership::proclaim`. If it is vacant, the last one that is known.
     std::uint64_t revision = 0;
     /// What the leader has proclaimed, such as its address; empty if it is vacant.
     std::string value{};

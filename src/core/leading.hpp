@@ -4,12 +4,20 @@
 #include "core/tally.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 
 namespace redlock::core {
+
+/// The order of announcements: by the term, and within a term by the revision of its value.
+struct leader_version {
+    std::uint64_t term = 0;
+    std::uint64_t revision = 0;
+
+    friend auto operator<=>(leader_version const&, leader_version const&) = default;
+};
 
 /// What one node told of who leads.
 struct leader_sighting {
@@ -17,6 +25,7 @@ struct leader_sighting {
     std::uint64_t term = 0; ///< zero: nobody
     std::uint64_t revision = 0;
 
+    [[nodiscard]] leader_version version() const { return {term, revision}; }
     friend auto operator<=>(leader_sighting const&, leader_sighting const&) = default;
 };
 
@@ -27,19 +36,27 @@ struct leader_verdict {
     bool vacant = true;
     bool confirmed = false; ///< a majority says so
     unsigned witness = 0;   ///< a node that says so, if it is not vacant
+
+    [[nodiscard]] constexpr leader_version version() const { return {term, revision}; }
+    /// What no operation may go back behind, once this verdict is known (rule EL4). A revision that only a minority has told
+    /// is no proof: the majority may rightly answer with the one before.
+    [[nodiscard]] constexpr leader_version proven() const
+    {
+        return {term, vacant || confirmed ? revision : 0};
+    }
 };
 
-/// \param latest_term that is known: nobody is told of an earlier one
+/// \param latest version that is known: an earlier one is an announcement that its leader has retracted
 /// \returns nothing: too few nodes have answered
 [[nodiscard]] inline std::optional<leader_verdict> judge(std::span<leader_sighting const> nodes,
-                                                         std::uint64_t latest_term)
+                                                         leader_version latest)
 {
     auto const size = static_cast<unsigned>(nodes.size());
     if (std::ranges::count(nodes, true, &leader_sighting::known) < majority(size))
         return std::nullopt;
     auto const greatest = std::ranges::max_element(nodes);
-    if (greatest->term == 0 || greatest->term < latest_term)
-        return leader_verdict{.term = latest_term};
+    if (greatest->term == 0 || greatest->version() < latest)
+        return leader_verdict{.term = latest.term, .revision = latest.revision};
     return leader_verdict{.term = greatest->term,
                           .revision = greatest->revision,
                           .vacant = false,
@@ -53,15 +70,15 @@ enum class leader_news : std::uint8_t {
     change,
 };
 
-/// For who knew the one, and sees the other (rule EL5).
+/// For an observer that knew the one, and sees the other (rules EL4 and EL5). A vacancy has the version of the announcement that
+/// it ends. After it, the same announcement is news only when a majority has it: a single node may have missed the end.
 [[nodiscard]] constexpr leader_news news(leader_verdict const& known, leader_verdict const& now)
 {
     if (now.vacant)
         return known.vacant ? leader_news::none : leader_news::change;
-    auto const order = [](leader_verdict const& v) { return std::pair(v.term, v.revision); };
-    if (known.vacant || order(known) < order(now))
+    if (known.version() < now.version())
         return now.confirmed ? leader_news::change : leader_news::unsettled;
-    bool const confirms = order(known) == order(now) && now.confirmed && !known.confirmed;
+    bool const confirms = known.version() == now.version() && now.confirmed && !known.confirmed;
     return confirms ? leader_news::change : leader_news::none;
 }
 

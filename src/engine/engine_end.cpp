@@ -49,6 +49,7 @@ void engine::leave_keys_to(std::shared_ptr<engine> const& successor)
     }
     for (std::size_t i = 0; i != keys.size(); ++i)
         keys[i]->leave_to(std::move(heirs[i]));
+    keys_.leave_leaders_to(successor->keys_);
 }
 
 void engine::retire(wait_op& w) noexcept

@@ -22,8 +22,10 @@ void intrusive_ptr_release(key_state* known) noexcept
         if (--known->owners_ != 0)
             return;
         auto& all = known->index_.known_;
-        if (auto const found = all.find(known->name()); found != all.end() && *found == known)
+        if (auto const found = all.find(known->name()); found != all.end() && *found == known) {
             all.erase(found); // what is several keys has no name of its own
+            known->index_.told_.keep(known->name(), known->latest_leader_);
+        }
     }
     delete known;
 }
@@ -65,19 +67,19 @@ void key_state::leave_numbers() noexcept
     if (!heir_)
         return;
     heir_->note_number(highest_number_);
-    heir_->note_term(latest_term_);
+    heir_->note_leader(latest_leader_);
 }
 
-std::uint64_t key_state::latest_term() const
+core::leader_version key_state::latest_leader() const
 {
-    return heir_ ? std::max(latest_term_, heir_->latest_term()) : latest_term_;
+    return heir_ ? std::max(latest_leader_, heir_->latest_leader()) : latest_leader_;
 }
 
-void key_state::note_term(std::uint64_t term)
+void key_state::note_leader(core::leader_version proven)
 {
-    latest_term_ = std::max(latest_term_, term);
+    latest_leader_ = std::max(latest_leader_, proven);
     if (heir_)
-        heir_->note_term(term);
+        heir_->note_leader(proven);
 }
 
 std::vector<node_outcome> key_state::last_attempt(std::vector<std::string> const& nodes) const
@@ -114,6 +116,7 @@ boost::intrusive_ptr<key_state> key_index::at(std::string name)
         return share(**found);
     auto made = make(std::move(name));
     known_.insert(made.get());
+    made->latest_leader_ = told_.take(made->name());
     return share(*made.release());
 }
 
@@ -124,6 +127,18 @@ boost::intrusive_ptr<key_state> key_index::find(std::string_view key)
     std::scoped_lock const guard(guard_);
     auto const found = known_.find(key.substr(key_prefix_.size()));
     return found == known_.end() ? nullptr : share(**found);
+}
+
+void key_index::leave_leaders_to(key_index& next) noexcept
+{
+    std::scoped_lock const guard(guard_, next.guard_);
+    for (auto const& [name, told] : told_.all()) {
+        auto const found = next.known_.find(std::string_view(name));
+        if (found == next.known_.end())
+            next.told_.keep(name, told);
+        else
+            (*found)->latest_leader_ = std::max((*found)->latest_leader_, told);
+    }
 }
 
 std::vector<boost::intrusive_ptr<key_state>> key_index::all()

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "core/instant.hpp"
+#include "core/leading.hpp"
 #include "core/local_queue.hpp"
 #include "core/tally.hpp"
 #include "engine/attempt_table.hpp"
 #include "engine/node_report.hpp"
+#include "engine/told_leaders.hpp"
 #include "kind/kind.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
@@ -71,9 +73,10 @@ public:
     /// On any node, as far as this client has seen.
     [[nodiscard]] virtual std::uint64_t highest_number() const { return highest_number_; }
     virtual void note_number(std::uint64_t seen) { highest_number_ = std::max(highest_number_, seen); }
-    /// That anybody was told of, among the next nodes too: nobody is told of an earlier one (rule EL4).
-    [[nodiscard]] std::uint64_t latest_term() const;
-    void note_term(std::uint64_t);
+    /// The latest announcement that this client knows to be proven, of the next nodes too: no operation is told of an earlier
+    /// one (rule EL4).
+    [[nodiscard]] core::leader_version latest_leader() const;
+    void note_leader(core::leader_version proven);
     /// Of a semaphore, as a node told. What was full a moment ago is full again a moment later; and who has been told nothing
     /// yet does not overtake those who wait (rule P6).
     void note_taken_slots(unsigned now, unsigned limit)
@@ -139,7 +142,7 @@ private:
     core::local_queue local_;
     unsigned taken_slots_ = std::numeric_limits<std::uint16_t>::max();
     std::uint64_t highest_number_ = 0;
-    std::uint64_t latest_term_ = 0;
+    core::leader_version latest_leader_;
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     std::atomic<std::uint32_t> longest_key_ms_{0};
     boost::intrusive_ptr<key_state> heir_;
@@ -161,6 +164,8 @@ public:
     /// Null: this client has no lock of that key.
     [[nodiscard]] boost::intrusive_ptr<key_state> find(std::string_view key);
     [[nodiscard]] std::vector<boost::intrusive_ptr<key_state>> all();
+    /// What a client was told of elections goes along to its next nodes.
+    void leave_leaders_to(key_index& next) noexcept;
 
 protected:
     ~key_index() = default;
@@ -185,6 +190,7 @@ private:
     std::mutex tables_;
     std::mutex guard_;
     boost::unordered_flat_set<key_state*, by_name, by_name> known_;
+    told_leaders told_; ///< of keys that are not known at the moment
 };
 
 } // namespace redlock::detail

@@ -102,6 +102,7 @@ void observation::ask(unsigned node)
         asked.track();
     }
     its.asked = true;
+    its.since = proven();
     its.connection = asked.connection();
     send(node, kind::request::leader);
 }
@@ -123,10 +124,11 @@ void observation::on_retired()
 {
     if (!lasts_ || phase_ != phase::asking)
         return;
-    std::uint64_t const latest = lock_->wanted->latest_term();
-    if (result_.term < latest) {
+    core::leader_version const latest = lock_->wanted->latest_leader();
+    if (result_.term < latest.term) {
         result_ = leader_info();
-        result_.term = latest;
+        result_.term = latest.term;
+        result_.revision = latest.revision;
     }
     finish({});
 }
@@ -190,20 +192,40 @@ void observation::answered(unsigned node)
     weigh();
 }
 
-/// What was told on a connection that is gone may have changed since, and nobody would say so.
+/// By what this client was told, and by what the caller knows.
+core::leader_version observation::proven() const
+{
+    return std::max(lock_->wanted->latest_leader(), known_.proven());
+}
+
+/// What was told on a connection that is gone may have changed since, and nobody would say so. An announcement behind what
+/// is proven says that its leader is gone only if the node was asked after that was proven.
+bool observation::counts(unsigned node, core::leader_version proven)
+{
+    finding const& its = found_[node];
+    net::node const& by = nodes().at(node);
+    bool const heard = by.state() == node_state::ready && by.connection() == its.connection;
+    if (!its.said.known || (lasts_ && !heard))
+        return false;
+    bool const outdated = its.said.version() < proven && its.since < proven;
+    if (outdated)
+        ask(node);
+    return !outdated;
+}
+
 std::optional<core::leader_verdict> observation::conclude()
 {
+    core::leader_version const latest = proven();
     std::array<core::leader_sighting, core::max_nodes> said;
-    for (unsigned i = 0; i != nodes().size(); ++i) {
-        net::node const& by = nodes().at(i);
-        bool const heard = by.state() == node_state::ready && by.connection() == found_[i].connection;
-        if (!lasts_ || heard)
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        if (counts(i, latest))
             said[i] = found_[i].said;
-    }
-    key_state& key = *lock_->wanted;
-    auto const verdict = core::judge({said.data(), nodes().size()}, std::max(key.latest_term(), known_.term));
-    if (verdict)
-        key.note_term(verdict->term);
+    auto verdict = core::judge({said.data(), nodes().size()}, latest);
+    if (!verdict)
+        return verdict;
+    if (verdict->vacant && verdict->term == known_.term)
+        verdict->revision = std::max(verdict->revision, known_.revision);
+    lock_->wanted->note_leader(verdict->proven());
     return verdict;
 }
 

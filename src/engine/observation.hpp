@@ -62,6 +62,7 @@ private:
     struct finding {
         core::leader_sighting said{};
         std::string value{};
+        core::leader_version since{}; ///< what was proven when it was asked last
         std::uint32_t connection = 0; ///< on which it was asked last
         bool asked = false;
         bool asked_again = false; ///< while it was
@@ -88,6 +89,8 @@ private:
     void answered(unsigned node);
     void take(unsigned node, node_answer const&);
     [[nodiscard]] bool connected_to_majority() const;
+    [[nodiscard]] core::leader_version proven() const;
+    [[nodiscard]] bool counts(unsigned node, core::leader_version proven);
     [[nodiscard]] std::optional<core::leader_verdict> conclude();
     void weigh();
     void weigh_once(std::optional<core::leader_verdict> const&);

@@ -78,7 +78,7 @@ void link::carry(std::string bytes)
 {
     auto const there = arrival(last_there_, net_.between(host_, node_).cut_there_until);
     net_.time().at(there, [this, self = shared_from_this(), bytes = std::move(bytes)] {
-        if (!ended)
+        if (!ended || still_arrives_)
             net_.run_server(node_, self, bytes);
     });
 }
@@ -123,6 +123,12 @@ void link::end(net::error_code ec)
 void link::reset()
 {
     end(asio::error::connection_reset);
+}
+
+void link::reset_client()
+{
+    still_arrives_ = true;
+    reset();
 }
 
 void link::end_behind(net::error_code ec)

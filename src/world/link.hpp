@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -45,6 +46,10 @@ public:
     void close();
     /// Nothing is delivered any more, and the client finds out now.
     void reset();
+    /// What is said from now on arrives no sooner.
+    void hold_until(duration when) { last_there_ = std::max(last_there_, when); }
+    /// A middleman resets the client's side alone: what was sent before still arrives.
+    void reset_client();
     /// The client finds out behind what was said to it: a reset, or FIN.
     void end_behind(net::error_code);
     /// A packet was lost for good: nothing that comes behind it is delivered, and neither end is told.
@@ -76,6 +81,7 @@ private:
     duration last_there_{};
     duration last_back_{};
     bool lost_ = false;
+    bool still_arrives_ = false; ///< though the client's side has ended
     std::function<void()> heard_;
 };
 

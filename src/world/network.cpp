@@ -259,6 +259,27 @@ void network::reset_connections(std::size_t number, std::optional<unsigned> host
         l->reset();
 }
 
+std::vector<std::shared_ptr<link>> network::links_of(std::size_t number, unsigned host) const
+{
+    std::vector<std::shared_ptr<link>> found;
+    for (auto const& [id, weak] : links_)
+        if (auto l = weak.lock(); l && l->node() == number && l->host() == host && !l->local())
+            found.push_back(std::move(l));
+    return found;
+}
+
+void network::hold_connections(std::size_t number, unsigned host, duration until)
+{
+    for (auto const& l : links_of(number, host))
+        l->hold_until(until);
+}
+
+void network::reset_clients(std::size_t number, unsigned host)
+{
+    for (auto const& l : links_of(number, host))
+        l->reset_client();
+}
+
 void network::close_connections(std::size_t number, bool announced)
 {
     for (auto const& l : take_links(number)) {

@@ -112,6 +112,10 @@ public:
     void lead(std::size_t node);
     /// \param host only those of this one
     void reset_connections(std::size_t node, std::optional<unsigned> host = {});
+    /// What comes on the connections that stand arrives late, as a whole behind what comes on later ones.
+    void hold_connections(std::size_t node, unsigned host, duration until);
+    /// A middleman resets the client's side of them: what was sent before still arrives.
+    void reset_clients(std::size_t node, unsigned host);
     /// With FIN, behind what was said.
     /// \param announced by close_notify, where they are TLS
     void close_connections(std::size_t node, bool announced);
@@ -135,6 +139,7 @@ public:
 private:
     friend class link;
     friend struct node;
+    [[nodiscard]] std::vector<std::shared_ptr<link>> links_of(std::size_t node, unsigned host) const;
     void speak(unsigned node, server::connection_id);
     void serve(unsigned node, std::shared_ptr<link> const&);
     [[nodiscard]] bool decipher(unsigned node, std::shared_ptr<link> const&);

@@ -22,6 +22,18 @@ bool is_digits(std::string_view text)
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// "<term> <revision> <value>"
+std::optional<std::pair<std::string_view, double>> version_of(std::string_view text)
+{
+    auto const term = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(term.size() + 1, text.size()));
+    auto const end = text.find(' ');
+    auto const revision = text.substr(0, end);
+    if (end == text.npos || !is_digits(term) || !is_digits(revision))
+        return {};
+    return std::pair(term, number_of(std::string(revision)));
+}
+
 struct marker_parts {
     std::string life;
     std::string lineage;
@@ -121,8 +133,9 @@ bool script_run::strange(std::optional<std::string> const& marker, std::string c
 
 script_run::sight script_run::look()
 {
-    auto seen = mget({keys_[0], keys_[1], keys_[2]});
-    return {std::move(seen[0]), std::move(seen[1]), std::move(seen[2])};
+    auto seen = mget(keys_);
+    return {std::move(seen[0]), std::move(seen[1]), std::move(seen[2]),
+            seen.size() > 3 ? std::move(seen[3]) : std::nullopt};
 }
 
 /// Nothing: it is no number that can be counted on from.
@@ -214,7 +227,7 @@ std::string script_run::fenced_extend()
     if (seen.lock && *fence == number_of(arguments_[3])) {
         pexpire(keys_[0], arguments_[0]);
         pexpire(keys_[1], arguments_[1]);
-        proclaim();
+        proclaim(seen.leader);
         (void)get(keys_[0]);
         return reply::number(1);
     }
@@ -223,21 +236,31 @@ std::string script_run::fenced_extend()
     else if (!set_new(keys_[0], arguments_[2], arguments_.data()))
         return reply::number(0);
     set(keys_[1], arguments_[3], &arguments_[1]);
-    proclaim();
+    proclaim(seen.leader);
     (void)get(keys_[0]);
     return reply::number(seen.lock && seen.fence ? 1 : 2);
 }
 
 /// In an election alone is there a key for it.
-void script_run::proclaim()
+void script_run::proclaim(std::optional<std::string> const& stands)
 {
-    if (keys_.size() > 3)
+    if (keys_.size() < 4)
+        return;
+    auto const ours = version_of(arguments_[4]);
+    auto const its = version_of(stands.value_or(""));
+    if (its && ours && its->first == ours->first && its->second > ours->second)
+        pexpire(keys_[3], arguments_[0]);
+    else
         set(keys_[3], arguments_[4], arguments_.data());
 }
 
 std::string script_run::leader_release()
 {
-    retract(keys_[1], arguments_[1]);
+    try {
+        if (get(keys_[1]).value_or("").starts_with(arguments_[1]))
+            del(keys_[1]);
+    } catch (wrong_type const&) { // NOLINT(bugprone-empty-catch): it is none of ours
+    }
     if (get(keys_[0]) != arguments_[0])
         return reply::number(0);
     del(keys_[0]);

@@ -68,6 +68,7 @@ private:
         std::optional<std::string> lock;
         std::optional<std::string> fence;
         std::optional<std::string> marker;
+        std::optional<std::string> leader;
     };
     [[nodiscard]] sight look();
     [[nodiscard]] static bool strange(std::optional<std::string> const& marker, std::string const& expected);
@@ -75,7 +76,7 @@ private:
                                                  std::string const& key);
     [[nodiscard]] static std::string no_fence(std::string const& key);
     [[nodiscard]] bool take();
-    void proclaim();
+    void proclaim(std::optional<std::string> const& stands);
     void retract(std::string const& leader, std::string const& beginning);
     [[nodiscard]] std::string held(std::string const& fence);
 

@@ -82,6 +82,32 @@ BOOST_AUTO_TEST_CASE(proclamation_is_set_where_lock_is_repaired)
     BOOST_TEST(leader() == "8192 1 a");
 }
 
+/// Rule EL2: it came after what it was sent before.
+BOOST_AUTO_TEST_CASE(late_extension_leaves_a_later_revision)
+{
+    hold(a, "8");
+    BOOST_TEST(extend(a, "8", "8192 9 a") == "1");
+    BOOST_TEST(extend(a, "8", "8192 10 b") == "1");
+    node.command({"PEXPIRE", "leader", "1000"});
+    BOOST_TEST(extend(a, "8", "8192 9 a") == "1");
+    BOOST_TEST(leader() == "8192 10 b");
+    BOOST_TEST(node.pttl("leader") > 3'500'000);
+    BOOST_TEST(extend(a, "8", "8192 10 b") == "1");
+    node.command({"DEL", "lock"});
+    BOOST_TEST(extend(a, "8", "8192 9 a") == "2");
+    BOOST_TEST(leader() == "8192 10 b");
+}
+
+BOOST_AUTO_TEST_CASE(proclamation_of_another_term_is_replaced)
+{
+    for (std::string const other : {"7168 9 b", "9216 9 b", "819 9 b", "81920 9 b", "8192 x b", "8192 9"}) {
+        hold(a, "8");
+        node.command({"SET", "leader", other});
+        BOOST_TEST(extend(a, "8", "8192 1 a") == "1");
+        BOOST_TEST(leader() == "8192 1 a");
+    }
+}
+
 /// Whatever stands there: nobody leads by it.
 BOOST_AUTO_TEST_CASE(proclamation_replaces_other_data)
 {

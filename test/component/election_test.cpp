@@ -218,6 +218,34 @@ BOOST_AUTO_TEST_CASE(old_proclamation_does_not_replace_a_newer_one)
     BOOST_TEST(leader.leads());
 }
 
+/// An extension that is overtaken by those on a later connection (rule EL4).
+BOOST_AUTO_TEST_CASE(late_extension_does_not_bring_back_an_earlier_value)
+{
+    participant& leader = add_leader("old");
+    participant& other = add();
+    pass(round_trip);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.hold_connections(n, 0, time.now() + 2s);
+    leader.held.held().extend([](error_code) {});
+    pass(round_trip);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.reset_clients(n, 0);
+    pass(100ms);
+    leader.proclaim("new");
+    (void)until([&] { return leader.proclaimed.has_value(); }, 1s);
+    BOOST_TEST(*leader.proclaimed == error_code());
+    BOOST_TEST(ask(other).value == "new");
+    std::size_t late = 0;
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).overhear = [&](auto, std::string_view said) {
+            late += said.find(" 1 old") == said.npos ? 0 : 1;
+        };
+    pass(3s);
+    BOOST_TEST(late == 3U);
+    BOOST_TEST(proclaiming(proclamation_of(leader.held, "new", 2)) == 3U);
+    BOOST_TEST(ask(add()).value == "new");
+}
+
 /// Then it leads nobody, and gives the lock back.
 BOOST_AUTO_TEST_CASE(campaign_whose_proclamation_no_majority_takes_fails)
 {

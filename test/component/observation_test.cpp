@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who leads, as observers are told of it (docs/protocol.md, rules EL3 to EL5), in simulated time.
 #include "component/election_fixture.hpp"
+#include "engine/told_leaders.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -160,7 +161,80 @@ BOOST_AUTO_TEST_CASE(later_value_of_a_term_is_told)
     proclaim(1, 2048, "1 a");
     proclaim(0, 2048, "1 a");
     pass(1s);
-    BOOST_TEST(last_told(observer) == "2048 b"); // no value goes back
+    BOOST_TEST(last_told(observer) == "2048 vacant"); // no value goes back
+    proclaim_everywhere(2048, "3 c");
+    pass(1s);
+    BOOST_TEST(last_told(observer) == "2048 c");
+}
+
+/// Rule EL4: a node that missed both the later value and the resignation still tells of the earlier one.
+BOOST_AUTO_TEST_CASE(earlier_value_is_not_told_after_the_vacancy)
+{
+    options.ttl = 60s;
+    participant& leader = add_leader("a");
+    participant& observer = add_observer();
+    pass(1s);
+    BOOST_TEST(observer.seen.value == "a");
+    for (unsigned const host : {0U, 1U})
+        net.between(host, 2).cut_there_until = time.now() + 1h;
+    net.reset_connections(2);
+    leader.proclaim("b");
+    (void)until([&] { return observer.seen.value == "b"; });
+    leader.resign();
+    (void)until([&] { return observer.seen.vacant; });
+    BOOST_TEST(observer.seen.revision == 2U);
+    kill(leader); // which would give the lock back there
+    net.between(1, 2).cut_there_until = {};
+    pass(20s);
+    BOOST_TEST_REQUIRE(proclaimed(2).ends_with(" 1 a"));
+    BOOST_TEST(observer.seen.vacant);
+    leader_info const asked = ask(observer);
+    BOOST_TEST(asked.vacant);
+    BOOST_TEST(asked.revision == 2U);
+    BOOST_TEST(observer.told.size() == 3U);
+}
+
+/// Rule EL4: what a node said before says nothing of what is known since.
+BOOST_AUTO_TEST_CASE(answers_from_before_make_no_vacancy)
+{
+    participant& observer = add_observer();
+    proclaim_everywhere(2048, "1 a");
+    pass(1s);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).garble = [](auto, std::string said) {
+            return said.find("invalidate") == said.npos ? said : std::string();
+        };
+    proclaim_everywhere(2048, "2 b");
+    pass(1s);
+    BOOST_TEST(last_told(observer) == "2048 a");
+    BOOST_TEST(ask(observer).value == "b");
+    net.reset_connections(2);
+    pass(1s);
+    BOOST_TEST(last_told(observer) == "2048 b");
+    BOOST_TEST(observer.told.size() == 2U);
+}
+
+/// Rule EL4: for as long as the client lives.
+BOOST_AUTO_TEST_CASE(client_without_an_election_remembers_what_it_was_told)
+{
+    participant& one = add();
+    proclaim_everywhere(4096, "1 new");
+    BOOST_TEST(ask(one).term == 4096U);
+    one.seat.reset();
+    pass(1s);
+    for (unsigned i = 0; i + 1 != detail::told_leaders::most; ++i) {
+        std::string const name = "other" + std::to_string(i);
+        say_everywhere({"SET", name + ":redlock-leader", "2048 1 a"});
+        one.seat.emplace(*one.locks, name, options);
+        BOOST_TEST(ask(one).term == 2048U);
+    }
+    one.seat.reset();
+    proclaim_everywhere(2048, "1 old");
+    one.seat.emplace(*one.locks, "seat", options);
+    leader_info const again = ask(one);
+    BOOST_TEST(again.vacant);
+    BOOST_TEST(again.term == 4096U);
+    BOOST_TEST(again.revision == 1U);
 }
 
 /// What is on its way to the nodes is told when it has come.

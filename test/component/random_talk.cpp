@@ -248,7 +248,7 @@ void random_talk::ask_leader(unsigned id)
     auto const form = dice_.one_in(2) ? redis::script_form::hash : redis::script_form::text;
     std::string const whose = owner();
     std::uint64_t const number = 1 + dice_.below(8);
-    std::string const said = kind::proclamation_head(core::fencing_token(number), dice_.below(2)) + "a:1";
+    std::string const said = kind::proclamation_head(core::fencing_token(number), dice_.below(12)) + "a:1";
     kind::subject const leader{{"", "lock"}, whose, number, {}, {}, {}, said};
     std::string command;
     using kind::request;
@@ -460,6 +460,8 @@ void random_talk::write()
                                    {"SET", "lock:gate", "no gate"},
                                    {"DEL", "lock:redlock-leader"},
                                    {"SET", "lock:redlock-leader", "2048 1 b:1"},
+                                   {"SET", "lock:redlock-leader", "2048 5"},
+                                   {"SET", "lock:redlock-leader", "2048 x b:1"},
                                    {"RPUSH", "lock:redlock-leader", "nobody"},
                                    {"FLUSHALL"},
                                    {"SET", "lock:redlock-fence", "some text"},

@@ -309,7 +309,7 @@ void schedule::disturb_program(std::unique_ptr<program>& p, test::dice& dice)
     auto const node = static_cast<unsigned>(dice.below(net_->size()));
     auto const until = time_.now() + dice.between(1, 4000) * 1ms;
     std::string const length = "for " + std::to_string((until - time_.now()) / 1ms) + " ms";
-    switch (dice.below(changes_nodes_ ? 13 : 10)) {
+    switch (dice.below(changes_nodes_ ? 14 : 11)) {
     case 0: note(p->name() + " is stopped, " + length); return p->process->pause_until(until);
     case 1:
     case 2: return cut(*p, node, until, dice);
@@ -335,7 +335,23 @@ void schedule::disturb_program(std::unique_ptr<program>& p, test::dice& dice)
         return;
     case 8: return void(p->forks = true);
     case 9: return kill_program(p);
+    case 10: return overtake(*p, node, until, dice);
     default: return change_nodes(*p, dice);
+    }
+}
+
+/// What it sends on the connections that stand arrives behind what it sends on the next ones.
+void schedule::overtake(program& p, unsigned number, duration until, test::dice& dice)
+{
+    bool const all = dice.one_in(3);
+    note(p.name() + "'s commands to " + (all ? "all" : name_of(number)) + " are overtaken, until " +
+         std::to_string(until / 1ms) + " ms");
+    auto const reset = time_.now() + dice.between(0, (until - time_.now()) / 1ms) * 1ms;
+    for (unsigned n = 0; n != net_->size(); ++n) {
+        if (!all && n != number)
+            continue;
+        net_->hold_connections(n, p.host, until);
+        time_.at(reset, [this, n, host = p.host] { net_->reset_clients(n, host); });
     }
 }
 

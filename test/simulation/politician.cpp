@@ -63,7 +63,7 @@ void schedule::politician::campaign()
 void schedule::politician::elected(leadership won)
 {
     held = std::move(won);
-    revision = 1;
+    revision = said = 1;
     proclaimed = all.time_.now();
     served = true;
     all.elected(*this);
@@ -82,11 +82,16 @@ void schedule::politician::proclaim()
 {
     if (held.empty())
         return;
-    held.proclaim(value + '\'', [this, term = held.term()](error_code ec) {
-        if (is_idle(ec) || ec || held.term() != term)
+    auto const next = ++said;
+    held.proclaim(value + '\'' + std::to_string(next), [this, next, term = held.term()](error_code ec) {
+        if (is_idle(ec) || held.term() != term)
             return;
-        all.note(value + " has proclaimed again");
-        revision = 2;
+        if (dice.one_in(2))
+            later(dice.between(0, 500) * 1ms, [this] { proclaim(); });
+        if (ec)
+            return;
+        all.note(value + " has proclaimed " + std::to_string(next));
+        revision = next;
         proclaimed = all.time_.now();
     });
 }
@@ -206,13 +211,20 @@ void schedule::check_author(std::uint64_t term, std::string const& value)
         flaw("term " + std::to_string(term) + " is " + known->second + "'s, and told to be " + author + "'s");
 }
 
-/// EL4: whatever a client is told of, it is of no earlier term.
+/// EL4: whatever a client is told of, it is of no earlier term, and behind nothing that a majority had.
 void schedule::told(politician const& by, leader_info const& now)
 {
     std::uint64_t& latest = by.home.latest_term;
     if (now.term < latest)
         flaw(by.name + " is told of term " + std::to_string(now.term) + " after " + std::to_string(latest));
     latest = std::max(latest, now.term);
+    leader_info& confirmed = by.home.confirmed;
+    bool const goes_back = is_earlier(now, confirmed.term, confirmed.revision);
+    if (!now.vacant && goes_back)
+        flaw(by.name + " is told of the value " + std::to_string(now.revision) + " after " +
+             std::to_string(confirmed.revision) + " was confirmed");
+    if (now.confirmed && !goes_back)
+        confirmed = now;
     if (!now.vacant)
         check_author(now.term, now.value);
 }
@@ -222,7 +234,7 @@ void schedule::observed(politician const& by, leader_info const& now)
 {
     note(by.name + " is told of term " + std::to_string(now.term) + (now.vacant ? ", vacant" : ""));
     told(by, now);
-    if (!now.vacant && !by.seen.vacant && is_earlier(now, by.seen.term, by.seen.revision))
+    if (is_earlier(now, by.seen.term, by.seen.revision))
         flaw(by.name + " is told of the value " + std::to_string(now.revision) + " after " +
              std::to_string(by.seen.revision));
 }

@@ -34,6 +34,7 @@ struct schedule::politician {
     leadership held{};
     std::string value{};        ///< of its last campaign
     std::uint64_t revision = 0; ///< that a majority has
+    std::uint64_t said = 0;     ///< the last one that it began to proclaim
     duration proclaimed{};      ///< when that was known
     leader_info seen{};
     bool served = false; ///< since it was last asked

@@ -83,6 +83,7 @@ private:
         std::vector<std::unique_ptr<politician>> politicians{};
         std::vector<std::string> urls{}; ///< of all nodes
         std::uint64_t latest_term = 0;   ///< that they were told of
+        leader_info confirmed{};         ///< the latest that they were told of that a majority had
         bool forks = false;              ///< when the next operation ends
         bool has_all_nodes = false;      ///< and nothing that began with another list
 
@@ -220,6 +221,7 @@ private:
     void disturb_program(std::unique_ptr<program>&, test::dice&);
     void disturb_program_clock(program&, test::dice&);
     [[nodiscard]] static bool is_slewed(program const&);
+    void overtake(program&, unsigned node, duration until, test::dice&);
     void cut(program&, unsigned node, duration until, test::dice&);
     [[nodiscard]] bool hides_promotion(unsigned node) const;
     void kill_node(unsigned node, test::dice&);

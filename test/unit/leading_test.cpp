@@ -37,7 +37,7 @@ std::string said(leader_verdict const& v)
     return std::string(1, static_cast<char>(first + static_cast<int>(v.term) - 1)) + (v.confirmed ? "" : "?");
 }
 
-std::string judged(std::string_view nodes, std::uint64_t latest = 0)
+std::string judged(std::string_view nodes, leader_version latest = {})
 {
     auto const verdict = judge(seen(nodes), latest);
     return verdict ? said(*verdict) : "too few";
@@ -45,7 +45,7 @@ std::string judged(std::string_view nodes, std::uint64_t latest = 0)
 
 leader_verdict known(std::string_view nodes)
 {
-    return *judge(seen(nodes), 0);
+    return *judge(seen(nodes), {});
 }
 
 } // namespace
@@ -74,10 +74,26 @@ BOOST_AUTO_TEST_CASE(greatest_term_of_a_majority_is_the_answer)
 
 BOOST_AUTO_TEST_CASE(earlier_term_than_the_latest_is_nobodys)
 {
-    BOOST_TEST(judged("AAA", 2) == "-2");
-    BOOST_TEST(judged("---", 2) == "-2");
-    BOOST_TEST(judged("BAA", 2) == "B?");
-    BOOST_TEST(judged("BBA", 2) == "B");
+    BOOST_TEST(judged("AAA", {2, 1}) == "-2");
+    BOOST_TEST(judged("---", {2, 1}) == "-2");
+    BOOST_TEST(judged("BAA", {2, 1}) == "B?");
+    BOOST_TEST(judged("BBA", {2, 1}) == "B");
+}
+
+/// Rule EL4: a majority had the later value, so its leader has retracted it.
+BOOST_AUTO_TEST_CASE(earlier_revision_than_a_proven_one_is_nobodys)
+{
+    BOOST_TEST(judged("AAA", {1, 2}) == "-1");
+    BOOST_TEST(judged("--A", {1, 2}) == "-1");
+    BOOST_TEST(judged("aAA", {1, 2}) == "a?");
+    BOOST_TEST(judge(seen("--A"), {1, 2})->revision == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(value_of_a_minority_proves_its_term_alone)
+{
+    BOOST_TEST((known("aAA").proven() == leader_version{1, 0}));
+    BOOST_TEST((known("aaA").proven() == leader_version{1, 2}));
+    BOOST_TEST((judge(seen("---"), {1, 2})->proven() == leader_version{1, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(witness_has_the_answer)
@@ -107,9 +123,20 @@ BOOST_AUTO_TEST_CASE(news_is_what_differs_and_goes_forward)
 
 BOOST_AUTO_TEST_CASE(leader_that_comes_back_is_news)
 {
-    auto const vacant = *judge(seen("---"), 1);
+    auto const vacant = *judge(seen("---"), {1, 1});
     BOOST_TEST((news(vacant, known("AAA")) == leader_news::change));
-    BOOST_TEST((news(vacant, known("A--")) == leader_news::unsettled));
+    BOOST_TEST((news(vacant, known("a--")) == leader_news::unsettled));
+}
+
+/// Rule EL4: a vacancy has an order, too.
+BOOST_AUTO_TEST_CASE(what_came_before_a_vacancy_is_no_news)
+{
+    auto const vacant = *judge(seen("---"), {1, 2});
+    BOOST_TEST((news(vacant, known("AAA")) == leader_news::none));
+    BOOST_TEST((news(vacant, known("A--")) == leader_news::none));
+    BOOST_TEST((news(vacant, known("a--")) == leader_news::none)); // it may have missed the end
+    BOOST_TEST((news(vacant, known("aa-")) == leader_news::change));
+    BOOST_TEST((news(vacant, known("B--")) == leader_news::unsettled));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

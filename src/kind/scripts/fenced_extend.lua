@@ -3,14 +3,22 @@
 -- and EL2). KEYS: the lock, its fence, the node's marker; of an election, what says who leads. ARGV: milliseconds of the
 -- lock, milliseconds of the fence, nonce, token; of an election, what is proclaimed; the marker as it was on connecting
 -- (empty: not looked at). 1: renewed, 2: set again, 0: not ours, "STRANGER": another node than expected.
-local seen = redis.call('mget', KEYS[1], KEYS[2], KEYS[3])
+local seen = redis.call('mget', unpack(KEYS))
 local marker = ARGV[#ARGV]
 if marker ~= '' and seen[3] ~= marker then
     return redis.status_reply('STRANGER')
 end
--- After the lock: a server that is out of memory refuses SET unless the script has changed something.
+-- After the lock: a server that is out of memory refuses SET unless the script has changed something. An extension that
+-- comes late leaves a later revision of its term as it is. Of another term the fence has said whether it is a later one.
 local function proclaim()
-    if KEYS[4] then
+    if not KEYS[4] then
+        return
+    end
+    local term, revision = ARGV[5]:match('^(%d+) (%d+) ')
+    local stands, its = (seen[4] or ''):match('^(%d+) (%d+) ')
+    if stands == term and tonumber(its) > tonumber(revision) then
+        redis.call('pexpire', KEYS[4], ARGV[1])
+    else
         redis.call('set', KEYS[4], ARGV[5], 'px', ARGV[1])
     end
 end

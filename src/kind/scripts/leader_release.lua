@@ -2,8 +2,9 @@
 -- Deletes the lock of an election only while it is ours, and what says that we lead (docs/protocol.md, rule EL2): an heir
 -- may have the lock already. KEYS: the lock, what says who leads. ARGV: nonce, how that begins if it is ours. 1: deleted,
 -- 0: not ours.
--- MGET and not GET: a key of another type is none of ours.
-if (redis.call('mget', KEYS[2])[1] or ''):sub(1, #ARGV[2]) == ARGV[2] then
+-- A key of another type is none of ours.
+local said = redis.pcall('get', KEYS[2])
+if type(said) == 'string' and said:sub(1, #ARGV[2]) == ARGV[2] then
     redis.call('del', KEYS[2])
 end
 if redis.call('get', KEYS[1]) ~= ARGV[1] then

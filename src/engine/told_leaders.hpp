@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "core/leading.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <list>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock::detail {
+
+/// What a client was told of elections that it has no object of at the moment (docs/protocol.md, rule EL4).
+class told_leaders {
+public:
+    using entries = std::list<std::pair<std::string, core::leader_version>>;
+
+    static constexpr std::size_t most = 1024; ///< of more elections the one that came first is forgotten
+
+    told_leaders() = default;
+    told_leaders(told_leaders const&) = delete;
+    told_leaders& operator=(told_leaders const&) = delete;
+
+    /// Without memory nothing is kept.
+    void keep(std::string_view name, core::leader_version told) noexcept
+    {
+        if (told == core::leader_version())
+            return;
+        try {
+            core::leader_version const latest = std::max(told, take(name));
+            if (order_.size() == most)
+                forget(order_.begin());
+            order_.emplace_back(std::string(name), latest);
+            by_name_.emplace(order_.back().first, std::prev(order_.end()));
+        } catch (std::bad_alloc const&) {
+            while (order_.size() > by_name_.size())
+                order_.pop_back();
+        }
+    }
+    /// It is not kept any more.
+    [[nodiscard]] core::leader_version take(std::string_view name) noexcept
+    {
+        auto const found = by_name_.find(name);
+        if (found == by_name_.end())
+            return {};
+        core::leader_version const told = found->second->second;
+        forget(found->second);
+        return told;
+    }
+
+    [[nodiscard]] entries const& all() const { return order_; }
+
+private:
+    void forget(entries::iterator one) noexcept
+    {
+        by_name_.erase(std::string_view(one->first));
+        order_.erase(one);
+    }
+
+    entries order_;
+    boost::unordered_flat_map<std::string_view, entries::iterator> by_name_;
+};
+
+} // namespace redlock::detail
