@@ -145,7 +145,7 @@ void session::fail(std::exception_ptr const& why)
     try {
         std::rethrow_exception(why);
     } catch (lock_error const& e) {
-        auto const rows = last_attempt();
+        auto const rows = e.outcomes().empty() ? last_attempt() : e.outcomes();
         settle();
         throw failure_of(e, rows, options_);
     }

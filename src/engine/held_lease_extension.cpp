@@ -17,7 +17,8 @@ using meaning = kind::answer::meaning;
 
 bool gives_back(kind::request what)
 {
-    return what == kind::request::release || what == kind::request::line_release;
+    return what == kind::request::release || what == kind::request::line_release ||
+           what == kind::request::lock_release;
 }
 
 core::extension_answer counted(meaning said)
@@ -147,7 +148,8 @@ void held_lease::on_answer(node_answer const& got)
 {
     switch (got.what) {
     case kind::request::owner: return on_watch(got);
-    case kind::request::release: return on_release(got);
+    case kind::request::release:
+    case kind::request::lock_release: return on_release(got);
     case kind::request::line_release: return on_line_release(got);
     default: return on_extension(got);
     }
@@ -173,13 +175,15 @@ void held_lease::on_release(node_answer const& got)
     bool const answered = ours || got.said.what == meaning::denied;
     if (got.said.what == meaning::error)
         nodes().note(got.node, "release", got.reply);
+    if (asks_for_lock_alone(got, type()) && nodes().at(got.node).make_reachable())
+        return send(got.node, kind::request::lock_release);
     if (!history_.empty() || !ours) {
         node_report row;
         report(got, type(), row);
         keep(got.node, std::move(row));
     }
     if (answered)
-        release_.answered(ours || (may_be_claimed_ && got.what == kind::request::release));
+        release_.answered(ours || (may_be_claimed_ && got.what != kind::request::line_release));
     else
         release_.missed();
     settle_release(got.node);
@@ -210,7 +214,8 @@ void held_lease::on_silence(unsigned node, kind::request what, bool late, net::f
     switch (what) {
     case kind::request::owner: return;
     case kind::request::release:
-    case kind::request::line_release: return on_release_silence(node, why);
+    case kind::request::line_release:
+    case kind::request::lock_release: return on_release_silence(node, why);
     default: return on_extension_silence(node, late, why);
     }
 }

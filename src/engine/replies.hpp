@@ -39,6 +39,12 @@ inline void report(node_answer const& got, kind::lock_kind const& type, node_rep
 }
 /// What it answered is none of the answers that there are.
 void report_refusal(redis::resp_node const&, node_report& row);
+/// The node refuses a leader's release as a whole: the lock can still be given back alone.
+[[nodiscard]] inline bool asks_for_lock_alone(node_answer const& got, kind::lock_kind const& type)
+{
+    return type.proclaims && got.what == kind::request::release &&
+           got.said.what == kind::answer::meaning::error;
+}
 /// What a connection's failure means for a row.
 void report_failure(net::failure const& why, node_report& row);
 

@@ -49,8 +49,10 @@ void undo::on_answer(node_answer const& got)
         return;
     if (got.what == kind::request::line_release && nodes().at(got.node).make_reachable())
         return send(got.node, kind::request::release); // what the line refuses is only given back
-    ++left_;
     nodes().note(got.node, "release", got.reply);
+    if (asks_for_lock_alone(got, type()) && nodes().at(got.node).make_reachable())
+        return send(got.node, kind::request::lock_release);
+    ++left_;
 }
 
 void undo::on_silence(unsigned node, kind::request, bool, net::failure const& why)

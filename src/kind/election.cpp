@@ -67,6 +67,7 @@ public:
         switch (what) {
         case request::release: return append_release(out, whose, form);
         case request::line_release: return append_line_release(out, whose, form);
+        case request::lock_release: return fenced.append(out, request::release, whose, form);
         default: return fenced.append(out, what, whose, form);
         }
     }
@@ -156,7 +157,7 @@ constinit lock_kind const election{
     .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
                 &redis::scripts::leader_release, &redis::scripts::line_release, &redis::scripts::line_enter,
-                &redis::scripts::whose},
+                &redis::scripts::whose, nullptr, nullptr, nullptr, nullptr, &redis::scripts::release},
     .inspection = election_commands::questions,
     .make_commands = election_commands::make,
     .append = election_commands::append_constant,

@@ -35,8 +35,9 @@ enum class request : std::uint8_t {
     time_left, ///< and for how long still
     number,    ///< the highest so far
     leader,    ///< who has proclaimed itself
+    lock_release, ///< of an election: the lock alone, because the node refuses to retract the proclamation with it
 };
-inline constexpr std::size_t request_count = 14;
+inline constexpr std::size_t request_count = 15;
 
 /// What is said to the line beside that.
 struct line_words {

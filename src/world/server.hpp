@@ -48,6 +48,7 @@ public:
         std::string password{};            ///< of the default user; empty: none
         std::set<std::string> forbidden{}; ///< commands, in lower case, that the user may not run
         bool forbidden_channels = false;   ///< the user may use none
+        std::string forbidden_key{};       ///< that no script may name; empty: none
     };
 
     /// \param spoke called with each connection that has more to say

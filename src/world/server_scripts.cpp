@@ -6,6 +6,7 @@
 #include "world/script.hpp"
 #include "world/server.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace redlock::world {
@@ -67,6 +68,9 @@ std::string server::run_script(std::string const& hash, words const& command)
 {
     auto const keys = static_cast<std::ptrdiff_t>(whole_number(command[2]).value_or(0));
     auto const first = command.begin() + 3;
+    if (!is.forbidden_key.empty() && std::find(first, first + keys, is.forbidden_key) != first + keys)
+        return reply::error(
+            "NOPERM this user has no permissions to access one of the keys used as arguments");
     bool written = false;
     script_run run({.keys = keys_,
                     .now_us = now_us_,

@@ -117,6 +117,25 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_who_leads)
     BOOST_TEST(finished_run({"leader", "seat"}, dead).status == 69);
 }
 
+/// Rule EL2: and the lock's key is gone.
+BOOST_AUTO_TEST_CASE(missing_right_to_say_who_leads_is_named)
+{
+    std::string const other_keys = "~seat ~seat:redlock-fence ~seat:redlock-line ~redlock-marker";
+    for (std::string const rights :
+         {other_keys + " +@all", std::string("~* +@all -mget"), std::string("~* +@all -pexpire")}) {
+        redis_server const server(
+            {.acl = {"user default on nopass ~* &* +@all", "user guest on >pw &* " + rights}});
+        std::string const url = "redis://guest:pw@127.0.0.1:" + std::to_string(server.port());
+        finished_run const told({"elect", "seat", "true"},
+                                {{"REDLOCK_NODES", url}, {"REDLOCK_ASSUME_FRESH", "1"}});
+        BOOST_TEST(told.status == 77, rights);
+        BOOST_TEST((contains(told.err, "NOPERM") || contains(told.err, "The user executing the script") ||
+                    contains(told.err, "ACL failure in script")),
+                   told.err);
+        BOOST_TEST(!probe(server.port()).exists("seat"), rights);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(missing_right_to_ask_who_leads_is_named)
 {
     redis_server const server({.acl = {"user default off", "user guest on >pw ~seat* +@all -get"}});

@@ -264,6 +264,21 @@ BOOST_AUTO_TEST_CASE(campaign_whose_proclamation_no_majority_takes_fails)
     }
 }
 
+/// Rule EL2: a server that keeps the proclamation's key from this user refuses each script that names it.
+BOOST_AUTO_TEST_CASE(lock_is_given_back_where_proclamation_is_refused)
+{
+    participant& one = add();
+    one.campaign("a");
+    (void)until([&] { return on(0, "seat") && on(1, "seat"); });
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).redis.is.forbidden_key = "seat:redlock-leader";
+    (void)until([&] { return one.ended.has_value(); });
+    BOOST_TEST(*one.ended == errc::no_quorum);
+    pass(100ms);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(!on(n, "seat").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(cancelled_campaign_leaves_nothing)
 {
     participant& leader = add_leader("a");
