@@ -85,7 +85,7 @@ class connector final : public std::enable_shared_from_this<connector>, private 
 public:
     /// \param limit for everything, if it is shorter than the connect timeout
     connector(any_io_executor const&, machine&, std::shared_ptr<peer const>, connect_listener&,
-              core::duration limit);
+              core::duration limit = core::duration::max());
 
     void start();
     void cancel();

@@ -55,10 +55,10 @@ BOOST_AUTO_TEST_CASE(any_name_behind_double_dash_is_taken_extended_and_released)
             BOOST_TEST(acquired.status == 0, acquired.err);
             BOOST_TEST_REQUIRE(is_held(name));
             json const told = json::parse(acquired.out);
-            std::string const owner = told.at("token");
+            std::string const owner = told.at("owner");
             BOOST_TEST(call({"status", "--", name}).status == 0);
-            BOOST_TEST(call({"extend", "--token", owner, "--", name}).status == 0);
-            BOOST_TEST(call({"release", "--token", owner, "--", name}).status == 0);
+            BOOST_TEST(call({"extend", "--owner", owner, "--", name}).status == 0);
+            BOOST_TEST(call({"release", "--owner", owner, "--", name}).status == 0);
             BOOST_TEST(!is_held(name));
             BOOST_TEST(call({"status", "--", name}).status == 1);
         }
@@ -151,8 +151,8 @@ BOOST_AUTO_TEST_CASE(bad_names_are_usage_errors_of_every_verb)
     std::vector<std::vector<std::string>> const calls{{"run", "-c", "true"},
                                                       {"elect", "-c", "true"},
                                                       {"acquire"},
-                                                      {"extend", "--token", owner},
-                                                      {"release", "--token", owner},
+                                                      {"extend", "--owner", owner},
+                                                      {"release", "--owner", owner},
                                                       {"leader"},
                                                       {"status"},
                                                       {"doctor"}};
