@@ -9,10 +9,10 @@
 #include <redlock/lock_options.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace redlock {
 

@@ -9,7 +9,6 @@
 #include <redlock/lock_options.hpp>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace redlock {

@@ -9,7 +9,7 @@
 #include <redlock/lock_options.hpp>
 
 #include <memory>
-#include <string>
+#include <string_view>
 #include <utility>
 
 namespace redlock {

@@ -6,13 +6,11 @@
 #include <redlock/detail/export.hpp>
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
-#include <redlock/with_lock.hpp>
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace redlock {
 

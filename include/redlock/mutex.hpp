@@ -7,7 +7,6 @@
 #include <redlock/lease.hpp>
 #include <redlock/lock_options.hpp>
 
-#include <string>
 #include <string_view>
 
 namespace redlock {

@@ -4,8 +4,6 @@
 #include "kind/kind.hpp"
 #include <redlock/fenced_mutex.hpp>
 
-#include <utility>
-
 namespace redlock {
 
 fenced_mutex::fenced_mutex(client& owner, std::string_view name, lock_options options, fence_options fence)

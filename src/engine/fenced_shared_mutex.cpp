@@ -6,6 +6,8 @@
 #include "kind/kind.hpp"
 #include <redlock/fenced_shared_mutex.hpp>
 
+#include <string>
+
 namespace redlock {
 
 fenced_shared_mutex::fenced_shared_mutex(client& owner, std::string_view name, lock_options options,

@@ -3,8 +3,6 @@
 #include "kind/kind.hpp"
 #include <redlock/mutex.hpp>
 
-#include <utility>
-
 namespace redlock {
 
 mutex::mutex(client& owner, std::string_view name, lock_options options)

@@ -2,11 +2,10 @@
 #include "engine/lock_access.hpp"
 #include "engine/lock_state.hpp"
 #include "kind/kind.hpp"
+#include <redlock/any_lock.hpp>
 #include <redlock/fence_options.hpp>
 #include <redlock/fenced_semaphore.hpp>
 #include <redlock/semaphore.hpp>
-
-#include <utility>
 
 namespace redlock {
 

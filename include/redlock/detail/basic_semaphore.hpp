@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <redlock/any_lock.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/inspectable_lock.hpp>
