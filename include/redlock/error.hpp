@@ -100,7 +100,8 @@ public:
 private:
     friend struct detail::error_access;
     lock_error(boost::system::error_code code, std::string message, std::vector<node_outcome> table,
-               boost::system::error_code last_failure, std::string resource, loss_cause cause, lock_stage stage);
+               boost::system::error_code last_failure, std::string resource, loss_cause cause,
+               lock_stage stage);
 
     std::string message_;
     std::string resource_;

@@ -24,7 +24,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <iosfwd>
+#include <exception>
 #include <span>
 #include <string_view>
 #include <type_traits>

@@ -18,11 +18,14 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/system/errc.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace redlock {

@@ -155,25 +155,26 @@ std::string script_run::no_fence(std::string const& key)
 }
 
 /// It was nobody's, or is handed to us.
-bool script_run::take()
+script_run::taking script_run::take()
 {
     if (set_new(keys_[0], arguments_[2], arguments_.data()))
-        return true;
+        return {true, false};
     if (arguments_[4].empty())
-        return false;
+        return {};
     auto const owner = mget({keys_[0]})[0];
-    if (owner != arguments_[2] && owner != arguments_[4])
-        return false;
+    bool const stood = owner == arguments_[2];
+    if (!stood && owner != arguments_[4])
+        return {};
     set(keys_[0], arguments_[2], arguments_.data());
-    return true;
+    return {true, stood};
 }
 
 std::string script_run::fenced_vote()
 {
-    bool const granted = take();
+    auto const [granted, stood] = take();
     auto const seen = mget({keys_[1], keys_[2]});
     if (strange(seen[1], arguments_[5])) {
-        if (granted)
+        if (granted && !stood)
             del(keys_[0]);
         return reply::status("STRANGER");
     }
@@ -187,7 +188,7 @@ std::string script_run::fenced_vote()
             return reply::number(static_cast<std::int64_t>(*fence));
         }
     }
-    if (granted)
+    if (granted && !stood)
         del(keys_[0]);
     return no_fence(keys_[1]);
 }

@@ -75,7 +75,11 @@ private:
     [[nodiscard]] std::optional<double> fence_of(std::optional<std::string> const& text,
                                                  std::string const& key);
     [[nodiscard]] static std::string no_fence(std::string const& key);
-    [[nodiscard]] bool take();
+    struct taking {
+        bool granted = false;
+        bool stood = false; ///< it was ours already
+    };
+    [[nodiscard]] taking take();
     void proclaim(std::optional<std::string> const& stands);
     void retract(std::string const& leader, std::string const& beginning);
     [[nodiscard]] std::string held(std::string const& fence);

@@ -7,17 +7,20 @@
 -- error: the fence is no number of ours. SET comes first because most votes are granted: then it is all that the lock
 -- itself costs.
 local granted = redis.call('set', KEYS[1], ARGV[3], 'nx', 'px', ARGV[1])
+local stood = false
 if not granted and ARGV[5] ~= '' then
     local owner = redis.call('mget', KEYS[1])[1]
-    granted = owner and (owner == ARGV[3] or owner == ARGV[5])
+    stood = owner == ARGV[3]
+    granted = owner and (stood or owner == ARGV[5])
     if granted then
         redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[1])
     end
 end
 local seen = redis.call('mget', KEYS[2], KEYS[3])
--- What is deleted below may have stood before us: it was handed to us, and we give it up.
+-- What is deleted below may have stood before us: it was another's that was given up for us. What was ours already stays:
+-- this may be a late claim of a lease that is held, and that has confirmed the node's other data since.
 if ARGV[6] ~= '' and seen[2] ~= ARGV[6] then
-    if granted then
+    if granted and not stood then
         redis.call('del', KEYS[1])
     end
     return redis.status_reply('STRANGER')
@@ -42,7 +45,7 @@ if fence and fence >= 0 and fence < 8796093022208 then
         return fence
     end
 end
-if granted then
+if granted and not stood then
     redis.call('del', KEYS[1])
 end
 return redis.error_reply('WRONGTYPE the fence is no number that can be counted on from: ' .. KEYS[2])

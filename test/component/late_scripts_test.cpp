@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// What commands do on a real server that arrive behind later ones of their client (docs/protocol.md, rule K10).
+#include "component/script_times.hpp"
+#include "kit/probe.hpp"
+#include "kit/redis_server.hpp"
+#include "redis/scripts.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+namespace {
+
+using words = std::vector<std::string>;
+
+struct late_node {
+    std::string ask(redis::script const& which, words const& keys, words const& arguments)
+    {
+        words command{"EVAL", std::string(which.text), std::to_string(keys.size())};
+        command.insert(command.end(), keys.begin(), keys.end());
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        return node.command(command);
+    }
+    std::string fenced(redis::script const& which, words arguments)
+    {
+        arguments.insert(arguments.begin(), {lock_time, fence_time, a});
+        return ask(which, {"lock", "fence", "marker"}, arguments);
+    }
+    std::string fence() { return node.get("fence").value_or("none"); }
+
+    std::string const a = std::string(32, 'a');
+    std::string const b = std::string(32, 'b');
+    redis_server server;
+    probe node{server.port()};
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(late_scripts, late_node)
+
+BOOST_AUTO_TEST_CASE(late_vote_takes_a_free_lock_for_its_time_alone)
+{
+    node.command({"SET", "fence", "50"});
+    BOOST_TEST(fenced(redis::scripts::fenced_vote, {"7", "", ""}) == "51");
+    BOOST_TEST(node.pttl("lock") > nearly_a_lock);
+    node.command({"SET", "lock", b});
+    BOOST_TEST(fenced(redis::scripts::fenced_vote, {"7", "", ""}).starts_with("HELD "));
+    BOOST_TEST((node.get("lock") == b));
+    BOOST_TEST(fence() == "51");
+}
+
+/// It was claimed once more, on a connection from before the node had other data.
+BOOST_AUTO_TEST_CASE(late_claim_leaves_a_lock_that_is_held)
+{
+    node.command({"SET", "lock", a, "PX", "1000000"});
+    node.command({"SET", "marker", "new"});
+    BOOST_TEST(fenced(redis::scripts::fenced_vote, {"7", b, "old"}) == "STRANGER");
+    BOOST_TEST((node.get("lock") == a));
+    node.command({"SET", "fence", "none of ours"});
+    BOOST_TEST(fenced(redis::scripts::fenced_vote, {"7", b, "new"}).starts_with("-WRONGTYPE "));
+    BOOST_TEST((node.get("lock") == a));
+    node.command({"SET", "lock", b});
+    BOOST_TEST(fenced(redis::scripts::fenced_vote, {"7", b, "new"}).starts_with("-WRONGTYPE "));
+    BOOST_TEST(!node.exists("lock"));
+}
+
+BOOST_AUTO_TEST_CASE(late_commands_lower_no_fence)
+{
+    for (auto const* const which :
+         {&redis::scripts::fenced_raise, &redis::scripts::fenced_extend, &redis::scripts::fenced_adopt}) {
+        node.command({"SET", "lock", a, "PX", "1000000"});
+        node.command({"SET", "fence", "50"});
+        BOOST_TEST(fenced(*which, {"49", ""}) == "0");
+        BOOST_TEST(fence() == "50");
+        BOOST_TEST(node.pttl("lock") <= 1'000'000);
+    }
+}
+
+/// Rule F5: behind its release an extension sets the lock again, unless another client came, and for its time alone.
+BOOST_AUTO_TEST_CASE(late_extension_of_a_released_lock_ends_by_itself)
+{
+    node.command({"SET", "fence", "50"});
+    BOOST_TEST(fenced(redis::scripts::fenced_extend, {"50", ""}) == "2");
+    BOOST_TEST(node.pttl("lock") > nearly_a_lock);
+    node.command({"SET", "lock", b, "PX", "1000"});
+    BOOST_TEST(fenced(redis::scripts::fenced_extend, {"50", ""}) == "0");
+    BOOST_TEST((node.get("lock") == b));
+    node.command({"DEL", "lock"});
+    BOOST_TEST(ask(redis::scripts::extend, {"lock"}, {a, lock_time}) == "0");
+    BOOST_TEST(!node.exists("lock"));
+}
+
+BOOST_AUTO_TEST_CASE(late_vote_lets_nobody_in)
+{
+    words const keys{"lock", "gate"};
+    BOOST_TEST(ask(redis::scripts::shared_vote, keys, {a, lock_time, "0", lock_time}) == "1");
+    BOOST_TEST(ask(redis::scripts::shared_vote, keys, {b, lock_time, "0", lock_time}) == "1");
+    BOOST_TEST(
+        ask(redis::scripts::exclusive_vote, keys, {a, lock_time, lock_time, "0"}).starts_with("HELD "));
+    BOOST_TEST(node.command({"ZCARD", "lock"}) == "2");
+    node.command({"DEL", "lock"});
+    BOOST_TEST(ask(redis::scripts::exclusive_vote, keys, {a, lock_time, lock_time, "0"}) == "1");
+    BOOST_TEST(ask(redis::scripts::shared_vote, keys, {a, lock_time, "0", lock_time}).starts_with("HELD "));
+    BOOST_TEST((node.get("lock") == a));
+    BOOST_TEST(node.pttl("lock") > nearly_a_lock);
+}
+
+BOOST_AUTO_TEST_CASE(late_release_deletes_nothing_of_others)
+{
+    node.command({"SET", "lock", b});
+    BOOST_TEST(ask(redis::scripts::release, {"lock"}, {a}) == "0");
+    BOOST_TEST(ask(redis::scripts::line_release, {"lock", "line"}, {a, "", "take", "0"}) == "0");
+    BOOST_TEST(ask(redis::scripts::multi_release, {"lock"}, {a, "1"}) == "0");
+    BOOST_TEST(ask(redis::scripts::shared_release, {"lock", "gate"}, {a, lock_time, "0", "1"}) == "0");
+    BOOST_TEST((node.get("lock") == b));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
