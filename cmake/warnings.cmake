@@ -2,7 +2,8 @@
 # Linked PRIVATE by this project's own targets only: a consumer never compiles with these.
 add_library(redlock_warnings INTERFACE)
 target_compile_options(
-    redlock_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+    redlock_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion
+                               $<$<NOT:$<BOOL:$<TARGET_PROPERTY:REDLOCK_MAY_SHADOW>>>:-Wshadow>
                                # Clang 19 reports what libstdc++ 12 does in stable_sort; g++ reports ours.
                                $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
                                $<$<BOOL:${REDLOCK_WARNINGS_AS_ERRORS}>:-Werror>)

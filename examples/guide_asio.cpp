@@ -100,7 +100,7 @@ void run_locked(redlock::mutex lock, std::invocable<std::stop_token> auto job)
 {
     redlock::lease held = lock.acquire(redlock::with_diagnostics(asio::use_future)).get();
     std::jthread worker(std::move(job));
-    held.ended([stop = worker.get_stop_source()](auto...) mutable { stop.request_stop(); });
+    held.ended([stop = worker.get_stop_source()](auto const&...) mutable { stop.request_stop(); });
     worker.join();
     held.release(redlock::with_diagnostics(asio::use_future)).get(); // lease_lost, if it was
 }

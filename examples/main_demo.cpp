@@ -163,13 +163,14 @@ public:
 private:
     static void picture()
     {
-        std::cout
-            << "      alice      bob     carol         three clients want one lock, \"the-ledger\"\n"
-               "          \\      |      /\n"
-               "      [1]  [2]  [3]  [4]  [5]         five servers; a client that has three of them holds it\n\n"
-            << "ttl " << in_ms(ttl) << " ms: a holder renews its lease before that. Without renewal the "
-            << "lease ends by itself,\nand the servers free the lock " << in_ms(slack)
-            << " ms later. No server knows the others.\n";
+        std::cout << "      alice      bob     carol         three clients want one lock, \"the-ledger\"\n"
+                     "          \\      |      /\n"
+                     "      [1]  [2]  [3]  [4]  [5]         five servers; a client that has three of them "
+                     "holds it\n\n"
+                  << "ttl " << in_ms(ttl)
+                  << " ms: a holder renews its lease before that. Without renewal the "
+                  << "lease ends by itself,\nand the servers free the lock " << in_ms(slack)
+                  << " ms later. No server knows the others.\n";
     }
 
     asio::awaitable<void> takes_turns(participant& p)

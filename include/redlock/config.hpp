@@ -99,7 +99,7 @@ struct admission_settings {
     bool assume_fresh = false;
 };
 
-/// Who a client is for a server.
+/// Credentials presented to a server.
 struct credentials {
     std::string username{}; ///< empty: the default user
     std::string password{}; ///< empty: none is given

@@ -245,7 +245,7 @@ public:
     /// Any thread, also after the loss. If memory was short when the lease was lost, the table is missing.
     /// \throws std::bad_alloc
     /// \par Source
-    /// docs/errors.md, "One way to the whole story"
+    /// docs/errors.md, "Getting full diagnostics"
     [[nodiscard]] lock_error explain(boost::system::error_code) const;
 
 private:

@@ -36,8 +36,8 @@ public:
     /// every lease. To leave the key again, `detach()` it.
     ///
     /// Nobody else had the lock meanwhile if the lease is confirmed before its first holder's deadline
-    /// (docs/protocol.md, rule H9). Two holders of one nonce are not kept from each other: give it to one only. May be
-    /// called from any thread.
+    /// (docs/protocol.md, rule H9). Two holders of the same nonce do not exclude each other: pass it to one
+    /// holder only. May be called from any thread.
     /// \param nonce of the lease, from `lease::nonce()`
     /// \throws lock_error `errc::misconfigured`: not a nonce
     [[nodiscard]] lease adopt(std::string_view nonce) const;

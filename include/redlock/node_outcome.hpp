@@ -62,8 +62,8 @@ struct node_outcome {
     /// If `held_by_other`: who it is, if the node was asked. A plain vote does not ask; a fenced one, those of a
     /// `shared_mutex`, waiting operations and an inspection do.
     holder_kind holder = holder_kind::unknown;
-    /// If `held_by_other`, of a `multi_mutex`: the first of its names that is in the way on this node, or of those of a lease
-    /// that was lost the first that was not its own any more. Otherwise empty.
+    /// If `held_by_other`, of a `multi_mutex`: the first name that blocked the attempt on this node; after a loss, the first
+    /// name that the lease did not own any more. Otherwise empty.
     std::string resource{};
 };
 

@@ -157,10 +157,10 @@ struct warning_event {
         has_replicas, ///< replicas are attached to a node: one that is promoted lacks the latest locks
         quarantine ///< an operation waits until nodes may vote again; reported again if that ends later than reported
     };
-    kind what;                 ///< what it is about
-    std::string_view node;     ///< URL without password; empty if it concerns all nodes
-    std::string_view resource; ///< `quarantine`: the lock's name; otherwise empty
-    std::string_view words;    ///< a sentence without its subject: the node or the lock, if there is one
+    kind what;                            ///< what it is about
+    std::string_view node;                ///< URL without password; empty if it concerns all nodes
+    std::string_view resource;            ///< `quarantine`: the lock's name; otherwise empty
+    std::string_view words;               ///< message text, to be prefixed with the node or lock name
     std::chrono::nanoseconds remaining{}; ///< `quarantine`: time until a majority may vote; otherwise zero
 };
 

@@ -13,14 +13,14 @@
 
 namespace redlock {
 
-/// So many permits of one name, each held by one lease at a time: at most so many workers at once, in a whole fleet. Never
-/// more are valid at the same moment, whatever crashes, restarts or pauses. A permit of a holder that crashed comes back
+/// A counting semaphore shared by a fleet: at most N leases hold a permit at any time, whatever crashes, restarts or
+/// pauses. A permit of a holder that crashed comes back
 /// within `ttl` and `slack`.
 ///
 /// It has the operations, errors and cancellation of `mutex`. A lease may come with several permits: all of them or none,
 /// so nobody waits while holding some. It has one deadline and one end, and says which permits they are: `lease::permits()`.
 ///
-/// Between clients, who waits stands in line, in the order of coming. Nobody passes the first, also while
+/// Waiting clients are queued first come, first served. Nobody passes the first, also while
 /// fewer permits are free than it wants. Without `lock_options::fair`, or where the nodes do not allow it, they wait by turns,
 /// and who wants many may wait for long behind those who want few. Within one client the order is that of coming, too.
 /// `lock_options::handover` means nothing here: a permit that is given back goes to the first in line.
@@ -30,7 +30,7 @@ namespace redlock {
 /// there are no more than that.
 ///
 /// A lock of another kind with the same name, of this or any other library, is excluded as long as one permit is held,
-/// and excludes all of them. It gets the name when all permits are free at once, which nobody arranges for it.
+/// and excludes all of them. It gets the name when all permits are free at once, and nothing guarantees that this ever happens.
 ///
 /// Beside the lock's key each node keeps the keys `<name>:redlock-slots` and, while somebody waits,
 /// `<name>:redlock-slot-line`. docs/howto/semaphores.md lists the rights.

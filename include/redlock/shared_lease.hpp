@@ -25,8 +25,8 @@ namespace redlock {
 ///
 ///     void update(redlock::shared_lease held) { if (held->valid()) … }
 ///
-/// Each copy may ask, extend and wait for the end, `held->ended()`. What would surprise the others is not offered:
-/// `lease::detach` and `downgrade` belong to a lease in one hand.
+/// Each copy may ask, extend and wait for the end, `held->ended()`. Operations that affect the other owners are not
+/// available: `lease::detach` and `downgrade` belong to a lease in one hand.
 ///
 /// Different copies may be used, copied and destroyed on different threads at the same time; one copy, on one thread. All
 /// copies must be gone before the client's execution context is destroyed.

@@ -114,7 +114,8 @@ void parser::define_waiting(CLI::App& to)
 
 void parser::define_owner(CLI::App& to)
 {
-    named(to, "--owner", o_.owner, "the owner token, as acquire told it (or REDLOCK_OWNER)").type_name("TOKEN");
+    named(to, "--owner", o_.owner, "the owner token, as acquire told it (or REDLOCK_OWNER)")
+        .type_name("TOKEN");
 }
 
 void parser::define_command(CLI::App& to)

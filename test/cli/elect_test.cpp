@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_who_leads)
 BOOST_AUTO_TEST_CASE(missing_right_to_say_who_leads_is_named)
 {
     std::string const other_keys = "~seat ~seat:redlock-fence ~seat:redlock-line ~redlock-marker";
-    for (std::string const rights :
+    for (std::string const& rights :
          {other_keys + " +@all", std::string("~* +@all -mget"), std::string("~* +@all -pexpire")}) {
         redis_server const server(
             {.acl = {"user default on nopass ~* &* +@all", "user guest on >pw &* " + rights}});

@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(late_extension_does_not_bring_back_an_earlier_value)
     pass(round_trip);
     for (std::size_t n = 0; n != net.size(); ++n)
         net.hold_connections(n, 0, time.now() + 2s);
-    leader.held.held().extend([](error_code) {});
+    leader.held.lease().extend([](error_code) {});
     pass(round_trip);
     for (std::size_t n = 0; n != net.size(); ++n)
         net.reset_clients(n, 0);
@@ -379,11 +379,11 @@ BOOST_AUTO_TEST_CASE(empty_leadership_refuses_operations)
     asio::io_context context;
     std::vector<error_code> ended;
     auto const keeps = [&] {
-        return asio::bind_executor(context, [&](error_code ec, auto...) { ended.push_back(ec); });
+        return asio::bind_executor(context, [&](error_code ec) { ended.push_back(ec); });
     };
     one.held.proclaim("a", keeps());
     one.held.resign(keeps());
-    one.held.ended(keeps());
+    one.held.ended(asio::bind_executor(context, [&](error_code ec, lease_end) { ended.push_back(ec); }));
     context.run();
     BOOST_TEST(ended.size() == 3U);
     for (auto const& ec : ended)

@@ -247,15 +247,6 @@ std::vector<row> const of_readers{
      fenced,
      {a, lock_time, fence_time, "7", ""},
      refused},
-    {"only reader", scripts::upgrade, reader, {"lock"}, {a, lock_time}, whole},
-    {"two readers", scripts::upgrade, two_readers, {"lock"}, {a, lock_time}, whole},
-    {"only reader, with a fence",
-     scripts::upgrade,
-     reader + fence_7,
-     fenced,
-     {a, lock_time, fence_time, "9", ""},
-     whole},
-    {"writer already", scripts::upgrade, ours, {"lock"}, {a, lock_time}, refused},
     {"readers", scripts::whose, two_readers, {"lock"}, {}, whole},
 };
 

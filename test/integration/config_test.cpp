@@ -145,7 +145,8 @@ BOOST_AUTO_TEST_CASE(config_with_times_out_of_range_is_refused)
     names(of_change([](config& c) { c.reconnect.connect_timeout = 0ms; }), {"connect_timeout", "not 0 ms"});
     names(of_change([](config& c) { c.health.response_timeout = 0ms; }),
           {"health.response_timeout", "not 0 ms"});
-    names(of_change([](config& c) { c.health.check_interval = -1ms; }), {"health.check_interval", "is -1 ms"});
+    names(of_change([](config& c) { c.health.check_interval = -1ms; }),
+          {"health.check_interval", "is -1 ms"});
     names(of_change([](config& c) { c.admission.longest_ttl = -1ms; }),
           {"admission.longest_ttl", "not -1 ms"});
     names(of_change([](config& c) { c.admission.longest_ttl = 49h; }), {"admission.longest_ttl", "48 hours"});
@@ -163,7 +164,8 @@ BOOST_AUTO_TEST_CASE(config_with_invalid_client_name_or_prefix_is_refused)
                                      std::string("zero\0", 5), std::string("caf\xc3\xa9")})
         names(of_change([&](config& c) { c.client_name = wrong; }), {"client_name", "not "});
     names(of_change([](config& c) { c.client_name = "two words"; }), {"two words"});
-    names(of_change([](config& c) { c.key_prefix = std::string(513, 'x'); }), {"key_prefix", "513 bytes", "512"});
+    names(of_change([](config& c) { c.key_prefix = std::string(513, 'x'); }),
+          {"key_prefix", "513 bytes", "512"});
     BOOST_TEST(of_change([](config& c) { c.client_name.clear(), c.key_prefix = std::string(512, 'x'); }) ==
                "");
 }
@@ -233,7 +235,8 @@ BOOST_AUTO_TEST_CASE(lock_with_slack_or_limits_out_of_range_is_refused)
     names(of_options([](auto& o) { o.retry.max_delay = 0ms; }), {"retry.max_delay", "not 0 ms"});
     names(of_options([](auto& o) { o.retry.min_delay = 300ms; }),
           {"retry.min_delay (300 ms) is above retry.max_delay (200 ms)"});
-    names(of_options([](auto& o) { o.retry.outage_patience = -1ms; }), {"retry.outage_patience", "not -1 ms"});
+    names(of_options([](auto& o) { o.retry.outage_patience = -1ms; }),
+          {"retry.outage_patience", "not -1 ms"});
     BOOST_TEST(of_options([](auto& o) { o.retry.outage_patience = 0ms; }) == "");
     names(of_options([](auto& o) { o.retry.outage_patience = std::chrono::milliseconds::max(); }),
           {"retry.outage_patience", "up to a year"});

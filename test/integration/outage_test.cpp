@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_SUITE(outages)
 BOOST_DATA_TEST_CASE_F(outage_fixture, leases_survive_an_outage_of_real_servers,
                        boost::unit_test::data::make(struck) * either, count, refused)
 {
-    run(context, [&, count = count, refused = refused] { return suffer(count, refused); });
+    redlock::test::run(context, [&, count = count, refused = refused] { return suffer(count, refused); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -222,9 +222,7 @@ struct one_name_after_the_other : connected_scenario {
     void act() override
     {
         try {
-            lock_options options = some_lease();
-            options.ttl = 1s; // which makes it take one name after the other soon
-            multi_mutex mine(*locks, {"a", "lock"}, options);
+            multi_mutex mine(*locks, {"a", "lock"}, some_lease()); // it takes them one by one after 100 ms
             acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
         } catch (std::bad_alloc const&) {
             acquired.refused = true;

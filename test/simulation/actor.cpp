@@ -329,6 +329,7 @@ void schedule::actor::stop()
     over = true;
     held = {};
     lock.reset();
+    asked.reset();
 }
 
 } // namespace redlock::simulation

@@ -153,7 +153,9 @@ void schedule::actor::misuse()
         asked->inspect(done("inspect in a copy"));
     if (!held.empty()) {
         held.extend(done("extend in a copy"));
-        held.ended(done("ended in a copy"));
+        held.ended([said = done("ended in a copy")](error_code ec, lease_end end) {
+            said(ec || end != lease_end::forked ? ec : make_error_code(errc::forked));
+        });
         held.release(done("release in a copy"));
     }
     home.locks->shutdown(done("shutdown in a copy"));

@@ -94,14 +94,14 @@ struct outage_fixture {
 
 std::size_t const sizes[] = {3, 5};
 milliseconds const ttls[] = {1s, 3s, 10s};
-outage const kinds[] = {outage::refused, outage::dropped};
+outage const ways_to_strike[] = {outage::refused, outage::dropped};
 
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(outages)
 
 BOOST_DATA_TEST_CASE(lease_survives_an_outage_that_leaves_time_to_connect,
-                     boost::unit_test::data::make(sizes) * ttls * kinds, nodes, ttl, how)
+                     boost::unit_test::data::make(sizes) * ttls * ways_to_strike, nodes, ttl, how)
 {
     auto const needed = ttl * (how == outage::refused ? 3 : 5) / 100 + 50ms;
     for (std::size_t struck = 1; struck <= nodes; ++struck)
@@ -118,7 +118,8 @@ BOOST_DATA_TEST_CASE(lease_survives_an_outage_that_leaves_time_to_connect,
 }
 
 /// The pause before the next attempt to connect has grown to seconds by then.
-BOOST_DATA_TEST_CASE(waiter_acquires_soon_after_a_long_outage, boost::unit_test::data::make(kinds), how)
+BOOST_DATA_TEST_CASE(waiter_acquires_soon_after_a_long_outage, boost::unit_test::data::make(ways_to_strike),
+                     how)
 {
     outage_fixture all(3, 1s);
     all.leases.clear();
