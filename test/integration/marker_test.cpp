@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(node_with_replaced_data_is_quarantined)
         co_await until([&] { return held.votes() >= 2; });
         BOOST_TEST(!ask(0).get("lock").has_value());
         co_await held.release();
-        for (std::size_t const i : {1, 2})
+        for (std::size_t const i : {std::size_t{1}, std::size_t{2}})
             ask(i).command({"SET", "lock", "stranger"});
         BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
         // Others may have decided before it answered; once it has, the time left is known.
