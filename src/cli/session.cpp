@@ -37,10 +37,9 @@ constexpr auto longest_silence = 1s;
 template <class Lock>
 any_lock session::make_shared_lock(client& owner, options const& o)
 {
-    Lock all(owner, o.name, o.lock);
-    if (o.with == sharing::reader)
-        return all.shared();
-    return all;
+    Lock const all(owner, o.name, o.lock);
+    any_lock const& writing = all;
+    return o.with == sharing::reader ? all.shared() : writing;
 }
 
 any_lock session::make_lock(client& owner, options const& o)
