@@ -4,7 +4,6 @@
 #include "core/tally.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -3,6 +3,7 @@
 #include "core/tally.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/replies.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <algorithm>
 #include <limits>

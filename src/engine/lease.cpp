@@ -10,7 +10,6 @@
 #include <boost/system/errc.hpp>
 
 #include <exception>
-#include <memory>
 #include <new>
 #include <utility>
 

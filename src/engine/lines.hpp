@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "engine/environment.hpp"
 #include "engine/lock_state.hpp"

@@ -4,6 +4,7 @@
 #include "core/admission.hpp"
 #include "core/validity.hpp"
 #include "engine/configuration.hpp"
+#include <redlock/lock_options.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -5,6 +5,7 @@
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/inspectable_lock.hpp>
+#include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/async_result.hpp>
 
