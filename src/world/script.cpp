@@ -248,7 +248,7 @@ void script_run::proclaim(std::optional<std::string> const& stands)
     if (keys_.size() < 4)
         return;
     auto const ours = version_of(arguments_[4]);
-    auto const its = version_of(stands.value_or(""));
+    auto const its = stands ? version_of(*stands) : std::nullopt;
     if (its && ours && its->first == ours->first && its->second > ours->second)
         pexpire(keys_[3], arguments_[0]);
     else
