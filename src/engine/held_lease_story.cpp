@@ -55,7 +55,7 @@ lock_error held_lease::explain(boost::system::error_code ec, lock_stage stage) c
     if (lost || ec == errc::no_quorum)
         history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names,
                       lock().key().several, text, table);
-    if (!lost && table.empty()) // it may be an attempt that failed: to make a reader a writer
+    if (!lost && table.empty())
         return lock().explain(ec, stage);
     return error_access::make(ec, std::move(text), std::move(table), {}, lock().name(), why, stage);
 }
