@@ -125,7 +125,7 @@ void observation::on_retired()
     if (!lasts_ || phase_ != phase::asking)
         return;
     core::leader_version const latest = lock_->wanted->latest_leader();
-    if (result_.term < latest.term) {
+    if (known_.version() < latest) {
         result_ = leader_info();
         result_.term = latest.term;
         result_.revision = latest.revision;

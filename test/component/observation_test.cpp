@@ -214,6 +214,23 @@ BOOST_AUTO_TEST_CASE(answers_from_before_make_no_vacancy)
     BOOST_TEST(observer.told.size() == 2U);
 }
 
+/// Rule EL4: also when its nodes are changed, which ends the observation without an answer.
+BOOST_AUTO_TEST_CASE(change_of_nodes_tells_no_earlier_value)
+{
+    participant& observer = add_observer();
+    proclaim_everywhere(2048, "1 a");
+    pass(1s);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).garble = [](auto, std::string said) {
+            return said.find("invalidate") == said.npos ? said : std::string();
+        };
+    proclaim_everywhere(2048, "2 b");
+    BOOST_TEST(ask(observer).value == "b");
+    observer.locks->change_nodes(std::vector{net.url(0), net.url(1)}, [](error_code) {});
+    (void)until([&] { return last_told(observer) == "2048 b"; });
+    BOOST_TEST((std::ranges::count(observer.told, "a", &leader_info::value) == 1));
+}
+
 /// Rule EL4: for as long as the client lives.
 BOOST_AUTO_TEST_CASE(client_without_an_election_remembers_what_it_was_told)
 {
