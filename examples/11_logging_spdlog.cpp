@@ -53,7 +53,8 @@ public:
     {
         if (log_->should_log(level::debug)) // otherwise the message need not be made
             log_->debug("event=attempt resource={:?} result={:?} granted={} nodes={} attempt={} took_us={}",
-                        e.resource, e.result.message(), e.granted, e.nodes, e.attempt, e.took.count() / 1000);
+                        e.resource, e.result.message(), e.granted, e.node_count, e.attempt,
+                        e.took.count() / 1000);
     }
 
     void on_acquire(redlock::acquire_event const& e) noexcept override
@@ -70,15 +71,15 @@ public:
         log_->log(level_of(e),
                   "event=lease what={:?} resource={:?} cause={} votes={} nodes={} remaining_ms={} held_ms={} "
                   "failed={} detail={:?}",
-                  to_string(e.what), e.resource, to_string(e.cause), e.votes, e.nodes, in_ms(e.remaining),
-                  in_ms(e.held), e.failed, e.detail);
+                  to_string(e.what), e.resource, to_string(e.cause), e.votes, e.node_count,
+                  in_ms(e.remaining), in_ms(e.held), e.failed, e.detail);
     }
 
     void on_release(redlock::release_event const& e) noexcept override
     {
         log_->log(e.result ? level::info : level::debug,
                   "event=release resource={:?} result={:?} answered={} nodes={}", e.resource,
-                  e.result.message(), e.answered, e.nodes);
+                  e.result.message(), e.answered, e.node_count);
     }
 
     void on_linger(redlock::linger_event const& e) noexcept override

@@ -51,7 +51,7 @@ asio::awaitable<void> replace_third_server(redlock::client& locks, std::vector<s
     co_await held.release();
     std::vector<std::string> without_third{servers[0], servers[1], servers[3]};
     co_await step(locks, std::move(without_third));
-    promises.keep(locks.nodes().size() == 3, "then there are three again, and one of them is new");
+    promises.keep(locks.node_table().size() == 3, "then there are three again, and one of them is new");
 }
 
 int main()

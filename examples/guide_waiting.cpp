@@ -92,15 +92,14 @@ asio::awaitable<std::string> who_holds(redlock::mutex lock)
     error_code ec;
     redlock::inspection seen = co_await lock.inspect(asio::redirect_error(asio::use_awaitable, ec));
     if (ec)
-        co_return ec.message() + ": " + to_string(seen.nodes); // no_quorum: too few servers answered to tell
-    std::string text(to_string(seen.status));                  // held, free or blocked
+        co_return ec.message() + ": " + to_string(seen.node_table); // no_quorum: too few servers answered
+    std::string text(to_string(seen.status));                       // held, free or blocked
     if (seen.held())
         text += seen.ours ? " by this client" : " by " + seen.owner + "...";
     text += " on " + std::to_string(seen.held() ? seen.votes : seen.free) + " of " +
-            std::to_string(seen.nodes.size()) + " servers";
+            std::to_string(seen.node_table.size()) + " servers";
     if (seen.held() && seen.expires_within)
-        text +=
-            "; if its holder is gone, free within " + std::to_string(seen.expires_within->count()) + " ms";
+        text += "; if its holder is gone, free within " + std::to_string(*seen.expires_within / 1ms) + " ms";
     co_return text;
 }
 

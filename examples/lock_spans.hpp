@@ -92,7 +92,7 @@ public:
         auto const made = begin("redlock.hold", e.resource, e.held);
         made->SetAttribute("redlock.end", text(to_string(e.what)));
         made->SetAttribute("redlock.votes", e.votes);
-        made->SetAttribute("redlock.nodes", e.nodes);
+        made->SetAttribute("redlock.nodes", e.node_count);
         made->SetAttribute("redlock.shared", e.shared);
         if (e.what == lost) {
             made->SetAttribute("redlock.cause", text(to_string(e.cause)));

@@ -57,7 +57,7 @@ public:
             return;
         std::string const what = e.what == lost ? "lost (" + std::string(to_string(e.cause)) + ")"
                                                 : std::string(to_string(e.what));
-        out_.say(who_, what + ", " + std::to_string(e.votes) + " of " + std::to_string(e.nodes) +
+        out_.say(who_, what + ", " + std::to_string(e.votes) + " of " + std::to_string(e.node_count) +
                            " votes, valid for " + std::to_string(in_ms(e.remaining)) + " ms");
     }
 

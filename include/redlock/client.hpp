@@ -148,7 +148,7 @@ public:
 
     /// The state of each node's connection, in the order of `config::nodes`: why it is down; for which lock it is
     /// quarantined, why and for how long; what about it cannot be checked; which right is missing. Any thread.
-    [[nodiscard]] std::vector<node_status> nodes() const;
+    [[nodiscard]] std::vector<node_status> node_table() const;
 
 private:
     friend struct detail::engine_access;

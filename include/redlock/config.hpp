@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,9 +38,9 @@ struct health_settings {
     /// be renewed meanwhile.
     std::chrono::milliseconds response_timeout{1'000};
     /// While leases or waiters exist, a connection is sent TIME this often. It shows whether the connection is alive, and
-    /// whether the server's clock was set forward (see `admission_settings`). 0 disables the check; there is no upper
-    /// limit.
-    std::chrono::milliseconds check_interval{2'000};
+    /// whether the server's clock was set forward (see `admission_settings`). `std::nullopt` disables the check; there is no
+    /// upper limit.
+    std::optional<std::chrono::milliseconds> check_interval{2'000};
 };
 
 /// Which nodes may vote. On each new connection the client asks a node who it is, how long it has been up, and how it is
@@ -54,15 +55,15 @@ struct health_settings {
 struct admission_settings {
     /// The largest ttl + slack of any lock that *any* client has on these nodes. A quarantine then lasts 1.01 times as
     /// long, for every lock of this client. Making a longer lock on this client is `errc::misconfigured`.
-    /// Zero: a lock waits 1.01 times the largest ttl + slack of this client's own locks of its name. Set it if other
+    /// Unset: a lock waits 1.01 times the largest ttl + slack of this client's own locks of its name. Set it if other
     /// clients lock the same name for longer. If it is too small, a second owner can win a majority after a restart.
-    std::chrono::milliseconds longest_ttl{0};
+    std::optional<std::chrono::milliseconds> longest_ttl{};
     /// No quarantine after a restart: these servers never forget an acknowledged write, and no other server uses their
     /// volumes. The URL key `durable` says so of one node. It is right for an append-only file with `appendfsync always`
     /// and `no-appendfsync-on-rewrite no` from the first start on, and for services such as MemoryDB.
     /// Risk: if a server was ever started without these settings, or comes back with another volume, or is a promoted
     /// replica without the last votes, a second owner can win a majority while the first still holds the lock. If CONFIG
-    /// shows settings that contradict the option, the node waits nevertheless, and `client::nodes()` says why. The same
+    /// shows settings that contradict the option, the node waits nevertheless, and `client::node_table()` says why. The same
     /// happens if this client has seen data on the node that are gone after the restart.
     bool durable_nodes = false;
     /// Nodes in cluster mode may vote. Risk: a failover replaces the node by a replica without the last locks; votes fail
@@ -108,8 +109,8 @@ struct credentials {
 /// A client's settings. Everything has a default but `nodes`. The client's constructor reads them once. A child made by
 /// fork may use the settings for a client of its own (see `client`).
 ///
-/// Limits: times are more than zero and at most 24 h. `node_timeout` and `health.check_interval` may be zero, and the
-/// latter has no upper limit. `admission.longest_ttl` may be zero, and up to 48 h. `key_prefix` has at most 512 bytes.
+/// Limits: times are more than zero and at most 24 h. `health.check_interval` has no upper limit, and
+/// `admission.longest_ttl` is at most 48 h. `key_prefix` has at most 512 bytes.
 struct config {
     /// The independent masters, 1 to 63 of them, one URL each:
     ///
@@ -143,9 +144,8 @@ struct config {
     /// Durations are whole milliseconds, written with a unit: `500ms`, `1.5s`, `1m`. Keys that begin with `tls_` need a
     /// TLS scheme. Anything else is `errc::misconfigured`.
     std::vector<std::string> nodes{};
-    /// How long one node may take to answer. Zero means clamp(ttl / 20, 20 ms, 500 ms), computed for each lock. In
-    /// `lock_options::node_timeout` zero is an error.
-    std::chrono::milliseconds node_timeout{0};
+    /// How long one node may take to answer. Default: clamp(ttl / 20, 20 ms, 500 ms), computed for each lock.
+    std::optional<std::chrono::milliseconds> node_timeout{};
     std::string username{}; ///< for nodes whose URL names no user
     std::string password{}; ///< for nodes whose URL has no password
     /// For passwords that change while the client runs: called with the node's URL (as `node_status::node` has it) before

@@ -38,16 +38,16 @@ struct inspection {
     /// Held by a lease of this client; for its validity ask `lease::valid()`. Always false if readers have the lock.
     bool ours = false;
     /// The earliest time at which a majority of nodes is free if no key is released. Zero: not known, or free.
-    /// `milliseconds::max()`: never, because the keys have no expiry.
-    std::chrono::milliseconds expires_after{};
+    /// `nanoseconds::max()`: never, because the keys have no expiry.
+    std::chrono::nanoseconds expires_after{};
     /// The latest time at which a majority of nodes is free if no key is renewed or set. Empty: not known, or never.
-    std::optional<std::chrono::milliseconds> expires_within{};
+    std::optional<std::chrono::nanoseconds> expires_within{};
     /// `fenced_mutex` and `fenced_shared_mutex`: the largest token that a node knows, without local hand-overs (its lowest
     /// ten bits are zero). The holder's token is as large unless a later attempt failed. Zero: none, or not known.
     std::uint64_t last_token = 0;
     /// What each node answered, in the order of `config::nodes`: `free`; `granted` if the key belongs to a lease of this
     /// client; `held_by_other`, with `owner` and `remaining`; or why it did not answer. A quarantined node answers, too.
-    std::vector<node_outcome> nodes{};
+    std::vector<node_outcome> node_table{};
     /// Who has the lock, or the key of its name, on a majority of the nodes: `owner`, `readers` or `permits` if `held()`;
     /// `maybe_readers` or `no_lock` if it is blocked by such keys alone; otherwise `unknown`. Nodes without the right to
     /// MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too. Of permits it does not say how many are taken.

@@ -75,7 +75,7 @@ struct lock_options {
     /// Renew only while the holder calls `lease::progress()` at least this often. A holder that hangs for longer loses
     /// the lock at its deadline. Default: renew whatever the holder does.
     std::optional<std::chrono::milliseconds> progress_within{};
-    /// How long one node may take to answer. Default: `config::node_timeout`. Zero is an error here.
+    /// How long one node may take to answer. Default: `config::node_timeout`.
     std::optional<std::chrono::milliseconds> node_timeout{};
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own

@@ -30,7 +30,8 @@ enum class log_level : std::uint8_t {
 /// What `log_to` writes.
 struct log_options {
     log_level level = log_level::info; ///< events that are less urgent are not written
-    bool timestamps = true;            ///< lines begin with the date and time in UTC (ISO 8601, milliseconds)
+    /// Lines in a stream begin with the date and time in UTC (ISO 8601, milliseconds). A sink is given no time.
+    bool timestamps = true;
 };
 
 /// An observer for `config::observer` that writes one line for each event that is urgent enough:
@@ -61,6 +62,6 @@ using log_sink = std::function<void(log_level, std::string_view line)>;
 /// The same with a function instead of the stream. It is called for one line at a time. Its exceptions are ignored. It
 /// must not call members of a client, its locks or leases.
 /// \throws std::bad_alloc
-[[nodiscard]] REDLOCK_EXPORT std::shared_ptr<observer> log_to(log_sink, log_level = log_level::info);
+[[nodiscard]] REDLOCK_EXPORT std::shared_ptr<observer> log_to(log_sink, log_options = {});
 
 } // namespace redlock

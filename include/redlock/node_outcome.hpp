@@ -49,16 +49,16 @@ struct node_outcome {
     node_result result = node_result::pending; ///< its answer
     server_error error = server_error::none;   ///< class of the server's error when `refused`
     std::string detail;                        ///< the server's or the system's error text, if any
-    std::optional<std::chrono::milliseconds>
+    std::optional<std::chrono::nanoseconds>
         remaining; ///< time left, when the node answered, of the other's key, the writer's mark or the quarantine
     /// From sending the vote to reading its reply. Not recorded if every answer was a grant; `observer::on_vote` has it
     /// in any case.
-    std::optional<std::chrono::microseconds> round_trip;
+    std::optional<std::chrono::nanoseconds> round_trip;
     /// The first characters of the other owner's nonce (`lease::nonce()` there), enough to distinguish owners. Empty
     /// unless the node was asked for it: waiting operations ask, in line only the line's node.
     std::string owner{};
     /// In the table of `lease::explain`: how long before the lease's end the node answered this.
-    std::optional<std::chrono::milliseconds> ago{};
+    std::optional<std::chrono::nanoseconds> ago{};
     /// If `held_by_other`: who it is, if the node was asked. A plain vote does not ask; a fenced one, those of a
     /// `shared_mutex`, waiting operations and an inspection do.
     holder_kind holder = holder_kind::unknown;
@@ -72,7 +72,7 @@ struct node_outcome {
 /// whose answers the result did not need are only counted: "0 of 3 granted; ...; 1 still pending".
 [[nodiscard]] REDLOCK_EXPORT std::string to_string(std::vector<node_outcome> const& table);
 
-/// Connection to one node, as seen by `client::nodes()`.
+/// Connection to one node, as seen by `client::node_table()`.
 enum class node_state : std::uint8_t {
     idle,       ///< not connected; the next operation connects
     connecting, ///< connecting, or in the handshake
@@ -84,7 +84,7 @@ enum class node_state : std::uint8_t {
 /// Its name.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(node_state) noexcept;
 
-/// One row of `client::nodes()`.
+/// One row of `client::node_table()`.
 struct node_status {
     std::string node;                    ///< the node's URL, never with a password
     node_state state = node_state::idle; ///< may it vote?
@@ -93,7 +93,7 @@ struct node_status {
     std::string detail;
     /// Of a quarantined node: the time until it votes for the lock that `detail` names. If several locks asked, it is the
     /// one that waits longest.
-    std::optional<std::chrono::milliseconds> remaining{};
+    std::optional<std::chrono::nanoseconds> remaining{};
     /// Of a group of servers: the address of the master that was connected last. Otherwise empty.
     std::string master{};
 };

@@ -29,7 +29,7 @@ struct node_event {
     std::string_view detail;     ///< why, as in `node_status::detail`
     std::string_view resource{}; ///< quarantined: the name of the lock that may not rely on the node yet
     /// quarantined: the time until it votes for that lock. Locks with shorter keys wait for a shorter time.
-    std::optional<std::chrono::milliseconds> remaining{};
+    std::optional<std::chrono::nanoseconds> remaining{};
     /// Of a group of servers that is connected: the address of its master. Otherwise empty.
     std::string_view master{};
 };
@@ -73,7 +73,7 @@ struct attempt_event {
     std::string_view resource;         ///< the lock's name
     boost::system::error_code result;  ///< success, `contended`, `no_quorum` or `too_slow`
     unsigned granted;                  ///< votes for this client when it was decided
-    unsigned nodes;                    ///< N
+    unsigned node_count;               ///< N
     unsigned attempt;                  ///< 1 for the first of this acquisition
     std::chrono::nanoseconds took;     ///< from the first vote sent to the decision
     std::chrono::nanoseconds validity; ///< left when it was granted, zero otherwise
@@ -102,7 +102,7 @@ struct release_event {
     std::string_view resource;        ///< the lock's name
     boost::system::error_code result; ///< success, `no_quorum` or `lease_lost`, as of `lease::release`
     unsigned answered;                ///< nodes that have executed it so far
-    unsigned nodes;                   ///< N
+    unsigned node_count;              ///< N
 };
 
 /// A node has not confirmed that a key was deleted: after a release, a lost lease, an attempt, or because the client
@@ -134,7 +134,7 @@ struct lease_event {
     kind what;                          ///< what happened
     std::string_view resource;          ///< the lock's name
     unsigned votes;                     ///< nodes that hold its key, as `lease::votes` counts them
-    unsigned nodes;                     ///< N
+    unsigned node_count;                ///< N
     std::chrono::nanoseconds remaining; ///< validity left
     std::chrono::nanoseconds spare;     ///< of `renewed`: validity left before; negative after `suspect`
     std::chrono::nanoseconds held;      ///< since `acquired`

@@ -63,8 +63,7 @@ bool stood_before(interview const& node, redis::marker const& found)
 
 std::chrono::nanoseconds quarantine_of(examination const& terms)
 {
-    auto const promised = terms.client.admission.longest_ttl;
-    return core::quarantine_length(promised > 0ns ? promised : terms.key_ttl);
+    return core::quarantine_length(terms.client.admission.longest_ttl.value_or(terms.key_ttl));
 }
 
 std::string for_which_locks(examination const& terms)

@@ -112,7 +112,7 @@ json to_json(std::vector<node_outcome> const& rows)
         if (row.holder != holder_kind::unknown)
             one["holder_kind"] = std::string(to_string(row.holder));
         if (row.remaining)
-            one["remaining_ms"] = row.remaining->count();
+            one["remaining_ms"] = *row.remaining / std::chrono::milliseconds{1};
         if (!row.owner.empty())
             one["owner"] = row.owner;
         list.push_back(std::move(one));

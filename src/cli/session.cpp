@@ -199,7 +199,7 @@ void session::explain_waiting()
 /// What keeps us from a majority, as far as it is known: nothing is said of nodes that are only connecting.
 std::string session::obstacle() const
 {
-    auto const nodes = client_.nodes();
+    auto const nodes = client_.node_table();
     std::size_t const majority = core::majority(static_cast<unsigned>(nodes.size()));
     auto const number_of = [&](node_state state) {
         return static_cast<std::size_t>(std::ranges::count(nodes, state, &node_status::state));
@@ -211,7 +211,7 @@ std::string session::obstacle() const
             return place_->before ? detail::place_in_words(*place_->before) : "held by others";
         return rows.empty() ? "" : short_summary(rows);
     }
-    std::vector<std::chrono::milliseconds> quarantines;
+    std::vector<std::chrono::nanoseconds> quarantines;
     for (node_status const& node : nodes)
         if (node.state == node_state::quarantined)
             quarantines.push_back(node.remaining.value_or(0ms));
@@ -225,7 +225,7 @@ std::string session::obstacle() const
 
 bool session::connecting() const
 {
-    return std::ranges::any_of(client_.nodes(),
+    return std::ranges::any_of(client_.node_table(),
                                [](node_status const& node) { return node.state == node_state::connecting; });
 }
 
@@ -264,7 +264,7 @@ void session::settle()
 std::string session::troubles() const
 {
     std::vector<node_words> rows;
-    for (node_status const& node : client_.nodes())
+    for (node_status const& node : client_.node_table())
         if (node.state != node_state::ready || !node.detail.empty())
             rows.push_back({node.node, std::string(to_string(node.state)) +
                                            (node.detail.empty() ? "" : " (" + node.detail + ')')});

@@ -74,7 +74,7 @@ client::executor_type client::get_executor() const noexcept
     return engines_->executor();
 }
 
-std::vector<node_status> client::nodes() const
+std::vector<node_status> client::node_table() const
 {
     return engines_->current()->nodes();
 }

@@ -129,10 +129,12 @@ constexpr milliseconds longest_rest{10'000};
 net::node_terms make_terms(redis::endpoint const& where, config const& settings)
 {
     auto const response = where.command_timeout.value_or(settings.health.response_timeout);
-    auto const check_interval = where.health_check_interval.value_or(settings.health.check_interval);
+    auto const common = settings.health.check_interval;
+    auto const check_interval = where.health_check_interval.value_or(common.value_or(milliseconds::zero()));
     require_positive(response, "health.response_timeout");
-    require(check_interval >= milliseconds::zero(),
-            "health.check_interval must not be negative, but is " + text(check_interval));
+    require(!common || *common > milliseconds::zero(), "health.check_interval must be more than zero, not " +
+                                                           text(common.value_or(milliseconds::zero())) +
+                                                           "; std::nullopt disables the check");
     net::node_terms terms{
         settings.reconnect.min_delay, settings.reconnect.max_delay, response,
         std::min<milliseconds>(check_interval, std::chrono::years{100})}; // more could not be reckoned with
@@ -168,11 +170,12 @@ void check_times(config const& settings)
     require(settings.reconnect.min_delay <= settings.reconnect.max_delay,
             "reconnect.min_delay (" + text(settings.reconnect.min_delay) +
                 ") is above reconnect.max_delay (" + text(settings.reconnect.max_delay) + ")");
-    require(settings.node_timeout >= milliseconds::zero() && settings.node_timeout <= longest_time,
-            "node_timeout must be zero (automatic) or up to 24 hours, not " + text(settings.node_timeout));
-    auto const longest_ttl = settings.admission.longest_ttl;
-    require(longest_ttl >= milliseconds::zero() && longest_ttl <= 2 * longest_time,
-            "admission.longest_ttl must be zero or up to 48 hours, not " + text(longest_ttl));
+    if (settings.node_timeout)
+        require_positive(*settings.node_timeout, "node_timeout");
+    if (auto const longest_ttl = settings.admission.longest_ttl)
+        require(*longest_ttl > milliseconds::zero() && *longest_ttl <= 2 * longest_time,
+                "admission.longest_ttl must be more than zero and at most 48 hours, not " +
+                    text(*longest_ttl));
     require(settings.key_prefix.size() <= max_prefix, "key_prefix has " +
                                                           std::to_string(settings.key_prefix.size()) +
                                                           " bytes, more than " + std::to_string(max_prefix));
@@ -227,10 +230,10 @@ client_settings check(config const& settings, net::machine& on)
         checked.names.push_back(checked.peers.back()->name);
     }
     check_tls_is_used(settings, checked.peers);
-    checked.node_timeout = settings.node_timeout;
+    checked.node_timeout = settings.node_timeout.value_or(milliseconds::zero());
     checked.connect_timeout =
         std::ranges::max(checked.peers, {}, &net::peer::connect_timeout)->connect_timeout;
-    checked.longest_ttl = settings.admission.longest_ttl;
+    checked.longest_ttl = settings.admission.longest_ttl.value_or(milliseconds::zero());
     checked.key_prefix = settings.key_prefix;
     checked.watcher = settings.observer;
     return checked;

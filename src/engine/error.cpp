@@ -70,7 +70,7 @@ std::string words_of(node_outcome const& row)
     if (!row.resource.empty())
         text += " under \"" + redis::quote(row.resource) + '"';
     if (row.remaining)
-        text += " for " + std::to_string(row.remaining->count()) + " ms";
+        text += " for " + std::to_string(*row.remaining / std::chrono::milliseconds{1}) + " ms";
     if (!row.owner.empty())
         text += " (" + row.owner + "...)";
     if (!row.detail.empty() && who.empty())

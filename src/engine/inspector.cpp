@@ -273,17 +273,14 @@ inspection inspector::report() const
         keys[i] = aged(i, now);
     auto const said = core::judge({keys.data(), nodes().size()});
     inspection found{.status = said.status, .votes = said.votes, .free = said.free};
-    found.nodes = to_table(rows_, runtime_.its.settings().names);
+    found.node_table = to_table(rows_, runtime_.its.settings().names);
     found.holder = holder_of(said);
     if (found.holder == holder_kind::owner) {
-        found.owner = found.nodes[said.witness].owner;
+        found.owner = found.node_table[said.witness].owner;
         found.ours = found_[said.witness].ours;
     }
-    found.expires_after = said.taken_at_least == core::duration::max()
-                              ? std::chrono::milliseconds::max()
-                              : std::chrono::floor<std::chrono::milliseconds>(said.taken_at_least);
-    if (said.taken_at_most)
-        found.expires_within = std::chrono::ceil<std::chrono::milliseconds>(*said.taken_at_most);
+    found.expires_after = said.taken_at_least;
+    found.expires_within = said.taken_at_most;
     found.last_token = core::fencing_token(highest_number_);
     return found;
 }

@@ -97,7 +97,7 @@ public:
                 if (e.result != errc::contended)
                     line << (e.result ? " failed: " + e.result.message() : " succeeded");
                 line << " (attempt " << e.attempt << ", granted by " << e.granted << " of "
-                     << detail::count(e.nodes, "node") << ')';
+                     << detail::count(e.node_count, "node") << ')';
             };
             news ? write(log_level::info, waits_, words) : write(log_level::debug, words);
         });
@@ -128,7 +128,7 @@ public:
                 if (e.what == lease_event::kind::lost)
                     line << " (" << to_string(e.cause) << ')';
                 line << ": held " << (e.shared ? "by a reader " : "") << "for " << in_words(e.held) << ", on "
-                     << e.votes << " of " << detail::count(e.nodes, "node");
+                     << e.votes << " of " << detail::count(e.node_count, "node");
                 if (e.remaining > e.remaining.zero())
                     line << ", valid for " << in_words(e.remaining);
                 if (auto const story = e.detail.find(": ", detail::title(e.resource).size());
@@ -158,7 +158,7 @@ public:
                 line << "release of ";
                 line.quoted(e.resource)
                     << (e.result ? " failed: " + e.result.message() : " confirmed") << " (" << e.answered
-                    << " of " << detail::count(e.nodes, "node") << " answered)";
+                    << " of " << detail::count(e.node_count, "node") << " answered)";
             };
             e.result ? write(log_level::info, releases_, words) : write(log_level::debug, words);
         });
@@ -296,9 +296,9 @@ std::string_view to_string(log_level level) noexcept
     return "unknown";
 }
 
-std::shared_ptr<observer> log_to(log_sink sink, log_level most)
+std::shared_ptr<observer> log_to(log_sink sink, log_options options)
 {
-    return std::make_shared<event_log>(std::move(sink), most);
+    return std::make_shared<event_log>(std::move(sink), options.level);
 }
 
 std::shared_ptr<observer> log_to(std::ostream& out, log_options options)
@@ -310,7 +310,7 @@ std::shared_ptr<observer> log_to(std::ostream& out, log_options options)
         line.append("redlock ").append(to_string(level)).append(": ").append(words).append(1, '\n');
         out.write(line.data(), static_cast<std::streamsize>(line.size())).flush();
     };
-    return log_to(log_sink(write), options.level);
+    return log_to(log_sink(write), options);
 }
 
 } // namespace redlock

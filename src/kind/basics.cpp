@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <span>
 
@@ -107,6 +108,13 @@ sighting read_whose(redis::resp_node const& reply)
     return read_owner(reply, holder_kind::no_lock);
 }
 
+/// What is longer could not be reckoned with.
+std::chrono::milliseconds time_left(std::int64_t milliseconds)
+{
+    return std::min<std::chrono::milliseconds>(std::chrono::milliseconds{milliseconds},
+                                               std::chrono::years{100});
+}
+
 /// PTTL: -2 without a key, -1 where it never expires.
 sighting read_time_left(redis::resp_node const& reply)
 {
@@ -116,7 +124,7 @@ sighting read_time_left(redis::resp_node const& reply)
         return {.immortal = true};
     if (reply.number < 0)
         return {.gone = true};
-    return {.left = std::chrono::milliseconds{reply.number}};
+    return {.left = time_left(reply.number)};
 }
 
 } // namespace
@@ -254,7 +262,7 @@ std::optional<refusal> read_refusal(std::string_view word, redis::resp_node cons
     found.seen.immortal = left == -1;
     found.seen.who = !text.empty() ? holder_kind::owner : holder_kind::maybe_readers;
     if (left >= 0)
-        found.seen.left = std::chrono::milliseconds{left};
+        found.seen.left = time_left(left);
     return found;
 }
 

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(quarantined_node_is_sent_neither_vote_nor_release)
     BOOST_TEST((table.at(0).result == node_result::quarantined));
     BOOST_TEST(table[0].detail.starts_with("started 2."), table[0].detail);
     locks->shutdown([](error_code) {}); // after which all has been said
-    run_until(context, [&] { return locks->nodes()[0].state == node_state::idle; });
+    run_until(context, [&] { return locks->node_table()[0].state == node_state::idle; });
     BOOST_TEST(node.count("SET") == 0U);
     BOOST_TEST(node.count("EVAL") == 0U);
 }
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(quarantined_node_is_reported_with_lock_name_and_time_left)
     says({{"uptime_in_seconds", "30"}});
     BOOST_TEST(!try_acquire("short", ten_seconds)->ec);
     BOOST_TEST(try_acquire("long", one_minute)->ec == errc::no_quorum);
-    auto const shown = locks->nodes().at(0);
+    auto const shown = locks->node_table().at(0);
     BOOST_TEST((shown.state == node_state::quarantined));
     BOOST_TEST(shown.detail.find("no votes for 'long' for ") != std::string::npos, shown.detail);
     BOOST_TEST((shown.remaining > 1s && shown.remaining <= 38s));
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(release_reaches_node_whose_quarantined_connection_closed)
     says({{"uptime_in_seconds", "3"}});
     auto const got = try_acquire(ten_seconds);
     BOOST_TEST_REQUIRE(!got->ec);
-    run_until(context, [&] { return locks->nodes()[0].state == node_state::quarantined; });
+    run_until(context, [&] { return locks->node_table()[0].state == node_state::quarantined; });
     node.close_all();
     auto const released = std::make_shared<outcome>();
     got->granted.release(keeps_outcome{released});

@@ -94,7 +94,7 @@ BOOST_FIXTURE_TEST_CASE(vote_with_broken_connection_is_undone, scripted_cluster)
     auto const result = std::make_shared<outcome>();
     lock().try_acquire(keeps_outcome{result});
     run_until(context, [&] {
-        return nodes[1]->done() && nodes[2]->done() && locks->nodes().at(2).state != node_state::ready;
+        return nodes[1]->done() && nodes[2]->done() && locks->node_table().at(2).state != node_state::ready;
     });
     nodes[1]->deliver_late();
     run_until(context, [&] { return result->done() && nodes[2]->count("EVAL") == 1; });

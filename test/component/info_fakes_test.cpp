@@ -137,7 +137,7 @@ struct fake_server_fixture {
 
     [[nodiscard]] bool names(std::string const& blind_spot) const
     {
-        return locks->nodes().at(0).detail.find(blind_spot) != std::string::npos;
+        return locks->node_table().at(0).detail.find(blind_spot) != std::string::npos;
     }
 
     bool granted = false;
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(node_with_new_run_id_at_each_connection_keeps_no_keys)
         BOOST_TEST(node.count("SET") == votes);
     }
     locks->shutdown([](error_code) {}); // after which all has been said
-    run_until(context, [&] { return locks->nodes()[0].state == node_state::idle; });
+    run_until(context, [&] { return locks->node_table()[0].state == node_state::idle; });
     for (auto const& command : node.heard()) // no key but the lock's was ever named
         if (command.front() == "SET")
             BOOST_TEST(command.at(1) == "lock");

@@ -92,13 +92,13 @@ BOOST_AUTO_TEST_CASE(inspection_names_majority_owner_by_nonce_prefix_only)
     BOOST_TEST((told.expires_within <= 8001ms));
     BOOST_TEST((told.expires_after <= *told.expires_within));
     BOOST_TEST((told.holder == holder_kind::owner));
-    BOOST_TEST(told.nodes.at(0).result == node_result::held_by_other);
-    BOOST_TEST((told.nodes[0].holder == holder_kind::owner));
-    BOOST_TEST(told.nodes[0].owner == their_nonce.substr(0, 8));
-    BOOST_TEST((told.nodes[0].remaining == 9000ms));
-    BOOST_TEST(told.nodes[0].round_trip.has_value());
-    BOOST_TEST(told.nodes.at(2).result == node_result::free);
-    BOOST_TEST(told.nodes[2].round_trip.has_value());
+    BOOST_TEST(told.node_table.at(0).result == node_result::held_by_other);
+    BOOST_TEST((told.node_table[0].holder == holder_kind::owner));
+    BOOST_TEST(told.node_table[0].owner == their_nonce.substr(0, 8));
+    BOOST_TEST((told.node_table[0].remaining == 9000ms));
+    BOOST_TEST(told.node_table[0].round_trip.has_value());
+    BOOST_TEST(told.node_table.at(2).result == node_result::free);
+    BOOST_TEST(told.node_table[2].round_trip.has_value());
     BOOST_TEST(told.last_token == 0U);
 }
 
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(inspection_tells_owners_with_equal_prefixes_apart)
     BOOST_TEST(text(told.status) == "blocked");
     BOOST_TEST(told.votes == 1U);
     BOOST_TEST(told.owner.empty());
-    BOOST_TEST(told.nodes.at(0).owner == "the-same");
+    BOOST_TEST(told.node_table.at(0).owner == "the-same");
 }
 
 BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_that_key_is_gone)
@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_that_key_is_gone)
         says(i, bulk(their_nonce), ":-2\r\n");
     inspection const told = seen();
     BOOST_TEST(text(told.status) == "free");
-    BOOST_TEST(told.nodes.at(0).result == node_result::free);
-    BOOST_TEST(told.nodes[0].owner.empty());
+    BOOST_TEST(told.node_table.at(0).result == node_result::free);
+    BOOST_TEST(told.node_table[0].owner.empty());
     BOOST_TEST((told.expires_within == 0ms));
 }
 
@@ -141,10 +141,10 @@ BOOST_AUTO_TEST_CASE(inspection_reports_key_that_is_no_lock)
     has_none(2);
     inspection const told = seen();
     BOOST_TEST(text(told.status) == "blocked");
-    BOOST_TEST(told.nodes.at(0).detail.starts_with("its key is no lock"));
-    BOOST_TEST(told.nodes.at(1).detail == "its key is no lock");
-    BOOST_TEST((told.nodes[0].holder == holder_kind::no_lock));
-    BOOST_TEST((told.nodes[1].holder == holder_kind::no_lock));
+    BOOST_TEST(told.node_table.at(0).detail.starts_with("its key is no lock"));
+    BOOST_TEST(told.node_table.at(1).detail == "its key is no lock");
+    BOOST_TEST((told.node_table[0].holder == holder_kind::no_lock));
+    BOOST_TEST((told.node_table[1].holder == holder_kind::no_lock));
     BOOST_TEST((told.holder == holder_kind::no_lock));
     BOOST_TEST((told.expires_within > 4000ms));
 }
@@ -164,10 +164,11 @@ BOOST_AUTO_TEST_CASE(inspection_names_readers)
     BOOST_TEST(told.owner.empty());
     BOOST_TEST(!told.ours);
     BOOST_TEST((told.expires_within > 6000ms));
-    BOOST_TEST((told.nodes.at(0).holder == holder_kind::readers));
-    BOOST_TEST(told.nodes[0].result == node_result::held_by_other);
-    BOOST_TEST((told.nodes[0].remaining == 7000ms));
-    BOOST_TEST(contains(to_string(told.nodes), "held by readers for 7000 ms"), to_string(told.nodes));
+    BOOST_TEST((told.node_table.at(0).holder == holder_kind::readers));
+    BOOST_TEST(told.node_table[0].result == node_result::held_by_other);
+    BOOST_TEST((told.node_table[0].remaining == 7000ms));
+    BOOST_TEST(contains(to_string(told.node_table), "held by readers for 7000 ms"),
+               to_string(told.node_table));
     check_usable();
 }
 
@@ -181,10 +182,10 @@ BOOST_AUTO_TEST_CASE(inspection_without_permission_to_see_readers_leaves_it_open
     inspection const told = seen();
     BOOST_TEST(text(told.status) == "blocked");
     BOOST_TEST((told.holder == holder_kind::maybe_readers));
-    BOOST_TEST((told.nodes.at(0).holder == holder_kind::maybe_readers));
-    BOOST_TEST(contains(to_string(told.nodes),
+    BOOST_TEST((told.node_table.at(0).holder == holder_kind::maybe_readers));
+    BOOST_TEST(contains(to_string(told.node_table),
                         "held by readers or permits, or by another program's data, for 5000 ms"),
-               to_string(told.nodes));
+               to_string(told.node_table));
 }
 
 /// What GET could not read may be a writer's by now, or gone.
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_about_readers)
     BOOST_TEST((told.holder == holder_kind::owner));
     BOOST_TEST(told.owner == their_nonce.substr(0, 8));
     BOOST_TEST(told.free == 1U);
-    BOOST_TEST((told.nodes.at(2).holder == holder_kind::unknown));
+    BOOST_TEST((told.node_table.at(2).holder == holder_kind::unknown));
 }
 
 BOOST_AUTO_TEST_CASE(inspection_keeps_what_it_knows_when_nobody_says_whether_readers_have_it)
@@ -215,16 +216,26 @@ BOOST_AUTO_TEST_CASE(inspection_keeps_what_it_knows_when_nobody_says_whether_rea
     BOOST_TEST((told.holder == holder_kind::maybe_readers));
 }
 
+/// Longer than times are reckoned with.
+BOOST_AUTO_TEST_CASE(inspection_reports_key_with_very_late_expiry)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        says(i, bulk("somebody"), ":9223372036854775807\r\n");
+    inspection const told = seen();
+    BOOST_TEST(told.held());
+    BOOST_TEST((*told.expires_within > std::chrono::years{99}));
+}
+
 BOOST_AUTO_TEST_CASE(inspection_reports_key_without_expiry)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, bulk("somebody"), ":-1\r\n");
     inspection const told = seen();
     BOOST_TEST(told.held());
-    BOOST_TEST((told.expires_after == std::chrono::milliseconds::max()));
+    BOOST_TEST((told.expires_after == std::chrono::nanoseconds::max()));
     BOOST_TEST(!told.expires_within);
-    BOOST_TEST(told.nodes.at(0).detail == "its key is no lock: it has no expiry");
-    BOOST_TEST((told.nodes[0].holder == holder_kind::no_lock));
+    BOOST_TEST(told.node_table.at(0).detail == "its key is no lock: it has no expiry");
+    BOOST_TEST((told.node_table[0].holder == holder_kind::no_lock));
     BOOST_TEST((told.holder == holder_kind::owner));
 }
 
@@ -246,9 +257,9 @@ BOOST_AUTO_TEST_CASE(inspection_without_permission_for_get_is_refused)
     inspection const told = seen(make_error_code(errc::no_quorum));
     BOOST_TEST(text(told.status) == "unknown");
     BOOST_TEST(told.votes == 1U);
-    BOOST_TEST(told.nodes.at(1).result == node_result::refused);
-    BOOST_TEST(told.nodes[1].error == server_error::noperm);
-    BOOST_TEST(!told.nodes[1].remaining);
+    BOOST_TEST(told.node_table.at(1).result == node_result::refused);
+    BOOST_TEST(told.node_table[1].error == server_error::noperm);
+    BOOST_TEST(!told.node_table[1].remaining);
 }
 
 BOOST_AUTO_TEST_CASE(inspection_with_impossible_reply_counts_as_refused)
@@ -256,7 +267,7 @@ BOOST_AUTO_TEST_CASE(inspection_with_impossible_reply_counts_as_refused)
     for (std::size_t i = 0; i != 3; ++i)
         says(i, ":1\r\n", ":9000\r\n");
     inspection const told = seen(make_error_code(errc::no_quorum));
-    BOOST_TEST(told.nodes.at(2).result == node_result::refused);
+    BOOST_TEST(told.node_table.at(2).result == node_result::refused);
     check_usable();
 }
 
@@ -268,7 +279,7 @@ BOOST_AUTO_TEST_CASE(inspection_waits_for_silent_node_until_node_timeout)
     auto const result = inspect(lock("resource", short_patience));
     BOOST_TEST(!result->ec);
     BOOST_TEST(result->seen.votes == 2U);
-    BOOST_TEST(result->seen.nodes.at(2).result == node_result::timed_out);
+    BOOST_TEST(result->seen.node_table.at(2).result == node_result::timed_out);
     nodes[2]->deliver_late();
     check_usable();
 }
@@ -283,8 +294,8 @@ BOOST_AUTO_TEST_CASE(inspection_without_quorum_returns_what_is_known)
     BOOST_TEST(result->ec == errc::no_quorum);
     BOOST_TEST(text(result->seen.status) == "unknown");
     BOOST_TEST(result->seen.votes == 1U);
-    BOOST_TEST(result->seen.nodes.at(0).result == node_result::held_by_other);
-    BOOST_TEST(result->seen.nodes.at(1).result == node_result::timed_out);
+    BOOST_TEST(result->seen.node_table.at(0).result == node_result::held_by_other);
+    BOOST_TEST(result->seen.node_table.at(1).result == node_result::timed_out);
     for (auto const& node : nodes)
         node->deliver_late();
     check_usable();
@@ -300,9 +311,9 @@ BOOST_AUTO_TEST_CASE(inspection_keeps_answer_from_before_connection_broke)
     has_key(2, their_nonce);
     inspection const told = seen();
     BOOST_TEST(told.held());
-    BOOST_TEST(told.nodes.at(0).result == node_result::held_by_other);
-    BOOST_TEST(!told.nodes[0].remaining);
-    BOOST_TEST(told.nodes.at(1).result == node_result::unreachable);
+    BOOST_TEST(told.node_table.at(0).result == node_result::held_by_other);
+    BOOST_TEST(!told.node_table[0].remaining);
+    BOOST_TEST(told.node_table.at(1).result == node_result::unreachable);
 }
 
 BOOST_AUTO_TEST_CASE(inspection_of_fenced_lock_reads_last_token)
@@ -362,7 +373,7 @@ BOOST_AUTO_TEST_CASE(inspection_does_not_complete_inside_initiating_call)
         later = result;
     });
     run_until(context, [&] { return later && later->done(); });
-    BOOST_TEST(later->seen.nodes.at(0).result == node_result::unreachable);
+    BOOST_TEST(later->seen.node_table.at(0).result == node_result::unreachable);
     BOOST_TEST(!inside);
 }
 
@@ -377,7 +388,7 @@ BOOST_AUTO_TEST_CASE(inspection_ends_with_shut_down_of_its_client)
     locks->shutdown(keeps_outcome{ended});
     run_until(context, [&] { return result->done() && ended->done(); });
     BOOST_TEST(result->ec == errc::shut_down);
-    BOOST_TEST(result->seen.nodes.empty());
+    BOOST_TEST(result->seen.node_table.empty());
     BOOST_TEST(inspect()->ec == errc::shut_down);
 }
 
@@ -398,7 +409,7 @@ BOOST_AUTO_TEST_CASE(inspection_waits_for_last_connection_until_node_timeout)
     nodes[1]->deliver_late();
     run_until(context, [&] { return result->done(); });
     BOOST_TEST(!result->ec);
-    BOOST_TEST(result->seen.nodes.at(2).result == node_result::timed_out);
+    BOOST_TEST(result->seen.node_table.at(2).result == node_result::timed_out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -429,7 +440,7 @@ BOOST_FIXTURE_TEST_CASE(inspection_counts_quarantined_nodes, young_node_fixture)
         has_key(i, their_nonce);
     BOOST_TEST(inspect()->seen.votes == 3U); // asked before it is known that they are
     BOOST_TEST(try_acquire(lock())->ec == errc::no_quorum);
-    for (auto const& row : locks->nodes())
+    for (auto const& row : locks->node_table())
         BOOST_TEST((row.state == node_state::quarantined));
     for (std::size_t i = 0; i != 3; ++i)
         has_none(i);
@@ -445,8 +456,8 @@ BOOST_FIXTURE_TEST_CASE(inspection_does_not_ask_refused_nodes, inspection_fixtur
     has_key(2, their_nonce);
     auto const result = inspect();
     BOOST_TEST(!result->ec);
-    BOOST_TEST(result->seen.nodes.at(0).result == node_result::refused);
-    BOOST_TEST(result->seen.nodes[0].error == server_error::readonly);
+    BOOST_TEST(result->seen.node_table.at(0).result == node_result::refused);
+    BOOST_TEST(result->seen.node_table[0].error == server_error::readonly);
     BOOST_TEST(nodes[0]->count("GET") == 0U);
 }
 

@@ -38,7 +38,7 @@ struct log_fixture : still_clock {
             [this](log_level level, std::string_view line) {
                 lines.push_back(std::string(to_string(level)) + ": " + std::string(line));
             },
-            most);
+            {.level = most});
     }
     std::shared_ptr<observer> const usual = log(log_level::info);
     std::shared_ptr<observer> const all = log(log_level::debug);

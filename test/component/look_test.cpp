@@ -27,7 +27,7 @@ struct peek_fixture : scripted_cluster {
     [[nodiscard]] std::size_t where_all_meet() const
     {
         std::vector<std::string> names;
-        for (auto const& row : locks->nodes())
+        for (auto const& row : locks->node_table())
             names.push_back(row.node);
         return core::rendezvous_node(names, "", "resource");
     }
@@ -208,7 +208,7 @@ BOOST_FIXTURE_TEST_CASE(peek_follows_new_connection, held_clock_peek_fixture)
     meeting_point.expect("SET", late(canned::nil));
     has_changed(meeting_point);
     run_until(context, [&] { return meeting_point.done(); });
-    auto const slow_is = [&](node_state state) { return locks->nodes()[late_one].state == state; };
+    auto const slow_is = [&](node_state state) { return locks->node_table()[late_one].state == state; };
     slow.close_all();
     run_until(context, [&] { return slow_is(node_state::down); });
     clock.advance(1ms);

@@ -163,7 +163,8 @@ BOOST_AUTO_TEST_CASE(vote_with_changed_marker_quarantines_node_for_all_locks)
     run_until(three.context, [&] { return behind->granted.votes() == 3; });
     three[2].expect("EVAL", reply("+1700000002000 run:data/4e4e4e4e/1600000000000/1600000000000\r\n"));
     BOOST_TEST(!three.extend(got->granted));
-    run_until(three.context, [&] { return three.locks->nodes().at(2).state == node_state::quarantined; });
+    run_until(three.context,
+              [&] { return three.locks->node_table().at(2).state == node_state::quarantined; });
     BOOST_TEST(three[2].accepted() == 2U);
     auto plain = three.lock("plain");
     BOOST_TEST(!three.try_acquire(plain)->ec);
@@ -182,7 +183,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_that_fails_while_reading_markers_completes_once
     auto const got = three.try_acquire(fenced_mutex(*three.locks, "lock", unrenewed));
     run_until(three.context, [&] { return got->granted.votes() == 3; });
     three.nodes.pop_back();
-    run_until(three.context, [&] { return three.locks->nodes().at(2).state == node_state::down; });
+    run_until(three.context, [&] { return three.locks->node_table().at(2).state == node_state::down; });
     three[1].expect("EVAL", reply("+STRANGER\r\n"));
     BOOST_TEST(three.extend(got->granted).failed());
 

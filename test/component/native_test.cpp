@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(lock_is_held_where_scripts_are_forbidden)
     BOOST_TEST(release() == error_code());
     for (std::size_t n = 0; n != 3; ++n)
         BOOST_TEST(!has_key(n));
-    BOOST_TEST(locks->nodes().at(0).detail == "");
+    BOOST_TEST(locks->node_table().at(0).detail == "");
 }
 
 /// What was said before the version was known was said as a script.

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(overdue_adopted_lease_is_not_extended_after_connecting)
     for (auto const& node : nodes)
         node->deliver_late();
     run_until(context, [&] {
-        return std::ranges::all_of(locks->nodes(),
+        return std::ranges::all_of(locks->node_table(),
                                    [](auto const& n) { return n.state == node_state::ready; });
     });
     BOOST_TEST(extensions() == 0U);

@@ -41,7 +41,7 @@ struct three_nodes_fixture : held_clock_base {
     [[nodiscard]] std::size_t where_all_meet() const
     {
         std::vector<std::string> names;
-        for (auto const& row : s.locks->nodes())
+        for (auto const& row : s.locks->node_table())
             names.push_back(row.node);
         return core::rendezvous_node(names, "", "resource");
     }

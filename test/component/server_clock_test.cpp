@@ -62,7 +62,7 @@ struct server_clock_fixture {
         timer.async_wait([&](error_code) { over = true; });
         run_until(context, [&] { return over; });
     }
-    bool in_state(node_state state) { return locks->nodes().at(0).state == state; }
+    bool in_state(node_state state) { return locks->node_table().at(0).state == state; }
 };
 
 /// What passes on the client's clock, passes on the server's.
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(server_clock_without_permission_leaves_node_ready)
     watch_every(5ms);
     node.expect("TIME", reply(canned::noperm));
     lease const held = hold();
-    std::string const detail = locks->nodes().at(0).detail;
+    std::string const detail = locks->node_table().at(0).detail;
     BOOST_TEST(detail == "TIME is not permitted: steps of its clock are not noticed");
     for (int i = 0; i != 3; ++i) {
         node.expect("TIME", reply(canned::noperm));
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(server_clock_is_measured_anew_after_restart)
         run_until(context, [&] { return got->done() && node.done(); });
         run_until(context, [&] { return in_state(state); });
     }
-    auto const detail = locks->nodes().at(0).detail;
+    auto const detail = locks->node_table().at(0).detail;
     BOOST_TEST(detail.starts_with("its clock was set forward by 86"), detail);
 }
 

@@ -551,8 +551,8 @@ BOOST_AUTO_TEST_CASE(inspection_of_any_lock_names_readers)
         pass(100ms);
         BOOST_TEST(told.held());
         BOOST_TEST((told.holder == who));
-        BOOST_TEST((told.nodes.at(0).holder == who));
-        BOOST_TEST(told.nodes[0].remaining.has_value());
+        BOOST_TEST((told.node_table.at(0).holder == who));
+        BOOST_TEST(told.node_table[0].remaining.has_value());
         BOOST_TEST(told.owner.empty() == (who == holder_kind::readers));
     };
     contender& other = add();

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(lease_may_be_observed_from_threads_during_renewals)
                 found.require(held.remaining() > 5min && held.remaining() < 10min);
                 found.require(held.votes() >= 2 && held.votes() <= 3);
                 found.require(held.resource() == "observed" && held.nonce().size() == 32);
-                (void)locks.nodes();
+                (void)locks.node_table();
             }
         });
     for (int i = 0; i != 200; ++i)
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(nodes_may_be_read_from_a_thread_while_they_connect_and_go)
         std::atomic<bool> over = false;
         std::thread reader([&] {
             while (!over)
-                found.require(locks.nodes().size() == 3);
+                found.require(locks.node_table().size() == 3);
         });
         lease held = get(mutex(locks, "connecting", impatient()).acquire(asio::use_future));
         get(held.release(asio::use_future));

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(half_reply_after_handshake_closes_connection)
     three[0].expect("TIME", reply(std::string(canned::time) + "$5\r\n"));
     auto const got = three.try_acquire(three.lock());
     BOOST_TEST(got->ec == error_code());
-    auto const first = [&] { return three.locks->nodes().front(); };
+    auto const first = [&] { return three.locks->node_table().front(); };
     run_until(three.context, [&] { return first().state == node_state::down; });
     BOOST_TEST(first().detail == "handshake: a reply that nobody asked for");
 }
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(client_does_not_connect_after_shutdown)
         BOOST_TEST(three[i].accepted() == 1U);
         BOOST_TEST(three[i].open() == 0U);
     }
-    for (auto const& node : three.locks->nodes())
+    for (auto const& node : three.locks->node_table())
         BOOST_TEST((node.state == node_state::idle));
 }
 

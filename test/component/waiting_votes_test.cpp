@@ -31,7 +31,7 @@ struct connecting_third_node_fixture : scripted_cluster {
         run_until(context,
                   [&] { return nodes[0]->done() && nodes[1]->done() && nodes[2]->count("TIME") == 1; });
         nodes[2]->deliver_late();
-        run_until(context, [&] { return locks->nodes().at(2).state == node_state::quarantined; });
+        run_until(context, [&] { return locks->node_table().at(2).state == node_state::quarantined; });
         nodes[0]->deliver_late();
         nodes[1]->deliver_late();
         run_until(context, [&] { return result->done(); });

@@ -71,7 +71,7 @@ struct setup {
     void settle()
     {
         run_until(context, [&] {
-            return std::ranges::none_of(locks->nodes(), [](node_status const& row) {
+            return std::ranges::none_of(locks->node_table(), [](node_status const& row) {
                 return row.state == node_state::idle || row.state == node_state::connecting;
             });
         });

@@ -25,7 +25,7 @@ public:
     theatre()
     {
         in_.settings.health.response_timeout = 20s;
-        in_.settings.health.check_interval = 0s;
+        in_.settings.health.check_interval.reset();
         for (unsigned n = 0; n != node_count; ++n) {
             in_.net.between(0, n).latency = (n + 1) * 2ms;
             in_.net.at(n).overhear = [this, n](world::server::connection_id id, std::string_view bytes) {

@@ -139,7 +139,7 @@ struct conversation {
             for (auto const& row : lock.last_attempt())
                 watcher->check(row.detail);
         }
-        for (auto const& row : locks->nodes())
+        for (auto const& row : locks->node_table())
             watcher->check(row.detail);
         if (!held.empty())
             judge(speaks_resp3(how));

@@ -128,7 +128,7 @@ asio::awaitable<void> note(life& into, redlock::client& locks, Step step)
     auto const outcome = co_await std::move(step)(asio::as_tuple(asio::use_awaitable));
     into.results.push_back(std::get<0>(outcome));
     if (std::get<0>(outcome) && into.complaint.empty())
-        into.complaint = locks.nodes().at(0).detail;
+        into.complaint = locks.node_table().at(0).detail;
 }
 
 template <class Lock = redlock::mutex>
@@ -239,7 +239,7 @@ std::string complaints(redlock::config const& settings, bool line = false)
         redlock::lease got = co_await wanted.acquire();
         co_await got.release();
     });
-    return first.nodes().at(0).detail + second.nodes().at(0).detail;
+    return first.node_table().at(0).detail + second.node_table().at(0).detail;
 }
 
 BOOST_AUTO_TEST_CASE(documented_acl_line_causes_no_complaint)
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_readers_and_writers,
         co_await wait([&] { return reads.valid(); });
         co_await reads.release();
     });
-    BOOST_TEST(first.nodes().at(0).detail + second.nodes().at(0).detail == "");
+    BOOST_TEST(first.node_table().at(0).detail + second.node_table().at(0).detail == "");
     auto const log = eye.command({"ACL", "LOG"});
     auto const tolerated =
         occurrences(log, "object, client|setinfo") + occurrences(log, "object, client|setname");
@@ -360,7 +360,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_lines_are_not_permitted_are_given_back
             co_await held.release();
         }
     });
-    BOOST_TEST(contains(locks.nodes().at(0).detail, "line: NOPERM"), locks.nodes().at(0).detail);
+    BOOST_TEST(contains(locks.node_table().at(0).detail, "line: NOPERM"), locks.node_table().at(0).detail);
     probe eye = guarded.eye();
     BOOST_TEST(eye.command({"EXISTS", "lock:a", "lock:b"}) == "0");
 }
@@ -393,7 +393,7 @@ BOOST_AUTO_TEST_CASE(documented_rights_suffice_to_observe_an_election)
         }
         BOOST_TEST(next->vacant);
     });
-    BOOST_TEST(looking.nodes().at(0).detail == "");
+    BOOST_TEST(looking.node_table().at(0).detail == "");
     probe eye = guarded.eye();
     auto const log = eye.command({"ACL", "LOG"});
     auto const tolerated =

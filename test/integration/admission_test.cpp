@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(server_with_two_urls_has_one_vote)
     client locks(context.get_executor(),
                  patient({"redis://127.0.0.1:" + port, "redis://localhost:" + port, once.url()}));
     auto const refused = [&] {
-        auto const all = locks.nodes();
+        auto const all = locks.node_table();
         return std::ranges::count(all, node_state::down, &node_status::state);
     };
     run(context, [&]() -> asio::awaitable<void> {
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(server_with_two_urls_has_one_vote)
         lease held = co_await lock.acquire();
         co_await until([&] { return refused() == 1; });
         BOOST_TEST(held.votes() == 2U);
-        auto const all = locks.nodes();
+        auto const all = locks.node_table();
         auto const second = in_state(locks, 0, node_state::down) ? 0U : 1U;
         BOOST_TEST(all[second].detail == "the same server as " + all[1 - second].node);
         BOOST_TEST((all[2].state == node_state::ready));
@@ -160,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(trusted_node_without_info_votes_and_is_reported_once, si
     client locks = make(true);
     for (std::size_t connections = 1; connections != 3; ++connections) {
         BOOST_TEST(!attempt(locks));
-        auto const detail = locks.nodes().at(0).detail;
+        auto const detail = locks.node_table().at(0).detail;
         BOOST_TEST(contains(detail, "INFO is not permitted"), detail);
         run_dry(context);
         BOOST_TEST_REQUIRE(details_when_ready().size() == connections);
@@ -178,7 +178,7 @@ BOOST_FIXTURE_TEST_CASE(node_without_info_is_quarantined, silent_node_fixture)
 {
     client locks = make(false);
     BOOST_TEST(attempt(locks) == errc::no_quorum);
-    auto const shown = locks.nodes().at(0);
+    auto const shown = locks.node_table().at(0);
     BOOST_TEST((shown.state == node_state::quarantined));
     BOOST_TEST(contains(shown.detail, "INFO does not tell its age"), shown.detail);
 }

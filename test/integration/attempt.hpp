@@ -54,7 +54,7 @@ inline attempt try_once(config settings, std::string const& name = "resource")
             seen.table = e.outcomes();
         }
     });
-    seen.nodes = locks.nodes();
+    seen.nodes = locks.node_table();
     return seen;
 }
 

@@ -37,7 +37,7 @@ struct broken_fences_fixture : cluster {
     }
     bool named_everywhere(client const& by)
     {
-        auto const table = by.nodes();
+        auto const table = by.node_table();
         return std::ranges::all_of(table,
                                    [](node_status const& node) { return contains(node.detail, fence_key); });
     }

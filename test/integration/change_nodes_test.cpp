@@ -84,13 +84,13 @@ BOOST_AUTO_TEST_CASE(lock_made_before_asks_the_new_nodes)
         lease held = co_await held_by(lock, 3);
         co_await held.release();
         co_await change(0, 1, 2, 3);
-        BOOST_TEST(locks->nodes().size() == 4U);
+        BOOST_TEST(locks->node_table().size() == 4U);
         held = co_await held_by(lock, 3);
         BOOST_TEST(lock.last_attempt().size() == 4U);
         co_await until([&] { // assume_fresh was said of the others
             return status(*locks, 3).state == node_state::quarantined;
         });
-        BOOST_TEST((co_await lock.inspect()).nodes.size() == 4U);
+        BOOST_TEST((co_await lock.inspect()).node_table.size() == 4U);
         co_await held.release();
         co_await change(1, 2, 3);
         held = co_await held_by(lock, 2);
@@ -129,9 +129,9 @@ BOOST_AUTO_TEST_CASE(lease_from_before_stays_with_the_former_nodes)
         co_await until([&] { return held.votes() == 3; });
         BOOST_TEST(!changed.has_value());
         BOOST_TEST((co_await error_of(change(0, 1, 2))) == in_progress);
-        BOOST_TEST(locks->nodes().size() == 4U);
+        BOOST_TEST(locks->node_table().size() == 4U);
         co_await until([&] { // the attempt needed no more than two of them
-            return std::ranges::all_of(locks->nodes(), [](node_status const& each) {
+            return std::ranges::all_of(locks->node_table(), [](node_status const& each) {
                 return each.state == node_state::ready || each.state == node_state::quarantined;
             });
         });
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(list_whose_majority_may_miss_the_other_is_refused)
                 BOOST_TEST(contains(e.what(), words), e.what());
             }
         });
-        BOOST_TEST(locks->nodes().size() == 3U);
+        BOOST_TEST(locks->node_table().size() == 3U);
     };
     refused(list({0, 1, 3}), "this list keeps 2 of 3 and adds 1");
     refused(list({0, 1, 2, 3, 4}),
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(change_is_refused_before_another_has_begun)
     run_until(context, [&] { return changed && second; });
     BOOST_TEST(*changed == error_code());
     BOOST_TEST(*second == in_progress);
-    BOOST_TEST(locks->nodes().at(3).node == servers[3].url());
+    BOOST_TEST(locks->node_table().at(3).node == servers[3].url());
 }
 
 /// Whoever is told `nothing new` asks again, and asks the new nodes then.
@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(cancellation_finds_operation_that_a_change_overtook)
         .acquire(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, lease) { ended = ec; }));
     run_until(context, [&] { return changed.has_value(); });
     begin_change({0, 1, 2});
-    run_until(context, [&] { return locks->nodes().size() == 3U; });
+    run_until(context, [&] { return locks->node_table().size() == 3U; });
     BOOST_TEST(!ended.has_value());
     signal.emit(asio::cancellation_type::terminal);
     run_until(context, [&] { return ended.has_value() && changed.has_value(); });

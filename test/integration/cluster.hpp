@@ -76,7 +76,7 @@ inline asio::awaitable<error_code> attempt_once(any_lock lock)
 
 inline node_status status(client const& locks, std::size_t node)
 {
-    return locks.nodes().at(node);
+    return locks.node_table().at(node);
 }
 
 inline bool in_state(client const& locks, std::size_t node, node_state state)

@@ -145,15 +145,17 @@ BOOST_AUTO_TEST_CASE(config_with_times_out_of_range_is_refused)
     names(of_change([](config& c) { c.reconnect.connect_timeout = 0ms; }), {"connect_timeout", "not 0 ms"});
     names(of_change([](config& c) { c.health.response_timeout = 0ms; }),
           {"health.response_timeout", "not 0 ms"});
-    names(of_change([](config& c) { c.health.check_interval = -1ms; }),
-          {"health.check_interval", "is -1 ms"});
-    names(of_change([](config& c) { c.admission.longest_ttl = -1ms; }),
-          {"admission.longest_ttl", "not -1 ms"});
+    for (auto const none : {-1ms, 0ms}) {
+        names(of_change([=](config& c) { c.health.check_interval = none; }),
+              {"health.check_interval", "std::nullopt"});
+        names(of_change([=](config& c) { c.admission.longest_ttl = none; }),
+              {"admission.longest_ttl", "more than zero"});
+        names(of_change([=](config& c) { c.node_timeout = none; }), {"node_timeout", "more than zero"});
+    }
     names(of_change([](config& c) { c.admission.longest_ttl = 49h; }), {"admission.longest_ttl", "48 hours"});
-    names(of_change([](config& c) { c.node_timeout = -1ms; }), {"node_timeout", "not -1 ms"});
     names(of_change([](config& c) { c.node_timeout = 25h; }),
           {"node_timeout", "24 hours", "not 90000000 ms"});
-    BOOST_TEST(of_change([](config& c) { c.health.check_interval = 0ms; }) == "");
+    BOOST_TEST(of_change([](config& c) { c.health.check_interval.reset(); }) == "");
     BOOST_TEST(of_change([](config& c) { c.health.check_interval = std::chrono::milliseconds::max(); }) ==
                "");
 }

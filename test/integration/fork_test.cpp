@@ -179,7 +179,8 @@ BOOST_AUTO_TEST_CASE(forked_child_that_goes_on_ends_every_operation)
             child copy([&] {
                 parent.context->notify_fork(asio::io_context::fork_child);
                 parent.require_lost();
-                require(parent.locks->nodes()[0].state == node_state::idle, "a connection may still be read");
+                require(parent.locks->node_table()[0].state == node_state::idle,
+                        "a connection may still be read");
                 run_until(*parent.context, [&] { return parent.behind && parent.waited && parent.end; });
                 for (auto const& each : {parent.behind, parent.waited})
                     require(*each == errc::forked, "what waited at the time of the fork");
@@ -242,7 +243,7 @@ BOOST_AUTO_TEST_CASE(fork_inside_a_handler_leaves_the_turn_to_the_parent)
     while (copy == -1)
         parent.context->run_one();
     if (copy == 0) {
-        bool const let_go = parent.locks->nodes()[0].state == node_state::idle;
+        bool const let_go = parent.locks->node_table()[0].state == node_state::idle;
         kept = {};
         parent.destroy();
         if (!let_go)
@@ -303,7 +304,8 @@ BOOST_AUTO_TEST_CASE(fork_is_safe_while_another_thread_is_inside_a_turn)
             asio::io_context own;
             parent.require_new_client_works(own);
             parent.held = {};
-            require(parent.locks->nodes()[0].state == node_state::ready, "what is half done was touched");
+            require(parent.locks->node_table()[0].state == node_state::ready,
+                    "what is half done was touched");
             parent.lock.reset();
             parent.locks.reset();
         });

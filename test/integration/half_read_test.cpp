@@ -14,7 +14,7 @@ namespace {
 
 struct cut_replies_fixture : cluster {
     cut_replies_fixture()
-        : cluster(3, [](config& c) { c.health.check_interval = 0ms; }) // replies to votes alone
+        : cluster(3, [](config& c) { c.health.check_interval.reset(); }) // replies to votes alone
     {
         warm_up();
         run_dry(context); // nothing is on its way any more

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(inspection_of_own_lease_does_not_disturb_it)
     BOOST_TEST(told.owner == held.nonce().substr(0, 8));
     BOOST_TEST((told.expires_within > 9min && *told.expires_within <= 11min + 1ms));
     BOOST_TEST((told.expires_after > 9min));
-    BOOST_TEST((told.nodes.at(0).result == node_result::granted));
+    BOOST_TEST((told.node_table.at(0).result == node_result::granted));
     BOOST_TEST(held.valid());
 }
 
@@ -129,12 +129,12 @@ BOOST_AUTO_TEST_CASE(inspection_needs_majority_of_nodes)
     inspection const told = seen();
     BOOST_TEST(told.held());
     BOOST_TEST(told.votes == 2U);
-    BOOST_TEST((told.nodes.at(0).result == node_result::unreachable));
+    BOOST_TEST((told.node_table.at(0).result == node_result::unreachable));
     nodes.kill(1);
     inspection const lost = seen(make_error_code(errc::no_quorum));
     BOOST_TEST(status(lost) == "unknown");
     BOOST_TEST(lost.votes == 1U);
-    BOOST_TEST((lost.nodes.at(1).result == node_result::unreachable));
+    BOOST_TEST((lost.node_table.at(1).result == node_result::unreachable));
 }
 
 BOOST_AUTO_TEST_CASE(inspection_asks_quarantined_nodes)

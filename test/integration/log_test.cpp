@@ -113,7 +113,7 @@ BOOST_FIXTURE_TEST_CASE(log_that_throws_costs_no_lease, log_fixture)
             ++tried;
             throw std::runtime_error("disk full");
         },
-        log_level::debug);
+        {.level = log_level::debug});
     client here(context.get_executor(), with);
     run([&]() -> asio::awaitable<void> {
         lease held = co_await mutex(here, "seat", long_lived).acquire();

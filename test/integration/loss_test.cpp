@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(extension_called_after_deadline_changes_no_expiry)
         lease warm = co_await before.acquire();
         nodes.kill(0);
         static_cast<void>(co_await error_of(warm.extend(asio::use_awaitable))); // finds it down
-        co_await until([&] { return nodes.locks->nodes()[0].state == node_state::down; });
+        co_await until([&] { return nodes.locks->node_table()[0].state == node_state::down; });
         lease held = co_await lock.acquire();
         BOOST_TEST(held.votes() == 2U);
         while (held.valid()) // no timer runs meanwhile

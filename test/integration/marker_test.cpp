@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(flushed_node_votes_again_after_its_quarantine)
                     result_of(lock, 1) == node_result::quarantined));
         co_await until([&] { // for all to see, though its connection stands
             (void)lock.try_acquire([](error_code, lease) {});
-            return std::ranges::any_of(locks->nodes(), [](node_status const& node) {
+            return std::ranges::any_of(locks->node_table(), [](node_status const& node) {
                 return node.state == node_state::quarantined && node.remaining > 0ms;
             });
         });

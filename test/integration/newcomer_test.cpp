@@ -296,7 +296,7 @@ struct promoted_node_fixture {
     {
         client locks = newcomer(change);
         auto const result = run(context, [&] { return attempt_once(mutex(locks, "lock", options)); });
-        shown = locks.nodes().at(0);
+        shown = locks.node_table().at(0);
         return result;
     }
     error_code attempt_fenced(std::function<void(config&)> const& change)

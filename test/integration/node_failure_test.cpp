@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(restarted_node_votes_again)
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock();
         lease held = co_await lock.acquire(); // while it is held, lost connections are made again
-        co_await until([&] { return nodes.locks->nodes()[0].state == node_state::ready; });
+        co_await until([&] { return nodes.locks->node_table()[0].state == node_state::ready; });
         co_await held.release();
         lease again = co_await lock.acquire();
         co_await until([&] { return again.votes() == 3; });
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(lease_outlives_restart_of_a_node_that_forgets_it)
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3; });
         nodes.restart(0);
-        co_await until([&] { return nodes.locks->nodes()[0].state == node_state::quarantined; });
+        co_await until([&] { return nodes.locks->node_table()[0].state == node_state::quarantined; });
         BOOST_TEST(!nodes.ask(0).exists("lock"));
         co_await held.extend();
         BOOST_TEST(held.valid());
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(lock_held_by_another_is_contended_while_a_node_is_down)
         lease held = co_await lock.acquire();
         co_await until([&] { return held.votes() == 3; });
         nodes.kill(0);
-        co_await until([&] { return nodes.locks->nodes()[0].state == node_state::down; });
+        co_await until([&] { return nodes.locks->node_table()[0].state == node_state::down; });
         mutex other = nodes.lock();
         for (int i = 0; i != 5; ++i)
             BOOST_TEST(co_await error_of(other.try_acquire()) == make_error_code(errc::contended));

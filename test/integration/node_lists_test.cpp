@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(clients_with_disjoint_majorities_both_hold_the_lock)
         BOOST_TEST(one.valid());
         BOOST_TEST(other.valid());
         BOOST_TEST(other.votes() == 2U);
-        for (node_status const& node : right.nodes())
+        for (node_status const& node : right.node_table())
             BOOST_TEST(node.detail == "");
         // The only sign of it, where that server answers before the others have decided.
         while (theirs.last_attempt().at(0).result != node_result::held_by_other) {

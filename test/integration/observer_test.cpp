@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(observer_receives_votes_of_unreachable_nodes)
     run([&]() -> asio::awaitable<void> {
         lease const warm = co_await mutex(here, "warm", unrenewed).acquire();
         // A vote that waits for a connection when the others have decided is not told.
-        co_await until([&] { return here.nodes()[0].state == node_state::down; });
+        co_await until([&] { return here.node_table()[0].state == node_state::down; });
         co_await until([&] { return warm.votes() == 2; });
         told->votes.clear();
         mutex lock(here, "lock", unrenewed);
@@ -333,7 +333,7 @@ BOOST_DATA_TEST_CASE(observer_receives_no_keys_lingering_where_nothing_was_sent,
         lease const other = co_await warm.acquire(); // while it is held, the end of a connection is noticed
         co_await until([&] { return other.votes() == (never_stood ? 2U : 3U); });
         kill(2);
-        co_await until([&] { return here.nodes()[2].state == node_state::down; });
+        co_await until([&] { return here.node_table()[2].state == node_state::down; });
         mutex seat(here, "lock", long_lived);
         lease held = co_await seat.acquire();
         for (int i = 0; i != 20; ++i)

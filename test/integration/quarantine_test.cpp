@@ -17,7 +17,7 @@ asio::awaitable<void> meet(client& locks)
 {
     mutex warm(locks, "warm", long_lived);
     lease held = co_await warm.acquire();
-    co_await until([&] { return held.votes() == locks.nodes().size(); });
+    co_await until([&] { return held.votes() == locks.node_table().size(); });
     co_await held.release();
 }
 
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(young_server_is_quarantined_and_outcome_tells_why)
             BOOST_TEST_REQUIRE(row.remaining.has_value());
             BOOST_TEST((*row.remaining > 1min));
         }
-        for (node_status const& node : nodes.locks->nodes()) {
+        for (node_status const& node : nodes.locks->node_table()) {
             BOOST_TEST((node.state == node_state::quarantined));
             BOOST_TEST(node.detail.starts_with("started "), node.detail);
             BOOST_TEST_REQUIRE(node.remaining.has_value());
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(young_server_votes_when_its_quarantine_is_over)
         lease held = co_await lock.acquire();
         BOOST_TEST(held.votes() >= 2U);
         co_await until([&] {
-            return std::ranges::all_of(nodes.locks->nodes(),
+            return std::ranges::all_of(nodes.locks->node_table(),
                                        [](auto const& n) { return n.state == node_state::ready; });
         });
     });

@@ -24,7 +24,7 @@ struct shutdown_fixture {
     }
     bool all_idle()
     {
-        auto const table = nodes.locks->nodes();
+        auto const table = nodes.locks->node_table();
         return std::ranges::all_of(table, [](auto const& node) { return node.state == node_state::idle; });
     }
     bool nobody_connected()
@@ -150,7 +150,9 @@ BOOST_AUTO_TEST_CASE(shutdown_with_every_node_gone_does_not_reconnect)
         held.push_back(co_await take("two"));
         for (std::size_t i = 0; i != 3; ++i)
             nodes.kill(i);
-        auto const down = [&](std::size_t i) { return nodes.locks->nodes()[i].state == node_state::down; };
+        auto const down = [&](std::size_t i) {
+            return nodes.locks->node_table()[i].state == node_state::down;
+        };
         co_await until([&] { return down(0) && down(1) && down(2); });
         BOOST_TEST(co_await error_of(nodes.locks->shutdown(asio::use_awaitable)) == errc::no_quorum);
         BOOST_TEST(all_idle());

@@ -440,7 +440,7 @@ BOOST_AUTO_TEST_CASE(waiter_without_tracking_polls_and_reports_it_once)
         line.enter(lock(), 0);
         co_await until([&] { return told->count(errc::contended) >= 3; });
         co_await until([&] {
-            return std::ranges::any_of(locks->nodes(), [](node_status const& node) {
+            return std::ranges::any_of(locks->node_table(), [](node_status const& node) {
                 return node.detail.starts_with("CLIENT TRACKING: NOPERM");
             });
         });

@@ -20,7 +20,7 @@ struct watched_lease_fixture : cluster {
     }
     std::ptrdiff_t ready() const
     {
-        auto const rows = locks->nodes();
+        auto const rows = locks->node_table();
         return std::ranges::count(rows, node_state::ready, &node_status::state);
     }
     std::ptrdiff_t went_down() const { return told->count(node_state::down); }

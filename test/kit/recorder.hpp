@@ -25,7 +25,7 @@ public:
         node_state state;
         std::string detail;
         std::string resource;
-        std::optional<std::chrono::milliseconds> remaining;
+        std::optional<std::chrono::nanoseconds> remaining;
     };
     struct vote {
         std::string node;

@@ -136,7 +136,7 @@ config schedule::draw_config(test::dice& dice, bool at_the_beginning)
                 if (copied_)
                     flaw("its observer was told something");
             },
-            log_level::debug);
+            {.level = log_level::debug});
     settings.admission.assume_fresh = at_the_beginning && dice.one_in(3);
     return settings;
 }
