@@ -3,6 +3,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/query.hpp"
+#include "cli/taken_permits.hpp"
 #include "cli/verbs.hpp"
 #include "core/fencing.hpp"
 #include "core/sightings.hpp"
@@ -21,6 +22,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +65,11 @@ std::string other_holder(holder_kind who)
     }
 }
 
+std::string beginning_of(std::string const& owner)
+{
+    return redis::printable(owner.substr(0, shown_of_owner)) + "...";
+}
+
 sighting look(interview const& node)
 {
     sighting seen{.node = &node};
@@ -76,7 +83,7 @@ sighting look(interview const& node)
     seen.who = holder_of(owner, left, node.answers[3]);
     if (owner.is(answer::kind::text)) {
         seen.holder = owner.text;
-        seen.shown = redis::printable(owner.text.substr(0, shown_of_owner)) + "...";
+        seen.shown = beginning_of(owner.text);
     } else if (seen.known && owner.refused()) {
         seen.shown = other_holder(seen.who);
     } else if (owner.refused()) {
@@ -93,6 +100,14 @@ sighting look(interview const& node)
     if (node.facts.replica)
         seen.trouble = "replica";
     return seen;
+}
+
+/// By this machine's, where the node does not tell its own.
+std::chrono::milliseconds clock_of(interview const& node)
+{
+    auto const now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::floor<std::chrono::milliseconds>(now +
+                                                         node.ahead.value_or(std::chrono::microseconds{}));
 }
 
 int status_of(lock_status says)
@@ -164,15 +179,35 @@ std::string to_text(std::string const& headline, std::vector<sighting> const& no
     return headline + '\n' + table(rows);
 }
 
+json to_json(taken_permits const& taken)
+{
+    json rows = json::array();
+    for (auto const& [permit, nodes] : taken)
+        rows.push_back({{"permit", permit.first}, {"holder", beginning_of(permit.second)}, {"nodes", nodes}});
+    return rows;
+}
+
+std::string to_text(taken_permits const& taken)
+{
+    if (taken.empty())
+        return {};
+    std::vector<std::vector<std::string>> rows{{"PERMIT", "HOLDER", "NODES"}};
+    for (auto const& [permit, nodes] : taken)
+        rows.push_back({std::to_string(permit.first), beginning_of(permit.second), std::to_string(nodes)});
+    return table(rows);
+}
+
 /// "held by 4f1c... on 2 of 3 nodes", "held by readers on 2 of 3 nodes", "blocked: free on 1 of 3 nodes"
-std::string headline(core::lock_verdict const& v, std::vector<sighting> const& nodes)
+std::string headline(core::lock_verdict const& v, std::vector<sighting> const& nodes, std::size_t permits)
 {
     auto const counted = [&](unsigned some) {
         return " on " + std::to_string(some) + " of " + std::to_string(nodes.size()) + " nodes";
     };
     std::string const said(to_string(v.status));
     switch (v.status) {
-    case lock_status::held: return said + " by " + nodes[v.witness].shown + counted(v.votes);
+    case lock_status::held:
+        return said + " by " + nodes[v.witness].shown + counted(v.votes) +
+               (permits == 0 ? "" : ", permits taken: " + std::to_string(permits));
     case lock_status::free: return said + counted(v.free);
     default: return said + ": free" + counted(v.free);
     }
@@ -184,18 +219,25 @@ int status(options const& o, output const& out)
 {
     std::string const key = o.client.key_prefix + o.name;
     std::string const fence = redis::name_beside(key, kind::fence_suffix);
-    questions asked;
-    asked.ask({"GET", key});
-    asked.ask({"PTTL", key});
-    asked.ask({"GET", fence});
-    kind::plain.append(asked.bytes, kind::request::whose, {{o.client.key_prefix, o.name}, {}},
-                       redis::script_form::text);
-    ++asked.count;
-    auto const interviews = ask_nodes(o.client, [&](interview const&) { return asked; });
+    auto const interviews = ask_nodes(o.client, [&](interview const& node) {
+        questions asked;
+        asked.ask({"GET", key});
+        asked.ask({"PTTL", key});
+        asked.ask({"GET", fence});
+        kind::plain.append(asked.bytes, kind::request::whose, {{o.client.key_prefix, o.name}, {}},
+                           redis::script_form::text);
+        ++asked.count;
+        ask_for_permits(asked, key, clock_of(node));
+        return asked;
+    });
 
     std::vector<sighting> nodes;
-    for (interview const& node : interviews)
+    taken_permits permits;
+    for (interview const& node : interviews) {
         nodes.push_back(look(node));
+        if (nodes.back().who == holder_kind::permits)
+            count_permits(permits, std::span(node.answers).last<2>());
+    }
     core::lock_verdict const v = judge(nodes);
     json rows = json::array();
     for (sighting const& s : nodes)
@@ -206,7 +248,12 @@ int status(options const& o, output const& out)
         object["holder"] = nodes[v.witness].shown;
         object["holder_kind"] = std::string(to_string(nodes[v.witness].who));
     }
-    out.result(object, to_text(o.shown_name() + ": " + headline(v, nodes), nodes));
+    std::size_t const taken = certain(permits, nodes.size());
+    if (!permits.empty()) {
+        object["permits"] = to_json(permits);
+        object["permits_taken"] = taken;
+    }
+    out.result(object, to_text(o.shown_name() + ": " + headline(v, nodes, taken), nodes) + to_text(permits));
     return status_of(v.status);
 }
 

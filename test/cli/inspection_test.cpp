@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
 
 using namespace redlock::test;
 using nlohmann::json;
@@ -86,6 +88,53 @@ BOOST_FIXTURE_TEST_CASE(status_names_readers, servers)
     BOOST_TEST(!holds->contains("trouble"));
     BOOST_TEST(contains(run.out, "seat: held by readers on "), run.out);
     BOOST_TEST(finished_run({"status", "seat"}, env()).status == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(status_says_how_many_permits_are_taken_and_by_whom, servers)
+{
+    std::string const tool = "'" REDLOCK_TOOL "' ";
+    std::string const inside = "echo $REDLOCK_OWNER; " + tool + "status --json seat; " + tool + "status seat";
+    std::string const outside = "echo $REDLOCK_OWNER; " + tool + "run --permits 8 seat -c \"$INSIDE\"";
+    environment with_inside = env();
+    with_inside["INSIDE"] = inside;
+    finished_run const run({"run", "--permits", "8", "--count", "2", "seat", "-c", outside}, with_inside);
+    BOOST_TEST_REQUIRE(run.status == 0, run.err);
+    std::istringstream lines(run.out);
+    std::string one;
+    std::string other;
+    std::string object;
+    std::getline(std::getline(std::getline(lines, one), other), object);
+    json const told = json::parse(object);
+    BOOST_TEST(told.at("status") == "held");
+    BOOST_TEST(told.at("holder_kind") == "permits");
+    BOOST_TEST(told.at("permits_taken") == 3);
+    auto const of = [&](std::string const& owner) {
+        return std::ranges::count(told.at("permits"), owner.substr(0, 8) + "...",
+                                  [](json const& each) { return each.at("holder").get<std::string>(); });
+    };
+    BOOST_TEST(of(one) == 2);
+    BOOST_TEST(of(other) == 1);
+    BOOST_TEST(contains(run.out, "seat: held by holders of permits on "), run.out);
+    BOOST_TEST(contains(run.out, " of 3 nodes, permits taken: 3\n"), run.out);
+    BOOST_TEST(contains(run.out, "PERMIT  HOLDER       NODES\n"), run.out);
+    BOOST_TEST(!contains(object, one));
+}
+
+/// Nobody has looked since they ended. One of a minority is not certain.
+BOOST_FIXTURE_TEST_CASE(status_counts_permits_that_a_majority_has, servers)
+{
+    std::string const one(32, 'a');
+    std::string const other(32, 'b');
+    command({"HSET", "seat", "0", one, "3", one});
+    probes[0].command({"HSET", "seat", "7", other});
+    command({"PEXPIRE", "seat", "60000"});
+    command({"ZADD", "seat:redlock-slots", "1000", "0", "9000000000000", "3", "9000000000000", "7"});
+    json const told = json::parse(finished_run({"status", "--json", "seat"}, env()).out);
+    BOOST_TEST(told.at("permits_taken") == 1);
+    BOOST_TEST(told.at("permits").size() == 2U);
+    BOOST_TEST(told.at("permits")[0].at("permit") == 3);
+    BOOST_TEST(told.at("permits")[0].at("nodes") == 3);
+    BOOST_TEST(told.at("permits")[1].at("holder") == "bbbbbbbb...");
 }
 
 /// A user without that right sees a key that expires, and no more.

@@ -7,7 +7,7 @@ using namespace redlock::test;
 namespace {
 
 /// A client of its own, for whom the servers are strangers.
-client newcomer(cluster& nodes, std::chrono::milliseconds longest)
+client newcomer(cluster& nodes, std::optional<std::chrono::milliseconds> longest)
 {
     config settings = nodes.settings;
     settings.admission.assume_fresh = false;
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(disagreement_on_longest_ttl_lets_both_hold_after_restart)
             nodes.restart(i);
         }
         client informed = newcomer(nodes, long_lived.ttl);
-        client uninformed = newcomer(nodes, 0ms);
+        client uninformed = newcomer(nodes, std::nullopt);
         mutex same(uninformed, "lock", short_lived);
         lease second = co_await same.acquire(); // when its own, short quarantine is over
         BOOST_TEST(second.valid());

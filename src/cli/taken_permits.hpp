@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "cli/query.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace redlock::cli {
+
+/// Of a semaphore: on how many nodes a permit is whose (docs/protocol.md, rule P1).
+using taken_permits = std::map<std::pair<unsigned, std::string>, std::size_t>;
+
+/// What a node is asked for that: two questions.
+/// \param now by the node's clock, since 1970
+void ask_for_permits(questions&, std::string const& key, std::chrono::milliseconds now);
+
+/// Counts what a node has answered to that. Nothing if it is no semaphore, or may not be asked.
+void count_permits(taken_permits&, std::span<answer const, 2> said);
+
+/// What the same owner has on a majority.
+[[nodiscard]] std::size_t certain(taken_permits const&, std::size_t nodes);
+
+} // namespace redlock::cli
