@@ -36,8 +36,9 @@ public:
     /// every lease. To leave the key again, `detach()` it.
     ///
     /// Nobody else had the lock meanwhile if the lease is confirmed before its first holder's deadline
-    /// (docs/protocol.md, rule H9). Two holders of the same nonce do not exclude each other: pass it to one
-    /// holder only. May be called from any thread.
+    /// (docs/protocol.md, rule H9), and this lock's `ttl` is not longer than that lease's: a last extension of the first
+    /// holder may come late, and it sets the keys' time back. Two holders of the same nonce do not exclude each other:
+    /// pass it to one holder only. May be called from any thread.
     /// \param nonce of the lease, from `lease::nonce()`
     /// \throws lock_error `errc::misconfigured`: not a nonce
     [[nodiscard]] lease adopt(std::string_view nonce) const;
