@@ -12,7 +12,6 @@
 #include <boost/asio/experimental/coro.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/experimental/promise.hpp>
-#include <boost/asio/experimental/use_promise.hpp>
 
 #include <concepts>
 #include <condition_variable>
@@ -51,15 +50,11 @@ void either(redlock::mutex one, redlock::mutex other, std::function<void(redlock
                      });
 }
 
-/// Begins now, and is awaited later. The promise cancels the operation when it is destroyed.
+/// Whichever fails first cancels the other.
 asio::awaitable<redlock::lease> meanwhile(redlock::mutex lock, asio::awaitable<void> preparation)
 {
-    auto promise = lock.acquire(asio::experimental::use_promise);
-    co_await std::move(preparation);
-    auto [ec, lease] = co_await promise(asio::as_tuple(asio::use_awaitable));
-    if (ec)
-        throw lock.explain(ec);
-    co_return std::move(lease);
+    using namespace asio::experimental::awaitable_operators;
+    co_return co_await (std::move(preparation) && lock.acquire(asio::use_awaitable));
 }
 
 /// A resumable coroutine on the lock's executor: each `co_yield` is a lease, held until the caller asks for the next.
@@ -135,7 +130,7 @@ asio::awaitable<void> show_coroutines(redlock::client& locks, example::promises&
     co_await held.release();
 
     held = co_await meanwhile(gate, taken.release(asio::use_awaitable));
-    promises.keep(held.valid(), "use_promise: acquired while something else was awaited");
+    promises.keep(held.valid(), "operator&&: acquired while something else was awaited");
     co_await held.release();
 }
 

@@ -84,7 +84,7 @@ public:
 
     /// Waits for at most `limit`, counted from the start of the operation. The limit includes connecting. If too few
     /// nodes are connected in time, or another operation of this client holds the lock or waits for it, no attempt is
-    /// made. Zero or less: as `try_acquire()`.
+    /// made. Zero or less: one attempt, as `try_acquire()` makes. If it fails, the error is `timed_out` all the same.
     template <class Rep, class Period,
               boost::asio::completion_token_for<detail::lease_signature> Token = default_token>
     [[nodiscard]] auto acquire_for(std::chrono::duration<Rep, Period> limit, Token&& token = {}) const
@@ -117,9 +117,9 @@ public:
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
 
     /// Makes a `lock_error` from an error that an acquisition of this lock completed with, for logs and for throwing.
-    /// It serves tokens that give an error code, or throw a plain `system_error`. `with_diagnostics` does the same
-    /// without this call. The text names the lock. If the error comes from the nodes' answers, the `lock_error` carries
-    /// `last_attempt()`. Call it when the operation completes: later attempts of this client for the same name replace
+    /// It serves tokens that give an error code, or throw a plain `system_error`. `with_diagnostics` says more: how
+    /// long the operation waited, and its `last_failure()`. The text names the lock. If the error comes from the nodes'
+    /// answers, the `lock_error` carries `last_attempt()`. Call it when the operation completes: later attempts of this client for the same name replace
     /// the table.
     ///
     /// Any thread.

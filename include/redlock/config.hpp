@@ -106,7 +106,7 @@ struct credentials {
     std::string password{}; ///< empty: none is given
 };
 
-/// A client's settings. Everything has a default but `nodes`. The client's constructor reads them once. A child made by
+/// A client's settings. Everything has a default but `nodes`. Designated initializers stand in the order of the members. The client's constructor reads them once. A child made by
 /// fork may use the settings for a client of its own (see `client`).
 ///
 /// Limits: times are more than zero and at most 24 h. `health.check_interval` has no upper limit, and

@@ -7,7 +7,7 @@
 
 namespace redlock {
 
-/// Options that only a `fenced_mutex` or `fenced_shared_mutex` has. Trivially destructible on purpose, as `lock_options` are.
+/// Options that only locks with fencing tokens have. Trivially destructible on purpose, as `lock_options` are.
 struct fence_options {
     /// How long a node remembers the last token of a name that nobody locks. From ten times `ttl` and `slack` together
     /// to a year; what is outside is `errc::misconfigured`. Default: 24 h, or the lower limit if that is longer.

@@ -26,7 +26,7 @@ public:
     /// `void(boost::system::error_code, redlock::inspection)`, on the token's associated executor, never inside the
     /// initiating call
     /// \par Errors
-    /// `errc::no_quorum`: too few nodes answered to tell. `inspection::nodes` is complete, and `status` is `unknown`.
+    /// `errc::no_quorum`: too few nodes answered to tell. `inspection::node_table` is complete, and `status` is `unknown`.
     /// With other errors the inspection is empty: `errc::shut_down`, `errc::forked`, and without memory the same as
     /// `acquire`.
     /// \par Cancellation

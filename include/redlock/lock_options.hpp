@@ -50,8 +50,9 @@ struct handover_policy {
 /// expression twice.
 ///
 /// Limits: times, also `ttl` and `max_hold`, are more than zero and at most 24 h. `slack` may be zero.
-/// `retry.outage_patience` may be zero, and up to a year. The lock's name has 1 to 512 bytes. The lock's constructor
-/// throws `errc::misconfigured` for values outside.
+/// `retry.outage_patience` may be zero, and up to a year. The lock's name has 1 to 512 bytes, and is no key of the
+/// library's own (`redlock-marker`, or what ends in `:redlock-fence`, `:redlock-line` and the like). The lock's
+/// constructor throws `errc::misconfigured` for values outside.
 struct lock_options {
     /// How long the holder may rely on the lock without a renewal. A longer one survives longer pauses of the holder. A
     /// shorter one frees a crashed holder's lock sooner.

@@ -68,7 +68,7 @@ std::string words_of(node_outcome const& row)
     if (row.result == node_result::quarantined && row.remaining)
         return text + " (" + row.detail + "; votes again in " + detail::in_words(*row.remaining) + ')';
     if (!row.resource.empty())
-        text += " under \"" + redis::quote(row.resource) + '"';
+        text += " under \"" + redis::quote_name(row.resource) + '"';
     if (row.remaining)
         text += " for " + std::to_string(*row.remaining / std::chrono::milliseconds{1}) + " ms";
     if (!row.owner.empty())

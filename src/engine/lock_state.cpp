@@ -73,7 +73,7 @@ lock_error lock_state::explain(boost::system::error_code ec, lock_stage stage) c
     auto table = is_about_nodes(ec) ? last_attempt() : std::vector<node_outcome>();
     std::string text = title(name()) + ": " + ec.message();
     if (ec != errc::too_slow && !table.empty() && was_won(table)) {
-        text += "; this client won its last attempt";
+        text += "; won by another operation of this client";
         table.clear();
     }
     if (!table.empty())

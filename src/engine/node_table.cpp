@@ -64,7 +64,7 @@ std::string quarantine::story(core::instant now) const
 
 std::string quarantine::notice(core::instant now) const
 {
-    return story(now) + "; no votes for '" + redis::quote(lock) + "' for " +
+    return story(now) + "; no votes for '" + redis::quote_name(lock) + "' for " +
            in_words(quarantine_left(until, now));
 }
 

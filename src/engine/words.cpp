@@ -9,7 +9,7 @@ namespace redlock::detail {
 
 std::string title(std::string_view name)
 {
-    return "lock \"" + redis::quote(name) + '"';
+    return "lock \"" + redis::quote_name(name) + '"';
 }
 
 void shared_words::add(std::string_view name, std::string words)

@@ -18,4 +18,7 @@ inline constexpr std::size_t longest_words = 200;
 /// Both, of no more than `longest_words`: what a server said, fit to be shown.
 [[nodiscard]] std::string quote(std::string_view words);
 
+/// The same of a lock's name, in which control characters are shown as `\xNN`: it is told from others.
+[[nodiscard]] std::string quote_name(std::string_view name);
+
 } // namespace redlock::redis

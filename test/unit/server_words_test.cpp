@@ -32,4 +32,14 @@ BOOST_AUTO_TEST_CASE(server_text_loses_control_characters_before_it_is_cut)
     BOOST_TEST(quote(std::string(100, '\n') + longest) == longest);
 }
 
+BOOST_AUTO_TEST_CASE(name_shows_control_characters)
+{
+    using redlock::redis::quote_name;
+    std::string const longest(longest_words, 'x');
+    BOOST_TEST(quote_name(std::string("a\0b\n\x7f", 5)) == "a\\x00b\\x0a\\x7f");
+    BOOST_TEST(quote_name("caf\xc3\xa9") == "caf\xc3\xa9");
+    BOOST_TEST(quote_name(longest) == longest);
+    BOOST_TEST(quote_name(longest + 'x').size() == longest_words);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,8 +11,8 @@ constexpr void explain_misuse()
     constexpr bool is_coroutine = !TakesLease || IsBody;
     static_assert(IsLock, "with_lock: the first argument is a lock, such as a redlock::mutex");
     static_assert(TakesLease,
-                  "with_lock: the second argument is called with a redlock::lease&: the coroutine "
-                  "itself, not the awaitable that it returns");
+                  "with_lock: the second argument is called with a redlock::lease&: a coroutine that "
+                  "takes it by reference, and not the awaitable that it returns");
     static_assert(is_coroutine, "with_lock: what is called with a redlock::lease& returns a "
                                 "boost::asio::awaitable<T>, as a coroutine does");
     static_assert(HasLimit, "with_lock_for: the first argument has no acquire_for(time, use_awaitable) that "
