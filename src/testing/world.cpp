@@ -4,6 +4,7 @@
 #include "core/tally.hpp"
 #include "engine/client_access.hpp"
 #include "kind/fenced.hpp"
+#include "kind/semaphore.hpp"
 #include "net/machine.hpp"
 #include "testing/state.hpp"
 #include "world/network.hpp"
@@ -173,6 +174,23 @@ std::optional<std::string> world::state::find(std::string_view nonce)
             if (value.text == nonce)
                 return key;
     return {};
+}
+
+void world::state::remove_share(std::string_view nonce)
+{
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        auto const keys = net.at(n).redis.keys().all();
+        for (auto const& [key, value] : keys) {
+            if (value.members.score(nonce))
+                (void)execute(n, {"ZREM", key, std::string(nonce)});
+            for (auto const& [permit, owner] : value.hash) {
+                if (owner != nonce)
+                    continue;
+                (void)execute(n, {"HDEL", key, permit});
+                (void)execute(n, {"ZREM", key + std::string(kind::slots_suffix), permit});
+            }
+        }
+    }
 }
 
 void world::state::overtake(std::string const& key, std::uint64_t token)
@@ -426,6 +444,7 @@ void world::lose(lease& held)
         if (held.fencing_token() != 0) // an extension would set again what is only deleted
             state_->overtake(*its, held.fencing_token());
     }
+    state_->remove_share(held.nonce());
     held.extend([](boost::system::error_code) {});
 }
 

@@ -14,11 +14,13 @@
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -163,6 +165,31 @@ BOOST_AUTO_TEST_CASE(world_lose_ends_fenced_lease)
         BOOST_TEST_REQUIRE(told->has_value());
         BOOST_TEST((held.cause() == loss_cause::refused));
         BOOST_TEST(servers.run(taken_fenced("account", *from)).fencing_token() > token);
+    }
+}
+
+/// They share keys with others, who keep theirs.
+BOOST_AUTO_TEST_CASE(world_lose_ends_lease_of_reader_and_of_permits)
+{
+    client others = servers.make_client();
+    auto const kinds = [](client& from) {
+        return std::vector<any_lock>{
+            shared_mutex(from, "prices").shared(), fenced_shared_mutex(from, "rates").shared(),
+            semaphore(from, "pool", 4).taking(2), fenced_semaphore(from, "crew", 4).taking(2)};
+    };
+    auto const of_others = kinds(others);
+    for (std::size_t i = 0; any_lock const& ours : kinds(locks)) {
+        lease const theirs = servers.run(of_others[i++].try_acquire(asio::use_awaitable));
+        lease held = servers.run(ours.try_acquire(asio::use_awaitable));
+        auto const told = watch(held);
+        servers.lose(held);
+        servers.advance(0ms);
+        BOOST_TEST_REQUIRE(told->has_value());
+        BOOST_TEST((held.cause() == loss_cause::refused));
+        servers.advance(20s);
+        BOOST_TEST(theirs.valid());
+        held = servers.run(ours.try_acquire(asio::use_awaitable));
+        BOOST_TEST(held.valid());
     }
 }
 

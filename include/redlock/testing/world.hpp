@@ -143,7 +143,8 @@ public:
     void let_go(std::string_view name);
     /// Does a majority of the servers have its key, whoever set it?
     [[nodiscard]] bool held(std::string_view name) const;
-    /// Deletes its keys. If it is fenced, another client also takes the lock and releases it. The lease is lost, with
+    /// Deletes its keys, and what a reader or a holder of permits has in keys that others share. If it excludes all others
+    /// and is fenced, another client also takes the lock and releases it. The lease is lost, with
     /// `loss_cause::refused`, as soon as its client has asked the servers, which it does now, or after the extension
     /// that is under way. No effect on a lease that is lost already. (To lose it with `loss_cause::expired`: cut off a
     /// majority, and let its `ttl` pass. A fenced lease whose servers were flushed ends in the same way.)
