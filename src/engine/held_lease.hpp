@@ -249,6 +249,7 @@ private:
     bool changed_ : 1 = false; ///< a key, while an extension was under way
     bool adopted_ : 1 = false; ///< granted to another client
     bool begun_ : 1 = false;
+    bool shut_down_ : 1 = false;  ///< ended by its client's end
     bool downgraded_ : 1 = false; ///< or it has the key of a lease that was
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t among_ = 0; ///< the followers of its group

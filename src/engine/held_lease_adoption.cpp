@@ -58,6 +58,7 @@ void held_lease::take_up()
         return;
     begun_ = true;
     if (on().life.closing()) {
+        shut_down_ = true;
         machine_.release();
         show(lease_state::released);
         return on().life.lease_came();

@@ -24,7 +24,7 @@ void held_lease::await_end(wait_op& w)
 /// For whoever comes after the end.
 errc held_lease::why_over() const
 {
-    if (on().life.closing() && !on().life.drained()) // otherwise the client goes on, with other nodes
+    if (shut_down_)
         return errc::shut_down;
     return machine_.phase() == core::lease_phase::lost ? errc::lease_lost : errc::released;
 }
@@ -59,6 +59,7 @@ void held_lease::lose()
 
 void held_lease::end(errc reason)
 {
+    shut_down_ = reason == errc::shut_down;
     on().loop().cancel(*this);
     stop_watching();
     on().life.end_lease(*this);

@@ -128,6 +128,30 @@ BOOST_AUTO_TEST_CASE(default_token_gives_how_the_lease_ended)
     }());
 }
 
+/// Also where the wait begins after the client's end.
+BOOST_AUTO_TEST_CASE(shutdown_changes_nothing_in_how_a_lease_has_ended)
+{
+    servers.run([&]() -> asio::awaitable<void> {
+        lease lost = co_await lock.acquire();
+        servers.lose(lost);
+        BOOST_TEST(co_await lost.ended() == lease_end::lost);
+        lease released = co_await lock.acquire();
+        co_await released.release();
+        lease detached = co_await lock.acquire();
+        detached.detach();
+        mutex other(locks, "seat:43");
+        lease const held = co_await other.acquire();
+        asio::co_spawn(context, locks.shutdown(asio::use_awaitable), asio::detached);
+        for (auto const pause : {0ms, 5000ms}) { // while it is shut down, and afterwards
+            co_await servers.sleep(pause);
+            BOOST_TEST(co_await lost.ended() == lease_end::lost);
+            BOOST_TEST(co_await released.ended() == lease_end::released);
+            BOOST_TEST(co_await detached.ended() == lease_end::released);
+            BOOST_TEST(co_await held.ended() == lease_end::shut_down);
+        }
+    }());
+}
+
 BOOST_AUTO_TEST_CASE(leadership_and_shared_lease_end_as_a_lease_does)
 {
     servers.run([&]() -> asio::awaitable<void> {
