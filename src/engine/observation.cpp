@@ -103,6 +103,8 @@ void observation::ask(unsigned node)
     }
     its.asked = true;
     its.since = proven();
+    if (its.connection != asked.connection())
+        its.said = {};
     its.connection = asked.connection();
     send(node, kind::request::leader);
 }

@@ -214,6 +214,37 @@ BOOST_AUTO_TEST_CASE(answers_from_before_make_no_vacancy)
     BOOST_TEST(observer.told.size() == 2U);
 }
 
+/// Rule EL4: the majority may rightly answer with the one before.
+BOOST_AUTO_TEST_CASE(revision_of_a_minority_makes_no_vacancy)
+{
+    participant& one = add();
+    net.between(0, 2).latency = 3 * one_way;
+    proclaim_everywhere(2048, "1 a");
+    proclaim(0, 2048, "2 b");
+    BOOST_TEST(text(ask(one)) == "2048? b");
+    net.kill(0);
+    pass(1s);
+    BOOST_TEST(text(ask(one)) == "2048 a");
+}
+
+/// Rule EL4: also one that only a minority has told.
+BOOST_AUTO_TEST_CASE(vacancy_has_the_last_revision_that_is_known)
+{
+    participant& observer = add_observer();
+    proclaim_everywhere(2048, "1 a");
+    pass(1s);
+    proclaim(0, 2048, "2 b");
+    pass(10s);
+    BOOST_TEST(last_told(observer) == "2048? b");
+    say_everywhere({"DEL", "seat:redlock-leader"});
+    pass(1s);
+    BOOST_TEST(last_told(observer) == "2048 vacant");
+    BOOST_TEST(observer.seen.revision == 2U);
+    proclaim_everywhere(2048, "1 a");
+    pass(10s);
+    BOOST_TEST(last_told(observer) == "2048 vacant");
+}
+
 /// Rule EL4: also when its nodes are changed, which ends the observation without an answer.
 BOOST_AUTO_TEST_CASE(change_of_nodes_tells_no_earlier_value)
 {
@@ -297,6 +328,24 @@ BOOST_AUTO_TEST_CASE(node_that_is_away_does_not_keep_a_leader_in_office)
     proclaim_everywhere(2048, "1 a");
     pass(1s);
     net.kill(0);
+    pass(1s);
+    say(1, {"DEL", "seat:redlock-leader"});
+    say(2, {"DEL", "seat:redlock-leader"});
+    pass(1s);
+    BOOST_TEST(last_told(observer) == "2048 vacant");
+}
+
+/// Nor while it is asked again.
+BOOST_AUTO_TEST_CASE(node_that_is_back_counts_when_it_has_answered)
+{
+    settings.health.response_timeout = 20s;
+    participant& observer = add_observer();
+    proclaim_everywhere(2048, "1 a");
+    pass(1s);
+    net.at(0).garble = [](auto, std::string said) {
+        return said.find("2048 1 a") == said.npos ? said : std::string();
+    };
+    net.reset_connections(0);
     pass(1s);
     say(1, {"DEL", "seat:redlock-leader"});
     say(2, {"DEL", "seat:redlock-leader"});
