@@ -262,6 +262,17 @@ BOOST_AUTO_TEST_CASE(change_of_nodes_tells_no_earlier_value)
     BOOST_TEST((std::ranges::count(observer.told, "a", &leader_info::value) == 1));
 }
 
+/// Rule EL4: what another client was told is proof, too.
+BOOST_AUTO_TEST_CASE(leader_before_the_one_that_is_known_is_gone)
+{
+    proclaim_everywhere(2048, "1 old");
+    participant& observer = add();
+    observer.seen = {.term = 4096, .revision = 1, .value = "new", .confirmed = true, .vacant = false};
+    observer.observe();
+    pass(1s);
+    BOOST_TEST(last_told(observer) == "4096 vacant");
+}
+
 /// Rule EL4: for as long as the client lives.
 BOOST_AUTO_TEST_CASE(client_without_an_election_remembers_what_it_was_told)
 {
