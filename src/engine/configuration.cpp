@@ -7,6 +7,7 @@
 #include "kind/multi.hpp"
 #include "kind/semaphore.hpp"
 #include "redis/command.hpp"
+#include "redis/server_words.hpp"
 #include "redis/url.hpp"
 #include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
@@ -181,7 +182,8 @@ void check_times(config const& settings)
                                                           " bytes, more than " + std::to_string(max_prefix));
     // The server would refuse HELLO for it, and with it the protocol.
     require(std::ranges::all_of(settings.client_name, [](char c) { return c > ' ' && c < '\x7f'; }),
-            "client_name must be visible ASCII without spaces, not " + title(settings.client_name));
+            "client_name must be visible ASCII without spaces, not \"" + redis::quote(settings.client_name) +
+                '"');
 }
 
 } // namespace

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(config_with_invalid_client_name_or_prefix_is_refused)
     for (std::string const& wrong : {std::string("two words"), std::string("line\n"),
                                      std::string("zero\0", 5), std::string("caf\xc3\xa9")})
         names(of_change([&](config& c) { c.client_name = wrong; }), {"client_name", "not "});
-    names(of_change([](config& c) { c.client_name = "two words"; }), {"two words"});
+    names(of_change([](config& c) { c.client_name = "two words"; }), {"not \"two words\""});
     names(of_change([](config& c) { c.key_prefix = std::string(513, 'x'); }),
           {"key_prefix", "513 bytes", "512"});
     BOOST_TEST(of_change([](config& c) { c.client_name.clear(), c.key_prefix = std::string(512, 'x'); }) ==
