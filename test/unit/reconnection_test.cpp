@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(shortest_lease_sets_the_pace)
     BOOST_TEST((pace.attempt == 1s));
     BOOST_TEST((pace.silence == 2s));
     BOOST_TEST((sooner({}, pace).pause == pace.pause));
+    BOOST_TEST((sooner({}, pace).silence == pace.silence));
 }
 
 RC_BOOST_PROP(several_attempts_fit_into_what_is_left, ())
