@@ -5,32 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 pages=(README.md CONTRIBUTING.md benchmarks/README.md docs/{tutorial,cli,examples}.md docs/howto/install.md)
-# Of g++, cmake, ninja-build, pkg-config, openssl and redis-server in scripts/setup; of the shell; of Debian itself.
-known=' g++ nm cmake ninja pkg-config openssl redis-server redis-cli cd do done export for apt-get cat curl echo grep kill read sh sleep sort sudo systemctl source while '
-# What a section is about.
-known+='conan vcpkg redlock kubectl docker git man '
-
-# The commands in indented blocks, without comments, one a line: PAGE:LINE COMMAND.
-commands()
-{
-    awk '
-        FNR == 1 { before = "" }
-        /^    / && (before == "" || inside) {
-            inside = 1
-            line = $0
-            sub(/^ +/, "", line)
-            sub(/ +#.*$/, "", line)
-            if (joined == "") place = FILENAME ":" FNR
-            joined = joined line
-            if (sub(/\\$/, "", joined)) next
-            count = split(joined, part, / *(&&|\|\||;|\|) */)
-            for (i = 1; i <= count; ++i)
-                if (part[i] != "") print place, part[i]
-            joined = ""
-            next
-        }
-        { inside = 0; joined = ""; before = $0 }' "$@"
-}
+source test/docs/pages.sh
 
 failed=0
 complain() { failed=1; echo "$1"; }
