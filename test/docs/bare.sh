@@ -10,7 +10,7 @@ source scripts/environment.sh
 source test/docs/pages.sh
 place=$PWD/build/bare
 installed=docs/howto/install.md
-pages=(README.md docs/tutorial.md $installed docs/{examples,cli}.md benchmarks/README.md docs/howto/*.md docs/migration/*.md CONTRIBUTING.md)
+pages=(README.md docs/tutorial.md $installed docs/{examples,cli}.md docs/howto/*.md docs/migration/*.md benchmarks/README.md CONTRIBUTING.md)
 
 # The page that the reader comes from.
 before()
@@ -22,7 +22,7 @@ before()
     esac
 }
 
-# What becomes of a command here: it is changed, or $why is set.
+# What becomes of a command here: it is changed, also for a shorter one, or $why is set.
 adapt()
 {
     why=
@@ -136,12 +136,13 @@ page()
         return
     fi
     [ -z "$from" ] || page "$from"
+    if [[ " ${failed[*]-} " == *" ${from:-none} "* ]]; then echo "$1: not tried, for $from failed" && failed+=("$1") && return; fi
     echo "=== $1"
     # A page that fails leaves its root behind.
     rm -rf --one-file-system "$root"
     if [ -n "$from" ]; then cp -a "$(of "$from")" "$root"; else cp -a "$place/bare" "$root" && tree "$root/root/asio-redlock"; fi
     # Servers and mounts end with its first process.
-    timeout 7200 unshare --mount --pid --fork --kill-child env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
+    timeout --foreground 7200 unshare --mount --pid --fork --kill-child env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
         chroot "$root" bash -c "$(declare -f inside); inside" 3<"$root.steps" 9<&- || failed+=("$1")
     [[ "$installed docs/cli.md ${failed[*]-}" == *"$1"* ]] || rm -rf --one-file-system "$root"
 }
