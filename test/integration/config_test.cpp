@@ -153,6 +153,7 @@ BOOST_AUTO_TEST_CASE(config_with_times_out_of_range_is_refused)
         names(of_change([=](config& c) { c.node_timeout = none; }), {"node_timeout", "more than zero"});
     }
     names(of_change([](config& c) { c.admission.longest_ttl = 49h; }), {"admission.longest_ttl", "48 hours"});
+    BOOST_TEST(of_change([](config& c) { c.admission.longest_ttl = 48h; }) == "");
     names(of_change([](config& c) { c.node_timeout = 25h; }),
           {"node_timeout", "24 hours", "not 90000000 ms"});
     BOOST_TEST(of_change([](config& c) { c.health.check_interval.reset(); }) == "");
@@ -227,7 +228,9 @@ BOOST_AUTO_TEST_CASE(lock_longer_than_longest_ttl_is_refused)
 BOOST_AUTO_TEST_CASE(lock_with_slack_or_limits_out_of_range_is_refused)
 {
     names(of_options([](auto& o) { o.slack = -1ms; }), {"slack", "is -1 ms"});
-    BOOST_TEST(of_options([](auto& o) { o.slack = 0ms; }) == "");
+    names(of_options([](auto& o) { o.slack = 24h + 1ms; }), {"slack", "24 hours"});
+    for (auto const slack : {0ms, std::chrono::milliseconds(24h)})
+        BOOST_TEST(of_options([=](auto& o) { o.slack = slack; }) == "");
     names(of_options([](auto& o) { o.node_timeout = 0ms; }), {"node_timeout", "not 0 ms"});
     names(of_options([](auto& o) { o.max_hold = 0ms; }), {"max_hold", "not 0 ms"});
     names(of_options([](auto& o) { o.progress_within = 25h; }), {"progress_within", "not 90000000 ms"});
