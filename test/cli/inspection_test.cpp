@@ -126,15 +126,20 @@ BOOST_FIXTURE_TEST_CASE(status_counts_permits_that_a_majority_has, servers)
     std::string const one(32, 'a');
     std::string const other(32, 'b');
     command({"HSET", "seat", "0", one, "3", one});
-    probes[0].command({"HSET", "seat", "7", other});
+    probes[0].command({"HSET", "seat", "5", one, "7", other});
+    probes[1].command({"HSET", "seat", "5", one});
     command({"PEXPIRE", "seat", "60000"});
-    command({"ZADD", "seat:redlock-slots", "1000", "0", "9000000000000", "3", "9000000000000", "7"});
+    std::string const late = "9000000000000";
+    command({"ZADD", "seat:redlock-slots", "1000", "0", late, "3", late, "5", late, "7", late, "1024", late,
+             "x"});
     json const told = json::parse(finished_run({"status", "--json", "seat"}, env()).out);
-    BOOST_TEST(told.at("permits_taken") == 1);
-    BOOST_TEST(told.at("permits").size() == 2U);
+    BOOST_TEST(told.at("permits_taken") == 2);
+    BOOST_TEST(told.at("permits").size() == 3U);
     BOOST_TEST(told.at("permits")[0].at("permit") == 3);
     BOOST_TEST(told.at("permits")[0].at("nodes") == 3);
-    BOOST_TEST(told.at("permits")[1].at("holder") == "bbbbbbbb...");
+    BOOST_TEST(told.at("permits")[1].at("permit") == 5);
+    BOOST_TEST(told.at("permits")[1].at("nodes") == 2);
+    BOOST_TEST(told.at("permits")[2].at("holder") == "bbbbbbbb...");
 }
 
 /// A user without that right sees a key that expires, and no more.
