@@ -110,7 +110,7 @@ struct credentials {
 /// fork may use the settings for a client of its own (see `client`).
 ///
 /// Limits: times are more than zero and at most 24 h. `health.check_interval` has no upper limit, and
-/// `admission.longest_ttl` is at most 48 h. `key_prefix` has at most 512 bytes.
+/// `admission.longest_ttl` is at most 48 h. `key_prefix` and `client_name` have at most 512 bytes.
 struct config {
     /// The independent masters, 1 to 63 of them, one URL each:
     ///

@@ -102,7 +102,7 @@ public:
     ///     for (;;)
     ///         seen = co_await scheduler.observe(seen);
     ///
-    /// It completes with the first change from `seen`: another term, another value, that nobody leads any more, or that a
+    /// `seen` comes from this election, or is empty. It completes with the first change from `seen`: another term, another value, that nobody leads any more, or that a
     /// majority confirms what was not confirmed. If that is so already, it completes as soon as a majority has answered.
     /// Changes that follow each other quickly may be told as one. Give `seen` a name: g++ 12 destroys a temporary of an
     /// awaited expression twice.

@@ -70,8 +70,8 @@ concept lease_body =
 ///
 /// The lease ended before the body: `lease_lost_error`, with `errc::lease_lost` and the `loss_cause`, or with
 /// `errc::shut_down` after `client::shutdown`. If the body ends while its lease is suspect (`tolerate_suspect`), a release
-/// that a majority confirms proves that it was not lost. A lease that the body released, detached or moved away has not
-/// ended too early.
+/// that a majority confirms proves that it was not lost. A lease that the body released or detached has not
+/// ended too early. One that it moved away is watched until the body ends.
 ///
 /// Whatever the body throws.
 /// \par Note

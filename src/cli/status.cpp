@@ -16,6 +16,7 @@
 #include <redlock/inspection.hpp>
 #include <redlock/node_outcome.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -235,8 +236,12 @@ int status(options const& o, output const& out)
     taken_permits permits;
     for (interview const& node : interviews) {
         nodes.push_back(look(node));
-        if (nodes.back().who == holder_kind::permits)
-            count_permits(permits, std::span(node.answers).last<2>());
+        if (nodes.back().who != holder_kind::permits)
+            continue;
+        auto const said = std::span(node.answers).last<2>();
+        count_permits(permits, said);
+        if (auto const refused = std::ranges::find_if(said, &answer::refused); refused != said.end())
+            nodes.back().trouble = redis::quote(refused->text);
     }
     core::lock_verdict const v = judge(nodes);
     json rows = json::array();

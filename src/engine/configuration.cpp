@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::size_t max_name = 512;
-constexpr std::size_t max_prefix = 512;
+constexpr std::size_t longest_word = 512;
 /// Beyond this a key is a leak, and times lose their meaning.
 constexpr milliseconds longest_time{std::chrono::hours{24}};
 
@@ -177,9 +177,10 @@ void check_times(config const& settings)
         require(*longest_ttl > milliseconds::zero() && *longest_ttl <= 2 * longest_time,
                 "admission.longest_ttl must be more than zero and at most 48 hours, not " +
                     text(*longest_ttl));
-    require(settings.key_prefix.size() <= max_prefix, "key_prefix has " +
-                                                          std::to_string(settings.key_prefix.size()) +
-                                                          " bytes, more than " + std::to_string(max_prefix));
+    for (auto const& [what, size] : {std::pair{"key_prefix", settings.key_prefix.size()},
+                                     std::pair{"client_name", settings.client_name.size()}})
+        require(size <= longest_word, std::string(what) + " has " + std::to_string(size) +
+                                          " bytes, more than " + std::to_string(longest_word));
     // The server would refuse HELLO for it, and with it the protocol.
     require(std::ranges::all_of(settings.client_name, [](char c) { return c > ' ' && c < '\x7f'; }),
             "client_name must be visible ASCII without spaces, not \"" + redis::quote(settings.client_name) +

@@ -142,6 +142,16 @@ BOOST_FIXTURE_TEST_CASE(status_counts_permits_that_a_majority_has, servers)
     BOOST_TEST(told.at("permits")[2].at("holder") == "bbbbbbbb...");
 }
 
+BOOST_AUTO_TEST_CASE(status_without_permission_to_count_permits_says_so)
+{
+    redis_server server({.acl = {"user default off", "user few on >pw ~seat* +@all -hmget"}});
+    std::string const url = "redis://few:pw@127.0.0.1:" + std::to_string(server.port());
+    environment const few{{"REDLOCK_NODES", url}, {"REDLOCK_ASSUME_FRESH", "1"}};
+    finished_run const run({"run", "--permits", "2", "seat", "--", REDLOCK_TOOL, "status", "seat"}, few);
+    BOOST_TEST(contains(run.out, "seat: held by holders of permits on 1 of 1 nodes\n"), run.out + run.err);
+    BOOST_TEST(contains(run.out, "'hmget'"), run.out);
+}
+
 /// A user without that right sees a key that expires, and no more.
 BOOST_AUTO_TEST_CASE(status_without_permission_to_see_readers_leaves_it_open)
 {

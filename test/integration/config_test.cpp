@@ -169,6 +169,8 @@ BOOST_AUTO_TEST_CASE(config_with_invalid_client_name_or_prefix_is_refused)
     names(of_change([](config& c) { c.client_name = "two words"; }), {"not \"two words\""});
     names(of_change([](config& c) { c.key_prefix = std::string(513, 'x'); }),
           {"key_prefix", "513 bytes", "512"});
+    names(of_change([](config& c) { c.client_name = std::string(513, 'x'); }),
+          {"client_name", "513 bytes", "512"});
     BOOST_TEST(of_change([](config& c) { c.client_name.clear(), c.key_prefix = std::string(512, 'x'); }) ==
                "");
 }
