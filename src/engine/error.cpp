@@ -7,6 +7,7 @@
 #include <redlock/lease.hpp>
 #include <redlock/observer.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <utility>
 

@@ -39,12 +39,12 @@ std::string quote(std::string_view words)
 
 std::string quote_name(std::string_view name)
 {
-    constexpr std::string_view digits = "0123456789abcdef";
+    constexpr std::string_view hex = "0123456789abcdef";
     std::string text;
     for (char const c : name.substr(0, longest_words + 1)) { // it may have any length
         auto const byte = static_cast<unsigned char>(c);
         if (is_control(c))
-            text.append("\\x").append({digits[byte >> 4], digits[byte & 15]});
+            text.append("\\x").append({hex[byte >> 4], hex[byte & 15]});
         else
             text += c;
     }
