@@ -119,8 +119,8 @@ public:
     /// Makes a `lock_error` from an error that an acquisition of this lock completed with, for logs and for throwing.
     /// It serves tokens that give an error code, or throw a plain `system_error`. `with_diagnostics` says more: how
     /// long the operation waited, and its `last_failure()`. The text names the lock. If the error comes from the nodes'
-    /// answers, the `lock_error` carries `last_attempt()`. Call it when the operation completes: later attempts of this client for the same name replace
-    /// the table.
+    /// answers, the `lock_error` carries `last_attempt()`. Call it when the operation completes: later attempts of this
+    /// client for the same name replace the table.
     ///
     /// Any thread.
     /// \throws std::bad_alloc

@@ -106,8 +106,9 @@ struct credentials {
     std::string password{}; ///< empty: none is given
 };
 
-/// A client's settings. Everything has a default but `nodes`. Designated initializers stand in the order of the members. The client's constructor reads them once. A child made by
-/// fork may use the settings for a client of its own (see `client`).
+/// A client's settings. Everything has a default but `nodes`. Designated initializers stand in the order of the members.
+/// The client's constructor reads them once. A child made by fork may use the settings for a client of its own (see
+/// `client`).
 ///
 /// Limits: times are more than zero and at most 24 h. `health.check_interval` has no upper limit, and
 /// `admission.longest_ttl` is at most 48 h. `key_prefix` and `client_name` have at most 512 bytes.

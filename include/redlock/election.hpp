@@ -102,10 +102,10 @@ public:
     ///     for (;;)
     ///         seen = co_await scheduler.observe(seen);
     ///
-    /// `seen` comes from this election, or is empty. It completes with the first change from `seen`: another term, another value, that nobody leads any more, or that a
-    /// majority confirms what was not confirmed. If that is so already, it completes as soon as a majority has answered.
-    /// Changes that follow each other quickly may be told as one. Give `seen` a name: g++ 12 destroys a temporary of an
-    /// awaited expression twice.
+    /// `seen` comes from this election, or is empty. It completes with the first change from `seen`: another term, another
+    /// value, that nobody leads any more, or that a majority confirms what was not confirmed. If that is so already, it
+    /// completes as soon as a majority has answered. Changes that follow each other quickly may be told as one. Give `seen`
+    /// a name: g++ 12 destroys a temporary of an awaited expression twice.
     ///
     /// The nodes tell of changes. If the message is lost with a connection, the nodes are asked again when they are back.
     /// They are also asked every `health.check_interval`, and as often as keys of the election may expire. Nodes that do not

@@ -99,8 +99,9 @@ enum class lease_end : std::uint8_t {
 ///
 /// The destructor never throws and never waits: a lease that was not released stops renewing and is released in the
 /// background; without memory for that, at the latest when it would have been renewed. A lease may outlive its client,
-/// but not the client's execution context. It has ended once the executor has run what the client's destructor left to it. In a child made by fork it is lost: `valid()` is false
-/// there, without a system call, and destroying it sends nothing.
+/// but not the client's execution context. It has ended once the executor has run what the client's destructor left to
+/// it. In a child made by fork it is lost: `valid()` is false there, without a system call, and destroying it sends
+/// nothing.
 ///
 /// With the default token operations throw a `lock_error`, which names the lock.
 class REDLOCK_EXPORT lease {

@@ -26,11 +26,12 @@ void ask_for_permits(questions& asked, std::string const& key, std::chrono::mill
 
 void count_permits(taken_permits& taken, std::span<answer const, 2> said)
 {
-    auto const& [owners, not_ended] = std::pair(said[0], said[1]);
+    auto const& owners = said[0].list;
+    auto const& not_ended = said[1].list;
     unsigned number = 0;
-    for (std::string const& each : not_ended.list)
-        if (redis::read_number(each, number) && number < owners.list.size() && !owners.list[number].empty())
-            ++taken[{number, owners.list[number]}];
+    for (std::string const& each : not_ended)
+        if (redis::read_number(each, number) && number < owners.size() && !owners[number].empty())
+            ++taken[{number, owners[number]}];
 }
 
 std::size_t certain(taken_permits const& taken, std::size_t nodes)

@@ -133,9 +133,9 @@ net::node_terms make_terms(redis::endpoint const& where, config const& settings)
     auto const common = settings.health.check_interval;
     auto const check_interval = where.health_check_interval.value_or(common.value_or(milliseconds::zero()));
     require_positive(response, "health.response_timeout");
-    require(!common || *common > milliseconds::zero(), "health.check_interval must be more than zero, not " +
-                                                           text(common.value_or(milliseconds::zero())) +
-                                                           "; std::nullopt disables the check");
+    if (common)
+        require(*common > milliseconds::zero(), "health.check_interval must be more than zero, not " +
+                                                    text(*common) + "; std::nullopt disables the check");
     net::node_terms terms{
         settings.reconnect.min_delay, settings.reconnect.max_delay, response,
         std::min<milliseconds>(check_interval, std::chrono::years{100})}; // more could not be reckoned with

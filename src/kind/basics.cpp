@@ -108,7 +108,7 @@ sighting read_whose(redis::resp_node const& reply)
     return read_owner(reply, holder_kind::no_lock);
 }
 
-/// What is longer could not be reckoned with.
+/// Bounded: clients could not reckon with a longer time.
 std::chrono::milliseconds time_left(std::int64_t milliseconds)
 {
     return std::min<std::chrono::milliseconds>(std::chrono::milliseconds{milliseconds},

@@ -52,7 +52,7 @@ struct world::state : std::enable_shared_from_this<world::state> {
     void remove(std::string const& key, std::string_view nonce);
     /// The key with this value, on any server.
     [[nodiscard]] std::optional<std::string> find(std::string_view nonce);
-    /// What is a reader's, or of a semaphore, in keys that others share.
+    /// Removes a reader, or a semaphore's holder, from keys that others share.
     void remove_share(std::string_view nonce);
     /// Somebody with the next token came and went.
     void overtake(std::string const& key, std::uint64_t token);

@@ -27,6 +27,14 @@ struct observation_fixture : election_fixture {
         for (std::size_t n = 0; n != net.size(); ++n)
             proclaim(n, term, rest);
     }
+    /// From now on, on every connection.
+    void lose_word_of_changes()
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.at(n).garble = [](auto, std::string said) {
+                return said.find("invalidate") == said.npos ? said : std::string();
+            };
+    }
     std::string last_told(participant const& by)
     {
         return by.told.empty() ? "nothing" : text(by.told.back());
@@ -200,10 +208,7 @@ BOOST_AUTO_TEST_CASE(answers_from_before_make_no_vacancy)
     participant& observer = add_observer();
     proclaim_everywhere(2048, "1 a");
     pass(1s);
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.at(n).garble = [](auto, std::string said) {
-            return said.find("invalidate") == said.npos ? said : std::string();
-        };
+    lose_word_of_changes();
     proclaim_everywhere(2048, "2 b");
     pass(1s);
     BOOST_TEST(last_told(observer) == "2048 a");
@@ -251,10 +256,7 @@ BOOST_AUTO_TEST_CASE(change_of_nodes_tells_no_earlier_value)
     participant& observer = add_observer();
     proclaim_everywhere(2048, "1 a");
     pass(1s);
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.at(n).garble = [](auto, std::string said) {
-            return said.find("invalidate") == said.npos ? said : std::string();
-        };
+    lose_word_of_changes();
     proclaim_everywhere(2048, "2 b");
     BOOST_TEST(ask(observer).value == "b");
     observer.locks->change_nodes(std::vector{net.url(0), net.url(1)}, [](error_code) {});
@@ -370,10 +372,7 @@ BOOST_AUTO_TEST_CASE(word_that_is_lost_is_made_up_for_by_asking)
     participant& observer = add_observer();
     proclaim_everywhere(2048, "1 a");
     pass(1s);
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.at(n).garble = [](auto, std::string said) {
-            return said.find("invalidate") == said.npos ? said : std::string();
-        };
+    lose_word_of_changes();
     proclaim_everywhere(4096, "1 b");
     pass(2s);
     BOOST_TEST(last_told(observer) == "2048 a");
