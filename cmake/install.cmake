@@ -14,8 +14,12 @@ else()
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         COMPONENT ${development})
 endif()
+set(kit)
+if(TARGET redlock_testing)
+    set(kit redlock_testing)
+endif()
 install(
-    TARGETS redlock redlock_testing
+    TARGETS redlock ${kit}
     EXPORT asio-redlock-targets
     RUNTIME COMPONENT asio-redlock_Runtime
     LIBRARY COMPONENT asio-redlock_Runtime NAMELINK_COMPONENT ${development}
@@ -35,6 +39,7 @@ configure_package_config_file(
 write_basic_package_version_file(asio-redlock-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(
     FILES "${PROJECT_BINARY_DIR}/asio-redlock-config.cmake" "${PROJECT_BINARY_DIR}/asio-redlock-config-version.cmake"
+          cmake/lua.cmake
     DESTINATION "${package_dir}"
     COMPONENT ${development})
 
@@ -54,13 +59,18 @@ else()
     set(pc_cflags " -DREDLOCK_STATIC_DEFINE")
     set(pc_requires "Requires")
 endif()
-foreach(package IN ITEMS asio-redlock asio-redlock-testing)
+set(packages asio-redlock)
+if(kit)
+    list(APPEND packages asio-redlock-testing)
+    list(JOIN REDLOCK_LUA_LIBRARIES " " lua_libraries)
+endif()
+foreach(package IN LISTS packages)
     configure_file("cmake/${package}.pc.in" "${package}.pc" @ONLY)
+    install(
+        FILES "${PROJECT_BINARY_DIR}/${package}.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        COMPONENT ${development})
 endforeach()
-install(
-    FILES "${PROJECT_BINARY_DIR}/asio-redlock.pc" "${PROJECT_BINARY_DIR}/asio-redlock-testing.pc"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
-    COMPONENT ${development})
 if(REDLOCK_BUILD_CLI)
     install(TARGETS redlock_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT ${tool})
     install(

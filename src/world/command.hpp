@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,18 @@ inline std::optional<std::int64_t> whole_number(std::string_view text)
     std::int64_t value = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// As Lua's tonumber(), and as Redis reads a score.
+inline std::optional<double> to_number(std::string const& text)
+{
+    char* end = nullptr;
+    double const value = std::strtod(text.c_str(), &end);
+    if (end == text.c_str())
+        return {};
+    while (*end == ' ' || (*end >= '\t' && *end <= '\r'))
+        ++end;
+    return end == text.c_str() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 /// One command from the front of what a client has sent; nothing: it is not whole yet.

@@ -152,19 +152,19 @@ server::command_form const* server::form_of(std::string_view name)
 {
     using s = server;
     static constexpr std::array all{
-        command_form{"auth", 2, &s::auth, while_loading},
-        command_form{"client", 2, &s::client, while_loading},
-        command_form{"config", 2, &s::config, while_loading},
+        command_form{"auth", 2, &s::auth, while_loading | not_in_scripts},
+        command_form{"client", 2, &s::client, while_loading | not_in_scripts},
+        command_form{"config", 2, &s::config, while_loading | not_in_scripts},
         command_form{"del", 2, &s::del, writes},
         command_form{"delex", 2, &s::delex, writes},
         command_form{"delifeq", 3, &s::delifeq, writes},
-        command_form{"eval", 3, &s::eval},
-        command_form{"evalsha", 3, &s::evalsha},
+        command_form{"eval", 3, &s::eval, not_in_scripts},
+        command_form{"evalsha", 3, &s::evalsha, not_in_scripts},
         command_form{"exists", 2, &s::exists},
         command_form{"flushall", 1, &s::flushall, writes},
         command_form{"get", 2, &s::get},
         command_form{"hdel", 3, &s::hdel, writes},
-        command_form{"hello", 1, &s::hello, while_loading},
+        command_form{"hello", 1, &s::hello, while_loading | not_in_scripts},
         command_form{"hexists", 3, &s::hexists},
         command_form{"hget", 3, &s::hget},
         command_form{"hgetall", 2, &s::hgetall},
@@ -179,14 +179,15 @@ server::command_form const* server::form_of(std::string_view name)
         command_form{"ping", 1, &s::ping, while_listening},
         command_form{"pttl", 2, &s::pttl},
         command_form{"publish", 3, &s::publish, while_loading},
-        command_form{"reset", 1, &s::reset, while_loading | while_listening},
+        command_form{"reset", 1, &s::reset, while_loading | while_listening | not_in_scripts},
         command_form{"rpush", 3, &s::rpush, writes | takes_memory},
+        command_form{"script", 2, &s::script, not_in_scripts},
         command_form{"select", 2, &s::select, while_loading},
         command_form{"set", 3, &s::set, writes | takes_memory},
-        command_form{"subscribe", 2, &s::subscribe, while_loading | while_listening},
+        command_form{"subscribe", 2, &s::subscribe, while_loading | while_listening | not_in_scripts},
         command_form{"time", 1, &s::time, while_loading},
         command_form{"type", 2, &s::type},
-        command_form{"unsubscribe", 1, &s::unsubscribe, while_loading | while_listening},
+        command_form{"unsubscribe", 1, &s::unsubscribe, while_loading | while_listening | not_in_scripts},
         command_form{"zadd", 4, &s::zadd, writes | takes_memory},
         command_form{"zcard", 2, &s::zcard},
         command_form{"zcount", 4, &s::zcount},
@@ -197,8 +198,9 @@ server::command_form const* server::form_of(std::string_view name)
         command_form{"zremrangebyscore", 4, &s::zremrangebyscore, writes},
         command_form{"zscore", 3, &s::zscore},
     };
-    auto const at = std::ranges::find(all, name, &command_form::name);
-    return at == all.end() ? nullptr : &*at;
+    static_assert(std::ranges::is_sorted(all, {}, &command_form::name));
+    auto const at = std::ranges::lower_bound(all, name, {}, &command_form::name);
+    return at == all.end() || at->name != name ? nullptr : &*at;
 }
 
 bool server::knows(command_form const& command) const
@@ -253,11 +255,19 @@ std::string server::answer(connection& c, words const& command)
         return reply::error("ERR wrong number of arguments for '" + std::string(form->name) + "' command");
     if (std::string no = refusal(c, *form); !no.empty())
         return no;
+    return execute(c, *form, command);
+}
+
+std::string server::execute(connection& c, command_form const& form, words const& command)
+{
+    std::string said;
     try {
-        return (this->*form->answer)(c, command);
+        said = (this->*form.answer)(c, command);
     } catch (wrong_type const&) {
-        return reply::error(reply::wrong_type);
+        said = reply::error(reply::wrong_type);
     }
+    remember_what_was_shown();
+    return said;
 }
 
 std::string server::hello(connection& c, words const& command)
@@ -358,11 +368,16 @@ std::string server::time(connection&, words const&)
            reply::bulk(std::to_string(now_us_ % 1'000'000));
 }
 
-void server::remember(connection_id id, std::string const& key)
+/// After the command: what it finds to have expired it has not shown before.
+void server::remember_what_was_shown()
 {
-    auto const who = connections_.find(id);
-    if (who != connections_.end() && who->second.tracking)
-        tracked_[key].insert(id);
+    words const shown = std::exchange(shown_, {});
+    auto const who = connections_.find(current_);
+    if (shown.empty() || who == connections_.end() || !who->second.tracking)
+        return;
+    bool const all_declared = in_script_ && is.shows_declared_keys;
+    for (std::string const& key : all_declared ? declared_ : std::span(shown))
+        tracked_[key].insert(current_);
 }
 
 } // namespace redlock::world

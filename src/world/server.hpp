@@ -2,12 +2,15 @@
 #pragma once
 
 #include "world/keyspace.hpp"
+#include "world/lua.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -95,6 +98,7 @@ private:
     static constexpr unsigned takes_memory = 2;
     static constexpr unsigned while_loading = 4;   ///< answered then, too
     static constexpr unsigned while_listening = 8; ///< by RESP2: answered then, too
+    static constexpr unsigned not_in_scripts = 16;
     [[nodiscard]] static command_form const* form_of(std::string_view name);
     [[nodiscard]] bool knows(command_form const&) const;
     [[nodiscard]] bool compares() const { return is.version != release::redis_7_0; }
@@ -107,7 +111,9 @@ private:
     [[nodiscard]] std::string answer(connection&, words const&);
     [[nodiscard]] std::string refusal(connection const&, command_form const&) const;
     [[nodiscard]] std::string write_refusal(command_form const&) const;
-    void allow_in_script(command_form const&, bool written) const;
+    [[nodiscard]] std::string execute(connection&, command_form const&, words const&);
+    [[nodiscard]] std::string answer_in_script(connection&, words const&, bool& written);
+    [[nodiscard]] std::string refusal_in_script(command_form const&, bool written) const;
 
     [[nodiscard]] std::string hello(connection&, words const&);
     [[nodiscard]] std::string auth(connection&, words const&);
@@ -154,9 +160,10 @@ private:
     [[nodiscard]] std::string eval(connection&, words const&);
     [[nodiscard]] std::string evalsha(connection&, words const&);
 
-    [[nodiscard]] std::string run_script(std::string const& hash, words const&);
+    [[nodiscard]] std::string script(connection&, words const&);
+    [[nodiscard]] std::string run_script(connection&, std::string const& hash, words const&);
     [[nodiscard]] keyspace::value const* look_at(std::string const& key);
-    void remember(connection_id, std::string const& key);
+    void remember_what_was_shown();
     [[nodiscard]] millis now() const { return now_us_ / 1000; }
     [[nodiscard]] static std::string nil(connection const& c) { return c.resp3 ? "_\r\n" : "$-1\r\n"; }
 
@@ -164,7 +171,11 @@ private:
     keyspace keys_{[this](std::string const& key) { changed(key); }};
     std::map<connection_id, connection> connections_;
     std::map<std::string, std::set<connection_id>> tracked_;
-    std::set<std::string> scripts_; ///< hashes of those that have been run
+    std::map<std::string, std::string> scripts_; ///< by their hashes
+    std::unique_ptr<lua> lua_;                   ///< once a script was run
+    bool in_script_ = false;
+    words shown_;                           ///< keys, by the command that is executed
+    std::span<std::string const> declared_; ///< keys of the script that runs
     connection_id current_ = 0;     ///< whose command is being executed
     std::string own_messages_;      ///< that it is told after its answer
     std::string own_invalidations_; ///< likewise

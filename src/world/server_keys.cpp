@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A server's commands about keys.
 #include "world/command.hpp"
-#include "world/lua_number.hpp"
 #include "world/reply.hpp"
 #include "world/server.hpp"
 #include "world/sorted_set.hpp"
@@ -45,23 +44,24 @@ std::string with_score(sorted_set::member const& one, bool resp3)
 
 } // namespace
 
-/// It is remembered after it was found: whoever finds that it has expired is told of the next change.
 keyspace::value const* server::look_at(std::string const& key)
 {
-    auto const* const found = keys_.find(key, now());
-    remember(current_, key);
-    return found;
+    shown_.push_back(key);
+    return keys_.find(key, now());
 }
 
 std::string server::set(connection& c, words const& command)
 {
     keyspace::value v{.text = command[2]};
     bool only_new = false;
+    bool only_there = false;
     std::string const* expected = nullptr;
     for (std::size_t i = 3; i < command.size(); ++i) {
         std::string const option = lower(command[i]);
         if (option == "nx") {
             only_new = true;
+        } else if (option == "xx") {
+            only_there = true;
         } else if (option == "px" && i + 1 != command.size()) {
             millis const time = whole_number(command[++i]).value_or(0);
             if (time <= 0 || time > std::numeric_limits<millis>::max() - now())
@@ -73,7 +73,7 @@ std::string server::set(connection& c, words const& command)
             return reply::error("ERR syntax error");
         }
     }
-    if (only_new && keys_.find(command[1], now()))
+    if ((only_new || only_there) && (keys_.find(command[1], now()) != nullptr) == only_new)
         return nil(c);
     if (expected && keyspace::text_of(keys_.find(command[1], now())) != *expected)
         return nil(c);
@@ -99,11 +99,10 @@ std::string server::mget(connection& c, words const& command)
 {
     std::string said = '*' + std::to_string(command.size() - 1) + "\r\n";
     for (std::size_t i = 1; i != command.size(); ++i) {
+        shown_.push_back(command[i]);
         auto const text = keys_.text(command[i], now());
         said += text ? reply::bulk(*text) : nil(c);
     }
-    for (std::size_t i = 1; i != command.size(); ++i)
-        remember(current_, command[i]);
     return said;
 }
 
@@ -199,7 +198,11 @@ std::string server::flushall(connection&, words const&)
 
 std::string server::zadd(connection&, words const& command)
 {
-    std::size_t const first = lower(command[2]) == "nx" ? 3 : 2;
+    std::string const option = lower(command[2]);
+    bool const only_new = option == "nx";
+    bool const only_there = option == "xx";
+    bool const only_greater = option == "gt";
+    std::size_t const first = only_new || only_there || only_greater ? 3 : 2;
     if ((command.size() - first) % 2 != 0 || command.size() == first)
         return reply::error("ERR syntax error");
     std::vector<sorted_set::member> given;
@@ -213,7 +216,8 @@ std::string server::zadd(connection&, words const& command)
     std::int64_t added = 0;
     bool changed = false;
     for (auto& one : given) {
-        if (first == 3 && members.rank(one.name))
+        auto const before = members.score(one.name);
+        if ((before && only_new) || (!before && only_there) || (before && only_greater && *before >= one.score))
             continue;
         auto const how = members.add(std::move(one));
         added += how == sorted_set::outcome::added ? 1 : 0;
@@ -240,7 +244,7 @@ std::string server::zrem(connection&, words const& command)
 std::string server::zrange(connection& c, words const& command)
 {
     auto const refuse = [&](std::string_view why) {
-        remember(current_, command[1]);
+        shown_.push_back(command[1]);
         return reply::error(why);
     };
     bool const scores = command.size() == 5 && lower(command[4]) == "withscores";
@@ -272,7 +276,7 @@ std::string server::zcount(connection&, words const& command)
 {
     auto const where = bounds_of(command[2], command[3]);
     if (!where) {
-        remember(current_, command[1]);
+        shown_.push_back(command[1]);
         return reply::error("ERR min or max is not a float");
     }
     auto const& members = keyspace::members_of(look_at(command[1]));
@@ -283,7 +287,7 @@ std::string server::zrangebyscore(connection&, words const& command)
 {
     auto const where = bounds_of(command[2], command[3]);
     if (!where) {
-        remember(current_, command[1]);
+        shown_.push_back(command[1]);
         return reply::error("ERR min or max is not a float");
     }
     auto const some = keyspace::members_of(look_at(command[1])).within(*where);

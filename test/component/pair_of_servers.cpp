@@ -57,18 +57,6 @@ bool same(std::string_view a, std::string_view b)
     return a.empty() && b.empty();
 }
 
-/// The simulation's scripts have one line.
-std::string without_lines(std::string text)
-{
-    constexpr std::string_view place = "@user_script:";
-    for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
-        at += place.size();
-        while (is_digit(text[at]))
-            text.erase(at, 1);
-    }
-    return text;
-}
-
 /// What clients read of errors: versions differ in the rest.
 std::string with_classes_of_errors(std::string_view text)
 {
@@ -212,7 +200,7 @@ void pair_of_servers::compare_answers(unsigned id, std::string const& to_real, s
     std::string const fake = fake_answer(id, to_fake);
     auto const told = [this](std::string const& text) {
         // The simulation's words are those of Redis 7.0.
-        return newer_ ? with_classes_of_errors(text) : without_lines(text);
+        return newer_ ? with_classes_of_errors(text) : text;
     };
     BOOST_REQUIRE_MESSAGE(same(told(real), told(fake)), earlier_ << "then by " << id << ' '
                                                                  << in_short(to_real) << "\nthe server says\n"
