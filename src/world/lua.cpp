@@ -42,7 +42,10 @@ private:
     static int no_new_global(lua_State*);
     static void stop(lua_State* l, lua_Debug*) { luaL_error(l, "the script runs for too long"); }
 
-    static machine& of(lua_State* l) { return *static_cast<machine*>(lua_touserdata(l, lua_upvalueindex(1))); }
+    static machine& of(lua_State* l)
+    {
+        return *static_cast<machine*>(lua_touserdata(l, lua_upvalueindex(1)));
+    }
     static int execute(lua_State*, bool raises);
     static void push_error(lua_State*, char const* text, std::size_t size);
     static void open(lua_State*);
@@ -74,8 +77,8 @@ namespace {
 constexpr std::array libraries{luaL_Reg{"", luaopen_base}, luaL_Reg{LUA_TABLIBNAME, luaopen_table},
                                luaL_Reg{LUA_STRLIBNAME, luaopen_string},
                                luaL_Reg{LUA_MATHLIBNAME, luaopen_math}};
-constexpr std::array forbidden{"print",  "dofile",         "loadfile", "load", "require", "module",
-                               "newproxy", "collectgarbage", "getfenv",  "setfenv"};
+constexpr std::array forbidden{"print",  "dofile",   "loadfile",       "load",    "require",
+                               "module", "newproxy", "collectgarbage", "getfenv", "setfenv"};
 
 constexpr int most_instructions = 50'000'000;
 
@@ -243,7 +246,7 @@ bool lua::machine::take_words()
 {
     lua_State* const l = state_.get();
     words_.resize(static_cast<std::size_t>(lua_gettop(l)));
-    for (int i = 1; std::string& word : words_) {
+    for (int i = 1; std::string & word : words_) {
         if (lua_type(l, i) == LUA_TNUMBER) {
             std::array<char, 40> text{};
             std::snprintf(text.data(), text.size(), "%.17g", lua_tonumber(l, i));

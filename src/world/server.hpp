@@ -176,9 +176,9 @@ private:
     bool in_script_ = false;
     words shown_;                           ///< keys, by the command that is executed
     std::span<std::string const> declared_; ///< keys of the script that runs
-    connection_id current_ = 0;     ///< whose command is being executed
-    std::string own_messages_;      ///< that it is told after its answer
-    std::string own_invalidations_; ///< likewise
+    connection_id current_ = 0;             ///< whose command is being executed
+    std::string own_messages_;              ///< that it is told after its answer
+    std::string own_invalidations_;         ///< likewise
     std::int64_t now_us_ = 0;
 };
 

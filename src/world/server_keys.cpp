@@ -217,7 +217,8 @@ std::string server::zadd(connection&, words const& command)
     bool changed = false;
     for (auto& one : given) {
         auto const before = members.score(one.name);
-        if ((before && only_new) || (!before && only_there) || (before && only_greater && *before >= one.score))
+        if ((before && only_new) || (!before && only_there) ||
+            (before && only_greater && *before >= one.score))
             continue;
         auto const how = members.add(std::move(one));
         added += how == sorted_set::outcome::added ? 1 : 0;

@@ -81,12 +81,13 @@ std::string server::run_script(connection& c, std::string const& hash, words con
     connection inner{.in = {}, .out = {}, .authenticated = true};
     bool written = false;
     in_script_ = true;
-    std::string said = lua_->run({.text = scripts_.at(hash),
-                                  .sha1 = hash,
-                                  .keys = declared_,
-                                  .arguments = rest.subspan(count),
-                                  .nil = c.resp3 ? "_\r\n" : "$-1\r\n"},
-                                 [&](words const& inside) { return answer_in_script(inner, inside, written); });
+    std::string said =
+        lua_->run({.text = scripts_.at(hash),
+                   .sha1 = hash,
+                   .keys = declared_,
+                   .arguments = rest.subspan(count),
+                   .nil = c.resp3 ? "_\r\n" : "$-1\r\n"},
+                  [&](words const& inside) { return answer_in_script(inner, inside, written); });
     in_script_ = false;
     return said;
 }
