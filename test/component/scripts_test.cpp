@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the scripts do on a real server, where the simulated one is not asked.
+// What the scripts do on a real server.
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "redis/scripts.hpp"
@@ -61,6 +61,22 @@ BOOST_AUTO_TEST_CASE(adoption_script_changes_only_expiries)
     node.command({"DEL", "fence"});
     BOOST_TEST(adopt("7") == "0");
     BOOST_TEST(!node.exists("fence"));
+}
+
+/// Rule F5: a node that has lost the fence has lost data, whatever else is there.
+BOOST_AUTO_TEST_CASE(extension_tells_of_fence_that_was_gone)
+{
+    redis_server const server;
+    probe node(server.port());
+    std::string const owner(32, 'a');
+    auto const extend = [&] {
+        return node.command({"EVAL", std::string(redis::scripts::fenced_extend.text), "3", "lock", "fence",
+                             "marker", "3600000", "7200000", owner, "7", ""});
+    };
+    node.command({"SET", "lock", owner, "PX", "1000000"});
+    BOOST_TEST(extend() == "2");
+    BOOST_TEST((node.get("fence") == "7"));
+    BOOST_TEST(extend() == "1");
 }
 
 /// Rule L5.
