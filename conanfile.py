@@ -23,8 +23,8 @@ class AsioRedlock(ConanFile):
     exports = "PUBLISHER"
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False]}
-    default_options = {"shared": False, "fPIC": True}
+    options = {"shared": [True, False], "fPIC": [True, False], "with_testing": [True, False]}
+    default_options = {"shared": False, "fPIC": True, "with_testing": True}
     implements = ["auto_shared_fpic"]
 
     def init(self):
@@ -41,6 +41,8 @@ class AsioRedlock(ConanFile):
         # else in the graph asks for that. The oldest and the newest version that are tried.
         self.requires("boost/[>=1.81.0 <=1.92.0]", transitive_headers=True, options={"header_only": True})
         self.requires("openssl/[>=3 <4]")
+        if self.options.with_testing:  # redlock::testing runs scripts with it; the library does not
+            self.requires("luajit/[>=2.1.0-beta3 <2.2, include_prerelease]")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -57,6 +59,8 @@ class AsioRedlock(ConanFile):
         toolchain = CMakeToolchain(self)
         for part in ("TESTS", "EXAMPLES", "BENCHMARKS", "CLI"):
             toolchain.cache_variables[f"REDLOCK_BUILD_{part}"] = False
+        if not self.options.with_testing:
+            toolchain.cache_variables["REDLOCK_LUA_INCLUDE_DIR"] = "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
 
@@ -82,8 +86,9 @@ class AsioRedlock(ConanFile):
             library.defines = ["REDLOCK_STATIC_DEFINE"]
         if self.settings.os == "Linux":
             library.system_libs = ["pthread"]
-        kit = self.cpp_info.components["testing"]
-        kit.set_property("cmake_target_name", "redlock::testing")
-        kit.set_property("pkg_config_name", "asio-redlock-testing")
-        kit.libs = ["redlock_testing"]
-        kit.requires = ["redlock", "openssl::openssl"]
+        if self.options.with_testing:
+            kit = self.cpp_info.components["testing"]
+            kit.set_property("cmake_target_name", "redlock::testing")
+            kit.set_property("pkg_config_name", "asio-redlock-testing")
+            kit.libs = ["redlock_testing"]
+            kit.requires = ["redlock", "openssl::openssl", "luajit::luajit"]

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 # redlock::lua is Lua 5.1, or LuaJIT, which is as good: the servers in memory of redlock::testing run the library's scripts
-# with it. Without it there is no such target. Installed beside the package's configuration, which needs it, too.
+# with it. Without it there is no such target. Installed beside the package's configuration, which needs it, too. Who sets
+# REDLOCK_LUA_INCLUDE_DIR says where it is, with REDLOCK_LUA_LIBRARIES; OFF: it is left out.
 if(NOT TARGET redlock::lua)
-    find_package(Lua 5.1 EXACT QUIET)
+    if(NOT DEFINED REDLOCK_LUA_INCLUDE_DIR OR REDLOCK_LUA_INCLUDE_DIR MATCHES "NOTFOUND$")
+        find_package(Lua 5.1 EXACT QUIET)
+    endif()
     if(LUA_FOUND AND LUA_VERSION_STRING MATCHES "^5\\.1")
         set(REDLOCK_LUA_INCLUDE_DIR "${LUA_INCLUDE_DIR}")
         set(REDLOCK_LUA_LIBRARIES "${LUA_LIBRARIES}")

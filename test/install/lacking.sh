@@ -31,11 +31,12 @@ for package in "${packages[@]}"; do
     leaves_out "${called[$package]-$package}" "${with[@]}" "-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON"
 done
 leaves_out Boost.Test "${with[@]}" -DREDLOCK_BOOST_TEST_DIR=OFF
+leaves_out LuaJIT "${with[@]}" -UREDLOCK_BOOST_TEST_DIR -DREDLOCK_LUA_INCLUDE_DIR=OFF
 configured "${all[@]}"
 ! grep -i warning "$place.log"
 
 has_tests() { cmake --build "$place" --target help | grep -w unit_tests >/dev/null; }
-configured "${with[@]}" -UREDLOCK_BOOST_TEST_DIR
+configured "${with[@]}" -UREDLOCK_LUA_INCLUDE_DIR
 has_tests || { echo "there are no tests"; exit 1; }
 configured -UREDLOCK_BUILD_TESTS -DBUILD_TESTING=OFF
 ! has_tests || { echo "BUILD_TESTING=OFF leaves the tests"; exit 1; }

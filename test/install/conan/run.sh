@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# conan/run.sh [ROW...]: packages the library with Conan and uses the package, on the distribution's Boost and OpenSSL
-# and without a remote. A row is COMPILER-KIND-TYPE, such as clang-shared-Debug; "all": each of them; none: two of them.
+# conan/run.sh [ROW...]: packages the library with Conan and uses the package, on the distribution's Boost, OpenSSL and
+# Lua and without a remote. A row is COMPILER-KIND-TYPE, such as clang-shared-Debug; "all": each of them; none: two of them.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -86,5 +86,8 @@ echo "-- conan, the recipe of a registry"
 archive=$(scripts/tarball HEAD "$CONAN_HOME" 2>"$CONAN_HOME/log")
 recipe=$(scripts/registries "file://$archive" "$archive")/conan/asio-redlock/all
 printf 'include(default)\n[replace_requires]\nboost/*: boost/1.81.0\n' >"$CONAN_HOME/profiles/registry"
-quietly env CMAKE_CXX_COMPILER_LAUNCHER="$here/../vcpkg/hollow" conan create "$recipe" --version="$version" \
-    --profile=registry --test-folder= "${from_sources[@]}"
+for testing in True False; do
+    quietly env CMAKE_CXX_COMPILER_LAUNCHER="$here/../vcpkg/hollow" conan create "$recipe" --version="$version" \
+        --profile=registry --test-folder= "${from_sources[@]}" -o "&:with_testing=$testing"
+done
+grep -o 'no Lua .*without redlock::testing' "$CONAN_HOME/log"
