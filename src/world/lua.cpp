@@ -35,6 +35,7 @@ private:
     static int body(lua_State*);
     static int call(lua_State* l) { return execute(l, true); }
     static int pcall(lua_State* l) { return execute(l, false); }
+    static int protected_call(lua_State*);
     static int status_reply(lua_State*);
     static int error_reply(lua_State*);
     static int explain(lua_State*);
@@ -57,6 +58,7 @@ private:
     void push_reply();
     std::string_view line_of_reply();
     void say(std::string_view bytes) noexcept;
+    void say_line(std::string_view sign, std::string_view text);
     void say_value();
     void say_table();
     void say_error();
@@ -131,6 +133,8 @@ void lua::machine::open(lua_State* l)
         lua_pushnil(l);
         lua_setglobal(l, name);
     }
+    lua_pushcfunction(l, protected_call);
+    lua_setglobal(l, "pcall");
     lua_getglobal(l, LUA_MATHLIBNAME);
     for (char const* const name : {"random", "randomseed"}) {
         lua_pushnil(l);
@@ -232,7 +236,7 @@ void lua::machine::ask() noexcept
 {
     try {
         if (lua_gettop(state_.get()) == 0)
-            reply_ = reply::error("ERR Please specify at least one argument for this redis.call() call");
+            reply_ = reply::error("ERR Please specify at least one argument for this redis lib call");
         else if (!take_words())
             reply_ = reply::error("ERR Lua redis lib command arguments must be strings or integers");
         else
@@ -310,6 +314,20 @@ void lua::machine::push_error(lua_State* l, char const* text, std::size_t size)
     lua_setfield(l, -2, "err");
 }
 
+/// As Lua's own, but that it tells of an error's words alone.
+int lua::machine::protected_call(lua_State* l)
+{
+    luaL_checkany(l, 1);
+    bool const failed = lua_pcall(l, lua_gettop(l) - 1, LUA_MULTRET, 0) != 0;
+    if (failed && lua_istable(l, -1)) {
+        lua_getfield(l, -1, "err");
+        lua_isstring(l, -1) != 0 ? lua_replace(l, -2) : lua_pop(l, 1);
+    }
+    lua_pushboolean(l, failed ? 0 : 1);
+    lua_insert(l, 1);
+    return lua_gettop(l);
+}
+
 int lua::machine::status_reply(lua_State* l)
 {
     luaL_checktype(l, 1, LUA_TSTRING);
@@ -331,7 +349,10 @@ int lua::machine::error_reply(lua_State* l)
 int lua::machine::explain(lua_State* l)
 {
     if (lua_type(l, 1) != LUA_TTABLE) {
-        lua_pushfstring(l, "ERR %s", lua_tostring(l, 1));
+        lua_getglobal(l, "tostring");
+        lua_pushvalue(l, 1);
+        lua_call(l, 1, 1);
+        lua_pushfstring(l, "ERR %s", lua_tostring(l, -1));
         push_error(l, lua_tostring(l, -1), lua_objlen(l, -1));
         lua_replace(l, 1);
         lua_settop(l, 1);
@@ -363,15 +384,23 @@ void lua::machine::say_error()
     lua_State* const l = state_.get();
     lua_getfield(l, -1, "err");
     lua_getfield(l, -2, "line");
-    say("-");
-    say(lua_isstring(l, -2) ? lua_tostring(l, -2) : "ERR unknown error");
-    if (lua_isnumber(l, -1)) {
-        say(" script: ");
-        say(script_->sha1);
-        say(", on @user_script:");
-        say(lua_tostring(l, -1));
-        say(".");
-    }
+    char const* const words = lua_isstring(l, -2) ? lua_tostring(l, -2) : "ERR unknown error";
+    if (!lua_isnumber(l, -1))
+        return say_line("-", words);
+    lua_pushlstring(l, script_->sha1.data(), script_->sha1.size());
+    lua_pushfstring(l, "%s script: %s, on @user_script:%s.", words, lua_tostring(l, -1), lua_tostring(l, -2));
+    say_line("-", lua_tostring(l, -1));
+}
+
+/// Ends of lines within it are spaces.
+void lua::machine::say_line(std::string_view sign, std::string_view text)
+{
+    say(sign);
+    auto const begin = said_.size();
+    say(text);
+    std::ranges::replace_if(
+        said_.begin() + static_cast<std::ptrdiff_t>(std::min(begin, said_.size())), said_.end(),
+        [](char c) { return c == '\r' || c == '\n'; }, ' ');
     say("\r\n");
 }
 
@@ -408,9 +437,7 @@ void lua::machine::say_table()
         lua_rawget(l, -2);
         bool const found = lua_type(l, -1) == LUA_TSTRING;
         if (found) {
-            say(sign);
-            say(lua_tostring(l, -1));
-            say("\r\n");
+            say_line(sign, lua_tostring(l, -1));
         }
         lua_pop(l, 1);
         if (found)
