@@ -82,6 +82,7 @@ void server::receive(connection_id id, std::string_view bytes, std::int64_t now_
     c.in.append(bytes);
     while (auto const command = take_command(c.in)) {
         current_ = id;
+        ++received_;
         c.out += answer(c, *command);
         c.out += std::exchange(own_messages_, {});
         c.out += std::exchange(own_invalidations_, {});
@@ -260,6 +261,7 @@ std::string server::answer(connection& c, words const& command)
 
 std::string server::execute(connection& c, command_form const& form, words const& command)
 {
+    ++executed_;
     std::string said;
     try {
         said = (this->*form.answer)(c, command);

@@ -72,6 +72,10 @@ public:
     /// Its tracking table is full: it tells of keys as if they had changed.
     void forget_whom_to_tell();
     [[nodiscard]] keyspace& keys() { return keys_; }
+    /// Commands that came on connections so far.
+    [[nodiscard]] std::uint64_t received() const { return received_; }
+    /// Commands that were executed so far, those inside scripts included.
+    [[nodiscard]] std::uint64_t executed() const { return executed_; }
     /// Its process ends: connections are gone, scripts too, and the keys unless they are put back.
     void die();
 
@@ -180,6 +184,8 @@ private:
     std::string own_messages_;              ///< that it is told after its answer
     std::string own_invalidations_;         ///< likewise
     std::int64_t now_us_ = 0;
+    std::uint64_t received_ = 0;
+    std::uint64_t executed_ = 0;
 };
 
 } // namespace redlock::world
