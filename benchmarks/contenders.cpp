@@ -60,7 +60,7 @@ class contender {
 public:
     contender(client& locks, contest const& what, board& seen, unsigned process, unsigned number)
         : what_(what), seen_(seen), process_(process), mutex_(locks, "contested", options_for(what, process)),
-          shared_(locks, "contested"), dice_(process * 1000 + number + 1)
+          dice_(process * 1000 + number + 1)
     {}
 
     asio::awaitable<void> run()
@@ -69,19 +69,18 @@ public:
         request mine = ask();
         while (!seen_.stop.load()) {
             boost::system::error_code ec;
-            bool const reads = wants_to_read();
-            lease held = co_await get(reads, ec);
+            lease held = co_await get(ec);
             if (ec) {
                 work.expires_after(pause_after(ec));
                 co_await work.async_wait(asio::use_awaitable);
                 continue;
             }
-            enter(mine, reads);
+            enter(mine);
             if (what_.hold > 0us) {
                 work.expires_after(what_.hold);
                 co_await work.async_wait(asio::use_awaitable);
             }
-            leave(reads);
+            leave();
             co_await held.release(asio::as_tuple(asio::use_awaitable));
             mine = ask();
         }
@@ -96,41 +95,25 @@ private:
         return mine;
     }
 
-    bool wants_to_read()
+    asio::awaitable<lease> get(boost::system::error_code& ec)
     {
-        constexpr unsigned one_in = 10;
-        return what_.how == manner::readers || (what_.how == manner::both && dice_() % one_in != 0);
+        auto token = asio::redirect_error(asio::use_awaitable, ec);
+        return what_.how == manner::polling ? mutex_.try_acquire(token) : mutex_.acquire(token);
     }
 
-    asio::awaitable<lease> get(bool reads, boost::system::error_code& ec)
-    {
-        auto const token = [&ec] { return asio::redirect_error(asio::use_awaitable, ec); };
-        if (reads)
-            return shared_.acquire_shared(token());
-        switch (what_.how) {
-        case manner::polling: return mutex_.try_acquire(token());
-        case manner::writers:
-        case manner::both: return shared_.acquire(token());
-        default: return mutex_.acquire(token());
-        }
-    }
-
-    void enter(request const& mine, bool reads)
+    void enter(request const& mine)
     {
         seen_.seats[process_].holding = true;
         note(seen_, mine, process_);
         ++seen_.tenures;
-        unsigned const others = seen_.inside.fetch_add(weight(reads));
-        seen_.overlaps += (reads ? others < board::one_alone : others == 0) ? 0U : 1U;
+        seen_.overlaps += seen_.inside++ == 0 ? 0U : 1U;
     }
 
-    void leave(bool reads)
+    void leave()
     {
-        seen_.inside -= weight(reads);
+        --seen_.inside;
         seen_.released_at = now_ns();
     }
-
-    static unsigned weight(bool reads) { return reads ? 1 : board::one_alone; }
 
     std::chrono::microseconds pause_after(boost::system::error_code ec)
     {
@@ -147,7 +130,6 @@ private:
     board& seen_;
     unsigned process_;
     mutex mutex_;
-    shared_mutex shared_;
     std::minstd_rand dice_;
 };
 

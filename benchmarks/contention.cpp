@@ -145,9 +145,6 @@ std::string name(contest const& what)
     switch (what.how) {
     case manner::line: return "line";
     case manner::turns: return "turns";
-    case manner::readers: return "readers";
-    case manner::writers: return "writers";
-    case manner::both: return "both";
     default: return "mixed";
     }
 }

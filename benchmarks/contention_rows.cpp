@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr char usage[] =
     "options: --quick   --json FILE   --seconds 3\n"
     "         and, for all combinations of what these say instead of the usual rows:\n"
-    "         --rows line,turns,mixed,polling,killed,paused,readers,writers,both\n"
+    "         --rows line,turns,mixed,polling,killed,paused\n"
     "         --nodes 3   --processes 4   --each 1\n"
     "         --hold-us 1000   --delay-us 450 (0: none)   --cpus 1 (2: nothing is pinned)   --pause-us "
     "20000\n";
@@ -29,11 +29,9 @@ struct word {
 };
 
 constexpr std::array words{
-    word{"line", manner::line, trouble::none},       word{"turns", manner::turns, trouble::none},
-    word{"mixed", manner::mixed, trouble::none},     word{"polling", manner::polling, trouble::none},
-    word{"killed", manner::line, trouble::killed},   word{"paused", manner::line, trouble::paused},
-    word{"readers", manner::readers, trouble::none}, word{"writers", manner::writers, trouble::none},
-    word{"both", manner::both, trouble::none}};
+    word{"line", manner::line, trouble::none},     word{"turns", manner::turns, trouble::none},
+    word{"mixed", manner::mixed, trouble::none},   word{"polling", manner::polling, trouble::none},
+    word{"killed", manner::line, trouble::killed}, word{"paused", manner::line, trouble::paused}};
 
 word const& find(std::string const& text)
 {
@@ -67,7 +65,6 @@ std::vector<choice> usual()
         {.nodes = {1, 5}, .processes = {4, 16}, .delay_us = {0}},
         {.rows = {"line"}, .processes = {4, 16}, .each = {16}, .delay_us = {0}},
         {.rows = {"line"}, .processes = {4, 16}, .delay_us = {450, 0}, .cpus = {2}},
-        {.rows = {"line", "writers", "both", "readers"}, .processes = {4}, .each = {1, 16}},
     };
 }
 

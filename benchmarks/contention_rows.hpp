@@ -12,8 +12,7 @@ namespace redlock::bench {
 
 /// Rows are all combinations of these.
 struct choice {
-    std::vector<std::string> rows{
-        "line"}; ///< line, turns, mixed, polling, killed, paused, readers, writers, both
+    std::vector<std::string> rows{"line"}; ///< line, turns, mixed, polling, killed, paused
     std::vector<unsigned> nodes{3};
     std::vector<unsigned> processes{4};
     std::vector<unsigned> each{1};

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "contest.hpp"
 
+#include "field.hpp"
 #include "mishaps.hpp"
-#include "slow_network.hpp"
-#include "sockets.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
-#include <string_view>
 #include <thread>
 
 namespace redlock::bench {
@@ -17,55 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
-
-/// Servers, and the network before them if there is one.
-class field {
-public:
-    field(contest const& what, placement const& cpus)
-        : fleet_(what.nodes, what.all_cpus ? -1 : cpus.server_cpu),
-          servers_(fleet_.ports().begin(), fleet_.ports().end()), doors_(servers_)
-    {
-        if (what.delay == 0us)
-            return;
-        network_.emplace(servers_, what.delay);
-        doors_.assign(network_->ports().begin(), network_->ports().end());
-    }
-
-    /// Where clients connect.
-    [[nodiscard]] std::vector<std::uint16_t> const& doors() const { return doors_; }
-    [[nodiscard]] std::uint64_t sent() const { return network_ ? network_->commands() : 0; }
-    [[nodiscard]] std::uint64_t executed() const
-    {
-        std::uint64_t sum = 0;
-        for (auto const port : servers_)
-            sum += executed(port);
-        return sum;
-    }
-
-private:
-    /// Of one server so far, those inside scripts included.
-    [[nodiscard]] static std::uint64_t executed(std::uint16_t port)
-    {
-        constexpr std::string_view question = "INFO stats\r\n";
-        constexpr std::string_view figure = "total_commands_processed:";
-        descriptor const server{connect_loopback(port)};
-        if (::write(server.get(), question.data(), question.size()) != static_cast<ssize_t>(question.size()))
-            throw std::runtime_error{"INFO"};
-        std::string told;
-        for (char chunk[4096]; told.find("\r\n", told.find(figure)) == told.npos;) {
-            auto const bytes = ::read(server.get(), chunk, sizeof chunk);
-            if (bytes <= 0)
-                throw std::runtime_error{"INFO"};
-            told.append(chunk, static_cast<std::size_t>(bytes));
-        }
-        return std::stoull(told.substr(told.find(figure) + figure.size()));
-    }
-
-    redis_fleet fleet_;
-    std::vector<std::uint16_t> servers_;
-    std::vector<std::uint16_t> doors_;
-    std::optional<slow_network> network_;
-};
 
 /// Counters at one moment.
 struct reading {
@@ -178,7 +126,7 @@ outcome run(contest const& what, placement const& cpus)
 {
     if (what.processes > board::most_processes)
         throw std::runtime_error{"too many processes"};
-    field const where{what, cpus};
+    field const where{what.nodes, what.delay, what.all_cpus ? -1 : cpus.server_cpu};
     shared_memory<board> seen;
     auto const all = start(what, where, *seen, what.all_cpus ? -1 : cpus.client_cpu);
     seen->go = true;
@@ -204,7 +152,7 @@ outcome run(contest const& what, placement const& cpus)
 
 double round_us(contest const& what, placement const& cpus)
 {
-    field const where{what, cpus};
+    field const where{what.nodes, what.delay, what.all_cpus ? -1 : cpus.server_cpu};
     int const times = what.delay == 0us ? 2000 : 500;
     return measure_in_child(what.all_cpus ? -1 : cpus.client_cpu, 30s,
                             [&] { return idle_round_us(where.doors(), times); });

@@ -15,13 +15,10 @@ namespace redlock::bench {
 
 /// How contenders come to the lock.
 enum class manner : std::uint8_t {
-    line,    ///< in line with other processes
-    turns,   ///< without the line: all hear that the lock is free, and ask by turns
-    mixed,   ///< processes with an even number in line, the others without
-    polling, ///< try_acquire, and a random pause
-    readers, ///< of one shared_mutex
-    writers, ///< likewise
-    both     ///< likewise: nine in ten leases are readers'
+    line,   ///< in line with other processes
+    turns,  ///< without the line: all hear that the lock is free, and ask by turns
+    mixed,  ///< processes with an even number in line, the others without
+    polling ///< try_acquire, and a random pause
 };
 
 /// What happens to a quarter of the processes while they wait, to one after another.

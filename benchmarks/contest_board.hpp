@@ -20,14 +20,13 @@ struct seat {
 struct board {
     static constexpr std::size_t most = 1 << 20;
     static constexpr std::size_t most_processes = 256;
-    static constexpr unsigned one_alone = 1U << 16U;
 
     std::atomic<std::int64_t> released_at{0}; ///< of the last release that began
     std::atomic<std::uint64_t> tenures{0};
     std::atomic<unsigned> last{0}; ///< process that had it
     std::atomic<std::size_t> again{
         0}; ///< leases, of those measured, that went to the process that had just had it
-    std::atomic<unsigned> inside{0}; ///< readers, and `one_alone` for each other lease
+    std::atomic<unsigned> inside{0}; ///< leases
     std::atomic<unsigned> overlaps{0};
     std::atomic<unsigned> failures{0}; ///< operations that ended without a lease and should not have
     std::atomic<unsigned> ready{0};
