@@ -141,6 +141,20 @@ BOOST_AUTO_TEST_CASE(number_of_clients_bounds_their_waits)
     }
 }
 
+/// An office is also announced, and clients for a single permit ask one server first.
+BOOST_AUTO_TEST_CASE(client_alone_waits_for_one_round)
+{
+    double round = 0;
+    for (fleet_load const& load : fleet_loads) {
+        fleet_row row = fleet_world(load, 1, 1).run(turn, 500ms);
+        if (load.of == fleet_load::kind::mutex)
+            round = row.at(false, fleet_row::p50);
+        bool const two = load.of == fleet_load::kind::election || load.name == "1 permit";
+        for (bool const special : {false, true})
+            BOOST_TEST(row.at(special, fleet_row::p50) < (two ? 2.5 : 1.5) * round, load.name);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(fleet_does_the_same_again)
 {
     auto const again = [] { return fleet_world(fleet_loads[3], 4, 7).run(100ms, 400ms).figures; };
