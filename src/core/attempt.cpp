@@ -3,6 +3,8 @@
 
 #include "core/rule.hpp"
 
+#include <utility>
+
 namespace redlock::core {
 
 attempt::attempt(agreement on, unsigned nodes, instant sent)
@@ -11,6 +13,8 @@ attempt::attempt(agreement on, unsigned nodes, instant sent)
 
 attempt::step attempt::voted(unsigned node, vote v, fence counter)
 {
+    if (v == vote::denied && !votes_.has_answered(node))
+        refused_.insert(node);
     if (decided_ || writing_back_) {
         heard_late(node, v, counter);
         return writing_back() && write_backs_.has_answered(node) ? decide(write_backs_.result())
@@ -72,6 +76,25 @@ attempt::step attempt::give_way()
     return decided_ ? step::pending : decide(verdict::lost);
 }
 
+bool attempt::reopen()
+{
+    if (writing_back_ || timed_out_ || gave_way_ || !contended())
+        return false;
+    votes_.forget_refusals(refused_);
+    decided_ = false;
+    return true;
+}
+
+node_set attempt::ask_again()
+{
+    votes_.forget_refusals(refused_);
+    node_set again = std::exchange(refused_, {});
+    for (unsigned node = 0; node != nodes() && !applies(rule::only_refusals_are_asked_again); ++node)
+        if (!votes_.has_answered(node))
+            again.insert(node);
+    return again;
+}
+
 bool attempt::contended() const
 {
     if (gave_way_)
@@ -93,7 +116,7 @@ bool attempt::awaits(unsigned node) const
     if (decided_)
         return false;
     return writing_back_ ? fences_.behind().contains(node) && !write_backs_.has_answered(node)
-                         : !votes_.has_answered(node);
+                         : !votes_.has_answered(node) && !refused_.contains(node);
 }
 
 node_set attempt::holders() const

@@ -32,6 +32,15 @@ public:
     /// Lost to somebody who was first: the others are not asked any more.
     step give_way();
 
+    /// Takes a defeat by refusals back, so that the nodes that refused can be asked again. Returns false if these nodes and
+    /// those that granted are no majority.
+    bool reopen();
+    /// Returns the nodes to ask again: those whose answer was a refusal. A node that has not answered is not asked again,
+    /// because it may still execute the first message.
+    node_set ask_again();
+    /// Nodes whose last answer was a refusal. They have set nothing, so there is nothing to undo.
+    [[nodiscard]] node_set refused() const { return refused_; }
+
     [[nodiscard]] bool awaits(unsigned node) const;
     [[nodiscard]] bool has_answered(unsigned node) const { return votes_.has_answered(node); }
     [[nodiscard]] node_set answered() const { return votes_.answered(); }
@@ -59,6 +68,7 @@ private:
     tally write_backs_; ///< nodes at the token
     fence_tally fences_;
     node_set late_;
+    node_set refused_;
     agreement on_;
     bool writing_back_ = false;
     bool decided_ = false;

@@ -21,6 +21,7 @@ enum class rule : std::uint8_t {
     definite_loss,
     the_deadline_is_final,
     the_end_is_final,
+    only_refusals_are_asked_again,
 };
 
 #ifdef REDLOCK_SWITCHABLE_RULES

@@ -38,6 +38,11 @@ public:
     constexpr void insert(node_set others) { bits_ |= others.bits_; }
     constexpr void erase(unsigned node) { bits_ &= ~bit(node); }
     constexpr void erase(node_set others) { bits_ &= ~others.bits_; }
+    [[nodiscard]] constexpr node_set common(node_set others) const
+    {
+        others.bits_ &= bits_;
+        return others;
+    }
     [[nodiscard]] constexpr bool contains(unsigned node) const { return (bits_ & bit(node)) != 0; }
     [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
     [[nodiscard]] constexpr unsigned size() const { return static_cast<unsigned>(std::popcount(bits_)); }
@@ -70,6 +75,16 @@ public:
         } else if (v == vote::denied)
             ++denied_;
         return result() != verdict::pending;
+    }
+
+    /// Removes the answers of nodes that refused: they are asked again.
+    constexpr void forget_refusals(node_set refused)
+    {
+        node_set const counted = answered_.common(refused);
+        auto const size = static_cast<std::uint8_t>(counted.size());
+        answered_.erase(counted);
+        answers_ = static_cast<std::uint8_t>(answers_ - size);
+        denied_ = static_cast<std::uint8_t>(denied_ - size);
     }
 
     [[nodiscard]] constexpr verdict result() const

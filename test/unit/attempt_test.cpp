@@ -145,6 +145,72 @@ BOOST_AUTO_TEST_CASE(lost_attempt_tells_contention_from_outage)
     BOOST_TEST(!silent.tried.contended());
 }
 
+BOOST_AUTO_TEST_CASE(refused_attempt_goes_on_with_the_nodes_that_refused)
+{
+    vote_log log(agreement::majority);
+    BOOST_TEST(log.hear("0d 1d") == ".L");
+    BOOST_TEST(log.tried.reopen());
+    BOOST_TEST(!log.tried.decided());
+    BOOST_TEST(!log.tried.awaits(0));
+    BOOST_TEST(log.tried.awaits(2));
+    BOOST_TEST(in_order(log.tried.ask_again()) == "01");
+    BOOST_TEST(log.tried.awaits(0));
+    BOOST_TEST(log.tried.refused().empty());
+    BOOST_TEST(log.hear("1g 2g") == ".W");
+    BOOST_TEST(in_order(log.tried.holders()) == "12");
+}
+
+BOOST_AUTO_TEST_CASE(answers_between_two_sendings_count)
+{
+    vote_log granted(agreement::majority);
+    BOOST_TEST(granted.hear("0d 1d") == ".L");
+    BOOST_TEST(granted.tried.reopen());
+    BOOST_TEST(granted.hear("2g") == ".");
+    BOOST_TEST(in_order(granted.tried.ask_again()) == "01");
+    BOOST_TEST(granted.hear("0g") == "W");
+    vote_log refused(agreement::majority);
+    BOOST_TEST(refused.hear("0d 1d") == ".L");
+    BOOST_TEST(refused.tried.reopen());
+    BOOST_TEST(refused.hear("2d") == ".");
+    BOOST_TEST(in_order(refused.tried.ask_again()) == "012");
+    BOOST_TEST(refused.hear("0d 1d") == ".L");
+    BOOST_TEST(in_order(refused.tried.refused()) == "01");
+}
+
+BOOST_AUTO_TEST_CASE(node_that_has_not_answered_or_failed_is_not_asked_again)
+{
+    vote_log log(agreement::majority, 5);
+    BOOST_TEST(log.hear("0f 1d 2d") == "..L");
+    BOOST_TEST(log.tried.reopen());
+    BOOST_TEST(in_order(log.tried.ask_again()) == "12");
+    BOOST_TEST(log.hear("3g 4g 1d 2g") == "...W");
+}
+
+BOOST_AUTO_TEST_CASE(attempt_without_a_possible_majority_is_not_reopened)
+{
+    vote_log failed(agreement::majority);
+    BOOST_TEST(failed.hear("0f 1f") == ".L");
+    BOOST_TEST(!failed.tried.reopen());
+    vote_log over(agreement::majority);
+    BOOST_TEST(over.hear("0d 1d") == ".L");
+    BOOST_TEST(over.hear("t") == ".");
+    BOOST_TEST(over.tried.reopen());
+    BOOST_TEST(over.hear("t") == "L");
+    BOOST_TEST(!over.tried.reopen());
+    vote_log raised(agreement::one_number);
+    BOOST_TEST(raised.hear("0g7 1g8 2d 0D") == ".r.L");
+    BOOST_TEST(!raised.tried.reopen());
+}
+
+BOOST_AUTO_TEST_CASE(only_a_refusal_needs_no_undo)
+{
+    vote_log log(agreement::majority, 5);
+    log.hear("0g 1d 2f");
+    BOOST_TEST(in_order(log.tried.refused()) == "1");
+    log.hear("3d 4d 1d");
+    BOOST_TEST(in_order(log.tried.refused()) == "134");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(fencing)
