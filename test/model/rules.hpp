@@ -22,6 +22,26 @@ enum class rule : std::uint8_t {
     quarantine_binds_the_holder,
     checked_when_handed_out,
     valid_reads_the_clock,
+    // of the queue
+    claim_compares_owners,
+    claim_compares_all_owners,
+    exact_vote_compares_owners,
+    lease_ends_before_its_release,
+    taken_back_without_a_name,
+    late_vote_is_taken_back_without_a_name,
+    call_is_no_vote,
+    call_shortens_nothing,
+    repeated_claim_keeps_its_sending,
+    downgrade_names_nobody,
+    downgrade_counts_once_confirmed,
+    each_reader_has_its_own_end,
+    extension_adds_no_reader,
+    shared_nonce_ends_with_its_last_lease,
+    nonce_belongs_to_one_position,
+    grants_of_one_set_count,
+    first_answer_counts_no_more,
+    surplus_is_nobodys,
+    known_before_the_round,
 };
 
 inline std::uint64_t rules_off = 0;

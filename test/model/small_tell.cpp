@@ -91,9 +91,9 @@ std::string small_steps::tell(small_world const& before, action a, small_world c
     return text;
 }
 
-char const* small_steps::name(small_world::flaw f)
+char const* small_steps::flaw(small_world const& w)
 {
-    constexpr std::array names{"no flaw",
+    constexpr std::array names{static_cast<char const*>(nullptr),
                                "two leases are valid at once",
                                "the token is not larger than one granted before",
                                "extended although a larger token had been granted",
@@ -102,7 +102,7 @@ char const* small_steps::name(small_world::flaw f)
                                "granted without time left",
                                "extended without time left",
                                "a definite loss was not told"};
-    return names[static_cast<std::size_t>(f)];
+    return names[static_cast<std::size_t>(w.broken)];
 }
 
 } // namespace redlock::model

@@ -144,12 +144,21 @@ inline constexpr std::chrono::seconds one_tick{1};
 
 class small_steps {
 public:
+    using scope = model::scope;
+    using world = small_world;
+    using action = model::action;
+
     explicit small_steps(scope const& s) : scope_(s) {}
 
+    [[nodiscard]] small_world first() const { return small_world(scope_); }
+    [[nodiscard]] std::span<action const> situation() const { return scope_.situation; }
+    /// What lies between members must not tell equal states apart.
+    static void clear_padding(small_world&);
     void possible(small_world const&, std::vector<action>& out) const;
     void take(small_world&, action) const;
     [[nodiscard]] std::string tell(small_world const& before, action, small_world const& after) const;
-    static char const* name(small_world::flaw);
+    /// Null: none.
+    [[nodiscard]] static char const* flaw(small_world const&);
 
 private:
     using client = small_world::client;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "model/queue_world.hpp"
+
+#include <array>
+
+namespace redlock::model {
+
+/// What the search of the queue goes through. With `lease` and `window` of one tick everything ends at the first tick; longer
+/// ones tell apart what ends sooner and later.
+namespace queue_scopes {
+
+inline constexpr queue_scope two_writers{.name = "two writers", .attempts = "WW", .lease = 2, .horizon = 3};
+inline constexpr queue_scope writer_and_reader{
+    .name = "writer and reader", .attempts = "WR", .lease = 2, .horizon = 3};
+inline constexpr queue_scope long_window{.name = "writer and reader, a long window",
+                                         .attempts = "WR",
+                                         .lease = 2,
+                                         .window = 2,
+                                         .horizon = 3,
+                                         .repeats = 2};
+inline constexpr queue_scope two_writers_extension{
+    .name = "two writers, extension", .attempts = "WW", .lease = 2, .horizon = 3, .extensions = 1};
+inline constexpr queue_scope extension{
+    .name = "writer and reader, extension", .attempts = "WR", .lease = 2, .horizon = 3, .extensions = 1};
+inline constexpr queue_scope downgrade{
+    .name = "downgrade and reader", .attempts = "DR", .lease = 2, .horizon = 2, .extensions = 1};
+inline constexpr queue_scope restart{.name = "writer and reader, a restart",
+                                     .attempts = "WR",
+                                     .lease = 2,
+                                     .quarantine = 2,
+                                     .horizon = 3,
+                                     .restarts = 1};
+inline constexpr queue_scope clock_step{.name = "writer and reader, a clock step",
+                                        .attempts = "WR",
+                                        .slack = 1,
+                                        .quarantine = 2,
+                                        .horizon = 2,
+                                        .steps = 1};
+inline constexpr queue_scope two_permits{.name = "two for two permits", .attempts = "PP"};
+inline constexpr queue_scope both_permits{.name = "one for both permits, one for one", .attempts = "BP"};
+inline constexpr queue_scope mixed_kinds{
+    .name = "writer and permit", .attempts = "WP", .lease = 2, .horizon = 2};
+inline constexpr queue_scope two_writers_and_reader{.name = "two writers and reader", .attempts = "WWR"};
+inline constexpr queue_scope writer_and_two_readers{.name = "writer and two readers", .attempts = "WRR"};
+
+/// For every run of the tests.
+inline constexpr std::array quick{&two_writers,
+                                  &writer_and_reader,
+                                  &long_window,
+                                  &two_writers_extension,
+                                  &extension,
+                                  &downgrade,
+                                  &restart,
+                                  &clock_step,
+                                  &two_permits,
+                                  &both_permits,
+                                  &mixed_kinds,
+                                  &two_writers_and_reader,
+                                  &writer_and_two_readers};
+
+inline constexpr queue_scope four_by_the_queue{
+    .name = "two writers and two readers, all by the queue", .attempts = "WWRR", .votes = false};
+inline constexpr queue_scope downgrade_reader_writer{
+    .name = "downgrade, reader and writer", .attempts = "DRW", .extensions = 1, .repeats = 0};
+inline constexpr queue_scope long_extension{.name = "writer and reader, extension, four ticks",
+                                            .attempts = "WR",
+                                            .lease = 2,
+                                            .horizon = 4,
+                                            .extensions = 1};
+inline constexpr queue_scope lost_position{.name = "writer and two readers, a lost position",
+                                           .attempts = "WRR",
+                                           .lease = 2,
+                                           .horizon = 2,
+                                           .deaf = 1,
+                                           .late = false};
+
+/// What takes longer.
+inline constexpr std::array thorough{&downgrade_reader_writer, &long_extension, &lost_position};
+
+inline constexpr queue_scope four{.name = "two writers and two readers, extension, a restart",
+                                  .attempts = "WWRR",
+                                  .lease = 2,
+                                  .quarantine = 2,
+                                  .horizon = 4,
+                                  .extensions = 1,
+                                  .repeats = 2,
+                                  .restarts = 1,
+                                  .deaf = 1};
+inline constexpr queue_scope two_queues{.name = "two queues at once",
+                                        .attempts = "WWRR",
+                                        .lease = 2,
+                                        .quarantine = 2,
+                                        .horizon = 4,
+                                        .extensions = 1,
+                                        .restarts = 1,
+                                        .two_queues = true};
+inline constexpr queue_scope many_permits{.name = "four for two permits, a restart",
+                                          .attempts = "BPPP",
+                                          .lease = 2,
+                                          .quarantine = 2,
+                                          .horizon = 4,
+                                          .extensions = 1,
+                                          .restarts = 1,
+                                          .deaf = 1};
+inline constexpr queue_scope all_kinds{.name = "all kinds, a clock step",
+                                       .attempts = "DRPP",
+                                       .lease = 2,
+                                       .slack = 1,
+                                       .quarantine = 3,
+                                       .horizon = 4,
+                                       .extensions = 1,
+                                       .repeats = 2,
+                                       .restarts = 1,
+                                       .steps = 1,
+                                       .deaf = 1};
+
+/// What is too large to be searched through.
+inline constexpr std::array random{&four, &two_queues, &many_permits, &all_kinds};
+
+} // namespace queue_scopes
+} // namespace redlock::model

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "model/queue_scripts.hpp"
+
+#include "core/validity.hpp"
+#include "model/rules.hpp"
+
+#include <bit>
+#include <chrono>
+
+// Votes, claims, extensions and releases. The queue itself is in queue_serve.cpp.
+
+namespace redlock::model {
+
+namespace {
+
+using entry = queue_world::entry;
+constexpr std::uint8_t exclusive = queue_world::exclusive;
+constexpr std::uint8_t reader = queue_world::reader;
+
+constexpr bool is_permits(std::uint8_t what)
+{
+    return what > reader;
+}
+
+} // namespace
+
+bool wants_permits(queue_scope const& s, unsigned a)
+{
+    return s.attempts[a] == 'P' || s.attempts[a] == 'B';
+}
+
+bool asks_as_reader(queue_scope const& s, unsigned a)
+{
+    return s.attempts[a] == 'R';
+}
+
+bool is_reader(queue_scope const& s, queue_world const& w, unsigned a)
+{
+    return asks_as_reader(s, a) || w.attempts[a].reads != 0;
+}
+
+unsigned wanted_permits(queue_scope const& s, unsigned a)
+{
+    return s.attempts[a] == 'B' ? permit_count : 1;
+}
+
+bool exclude_each_other(queue_scope const& s, queue_world const& w, unsigned a, unsigned b)
+{
+    if (is_reader(s, w, a) && is_reader(s, w, b))
+        return false;
+    bool const permits = wants_permits(s, a) && wants_permits(s, b);
+    return !permits || (w.attempts[a].permits & w.attempts[b].permits) != 0;
+}
+
+std::uint8_t queue_scripts::after(queue_world const& w, int ticks) const
+{
+    return static_cast<std::uint8_t>(w.now + ticks);
+}
+
+int queue_scripts::key_life() const
+{
+    using tick = std::chrono::seconds;
+    return static_cast<int>(core::key_ttl(tick{scope_.lease}, tick{scope_.slack}) / tick{1});
+}
+
+/// Of what kinds the entries are, and which permits are taken.
+std::uint8_t queue_scripts::holders(queue_world const& w, unsigned node) const
+{
+    std::uint8_t all = 0;
+    for (auto const& b : w.attempts)
+        all = static_cast<std::uint8_t>(all | b.at[node].has.what);
+    return all;
+}
+
+/// The first free permits from there on and round; nothing: there are too few.
+std::uint8_t queue_scripts::choose(queue_world const& w, unsigned a, unsigned node, unsigned first) const
+{
+    std::uint8_t const taken = holders(w, node);
+    unsigned found = 0;
+    unsigned wanted = wanted_permits(scope_, a);
+    for (unsigned i = 0; i != permit_count && wanted != 0; ++i) {
+        unsigned const bit = 1U << (queue_world::first_permit + (first + i) % permit_count);
+        if ((taken & bit) != 0)
+            continue;
+        found |= bit;
+        --wanted;
+    }
+    return static_cast<std::uint8_t>(wanted == 0 ? found : 0);
+}
+
+void queue_scripts::take(queue_world& w, unsigned a, unsigned node, std::uint8_t what, int ticks) const
+{
+    entry const mine{what, after(w, ticks)};
+    w.attempts[a].at[node].has = mine;
+    for (auto& b : w.attempts)
+        if (what == reader && b.at[node].has.what == reader && !applies(rule::each_reader_has_its_own_end))
+            b.at[node].has.end = mine.end;
+}
+
+queue_scripts::vote queue_scripts::vote_for(queue_world& w, unsigned a, unsigned node, unsigned first) const
+{
+    if (!votes(w, node))
+        return vote::failed;
+    bool const reads = asks_as_reader(scope_, a);
+    std::uint8_t what = reads ? reader : exclusive;
+    if (what == reader || wants_permits(scope_, a)) {
+        serve(w, node, {});
+        if (positions(w, node) != 0)
+            return vote::refused;
+    }
+    std::uint8_t const there = holders(w, node);
+    if (wants_permits(scope_, a))
+        what = there == 0 || is_permits(there) ? choose(w, a, node, first) : std::uint8_t{0};
+    bool const free = there == 0 || (reads && there == reader) || is_permits(what);
+    if (what == 0 || !free)
+        return vote::refused;
+    take(w, a, node, what, key_life());
+    w.attempts[a].at[node].gave = what;
+    return vote::granted;
+}
+
+/// Is everything in the way ours, or the previous owner's?
+bool queue_scripts::may_take(queue_world const& w, unsigned a, unsigned node, std::uint8_t what,
+                             unsigned previous) const
+{
+    bool among_them = false;
+    bool others = false;
+    for (unsigned b = 0; b != most_attempts; ++b) {
+        std::uint8_t const theirs = w.attempts[b].at[node].has.what;
+        bool const beside = (what == reader && theirs == reader) ||
+                            (is_permits(what) && is_permits(theirs) && (what & theirs) == 0);
+        if (b == a || theirs == 0 || beside)
+            continue;
+        among_them = among_them || b == previous;
+        others = others || b != previous;
+    }
+    return !others || (among_them && !applies(rule::claim_compares_all_owners));
+}
+
+void queue_scripts::replace(queue_world& w, unsigned a, unsigned node, std::uint8_t what) const
+{
+    for (unsigned b = 0; b != most_attempts; ++b) {
+        entry& theirs = w.attempts[b].at[node].has;
+        if (b == a || (what == reader && theirs.what == reader))
+            continue;
+        if (is_permits(what) && is_permits(theirs.what))
+            theirs.what = static_cast<std::uint8_t>(theirs.what & ~what);
+        else
+            theirs = {};
+    }
+    take(w, a, node, what, key_life());
+}
+
+queue_scripts::vote queue_scripts::claim(queue_world& w, unsigned a, unsigned node) const
+{
+    auto& me = w.attempts[a];
+    if (!votes(w, node))
+        return vote::failed;
+    std::uint8_t const what = wants_permits(scope_, a)    ? me.permits
+                              : asks_as_reader(scope_, a) ? reader
+                                                          : exclusive;
+    if (!may_take(w, a, node, what, me.previous_owner - 1U) && applies(rule::claim_compares_owners))
+        return vote::refused;
+    replace(w, a, node, what);
+    me.at[node].gave = what;
+    return vote::granted;
+}
+
+/// What the same attempt was given here before, and does not want, is free again, and nobody's.
+queue_scripts::vote queue_scripts::exactly(queue_world& w, unsigned a, unsigned node) const
+{
+    auto& me = w.attempts[a];
+    if (!votes(w, node))
+        return vote::failed;
+    if (!may_take(w, a, node, me.permits, a) && applies(rule::exact_vote_compares_owners))
+        return vote::refused;
+    bool const surplus = (me.at[node].has.what & ~me.permits) != 0;
+    replace(w, a, node, me.permits);
+    me.at[node].gave = me.permits;
+    if (surplus)
+        serve(w, node, applies(rule::surplus_is_nobodys) ? previous_owner{} : previous_owner{a});
+    return vote::granted;
+}
+
+bool queue_scripts::extend(queue_world& w, unsigned a, unsigned node, bool downgrade) const
+{
+    entry& mine = w.attempts[a].at[node].has;
+    std::uint8_t const there = holders(w, node);
+    if (!mine.exists() && there <= reader && there != exclusive && is_reader(scope_, w, a) &&
+        !applies(rule::extension_adds_no_reader))
+        mine.what = reader;
+    std::uint8_t const permits = w.attempts[a].permits;
+    if (!mine.exists() || (mine.what & permits) != permits)
+        return false;
+    if (downgrade && mine.what == exclusive) {
+        mine = {reader, after(w, key_life())};
+        call_readers(w, node, applies(rule::downgrade_names_nobody) ? previous_owner{} : previous_owner{a});
+        return true;
+    }
+    mine.end = after(w, key_life());
+    return true;
+}
+
+void queue_scripts::give_back(queue_world& w, unsigned a, unsigned node, bool named) const
+{
+    auto& me = w.attempts[a];
+    if (me.place != 0 && me.queue == node)
+        leave_queue(w, a);
+    bool const had = me.at[node].has.exists();
+    me.at[node].has = {};
+    serve(w, node, had && named ? previous_owner{a} : previous_owner{});
+}
+
+} // namespace redlock::model
