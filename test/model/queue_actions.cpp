@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstring>
 
-// Which actions are possible in a state.
+// The actions that are possible in a state.
 
 namespace redlock::model {
 
@@ -59,10 +59,23 @@ void queue_steps::idle_actions(world const& w, unsigned a, std::vector<action>& 
         return;
     if (scope_.votes)
         out.push_back(of(kind::vote, a));
+    if (names_of(scope_, a) != 0)
+        return names_actions(w, a, out);
     if (scope_.queue)
         out.push_back(of(kind::enter, a, 0));
     if (scope_.queue && scope_.two_queues)
         out.push_back(of(kind::enter, a, 1));
+}
+
+/// An operation on both names waits for one of them, or takes one after the other and then votes for both.
+void queue_steps::names_actions(world const& w, unsigned a, std::vector<action>& out) const
+{
+    for (unsigned node = 0; node != permit_count; ++node)
+        if ((names_of(scope_, a) >> queue_world::first_permit & 1U << node) != 0)
+            out.push_back(of(kind::enter, a, node));
+    bool const gathers = scope_.attempts[a] == 'S' && scope_.attempts[0] == 'a' && scope_.attempts[1] == 'b';
+    if (gathers && relies(w, 0) && relies(w, 1))
+        out.push_back(of(kind::gather, a));
 }
 
 void queue_steps::asking_actions(world const& w, unsigned a, std::vector<action>& out) const

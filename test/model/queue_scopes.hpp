@@ -7,7 +7,7 @@
 
 namespace redlock::model {
 
-/// What the search of the queue goes through. With `lease` and `window` of one tick everything ends at the first tick; longer
+/// Scopes of the queue's searches. With `lease` and `window` of one tick everything ends at the first tick; longer
 /// ones tell apart what ends sooner and later.
 namespace queue_scopes {
 
@@ -76,7 +76,7 @@ inline constexpr queue_scope lost_position{.name = "writer and two readers, a lo
                                            .deaf = 1,
                                            .late = false};
 
-/// What takes longer.
+/// For the stage of the models.
 inline constexpr std::array thorough{&downgrade_reader_writer, &long_extension, &lost_position};
 
 inline constexpr queue_scope four{.name = "two writers and two readers, extension, a restart",
@@ -116,7 +116,7 @@ inline constexpr queue_scope all_kinds{.name = "all kinds, a clock step",
                                        .steps = 1,
                                        .deaf = 1};
 
-/// What is too large to be searched through.
+/// Too large to be searched completely: random schedules only.
 inline constexpr std::array random{&four, &two_queues, &many_permits, &all_kinds};
 
 } // namespace queue_scopes

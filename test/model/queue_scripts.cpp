@@ -44,8 +44,16 @@ unsigned wanted_permits(queue_scope const& s, unsigned a)
     return s.attempts[a] == 'B' ? permit_count : 1;
 }
 
+std::uint8_t names_of(queue_scope const& s, unsigned a)
+{
+    unsigned const names = s.attempts[a] == 'a' ? 1 : s.attempts[a] == 'b' ? 2 : s.attempts[a] == 'S' ? 3 : 0;
+    return static_cast<std::uint8_t>(names << queue_world::first_permit);
+}
+
 bool exclude_each_other(queue_scope const& s, queue_world const& w, unsigned a, unsigned b)
 {
+    if (names_of(s, a) != 0)
+        return (names_of(s, a) & names_of(s, b)) != 0;
     if (is_reader(s, w, a) && is_reader(s, w, b))
         return false;
     bool const permits = wants_permits(s, a) && wants_permits(s, b);
@@ -63,7 +71,7 @@ int queue_scripts::key_life() const
     return static_cast<int>(core::key_ttl(tick{scope_.lease}, tick{scope_.slack}) / tick{1});
 }
 
-/// Of what kinds the entries are, and which permits are taken.
+/// Returns the kinds of the entries on a node, and the permits that are taken.
 std::uint8_t queue_scripts::holders(queue_world const& w, unsigned node) const
 {
     std::uint8_t all = 0;
@@ -72,7 +80,7 @@ std::uint8_t queue_scripts::holders(queue_world const& w, unsigned node) const
     return all;
 }
 
-/// The first free permits from there on and round; nothing: there are too few.
+/// Returns the first free permits from `first` on and round; zero if there are too few.
 std::uint8_t queue_scripts::choose(queue_world const& w, unsigned a, unsigned node, unsigned first) const
 {
     std::uint8_t const taken = holders(w, node);
@@ -97,32 +105,44 @@ void queue_scripts::take(queue_world& w, unsigned a, unsigned node, std::uint8_t
             b.at[node].has.end = mine.end;
 }
 
+/// Returns what a vote gets; zero if it is refused.
+std::uint8_t queue_scripts::grantable(queue_world const& w, unsigned a, unsigned node, unsigned first) const
+{
+    std::uint8_t const there = holders(w, node);
+    if (std::uint8_t const names = names_of(scope_, a); names != 0) {
+        if (!applies(rule::node_counts_with_all_names))
+            return static_cast<std::uint8_t>(names & ~there);
+        return (names & there) == 0 ? names : std::uint8_t{0};
+    }
+    if (wants_permits(scope_, a))
+        return there == 0 || is_permits(there) ? choose(w, a, node, first) : std::uint8_t{0};
+    if (asks_as_reader(scope_, a))
+        return there == 0 || there == reader ? reader : std::uint8_t{0};
+    return there == 0 ? exclusive : std::uint8_t{0};
+}
+
+/// Readers and permits heed the queue. Positions of the dead go before they are refused.
 queue_scripts::vote queue_scripts::vote_for(queue_world& w, unsigned a, unsigned node, unsigned first) const
 {
     if (!votes(w, node))
         return vote::failed;
-    bool const reads = asks_as_reader(scope_, a);
-    std::uint8_t what = reads ? reader : exclusive;
-    if (what == reader || wants_permits(scope_, a)) {
+    if (asks_as_reader(scope_, a) || wants_permits(scope_, a)) {
         serve(w, node, {});
         if (positions(w, node) != 0)
             return vote::refused;
     }
-    std::uint8_t const there = holders(w, node);
-    if (wants_permits(scope_, a))
-        what = there == 0 || is_permits(there) ? choose(w, a, node, first) : std::uint8_t{0};
-    bool const free = there == 0 || (reads && there == reader) || is_permits(what);
-    if (what == 0 || !free)
+    std::uint8_t const what = grantable(w, a, node, first);
+    if (what == 0)
         return vote::refused;
     take(w, a, node, what, key_life());
     w.attempts[a].at[node].gave = what;
     return vote::granted;
 }
 
-/// Is everything in the way ours, or the previous owner's?
-bool queue_scripts::may_take(queue_world const& w, unsigned a, unsigned node, std::uint8_t what,
-                             unsigned previous) const
+/// Is everything in the way ours, or a previous owner's?
+bool queue_scripts::may_take(queue_world const& w, unsigned a, unsigned node, std::uint8_t what) const
 {
+    auto const& me = w.attempts[a];
     bool among_them = false;
     bool others = false;
     for (unsigned b = 0; b != most_attempts; ++b) {
@@ -131,8 +151,9 @@ bool queue_scripts::may_take(queue_world const& w, unsigned a, unsigned node, st
                             (is_permits(what) && is_permits(theirs) && (what & theirs) == 0);
         if (b == a || theirs == 0 || beside)
             continue;
-        among_them = among_them || b == previous;
-        others = others || b != previous;
+        bool const given_up = b + 1 == me.previous_owner || b + 1 == me.second_owner;
+        among_them = among_them || given_up;
+        others = others || !given_up;
     }
     return !others || (among_them && !applies(rule::claim_compares_all_owners));
 }
@@ -156,23 +177,25 @@ queue_scripts::vote queue_scripts::claim(queue_world& w, unsigned a, unsigned no
     auto& me = w.attempts[a];
     if (!votes(w, node))
         return vote::failed;
-    std::uint8_t const what = wants_permits(scope_, a)    ? me.permits
+    std::uint8_t const names = names_of(scope_, a);
+    std::uint8_t const what = names != 0                  ? names
+                              : wants_permits(scope_, a)  ? me.permits
                               : asks_as_reader(scope_, a) ? reader
                                                           : exclusive;
-    if (!may_take(w, a, node, what, me.previous_owner - 1U) && applies(rule::claim_compares_owners))
+    if (!may_take(w, a, node, what) && applies(rule::claim_compares_owners))
         return vote::refused;
     replace(w, a, node, what);
     me.at[node].gave = what;
     return vote::granted;
 }
 
-/// What the same attempt was given here before, and does not want, is free again, and nobody's.
+/// Frees the other permits that the node gave to the same attempt. They are nobody's.
 queue_scripts::vote queue_scripts::exactly(queue_world& w, unsigned a, unsigned node) const
 {
     auto& me = w.attempts[a];
     if (!votes(w, node))
         return vote::failed;
-    if (!may_take(w, a, node, me.permits, a) && applies(rule::exact_vote_compares_owners))
+    if (!may_take(w, a, node, me.permits) && applies(rule::exact_vote_compares_owners))
         return vote::refused;
     bool const surplus = (me.at[node].has.what & ~me.permits) != 0;
     replace(w, a, node, me.permits);

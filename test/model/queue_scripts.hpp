@@ -8,15 +8,17 @@
 
 namespace redlock::model {
 
-/// What an attempt wants: an exclusive lock, to read, or so many permits.
+/// Tells what an attempt wants, by its letter.
 [[nodiscard]] bool wants_permits(queue_scope const&, unsigned a);
 [[nodiscard]] bool asks_as_reader(queue_scope const&, unsigned a);
 [[nodiscard]] bool is_reader(queue_scope const&, queue_world const&, unsigned a);
 [[nodiscard]] unsigned wanted_permits(queue_scope const&, unsigned a);
-/// Must these two attempts not hold at the same time?
+/// Returns the names that it wants, as permits; zero if there is one name only.
+[[nodiscard]] std::uint8_t names_of(queue_scope const&, unsigned a);
+/// Returns whether these two attempts must not hold at the same time.
 [[nodiscard]] bool exclude_each_other(queue_scope const&, queue_world const&, unsigned a, unsigned b);
 
-/// What a node does with a message, in one step: the rules of the scripts of the queue.
+/// The scripts of the queue: each is one step on one node.
 class queue_scripts {
 public:
     explicit queue_scripts(queue_scope const& s) : scope_(s) {}
@@ -48,8 +50,8 @@ private:
     [[nodiscard]] int key_life() const;
     [[nodiscard]] std::uint8_t holders(queue_world const&, unsigned node) const;
     [[nodiscard]] std::uint8_t choose(queue_world const&, unsigned a, unsigned node, unsigned first) const;
-    [[nodiscard]] bool may_take(queue_world const&, unsigned a, unsigned node, std::uint8_t what,
-                                unsigned previous) const;
+    [[nodiscard]] bool may_take(queue_world const&, unsigned a, unsigned node, std::uint8_t what) const;
+    [[nodiscard]] std::uint8_t grantable(queue_world const&, unsigned a, unsigned node, unsigned first) const;
     void replace(queue_world&, unsigned a, unsigned node, std::uint8_t what) const;
     void take(queue_world&, unsigned a, unsigned node, std::uint8_t what, int ticks) const;
 

@@ -85,13 +85,19 @@ bool queue_scripts::let_one_pass(queue_world& w, unsigned node, unsigned first, 
     return false;
 }
 
-/// True if the next position is to be looked at.
+/// Returns whether the next position is to be looked at.
 bool queue_scripts::serve_first(queue_world& w, unsigned node, previous_owner by) const
 {
     auto const first = position(w, node, 1);
     std::uint8_t const there = holders(w, node);
     if (!first || there == queue_world::exclusive)
         return false;
+    if (names_of(scope_, *first) != 0) {
+        auto const name = static_cast<std::uint8_t>(1U << (queue_world::first_permit + node));
+        if ((there & name) == 0)
+            call(w, *first, name, by);
+        return (there & name) == 0;
+    }
     if (asks_as_reader(scope_, *first)) {
         if (there == 0 || there == queue_world::reader)
             call_readers(w, node, by);

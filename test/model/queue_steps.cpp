@@ -4,7 +4,7 @@
 #include "core/tally.hpp"
 #include "model/rules.hpp"
 
-// What an action does.
+// The effects of actions.
 
 namespace redlock::model {
 
@@ -30,6 +30,7 @@ void queue_steps::act(world& w, action a) const
         if (wants_permits(scope_, a.attempt))
             me.permits = me.at[me.queue].has.what;
         return send_votes(w, a.attempt, a.attempt + 1U);
+    case kind::gather: return gather(w, a.attempt);
     case kind::leave:
         me.now = doing::over;
         me.at[me.queue].release = undo::with_name;
@@ -74,12 +75,21 @@ void queue_steps::send_votes(world& w, unsigned a, unsigned previous) const
     me.now = doing::asks;
     me.sent = w.now;
     me.previous_owner = static_cast<std::uint8_t>(previous);
-    me.called_by = me.called_permits = 0;
+    me.called_by = me.called_permits = me.second_owner = 0;
     for (side& there : me.at) {
         there.twin = there.said == vote::under_way;
         if (there.said != vote::granted || applies(rule::call_is_no_vote))
             there.said = vote::under_way;
     }
+}
+
+/// The leases of the first two attempts are given up as a whole. Their keys stay until the vote for both names replaces them.
+void queue_steps::gather(world& w, unsigned a) const
+{
+    send_votes(w, a, 1);
+    w.attempts[a].second_owner = 2;
+    for (unsigned one = 0; one != 2; ++one)
+        release(w, one);
 }
 
 void queue_steps::execute_vote(world& w, unsigned a, unsigned node, unsigned first) const
@@ -90,7 +100,6 @@ void queue_steps::execute_vote(world& w, unsigned a, unsigned node, unsigned fir
     me.at[node].said = said;
 }
 
-/// An attempt that is over has sent its undo behind the message, but the message may come late.
 void queue_steps::execute_exactly(world& w, unsigned a, unsigned node) const
 {
     side& there = w.attempts[a].at[node];
@@ -110,12 +119,12 @@ void queue_steps::win(world& w, unsigned a) const
             w.attempts[b].met_another = 1;
 }
 
-/// The votes are taken back wherever they may have been granted.
+/// Takes the votes back wherever they may have been granted.
 void queue_steps::give_up(world& w, unsigned a) const
 {
     attempt& me = w.attempts[a];
     core::node_set const refused = answers(w, a).refused();
-    bool const named = !applies(rule::taken_back_without_a_name);
+    bool const named = names_of(scope_, a) != 0 || !applies(rule::taken_back_without_a_name);
     for (unsigned node = 0; node != queue_nodes; ++node)
         if (!refused.contains(node))
             me.at[node].release = named ? undo::with_name : undo::without_name;
@@ -182,7 +191,7 @@ void queue_steps::release(world& w, unsigned a) const
         there.release = undo::with_name;
 }
 
-/// Without durable data. The queue is gone, too.
+/// The node loses its data, and its queue with it.
 void queue_steps::restart(world& w, unsigned node) const
 {
     ++w.restarts;

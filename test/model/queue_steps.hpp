@@ -42,6 +42,7 @@ private:
     using undo = world::undo;
     using kind = action::kind;
 
+    void names_actions(world const&, unsigned a, std::vector<action>&) const;
     void idle_actions(world const&, unsigned a, std::vector<action>&) const;
     void asking_actions(world const&, unsigned a, std::vector<action>&) const;
     void waiting_actions(world const&, unsigned a, std::vector<action>&) const;
@@ -52,6 +53,7 @@ private:
 
     void act(world&, action) const;
     void send_votes(world&, unsigned a, unsigned previous) const;
+    void gather(world&, unsigned a) const;
     void execute_vote(world&, unsigned a, unsigned node, unsigned first) const;
     void execute_exactly(world&, unsigned a, unsigned node) const;
     void execute_extension(world&, unsigned a, unsigned node) const;
@@ -68,15 +70,19 @@ private:
     [[nodiscard]] bool counts(attempt const&, unsigned a, unsigned node) const;
     [[nodiscard]] bool may_send_again(world const&, unsigned a) const;
     [[nodiscard]] unsigned confirmations(attempt const&) const;
+    [[nodiscard]] bool has_two_queues() const { return scope_.two_queues || names_of(scope_, 0) != 0; }
     [[nodiscard]] bool relies(world const&, unsigned a) const;
     /// Can the lease still come, or come back?
     [[nodiscard]] bool may_hold(world const&, unsigned a) const;
     [[nodiscard]] bool worth_looking_at(world const&) const;
 
-    // States that only differ in what has no effect any more, or in the names of what is alike, are one (queue_tidy.cpp).
+    // Makes one of states that are alike (queue_tidy.cpp).
     void tidy(world&) const;
     void end_what_is_over(world&, unsigned a) const;
     void forget_what_has_no_effect(world&, unsigned a) const;
+    void forget_what_has_no_effect(attempt&, unsigned a, unsigned node) const;
+    [[nodiscard]] side what_is_left(side const&) const;
+    [[nodiscard]] attempt what_is_left(world const&, unsigned a) const;
     void forget_expired(world&) const;
     void rename(world&) const;
     void sort_nodes(world&) const;

@@ -59,6 +59,7 @@ std::string queue_steps::tell(world const& before, action a, world const& after)
                                "enters",
                                "is called",
                                "finds that it was called",
+                               "votes for both names",
                                "leaves",
                                "vote executed",
                                "second copy of the vote executed",

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-// Which states are one: those that only differ in what has no effect any more, or in the names of what is alike.
+// States are one if they differ only in parts that have no effect any more, or in the names of attempts or nodes that are alike.
 
 namespace redlock::model {
 
@@ -64,6 +64,7 @@ void swap_attempts(world& w, std::size_t i, std::size_t j)
     for (auto& each : w.attempts) {
         swap_names(each.called_by, i, j);
         swap_names(each.previous_owner, i, j);
+        swap_names(each.second_owner, i, j);
     }
 }
 
@@ -77,13 +78,14 @@ void queue_steps::tidy(world& w) const
         forget_what_has_no_effect(w, a);
     }
     for (unsigned a = 0; scope_.attempts[a] != 0; ++a)
-        for (std::uint8_t* named : {&w.attempts[a].called_by, &w.attempts[a].previous_owner})
+        for (std::uint8_t* named :
+             {&w.attempts[a].called_by, &w.attempts[a].previous_owner, &w.attempts[a].second_owner})
             if (*named != 0 && is_gone(w.attempts[*named - 1U]))
                 *named = static_cast<std::uint8_t>(a + 1);
     rename(w);
 }
 
-/// What lasts beyond the last tick lasts for ever.
+/// An entry that lasts beyond the last tick never ends.
 void queue_steps::forget_expired(world& w) const
 {
     auto const last = static_cast<std::uint8_t>(scope_.horizon + 1);
@@ -100,7 +102,8 @@ void queue_steps::forget_expired(world& w) const
         until = until <= w.now ? std::uint8_t{0} : std::min(until, last);
 }
 
-/// What has no time left, or no majority any more, may as well be over: an undo need not be executed.
+/// Ends an attempt without time or without a majority, and a lease without time. Nothing is lost by that: the undo that is sent
+/// then need not be executed.
 void queue_steps::end_what_is_over(world& w, unsigned a) const
 {
     attempt const& me = w.attempts[a];
@@ -120,56 +123,76 @@ void queue_steps::forget_what_has_no_effect(world& w, unsigned a) const
     attempt& me = w.attempts[a];
     if (me.now == doing::nothing || me.now == doing::waits)
         return;
-    bool const over = me.now == doing::over;
     me.called_by = me.called_permits = 0;
-    for (unsigned node = 0; node != queue_nodes; ++node) {
-        side& there = me.at[node];
-        if (over) {
-            bool const late = scope_.late;
-            side const left{.has = there.has,
-                            .said = late && there.said == vote::under_way ? there.said : vote::unsent,
-                            .exact = late && there.exact == message::under_way ? there.exact : message::none,
-                            .release = there.release,
-                            .twin = late ? there.twin : std::uint8_t{0}};
-            there = left;
-            bool const position = me.place != 0 && me.queue == node;
-            if (!there.has.exists() && !may_get(there) && !position)
-                there.release = undo::none;
-        } else if (me.now == doing::holds) {
-            there.gave = 0;
-            if (there.said == vote::refused || there.said == vote::failed)
-                there.said = vote::unsent;
-        } else if (!wants_permits(scope_, a)) {
-            there.gave = 0;
-        }
-        bool const keeps_queue = node == 0 || (node == 1 && scope_.two_queues);
-        if (there.release == undo::with_name && !keeps_queue)
-            there.release = undo::without_name;
-    }
+    for (unsigned node = 0; node != queue_nodes; ++node)
+        forget_what_has_no_effect(me, a, node);
     if (me.now == doing::asks)
         return;
     me.sent = me.repeats = 0;
     if (!may_get_anything(me))
-        me.previous_owner = 0;
-    if (!over)
-        return;
-    attempt left{.at = me.at, .now = me.now, .place = me.place, .queue = me.queue};
-    if (me.place == 0)
-        left.queue = 0;
+        me.previous_owner = me.second_owner = 0;
+    if (me.now == doing::over)
+        me = what_is_left(w, a);
+}
+
+void queue_steps::forget_what_has_no_effect(attempt& me, unsigned a, unsigned node) const
+{
+    side& there = me.at[node];
+    if (me.now == doing::over) {
+        there = what_is_left(there);
+        bool const position = me.place != 0 && me.queue == node;
+        if (!there.has.exists() && !may_get(there) && !position)
+            there.release = undo::none;
+    } else if (me.now == doing::holds) {
+        there.gave = 0;
+        if (there.said == vote::refused || there.said == vote::failed)
+            there.said = vote::unsent;
+    } else if (!wants_permits(scope_, a)) {
+        there.gave = 0;
+    }
+    bool const keeps_queue = node == 0 || (node == 1 && has_two_queues());
+    if (there.release == undo::with_name && !keeps_queue)
+        there.release = undo::without_name;
+}
+
+/// The parts of an attempt that is over: its entries, and messages that may still be executed.
+queue_steps::side queue_steps::what_is_left(side const& there) const
+{
+    side left{.has = there.has, .release = there.release};
+    if (!scope_.late)
+        return left;
+    if (there.said == vote::under_way)
+        left.said = there.said;
+    if (there.exact == message::under_way)
+        left.exact = there.exact;
+    left.twin = there.twin;
+    return left;
+}
+
+queue_steps::attempt queue_steps::what_is_left(world const& w, unsigned a) const
+{
+    attempt const& me = w.attempts[a];
+    attempt left{.at = me.at, .now = me.now, .place = me.place};
+    if (me.place != 0)
+        left.queue = me.queue;
     if (may_get_anything(me)) {
         left.permits = me.permits;
         left.previous_owner = me.previous_owner;
+        left.second_owner = me.second_owner;
     }
-    if (relies(w, a))
-        left.until = me.until, left.permits = me.permits, left.reads = me.reads;
-    me = left;
+    if (relies(w, a)) {
+        left.until = me.until;
+        left.permits = me.permits;
+        left.reads = me.reads;
+    }
+    return left;
 }
 
 void queue_steps::rename(world& w) const
 {
     world swapped = w;
     sort_attempts(w);
-    if (scope_.two_queues)
+    if (has_two_queues())
         return;
     for (attempt& each : swapped.attempts)
         std::swap(each.at[1], each.at[2]);
@@ -194,7 +217,7 @@ bool queue_steps::may_hold(world const& w, unsigned a) const
                                  : me.now != doing::holds || relies(w, a) || me.extension_sent != 0;
 }
 
-/// Only where two may hold that exclude each other, or one comes back after the other.
+/// A flaw needs two attempts that exclude each other and may both hold, or a lease that comes back after another.
 bool queue_steps::worth_looking_at(world const& w) const
 {
     auto const agreed = [&](unsigned a) {

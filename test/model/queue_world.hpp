@@ -19,6 +19,7 @@ struct queue_action {
         enter,
         read_call,
         claim_unnamed,
+        gather,
         leave,
         execute_vote,
         execute_twin,
@@ -46,11 +47,12 @@ struct queue_action {
     std::uint8_t first = 0; ///< permit to look at
 };
 
-/// What the search goes through: who wants the lock, and how much time and how many faults there are. A tick of time passes at
-/// any moment; whatever happens between two ticks happens in no time.
+/// A scope of the search: the attempts, the ticks of time, and the number of faults. A tick passes at any moment, and actions
+/// between two ticks take no time.
 struct queue_scope {
     char const* name;
     /// One letter for each attempt: W exclusive, D exclusive that may be downgraded, R reader, P one permit, B both permits.
+    /// Where there are two names: a and b exclusive on one of them, S on both. Node 0 keeps the queue of a, and node 1 that of b.
     char const* attempts;
     int lease = 1;
     int slack = 0;
@@ -77,9 +79,9 @@ struct queue_world {
     enum class undo : std::uint8_t { none, with_name, without_name };
     enum class doing : std::uint8_t { nothing, asks, waits, holds, over };
 
-    /// An entry under the lock's key: what an attempt has on a node.
+    /// The entry of an attempt under the lock's key on a node.
     struct entry {
-        /// A bit for an exclusive owner and for a reader; permits are the bits above.
+        /// A bit for an exclusive owner and for a reader; permits, and names where there are two, are the bits above.
         std::uint8_t what = 0;
         std::uint8_t end = 0; ///< the first tick without it
         [[nodiscard]] bool exists() const { return what != 0; }
@@ -122,6 +124,7 @@ struct queue_world {
         /// Attempts by number, plus one; 0: none. The own number: no nonce was given up.
         std::uint8_t called_by = 0;
         std::uint8_t previous_owner = 0;
+        std::uint8_t second_owner = 0; ///< the other name's previous owner
     };
 
     std::array<attempt, most_attempts> attempts{};
@@ -131,7 +134,6 @@ struct queue_world {
     std::uint8_t deaf = 0;
     std::uint8_t steps = 0;
     std::uint8_t extended_beside_another = 0;
-    std::array<std::uint8_t, 4> unused{};
 };
 
 static_assert(std::has_unique_object_representations_v<queue_world> && sizeof(queue_world) % 8 == 0);

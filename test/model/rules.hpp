@@ -42,6 +42,7 @@ enum class rule : std::uint8_t {
     first_answer_counts_no_more,
     surplus_is_nobodys,
     known_before_the_round,
+    node_counts_with_all_names,
 };
 
 inline std::uint64_t rules_off = 0;

@@ -169,6 +169,20 @@ void small_steps::tidy(small_world& w) const
         tidy(w, c);
 }
 
+/// Where a compiler cannot clear it, more states are counted, and none is missed. Part by part: g++ 12 clears nothing in a
+/// whole world.
+void small_steps::clear_padding([[maybe_unused]] small_world& w)
+{
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+    for (auto& n : w.nodes)
+        __builtin_clear_padding(&n);
+    for (auto& c : w.clients)
+        __builtin_clear_padding(&c);
+#endif
+#endif
+}
+
 void small_steps::check(small_world& w) const
 {
     for (unsigned c = 0; c != small_clients; ++c) {

@@ -49,20 +49,6 @@ small_world::small_world(scope const& s) : nodes{}, clients{client(s), client(s)
         distinct = small_nodes;
 }
 
-/// Where a compiler cannot clear it, more states are counted, and none is missed. Part by part: g++ 12 clears nothing in a
-/// whole world.
-void small_steps::clear_padding([[maybe_unused]] small_world& w)
-{
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_clear_padding)
-    for (auto& n : w.nodes)
-        __builtin_clear_padding(&n);
-    for (auto& c : w.clients)
-        __builtin_clear_padding(&c);
-#endif
-#endif
-}
-
 /// The clients' clocks are as slow as condition C2 allows.
 core::instant small_steps::clock(small_world const& w) const
 {
