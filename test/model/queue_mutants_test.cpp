@@ -53,6 +53,14 @@ constexpr queue_scope writer_two_readers_deaf{.name = "",
                                               .deaf = 1,
                                               .votes = false,
                                               .late = false};
+constexpr queue_scope called_twice{.name = "",
+                                   .attempts = "WR",
+                                   .lease = 2,
+                                   .horizon = 4,
+                                   .extensions = 1,
+                                   .repeats = 0,
+                                   .votes = false,
+                                   .late = false};
 constexpr queue_scope two_writers_long_window{
     .name = "", .attempts = "WWR", .lease = 2, .window = 2, .horizon = 2, .late = false};
 constexpr queue_scope two_beside_a_downgrade{
@@ -87,6 +95,8 @@ constexpr queue_scope repeated_claim{.name = "",
 using namespace queue_scopes;
 
 queue_mutant const rules_left_out[] = {
+    {"vote only if free: exclusive", rule::vote_only_if_free, two_writers},
+    {"vote only if free: reader", rule::vote_only_if_free, writer_and_reader},
     {"claim compares owners", rule::claim_compares_owners, writer_and_two_readers},
     {"claim compares all owners: readers", rule::claim_compares_all_owners, writer_and_two_readers},
     {"claim compares all owners: permits", rule::claim_compares_all_owners, writer_two_permits},
@@ -96,11 +106,13 @@ queue_mutant const rules_left_out[] = {
     {"other permits are taken back without a name", rule::late_vote_is_taken_back_without_a_name,
      three_permits, 3},
     {"call is no vote", rule::call_is_no_vote, two_writers_and_reader},
-    {"call shortens nothing", rule::call_shortens_nothing, writer_two_readers_deaf},
+    {"late call is void: shorter entry", rule::late_call_is_void, writer_two_readers_deaf},
+    {"late call is void: extension", rule::late_call_is_void, called_twice},
     {"repeated claim keeps its sending", rule::repeated_claim_keeps_its_sending, two_writers_long_window},
     {"only refusals are asked again", core::rule::only_refusals_are_asked_again, repeated_claim},
     {"downgrade names nobody", rule::downgrade_names_nobody, two_beside_a_downgrade},
     {"downgrade counts once confirmed", rule::downgrade_counts_once_confirmed, downgrade_writer},
+    {"lease reads from its downgrade on", rule::lease_reads_from_its_downgrade_on, downgrade},
     {"each reader has its own end", rule::each_reader_has_its_own_end, two_ticks(writer_and_two_readers), 1},
     {"extension adds no reader", rule::extension_adds_no_reader, extension},
     {"known before the round", rule::known_before_the_round, extension},

@@ -38,48 +38,67 @@ inline constexpr queue_scope clock_step{.name = "writer and reader, a clock step
                                         .quarantine = 2,
                                         .horizon = 2,
                                         .steps = 1};
+inline constexpr queue_scope clock_step_of_readers{.name =
+                                                       "writer and two readers, a clock step, no late votes",
+                                                   .attempts = "WRR",
+                                                   .slack = 1,
+                                                   .quarantine = 2,
+                                                   .horizon = 2,
+                                                   .steps = 1,
+                                                   .late = false};
 inline constexpr queue_scope two_permits{.name = "two for two permits", .attempts = "PP"};
 inline constexpr queue_scope both_permits{.name = "one for both permits, one for one", .attempts = "BP"};
 inline constexpr queue_scope mixed_kinds{
     .name = "writer and permit", .attempts = "WP", .lease = 2, .horizon = 2};
+inline constexpr queue_scope two_sets{
+    .name = "two for both names", .attempts = "SS", .lease = 2, .horizon = 2};
 inline constexpr queue_scope two_writers_and_reader{.name = "two writers and reader", .attempts = "WWR"};
 inline constexpr queue_scope writer_and_two_readers{.name = "writer and two readers", .attempts = "WRR"};
 
 /// For every run of the tests.
-inline constexpr std::array quick{&two_writers,
-                                  &writer_and_reader,
-                                  &long_window,
-                                  &two_writers_extension,
-                                  &extension,
-                                  &downgrade,
-                                  &restart,
-                                  &clock_step,
-                                  &two_permits,
-                                  &both_permits,
-                                  &mixed_kinds,
-                                  &two_writers_and_reader,
-                                  &writer_and_two_readers};
+inline constexpr std::array quick{
+    &two_writers,  &writer_and_reader, &long_window, &two_writers_extension,  &extension,
+    &downgrade,    &restart,           &clock_step,  &clock_step_of_readers,  &two_permits,
+    &both_permits, &mixed_kinds,       &two_sets,    &two_writers_and_reader, &writer_and_two_readers};
 
-inline constexpr queue_scope four_by_the_queue{
-    .name = "two writers and two readers, all by the queue", .attempts = "WWRR", .votes = false};
+inline constexpr queue_scope four{
+    .name = "two writers and two readers, no late votes", .attempts = "WWRR", .late = false};
+inline constexpr queue_scope four_extension{.name = "two writers and two readers, extension, no late votes",
+                                            .attempts = "WWRR",
+                                            .extensions = 1,
+                                            .late = false};
 inline constexpr queue_scope downgrade_reader_writer{
-    .name = "downgrade, reader and writer", .attempts = "DRW", .extensions = 1, .repeats = 0};
+    .name = "downgrade, reader and writer, no late votes", .attempts = "DRW", .extensions = 1, .late = false};
 inline constexpr queue_scope long_extension{.name = "writer and reader, extension, four ticks",
                                             .attempts = "WR",
                                             .lease = 2,
                                             .horizon = 4,
                                             .extensions = 1};
-inline constexpr queue_scope lost_position{.name = "writer and two readers, a lost position",
+inline constexpr queue_scope lost_position{.name = "writer and two readers, a lost position, no late votes",
                                            .attempts = "WRR",
                                            .lease = 2,
                                            .horizon = 2,
                                            .deaf = 1,
                                            .late = false};
+inline constexpr queue_scope three_permits{
+    .name = "three for two permits, no late votes", .attempts = "PPP", .late = false};
+inline constexpr queue_scope three_both_permits{
+    .name = "one for both permits, two for one, no late votes", .attempts = "BPP", .late = false};
+inline constexpr queue_scope set_and_names{
+    .name = "one for both names, one for each, no late votes", .attempts = "Sab", .late = false};
+inline constexpr queue_scope one_name_after_the_other{
+    .name = "one for both names, one after the other, beside one; all by the queue",
+    .attempts = "abSa",
+    .repeats = 0,
+    .votes = false,
+    .late = false};
 
 /// For the stage of the models.
-inline constexpr std::array thorough{&downgrade_reader_writer, &long_extension, &lost_position};
+inline constexpr std::array thorough{
+    &four,          &four_extension,     &downgrade_reader_writer, &long_extension,          &lost_position,
+    &three_permits, &three_both_permits, &set_and_names,           &one_name_after_the_other};
 
-inline constexpr queue_scope four{.name = "two writers and two readers, extension, a restart",
+inline constexpr queue_scope many{.name = "two writers and two readers, extension, a restart",
                                   .attempts = "WWRR",
                                   .lease = 2,
                                   .quarantine = 2,
@@ -116,8 +135,17 @@ inline constexpr queue_scope all_kinds{.name = "all kinds, a clock step",
                                        .steps = 1,
                                        .deaf = 1};
 
+inline constexpr queue_scope names{.name = "two names, a restart",
+                                   .attempts = "abSS",
+                                   .lease = 2,
+                                   .quarantine = 2,
+                                   .horizon = 4,
+                                   .extensions = 1,
+                                   .restarts = 1,
+                                   .deaf = 1};
+
 /// Too large to be searched completely: random schedules only.
-inline constexpr std::array random{&four, &two_queues, &many_permits, &all_kinds};
+inline constexpr std::array random{&many, &two_queues, &many_permits, &all_kinds, &names};
 
 } // namespace queue_scopes
 } // namespace redlock::model

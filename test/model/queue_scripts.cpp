@@ -36,7 +36,7 @@ bool asks_as_reader(queue_scope const& s, unsigned a)
 
 bool is_reader(queue_scope const& s, queue_world const& w, unsigned a)
 {
-    return asks_as_reader(s, a) || w.attempts[a].reads != 0;
+    return asks_as_reader(s, a) || w.attempts[a].reads == queue_world::reads_now;
 }
 
 unsigned wanted_permits(queue_scope const& s, unsigned a)
@@ -108,7 +108,7 @@ void queue_scripts::take(queue_world& w, unsigned a, unsigned node, std::uint8_t
 /// Returns what a vote gets; zero if it is refused.
 std::uint8_t queue_scripts::grantable(queue_world const& w, unsigned a, unsigned node, unsigned first) const
 {
-    std::uint8_t const there = holders(w, node);
+    std::uint8_t const there = applies(rule::vote_only_if_free) ? holders(w, node) : std::uint8_t{0};
     if (std::uint8_t const names = names_of(scope_, a); names != 0) {
         if (!applies(rule::node_counts_with_all_names))
             return static_cast<std::uint8_t>(names & ~there);

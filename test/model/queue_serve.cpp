@@ -3,7 +3,6 @@
 #include "model/rules.hpp"
 
 #include <algorithm>
-#include <bit>
 
 // How a node serves its queue.
 
@@ -32,11 +31,16 @@ void queue_scripts::leave_queue(queue_world& w, unsigned a) const
     me.place = me.passed = 0;
 }
 
+/// A waiter that is added once more was called, and its window is over. The message of that call, which may still be under
+/// way, is void: otherwise a position would stand whose nonce claims or holds the lock.
 void queue_scripts::enter(queue_world& w, unsigned a) const
 {
     auto& me = w.attempts[a];
-    if (me.place == 0 && !me.at[me.queue].has.exists())
+    if (me.place == 0 && !me.at[me.queue].has.exists()) {
         me.place = static_cast<std::uint8_t>(positions(w, me.queue) + 1);
+        if (applies(rule::late_call_is_void))
+            me.called_by = me.called_permits = 0;
+    }
     serve(w, me.queue, {});
 }
 
@@ -48,13 +52,8 @@ void queue_scripts::call(queue_world& w, unsigned a, std::uint8_t permits, previ
     leave_queue(w, a);
     me.called_by = static_cast<std::uint8_t>(by.value_or(a) + 1);
     me.called_permits = permits;
-    auto& has = me.at[node].has;
-    auto const had = has;
     std::uint8_t const kind = asks_as_reader(scope_, a) ? queue_world::reader : queue_world::exclusive;
     take(w, a, node, permits != 0 ? permits : kind, scope_.window + scope_.slack);
-    has.what = static_cast<std::uint8_t>(has.what | had.what);
-    if (applies(rule::call_shortens_nothing))
-        has.end = std::max(has.end, had.end);
     if (!applies(rule::call_is_no_vote))
         me.at[node].said = vote::granted;
 }

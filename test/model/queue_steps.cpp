@@ -154,7 +154,8 @@ void queue_steps::begin_extension(world& w, unsigned a, bool downgrade) const
 {
     attempt& me = w.attempts[a];
     if (downgrade)
-        me.reads = 1;
+        me.reads =
+            applies(rule::lease_reads_from_its_downgrade_on) ? world::reads_now : world::reads_once_confirmed;
     if (downgrade && !applies(rule::downgrade_counts_once_confirmed))
         me.until = static_cast<std::uint8_t>(w.now + scope_.lease);
     ++me.extensions;
@@ -180,6 +181,8 @@ void queue_steps::confirm(world& w, unsigned a) const
         w.extended_beside_another = 1;
     me.until = static_cast<std::uint8_t>(me.extension_sent - 1 + scope_.lease);
     me.extension_sent = 0;
+    if (me.reads != 0)
+        me.reads = world::reads_now;
 }
 
 /// The lease ends before its release is sent.

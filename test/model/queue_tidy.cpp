@@ -4,6 +4,7 @@
 #include "model/rules.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 

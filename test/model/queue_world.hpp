@@ -89,6 +89,8 @@ struct queue_world {
     static constexpr std::uint8_t exclusive = 1;
     static constexpr std::uint8_t reader = 2;
     static constexpr unsigned first_permit = 2;
+    static constexpr std::uint8_t reads_now = 1;
+    static constexpr std::uint8_t reads_once_confirmed = 2;
 
     /// One attempt and one node.
     struct side {
