@@ -55,6 +55,15 @@ inline constexpr queue_scope two_sets{
 inline constexpr queue_scope two_writers_and_reader{.name = "two writers and reader", .attempts = "WWR"};
 inline constexpr queue_scope writer_and_two_readers{.name = "writer and two readers", .attempts = "WRR"};
 
+inline constexpr queue_scope restart_of_readers{.name = "writer and two readers, a restart, no late votes",
+                                                .attempts = "WRR",
+                                                .restarts = 1,
+                                                .late = false};
+inline constexpr queue_scope two_queues{.name = "two writers and reader, two queues, no late votes",
+                                        .attempts = "WWR",
+                                        .two_queues = true,
+                                        .late = false};
+
 /// For every run of the tests.
 inline constexpr std::array quick{
     &two_writers,  &writer_and_reader, &long_window, &two_writers_extension,  &extension,
@@ -69,6 +78,8 @@ inline constexpr queue_scope four_extension{.name = "two writers and two readers
                                             .late = false};
 inline constexpr queue_scope downgrade_reader_writer{
     .name = "downgrade, reader and writer, no late votes", .attempts = "DRW", .extensions = 1, .late = false};
+inline constexpr queue_scope downgrade_reader_permit{
+    .name = "downgrade, reader and permit, no late votes", .attempts = "DRP", .extensions = 1, .late = false};
 inline constexpr queue_scope long_extension{.name = "writer and reader, extension, four ticks",
                                             .attempts = "WR",
                                             .lease = 2,
@@ -95,8 +106,9 @@ inline constexpr queue_scope one_name_after_the_other{
 
 /// For the stage of the models.
 inline constexpr std::array thorough{
-    &four,          &four_extension,     &downgrade_reader_writer, &long_extension,          &lost_position,
-    &three_permits, &three_both_permits, &set_and_names,           &one_name_after_the_other};
+    &four,           &four_extension,          &downgrade_reader_writer, &downgrade_reader_permit,
+    &long_extension, &lost_position,           &three_permits,           &three_both_permits,
+    &set_and_names,  &one_name_after_the_other};
 
 inline constexpr queue_scope many{.name = "two writers and two readers, extension, a restart",
                                   .attempts = "WWRR",
@@ -107,14 +119,14 @@ inline constexpr queue_scope many{.name = "two writers and two readers, extensio
                                   .repeats = 2,
                                   .restarts = 1,
                                   .deaf = 1};
-inline constexpr queue_scope two_queues{.name = "two queues at once",
-                                        .attempts = "WWRR",
-                                        .lease = 2,
-                                        .quarantine = 2,
-                                        .horizon = 4,
-                                        .extensions = 1,
-                                        .restarts = 1,
-                                        .two_queues = true};
+inline constexpr queue_scope many_in_two_queues{.name = "two queues at once",
+                                                .attempts = "WWRR",
+                                                .lease = 2,
+                                                .quarantine = 2,
+                                                .horizon = 4,
+                                                .extensions = 1,
+                                                .restarts = 1,
+                                                .two_queues = true};
 inline constexpr queue_scope many_permits{.name = "four for two permits, a restart",
                                           .attempts = "BPPP",
                                           .lease = 2,
@@ -145,7 +157,7 @@ inline constexpr queue_scope names{.name = "two names, a restart",
                                    .deaf = 1};
 
 /// Too large to be searched completely: random schedules only.
-inline constexpr std::array random{&many, &two_queues, &many_permits, &all_kinds, &names};
+inline constexpr std::array random{&many, &many_in_two_queues, &many_permits, &all_kinds, &names};
 
 } // namespace queue_scopes
 } // namespace redlock::model
