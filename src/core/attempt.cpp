@@ -78,7 +78,8 @@ attempt::step attempt::give_way()
 
 bool attempt::reopen()
 {
-    if (writing_back_ || timed_out_ || gave_way_ || !contended())
+    bool const lost = decided_ && votes_.result() == verdict::lost;
+    if (!lost || writing_back_ || timed_out_ || gave_way_ || !contended())
         return false;
     votes_.forget_refusals(refused_);
     decided_ = false;

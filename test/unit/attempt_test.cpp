@@ -192,11 +192,15 @@ BOOST_AUTO_TEST_CASE(attempt_without_a_possible_majority_is_not_reopened)
     BOOST_TEST(failed.hear("0f 1f") == ".L");
     BOOST_TEST(!failed.tried.reopen());
     vote_log over(agreement::majority);
-    BOOST_TEST(over.hear("0d 1d") == ".L");
-    BOOST_TEST(over.hear("t") == ".");
+    BOOST_TEST(over.hear("0d") == ".");
+    BOOST_TEST(!over.tried.reopen());
+    BOOST_TEST(over.hear("1d") == "L");
     BOOST_TEST(over.tried.reopen());
     BOOST_TEST(over.hear("t") == "L");
     BOOST_TEST(!over.tried.reopen());
+    vote_log won(agreement::majority);
+    BOOST_TEST(won.hear("0d 1g 2g") == "..W");
+    BOOST_TEST(!won.tried.reopen());
     vote_log raised(agreement::one_number);
     BOOST_TEST(raised.hear("0g7 1g8 2d 0D") == ".r.L");
     BOOST_TEST(!raised.tried.reopen());
