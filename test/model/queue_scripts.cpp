@@ -4,7 +4,6 @@
 #include "core/validity.hpp"
 #include "model/rules.hpp"
 
-#include <bit>
 #include <chrono>
 
 // Votes, claims, extensions and releases. The queue itself is in queue_serve.cpp.
