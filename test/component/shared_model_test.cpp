@@ -41,11 +41,11 @@ struct rules {
 class lease_holder;
 
 /// What a node says of what was asked.
-enum class answer { no, yes };
+enum class consent { no, yes };
 
-answer read(std::string const& said)
+consent read(std::string const& said)
 {
-    return said == ":1\r\n" ? answer::yes : answer::no;
+    return said == ":1\r\n" ? consent::yes : consent::no;
 }
 
 /// The servers, and who holds what.
@@ -66,7 +66,7 @@ public:
     }
     /// May come late, or never; so may the answer. But what one says to a node on one connection comes in order.
     void say(unsigned who, std::size_t n, std::vector<std::string> const& command,
-             std::function<void(answer)> told);
+             std::function<void(consent)> told);
     /// What was said to the node before may come after what is said from now on; nobody hears the answers.
     void reconnect(unsigned who, std::size_t n);
 
@@ -158,7 +158,7 @@ private:
         ++round_;
         for (std::size_t n = 0; n != node_count; ++n)
             world_.say(number_, n, call(redis::scripts::shared_release, {nonce_, "40", "0", "1"}),
-                       [](answer) {});
+                       [](consent) {});
         come_again();
     }
     void come_again()
@@ -189,10 +189,10 @@ private:
         };
         for (std::size_t n = 0; n != node_count; ++n)
             if (world_.may_ask(n))
-                world_.say(number_, n, call(script, arguments), [this, round, answers, end](answer said) {
+                world_.say(number_, n, call(script, arguments), [this, round, answers, end](consent said) {
                     if (round != round_)
                         return;
-                    yes_ += said == answer::yes ? 1 : 0;
+                    yes_ += said == consent::yes ? 1 : 0;
                     if (++*answers == node_count)
                         end();
                 });
@@ -222,7 +222,7 @@ shared_world::shared_world(std::uint64_t seed, rules which) : dice(seed), rule(w
 }
 
 void shared_world::say(unsigned who, std::size_t n, std::vector<std::string> const& command,
-                       std::function<void(answer)> told)
+                       std::function<void(consent)> told)
 {
     auto const way = [this] {
         return dice.one_in(12) ? dice.between(0, 250) * 1ms : dice.between(50, 3000) * 1us;
@@ -237,7 +237,7 @@ void shared_world::say(unsigned who, std::size_t n, std::vector<std::string> con
         if (life != lives_[n]) // the connection has ended with it
             return;
         auto& node = net_.at(n);
-        answer const said = read(node.redis.execute(command, node.wall_us(time.now())));
+        consent const said = read(node.redis.execute(command, node.wall_us(time.now())));
         if (!lost)
             time.after(back, [this, who, connection, n, told, said] {
                 if (connection == connections_[{who, n}])
