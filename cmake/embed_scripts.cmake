@@ -3,7 +3,7 @@
 #
 # Turns the *.lua files of src/kind/scripts and src/redis/scripts into the header "redis/scripts.hpp" of the build tree
 # and lets <target> include it. The hash is taken of the very text that is embedded, so the two cannot drift apart.
-# The line "-- with <part>.lua" stands for a part that several have in common.
+# The line "-- with <part>.lua" stands for a part that several have in common, and that may have parts itself.
 
 set(REDLOCK_SOURCES_DIR "${CMAKE_CURRENT_LIST_DIR}/../src")
 
@@ -23,14 +23,13 @@ function(redlock_embed_scripts target)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
         cmake_path(GET path STEM name)
         redlock_read_script(text "${path}")
-        string(REGEX MATCHALL "-- with [a-z_]+\\.lua\n" parts "${text}")
-        foreach(line IN LISTS parts)
-            string(REGEX REPLACE "-- with ([a-z_]+\\.lua)\n" "parts/\\1" part "${line}")
-            cmake_path(ABSOLUTE_PATH part BASE_DIRECTORY "${REDLOCK_SOURCES_DIR}/kind/scripts")
+        while(text MATCHES "-- with ([a-z_]+\\.lua)\n")
+            set(line "${CMAKE_MATCH_0}")
+            set(part "${REDLOCK_SOURCES_DIR}/kind/scripts/parts/${CMAKE_MATCH_1}")
             set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${part}")
             redlock_read_script(common "${part}")
             string(REPLACE "${line}" "${common}" text "${text}")
-        endforeach()
+        endwhile()
         string(SHA1 sha1 "${text}")
         string(APPEND scripts
                "inline constexpr script ${name}{R\"lua(${text})lua\",\n    \"${sha1}\", ${count}};\n")
