@@ -356,10 +356,122 @@ std::vector<row> const of_permits{
     {"another kind of lock", scripts::slots_enter, theirs, pool, {a, heard_slots, "60000", "4096"}, refused},
 };
 
+words const lock_and_queue{"lock", "queue"};
+words const fenced_queue{"lock", "queue", "fence", "marker"};
+std::string const wait_b = b + "x005000000010001heard";
+std::string const wait_c = c + "x005000000010001heard";
+std::string const reader_b = b + "r005000000010001heard";
+std::string const permit_b = b + "p005000000010003heard";
+std::string const unheard = b + "x005000000010001unheard";
+std::vector<words> const waiting = sorted("queue", {"1", wait_b, "2", wait_c});
+std::vector<words> const one_permit = hash("lock", {"0", a + later, "next", later});
+words const vote_of_writer{"x", c, lock_time, b};
+words const vote_of_reader{"r", a, lock_time, ""};
+words const vote_for_permit{"p", c, lock_time, "", "1", "3", "0", "", ""};
+words const claim_of_permit{"p", c, lock_time, a, "1", "3", "0", "0", ""};
+
+words with_fence_of(words arguments)
+{
+    arguments.resize(9);
+    arguments.insert(arguments.end(), {fence_time, "9", ""});
+    return arguments;
+}
+words entry(std::string const& position)
+{
+    return {position, "60000", "4096", ""};
+}
+words release(std::string const& kind, std::string const& position = "", std::string const& word = "take")
+{
+    return {kind, a, position, word, "17", "", ""};
+}
+
+std::vector<row> const of_the_queue{
+    {"claim of a free lock", scripts::vote, nothing, lock_and_queue, vote_of_writer, refused},
+    {"claim", scripts::vote, theirs, lock_and_queue, vote_of_writer, refused},
+    {"fenced claim", scripts::vote, theirs + fence_7, fenced_queue, with_fence_of(vote_of_writer), refused},
+    {"fenced vote", scripts::vote, fence_7, fenced_queue, with_fence_of({"x", c, lock_time, ""}), refused},
+    {"claim from ended readers", scripts::vote, sorted("lock", {over, a, later, b}), lock_and_queue,
+     vote_of_writer, refused},
+    {"reader", scripts::vote, nothing, lock_and_queue, vote_of_reader, refused},
+    {"reader beside others", scripts::vote, two_readers, lock_and_queue, {"r", c, lock_time, ""}, refused},
+    {"reader beside ended ones", scripts::vote, sorted("lock", {over, b, later, c}), lock_and_queue,
+     vote_of_reader, refused},
+    {"reader with a fence", scripts::vote, fence_7, fenced_queue, with_fence_of(vote_of_reader), refused},
+    {"reader's claim", scripts::vote, theirs, lock_and_queue, {"r", a, lock_time, b}, refused},
+    {"reader behind a writer",
+     scripts::vote,
+     reader + waiting,
+     lock_and_queue,
+     {"r", c, lock_time, ""},
+     refused},
+    {"reader where waiters can be called", scripts::vote, waiting, lock_and_queue, vote_of_reader, refused},
+    {"reader where waiters are gone", scripts::vote, sorted("queue", {"1", unheard}), lock_and_queue,
+     vote_of_reader, refused},
+    {"permit", scripts::vote, nothing, lock_and_queue, vote_for_permit, refused},
+    {"permit beside others", scripts::vote, one_permit, lock_and_queue, vote_for_permit, refused},
+    {"fenced permit", scripts::vote, one_permit + hash("fence", {"1", "7"}), fenced_queue,
+     with_fence_of(vote_for_permit), refused},
+    {"claim of a permit", scripts::vote, one_permit, lock_and_queue, claim_of_permit, refused},
+    {"claim of a permit from an exclusive owner", scripts::vote, ours, lock_and_queue, claim_of_permit,
+     refused},
+    {"free, and nobody waits", scripts::enter, nothing, lock_and_queue, entry(wait_b), refused},
+    {"free, and others wait", scripts::enter, waiting, lock_and_queue, entry(wait_c), refused},
+    {"free, and the first is gone", scripts::enter, sorted("queue", {"1", unheard}), lock_and_queue,
+     entry(wait_c), refused},
+    {"held", scripts::enter, ours, lock_and_queue, entry(wait_b), refused},
+    {"held, and we wait", scripts::enter, ours + waiting, lock_and_queue, entry(wait_b), refused},
+    {"held by readers, and we wait", scripts::enter, reader + waiting, lock_and_queue, entry(wait_b),
+     refused},
+    {"held by readers", scripts::enter, reader, lock_and_queue, entry(reader_b), refused},
+    {"handed to us", scripts::enter, theirs, lock_and_queue, entry(wait_b), whole},
+    {"some permits are free", scripts::enter, one_permit, lock_and_queue, entry(permit_b), refused},
+    {"nobody waits", scripts::give_back, ours, lock_and_queue, release("x"), whole},
+    {"others wait", scripts::give_back, ours + waiting, lock_and_queue, release("x"), whole},
+    {"a reader waits", scripts::give_back, ours + sorted("queue", {"1", reader_b}), lock_and_queue,
+     release("x"), whole},
+    {"a permit is waited for", scripts::give_back, ours + sorted("queue", {"1", permit_b}), lock_and_queue,
+     release("x"), whole},
+    {"left free", scripts::give_back, ours + waiting, lock_and_queue, release("x", "", "free"), whole},
+    {"leaving", scripts::give_back, theirs + sorted("queue", {"1", a + "x005000000010001heard", "2", wait_c}),
+     lock_and_queue, release("x", a + "x005000000010001heard"), whole},
+    {"reader", scripts::give_back, two_readers, lock_and_queue, release("r"), whole},
+    {"reader, and a writer waits", scripts::give_back, reader + waiting, lock_and_queue, release("r"), whole},
+    {"permit", scripts::give_back, one_permit, lock_and_queue, release("p"), whole},
+    {"permit, and a writer waits", scripts::give_back, one_permit + waiting, lock_and_queue, release("p"),
+     whole},
+    {"reader", scripts::renew, two_readers, lock_and_queue, {"r", a, lock_time, ""}, whole},
+    {"writer", scripts::renew, ours, lock_and_queue, {"r", a, lock_time, ""}, whole},
+    {"writer, and readers wait",
+     scripts::renew,
+     ours + sorted("queue", {"1", reader_b}),
+     lock_and_queue,
+     {"r", a, lock_time, ""},
+     whole},
+    {"reader with a fence",
+     scripts::renew,
+     reader + fence_7,
+     fenced_queue,
+     {"r", a, lock_time, "", fence_time, "7", "", ""},
+     whole},
+    {"fence behind",
+     scripts::renew,
+     reader + fence_6,
+     fenced_queue,
+     {"r", a, lock_time, "", fence_time, "7", "", ""},
+     refused},
+    {"permit", scripts::renew, one_permit, lock_and_queue, {"p", a, lock_time, "0"}, whole},
+    {"permit with a fence",
+     scripts::renew,
+     one_permit + hash("fence", {"0", "7"}),
+     fenced_queue,
+     {"p", a, lock_time, "0", fence_time, "7", "", ""},
+     whole},
+};
+
 std::vector<row> everything()
 {
     std::vector<row> all;
-    for (auto const* some : {&exclusive, &in_line, &of_readers, &of_several, &of_permits})
+    for (auto const* some : {&exclusive, &in_line, &of_readers, &of_several, &of_permits, &of_the_queue})
         all.insert(all.end(), some->begin(), some->end());
     return all;
 }
@@ -373,7 +485,9 @@ struct full_server {
         listener = probe(server.port());
         listener.command({"SUBSCRIBE", "heard"});
         for (words command : one.before) {
-            std::ranges::replace(command, later, std::to_string(hour_from_now()));
+            for (std::string& word : command)
+                if (word.ends_with(later))
+                    word.replace(word.size() - later.size(), later.size(), std::to_string(hour_from_now()));
             BOOST_REQUIRE(!node.command(command).starts_with('-'));
         }
     }
@@ -392,7 +506,7 @@ struct full_server {
             std::string const type = node.command({"TYPE", key});
             found.push_back(key + (node.pttl(key) < 0 ? " for ever" : " for a time"));
             found.push_back(type == "zset"   ? node.command({"ZRANGE", key, "0", "-1"})
-                            : type == "hash" ? node.command({"HGETALL", key})
+                            : type == "hash" ? without_times(node.command({"HGETALL", key}))
                                              : without_times(node.command({"GET", key})));
         }
         return found;

@@ -1,0 +1,84 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- with over.lua
+-- Returns the first `count` numbers below the limit that nobody owns, in ascending order; nil if there are too few. Looks at
+-- `most` numbers, from `start` on and round.
+local function pick(count, limit, start, most, owned)
+    local chosen = {}
+    for i = start, start + most - 1 do
+        local number = i % limit
+        if not owned[number] then
+            chosen[#chosen + 1] = number
+            if #chosen == count then
+                table.sort(chosen)
+                return chosen
+            end
+        end
+    end
+end
+-- Looks at a few one by one, and then at all: even a look at one field reads all of a small hash.
+local function pick_free(count, limit, start)
+    local most = math.min(limit, count + 7)
+    local look, owned = {'hmget', KEYS[1], 'next'}, {}
+    for i = 1, most do
+        look[i + 3] = (start + i - 1) % limit
+    end
+    local seen = redis.call(unpack(look))
+    if not learn_next(seen[1]) then
+        return nil
+    end
+    for i = 1, most do
+        owned[look[i + 3]] = seen[i + 1]
+    end
+    local chosen = pick(count, limit, start, most, owned)
+    if not chosen and most < limit then
+        for _, field in ipairs(redis.call('hkeys', KEYS[1])) do
+            owned[tonumber(field) or field] = true
+        end
+        chosen = pick(count, limit, start, limit, owned)
+    end
+    return chosen
+end
+-- Returns free permits; nil if there are too few. Every permit that is taken counts, also one above the limit.
+local function choose(count, limit, start)
+    if kind == 'none' then
+        return pick(count, limit, start, limit, {})
+    elseif kind ~= 'hash' then
+        return nil
+    end
+    taken = taken or redis.call('hlen', KEYS[1]) - 1
+    if limit - taken >= count then
+        return pick_free(count, limit, start)
+    end
+    return purge() and choose(count, limit, start) or nil
+end
+-- Returns the command that gives these permits to one nonce.
+local function permits_write(nonce, ends, numbers)
+    local write, value = {'hset', KEYS[1]}, nonce .. ends
+    for i, number in ipairs(numbers) do
+        write[2 * i + 1] = number
+        write[2 * i + 2] = value
+    end
+    if kind ~= 'hash' or next_end > ends then
+        write[#write + 1] = 'next'
+        write[#write + 1] = ends
+        next_end = ends
+    end
+    return write
+end
+-- The key must not expire sooner than before.
+local function expiry_with(ends)
+    return kind == 'hash' and math.max(now + redis.call('pttl', KEYS[1]), ends) or ends
+end
+local function take_permits(nonce, milliseconds, numbers)
+    local ends = now + milliseconds
+    local write = permits_write(nonce, ends, numbers)
+    make_room(unpack(write))
+    local expiry, added = expiry_with(ends), redis.call(unpack(write))
+    if kind == 'hash' then
+        expire(KEYS[1], expiry, 'hdel', KEYS[1], unpack(numbers))
+        taken = taken and taken + added
+    else
+        expire(KEYS[1], expiry, 'del', KEYS[1])
+        kind, taken = 'hash', #numbers
+    end
+end

@@ -1,0 +1,19 @@
+-- SPDX-License-Identifier: BSL-1.0
+local function words(text)
+    local found = {}
+    for word in text:gmatch('%S+') do
+        found[#found + 1] = word
+    end
+    return found
+end
+-- Returns those of the named permits that have this owner, in ascending order. If none are named, it looks at all.
+local function permits_of(owner, named)
+    local fields, ours = named[1] and named or redis.call('hkeys', KEYS[1]), {}
+    for i, value in ipairs(redis.call('hmget', KEYS[1], unpack(fields))) do
+        if value and value:sub(1, 32) == owner then
+            ours[#ours + 1] = fields[i]
+        end
+    end
+    table.sort(ours, function(a, b) return tonumber(a) < tonumber(b) end)
+    return ours
+end

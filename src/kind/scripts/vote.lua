@@ -1,0 +1,177 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Votes for a lock or claims it, for each kind of owner (docs/protocol.md). KEYS: the lock, its queue; with a fence also the
+-- fence and the node's marker. ARGV: kind (x exclusive, r reader, p permits), nonce, milliseconds, previous owner (empty: a
+-- vote; our nonce: nobody had the lock when we were called). For permits also: how many are wanted, how many there are, the
+-- first to look at, the exact ones (empty: any), those that this node gave the same attempt before. With a fence [10] to [12]:
+-- milliseconds of the fence; the proposal, or for a reader the milliseconds of the quarantine; the marker as it was on
+-- connecting (empty: any).
+-- Returns 1, or the number of the fence: granted. "GIVEN <number> <permits>": granted. "QUEUED": positions are before it.
+-- "HELD <milliseconds left> <fence> <owner>": refused. "STRANGER": another node than expected. An error: the fence is no
+-- number of ours.
+
+-- The fast path decides nearly all claims.
+if ARGV[1] == 'x' and not KEYS[3] then
+    local owner = redis.call('mget', KEYS[1])[1]
+    if owner and ARGV[4] ~= '' and (owner == ARGV[2] or owner == ARGV[4]) then
+        redis.call('set', KEYS[1], ARGV[2], 'px', ARGV[3])
+        return 1
+    elseif not owner and redis.call('set', KEYS[1], ARGV[2], 'nx', 'px', ARGV[3]) then
+        return 1
+    end
+end
+local wants, nonce, milliseconds, giver = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+-- with holding.lua
+-- with taking.lua
+local fence = 0
+-- Counts a grant, before the lock is changed. \return its number, or nothing and the reply that tells the reason
+local function count()
+    return 1
+end
+if KEYS[3] then
+    -- with fence.lua
+    local refused, has_fence, marker
+    refused, fence, has_fence, marker = see_fence(wants, ARGV[12])
+    if refused then
+        return refused
+    end
+    -- A reader's number is a later date than all that the node may have forgotten, and no later than a proposal may be. It is
+    -- rounded, so that readers that come together find the same number on all nodes (rule S16).
+    local function snapshot()
+        local step = math.floor(milliseconds / 2)
+        local function later_date(moment)
+            return moment - moment % step + step
+        end
+        local forgotten = later_date(now)
+        if has_fence then
+            local placed = tonumber((marker or ''):match('/(%d+)$'))
+            forgotten = placed and math.min(later_date(placed + ARGV[11]), forgotten) or 0
+        end
+        return math.max(fence, forgotten, 1)
+    end
+    local function number_above(highest)
+        local latest = now + math.floor(milliseconds / 2) -- rule F3
+        return highest and math.max(highest + 1, math.min(tonumber(ARGV[11]), latest))
+    end
+    function count(permits)
+        local number
+        if wants == 'r' then
+            number = snapshot()
+        else
+            number = number_above(permits and highest_fence(permits) or not permits and fence)
+        end
+        if not is_fence(number) then
+            return nil, unusable_fence()
+        elseif permits then
+            set_fences(permits, number, ARGV[10])
+        else
+            redis.call('set', KEYS[3], number, 'px', ARGV[10])
+        end
+        return number
+    end
+end
+local function held()
+    -- with who_holds.lua
+    local left, who = who_holds()
+    return redis.status_reply('HELD ' .. left .. ' ' .. fence .. ' ' .. who)
+end
+local function serve_queue()
+    -- with queue.lua
+    start = tonumber(ARGV[7] or 0)
+    return serve()
+end
+local function is_given(owner)
+    return giver ~= '' and (owner == nonce or owner == giver)
+end
+-- Readers and permits pass nobody, unless they were called. Serving removes dead positions, which refuse nobody.
+if wants ~= 'x' and giver == '' and redis.call('exists', KEYS[2]) == 1 then
+    redis.call('zadd', KEYS[2], 'xx', 0, '') -- A full server refuses this. It would not refuse what follows a removal.
+    local refused = serve_queue()
+    if refused or redis.call('exists', KEYS[2]) == 1 then
+        return refused or redis.status_reply('QUEUED')
+    end
+end
+if kind == 'foreign' or kind == 'string' and not is_given(redis.call('mget', KEYS[1])[1]) then
+    return held()
+end
+if wants == 'p' then
+    -- with permits.lua
+    local permits, surplus = nil, {}
+    if ARGV[8] == '' then
+        permits = choose(tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]))
+    elseif kind ~= 'zset' then
+        -- with permits_of.lua
+        -- Returns the permits if each of them is free, ours or the previous owner's; otherwise nothing. Returns also the
+        -- permits that this attempt was given before and that are not among them.
+        local function exactly(permits, before)
+            if kind ~= 'hash' then
+                return permits, {}
+            end
+            local seen, wanted, others = redis.call('hmget', KEYS[1], 'next', unpack(permits)), {}, {}
+            for i, permit in ipairs(permits) do
+                local value = seen[i + 1]
+                if value and end_of(value) > now and value:sub(1, 32) ~= nonce and not is_given(value:sub(1, 32)) then
+                    return nil
+                end
+                wanted[permit] = true
+            end
+            for _, permit in ipairs(before[1] and permits_of(nonce, before) or {}) do
+                others[#others + 1] = not wanted[permit] and permit or nil
+            end
+            return learn_next(seen[1]) and permits, others
+        end
+        permits, surplus = exactly(words(ARGV[8]), words(ARGV[9]))
+    end
+    if not permits then
+        return held()
+    end
+    local number, why = count(permits)
+    if not number then
+        return why
+    end
+    take_permits(nonce, milliseconds, permits)
+    if surplus[1] then
+        redis.call('hdel', KEYS[1], unpack(surplus))
+        if redis.call('exists', KEYS[2]) == 1 then
+            serve_queue() -- names no previous owner: our nonce is not given up
+        end
+    end
+    return 'GIVEN ' .. number .. ' ' .. table.concat(permits, ' ')
+end
+-- All readers must be the previous owner, and not only one of them.
+local function are_readers_given()
+    redis.call('zremrangebyscore', KEYS[1], '-inf', now)
+    for _, reader in ipairs(redis.call('zrange', KEYS[1], 0, 2)) do
+        if not is_given(reader) then
+            return false
+        end
+    end
+    return true
+end
+-- All owners of permits must be the previous owner. A reader does not replace permits.
+local function are_permits_given()
+    -- with over.lua
+    purge()
+    local all = kind == 'hash' and redis.call('hgetall', KEYS[1]) or {}
+    for i = 1, #all, 2 do
+        if all[i] ~= 'next' and (wants == 'r' or not is_given(all[i + 1]:sub(1, 32))) then
+            return false
+        end
+    end
+    return kind ~= 'foreign'
+end
+if kind == 'zset' and wants == 'x' and not are_readers_given() or kind == 'hash' and not are_permits_given() then
+    return held()
+end
+local number, why = count()
+if not number then
+    return why
+elseif wants == 'x' then
+    redis.call('set', KEYS[1], nonce, 'px', milliseconds)
+    return number
+end
+local others = kind == 'zset'
+take_as_readers({nonce}, milliseconds)
+if others then
+    redis.pcall('zremrangebyscore', KEYS[1], '-inf', now)
+end
+return number

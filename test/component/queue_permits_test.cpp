@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSL-1.0
+// Permits, alone and in one queue with other kinds.
+#include "component/queue_nodes.hpp"
+#include "component/script_times.hpp"
+#include "redis/scripts.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+namespace redlock::test {
+
+namespace {
+
+struct some_permits : queue_nodes {
+    std::string give_up(char who, std::string const& some) { return give_back(who, 'p', "take", "", some); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(queue_permits, some_permits)
+
+BOOST_AUTO_TEST_CASE(vote_is_given_as_many_permits_as_it_wants_or_none)
+{
+    BOOST_TEST(vote('a', {.count = 2, .limit = 3, .start = 1}) == "GIVEN 1 1 2");
+    auto const before = state();
+    BOOST_TEST(before == "hash [1, a#, 2, a#, next, #]; none; none");
+    BOOST_TEST(vote('b', {.count = 2, .limit = 3}) == "HELD # 0 PERMITS");
+    BOOST_TEST(state() == before);
+    BOOST_TEST(vote('b', {.limit = 3}) == "GIVEN 1 0");
+    BOOST_TEST(vote('c', {.limit = 3}) == "HELD # 0 PERMITS");
+    BOOST_TEST(left("lock") > nearly_a_lock);
+}
+
+BOOST_AUTO_TEST_CASE(permits_exclude_other_kinds)
+{
+    vote('a', {.limit = 3});
+    BOOST_TEST(set('b') == "(nil)");
+    BOOST_TEST(vote('b', 'x') == "HELD # 0 PERMITS");
+    BOOST_TEST(vote('b', 'x', 'c') == "HELD # 0 PERMITS");
+    BOOST_TEST(vote('b', 'r') == "HELD # 0 PERMITS");
+    BOOST_TEST(vote('b', 'r', 'a') == "HELD # 0 PERMITS");
+    BOOST_TEST(give_up('a', "0") == "1");
+    BOOST_TEST(state() == "none; none; none");
+    set('b');
+    BOOST_TEST(vote('a', {.limit = 3}) == "HELD # 0 bbbbbbbb");
+}
+
+BOOST_AUTO_TEST_CASE(vote_looks_from_there_on_and_round)
+{
+    BOOST_TEST(vote('a', {.limit = 5, .start = 3}) == "GIVEN 1 3");
+    BOOST_TEST(vote('b', {.count = 3, .limit = 5, .start = 4294967290}) == "GIVEN 1 0 1 2");
+    BOOST_TEST(vote('c', {.limit = 5, .start = 3}) == "GIVEN 1 4");
+}
+
+BOOST_AUTO_TEST_CASE(last_of_many_permits_is_found)
+{
+    BOOST_TEST(vote('a', {.count = 19, .limit = 20}).starts_with("GIVEN 1 0 1 2 "));
+    BOOST_TEST(vote('b', {.limit = 20, .start = 1}) == "GIVEN 1 19");
+    BOOST_TEST(give_up('a', "0") == "1");
+    BOOST_TEST(vote('b', {.limit = 20, .start = 1}) == "GIVEN 1 0");
+}
+
+BOOST_AUTO_TEST_CASE(number_of_permits_grows_at_once_and_shrinks_as_they_are_given_up)
+{
+    BOOST_TEST(vote('a', {.count = 3, .limit = 3}) == "GIVEN 1 0 1 2");
+    BOOST_TEST(vote('b', {.limit = 2}) == "HELD # 0 PERMITS");
+    give_up('a', "0");
+    BOOST_TEST(vote('b', {.limit = 2}) == "HELD # 0 PERMITS");
+    give_up('a', "1");
+    BOOST_TEST(vote('b', {.limit = 2}) == "GIVEN 1 0");
+    BOOST_TEST(vote('c', {.count = 2, .limit = 4}) == "GIVEN 1 1 3");
+}
+
+BOOST_AUTO_TEST_CASE(ended_permits_are_free)
+{
+    vote('a', {.limit = 2});
+    vote('b', {.limit = 2});
+    end_permit("0");
+    BOOST_TEST(renew('a', 'p', "0") == "0");
+    BOOST_TEST(vote('c', {.limit = 2}) == "GIVEN 1 0");
+    BOOST_TEST(state("lock") == "hash [next, #, 1, b#, 0, c#]");
+    end_permit("0");
+    end_permit("1");
+    BOOST_TEST(vote('d', 'r') == "1");
+    BOOST_TEST(state("lock") == "zset [d]");
+}
+
+BOOST_AUTO_TEST_CASE(exclusive_claim_replaces_permits_of_the_previous_owner_only)
+{
+    vote('a', {.count = 2, .limit = 3});
+    vote('b', {.limit = 3});
+    BOOST_TEST(vote('c', 'x', 'a') == "HELD # 0 PERMITS");
+    end_permit("2");
+    BOOST_TEST(vote('c', 'x', 'a') == "1");
+    BOOST_TEST(state("lock") == "string c");
+}
+
+BOOST_AUTO_TEST_CASE(claim_takes_each_permit_from_its_previous_owner_only)
+{
+    vote('a', {.limit = 3});
+    vote('b', {.limit = 3});
+    auto const before = state();
+    for (char const giver : {'a', 'b', 'c'})
+        BOOST_TEST(vote('c', 'p', giver, {.limit = 3, .exact = "0 1"}) == "HELD # 0 PERMITS");
+    BOOST_TEST(state() == before);
+    BOOST_TEST(vote('c', 'p', 'a', {.limit = 3, .exact = "0 2"}) == "GIVEN 1 0 2");
+    BOOST_TEST(state("lock") == "hash [0, c#, next, #, 1, b#, 2, c#]");
+    BOOST_TEST(vote('c', 'p', 'a', {.limit = 3, .exact = "0 2"}) == "GIVEN 1 0 2"); // said again
+}
+
+BOOST_AUTO_TEST_CASE(claim_of_permits_takes_the_string_of_the_previous_owner)
+{
+    set('a');
+    BOOST_TEST(vote('c', 'p', 'b', {.exact = "0"}) == "HELD # 0 aaaaaaaa");
+    BOOST_TEST(vote('c', 'p', 'a', {.exact = "0"}) == "GIVEN 1 0");
+    BOOST_TEST(state("lock") == "hash [0, c#, next, #]");
+    give_up('c', "0");
+    vote('a', 'r');
+    BOOST_TEST(vote('c', 'p', 'a', {.exact = "0"}) == "HELD # 0 READERS");
+}
+
+/// The queue node gave 3, and this node had given 2.
+BOOST_AUTO_TEST_CASE(exactly_named_permits_replace_those_that_were_given_before)
+{
+    BOOST_TEST(vote('a', {.count = 2, .limit = 5, .start = 2}) == "GIVEN 1 2 3");
+    BOOST_TEST(vote('a', 'p', 'a', {.count = 2, .limit = 5, .exact = "3 4", .before = "2 3"}) ==
+               "GIVEN 1 3 4");
+    BOOST_TEST(state("lock") == "hash [3, a#, next, #, 4, a#]");
+    BOOST_TEST(vote('b', 'p', 'b', {.count = 2, .limit = 5, .exact = "2 3"}) == "HELD # 0 PERMITS");
+    BOOST_TEST(vote('b', {.limit = 5, .start = 2}) == "GIVEN 1 2");
+    BOOST_TEST(vote('a', 'p', 'a', {.limit = 5, .exact = "0", .before = "2"}) ==
+               "GIVEN 1 0"); // 2 is another's
+    BOOST_TEST(state("lock") == "hash [3, a#, next, #, 4, a#, 2, b#, 0, a#]");
+}
+
+BOOST_AUTO_TEST_CASE(permits_that_are_freed_go_on_without_a_name)
+{
+    listen('d');
+    vote('a', {.limit = 2});
+    vote('b', {.limit = 2});
+    enter('d', 'p', 1, 2);
+    give_back('b', 'p', "none", "", "7");
+    administer({"HDEL", "lock", "1"});
+    BOOST_TEST(vote('a', 'p', 'a', {.limit = 2, .exact = "1", .before = "0"}) == "GIVEN 1 1");
+    BOOST_TEST(heard('d') == "take ME 0 ME 0");
+    BOOST_TEST(state() == "hash [next, #, 1, a#, 0, d#]; none; none");
+}
+
+BOOST_AUTO_TEST_CASE(permits_are_given_to_the_first_that_there_are_enough_for)
+{
+    listen('c');
+    listen('d');
+    vote('a', {.count = 2, .limit = 3});
+    vote('b', {.limit = 3});
+    BOOST_TEST(enter('c', 'p', 2, 3) == "LINE # 0 PERMITS");
+    BOOST_TEST(enter('d', 'p', 1, 3) == "LINE # 1 PERMITS");
+    BOOST_TEST(vote('e', {.limit = 3}) == "QUEUED");
+    BOOST_TEST(give_up('a', "0 1") == "2");
+    BOOST_TEST(heard('c') == "take ME 17 a 0 1");
+    BOOST_TEST(heard('d') == "first ME #");
+    BOOST_TEST(vote('c', 'p', 'a', {.count = 2, .limit = 3, .exact = "0 1"}) == "GIVEN 1 0 1");
+    BOOST_TEST(give_up('b', "2") == "2");
+    BOOST_TEST(heard('d') == "take ME 17 b 2");
+    BOOST_TEST(state() == "hash [next, #, 0, c#, 1, c#, 2, d#]; none; none");
+}
+
+BOOST_AUTO_TEST_CASE(free_permits_are_given_to_the_waiter_that_enters)
+{
+    BOOST_TEST(enter('a', 'p', 2, 3).starts_with("GIVEN "));
+    BOOST_TEST(enter('a', 'p', 2, 3).starts_with("GIVEN ")); // it did not hear of it
+    BOOST_TEST(enter('b', 'p', 2, 3) == "LINE # 0 PERMITS");
+    BOOST_TEST(enter('c', 'p', 1, 3).starts_with("GIVEN ")); // passes b
+    BOOST_TEST(enter('d', 'p', 1, 3) == "LINE # 1 PERMITS");
+}
+
+/// A request for three yields to three permits at most.
+BOOST_AUTO_TEST_CASE(big_request_yields_as_many_permits_as_it_wants)
+{
+    for (char const who : {'b', 's', 't', 'u', 'v'})
+        listen(who);
+    for (char const who : {'c', 'd', 'e', 'f'})
+        vote(who, {.limit = 4});
+    BOOST_TEST(enter('b', 'p', 3, 4) == "LINE # 0 PERMITS");
+    for (char const who : {'s', 't', 'u', 'v'})
+        enter(who, 'p', 1, 4);
+    BOOST_TEST(give_up('c', "0") == "2");
+    BOOST_TEST(heard('s') == "take ME 17 c 0");
+    BOOST_TEST(heard('b') == "first ME #");
+    BOOST_TEST(administer({"ZSCORE", "queue", position('b', 'p', 3, 4)}) == "1.#"); // and 1/4096
+    enter('b', 'p', 3, 4);                                                          // keeps the count
+    BOOST_TEST(give_up('d', "1") == "2");
+    BOOST_TEST(give_up('e', "2") == "2");
+    BOOST_TEST(heard('u') == "take ME 17 e 2");
+    BOOST_TEST(give_up('f', "3") == "1");
+    BOOST_TEST(heard('v').empty());
+    BOOST_TEST(give_up('s', "0") == "1");
+    BOOST_TEST(give_up('t', "1") == "2");
+    BOOST_TEST(heard('b').ends_with("take ME 17 t 0 1 3"));
+    BOOST_TEST(heard('v') == "first ME #");
+}
+
+BOOST_AUTO_TEST_CASE(position_of_another_kind_ends_the_search_for_a_smaller_request)
+{
+    for (char const who : {'b', 'c', 'd'})
+        listen(who);
+    vote('a', {.limit = 2});
+    vote('e', {.limit = 2});
+    enter('b', 'p', 2, 2);
+    enter('c', 'r');
+    enter('d', 'p', 1, 2);
+    BOOST_TEST(give_up('a', "0") == "1");
+    BOOST_TEST(state("queue") == "zset [bp#b, cr#c, dp#d]");
+}
+
+BOOST_AUTO_TEST_CASE(more_requests_than_are_looked_at_at_once_are_served)
+{
+    set('a');
+    for (char who = 'b'; who != 'v'; ++who) {
+        listen(who);
+        enter(who, 'p', 1, 30);
+    }
+    BOOST_TEST(give_back('a', 'x') == "2");
+    BOOST_TEST(administer({"HLEN", "lock"}) == "21");
+    BOOST_TEST(state("queue") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(dead_requests_are_passed)
+{
+    for (char const who : {'b', 'c', 'd', 'e'})
+        listen(who);
+    vote('a', {.limit = 2});
+    vote('f', {.limit = 2});
+    enter('b', 'p', 1, 2);
+    enter('c', 'p', 2, 2);
+    enter('d', 'p', 1, 2);
+    enter('e', 'p', 1, 2);
+    hang_up('b');
+    hang_up('d');
+    BOOST_TEST(give_up('a', "0") == "2");
+    BOOST_TEST(heard('e') == "take ME 17 a 0");
+    BOOST_TEST(state("queue") == "zset [cp#c]");
+}
+
+BOOST_AUTO_TEST_CASE(kinds_stand_in_one_order)
+{
+    for (char const who : {'b', 'c', 'd'})
+        listen(who);
+    set('a');
+    enter('b', 'p', 1, 2);
+    enter('c', 'p', 1, 2);
+    enter('d', 'x');
+    BOOST_TEST(give_back('a', 'x') == "2");
+    BOOST_TEST(heard('b') == "take ME 17 a 0");
+    BOOST_TEST(heard('c') == "take ME 17 a 1");
+    BOOST_TEST(heard('d') == "first ME #");
+    give_up('b', "0");
+    BOOST_TEST(give_up('c', "1") == "2");
+    BOOST_TEST(heard('d') == "take ME 17 c");
+    BOOST_TEST(state() == "string d; none; none");
+}
+
+BOOST_AUTO_TEST_CASE(reader_behind_permits_waits_for_them)
+{
+    listen('b');
+    vote('a', {.limit = 2});
+    BOOST_TEST(enter('b', 'r') == "LINE # 0 PERMITS");
+    BOOST_TEST(vote('c', {.limit = 2}) == "QUEUED");
+    BOOST_TEST(give_up('a', "0") == "2");
+    BOOST_TEST(state() == "zset [b]; none; none");
+}
+
+BOOST_AUTO_TEST_CASE(ended_permits_are_taken_by_other_kinds)
+{
+    listen('b');
+    vote('a', {.limit = 2});
+    enter('b', 'x');
+    end_permit("0");
+    BOOST_TEST(enter('b', 'x') == "1");
+    BOOST_TEST(state() == "string b; none; none");
+}
+
+BOOST_AUTO_TEST_CASE(release_frees_permits_that_are_ours)
+{
+    vote('a', {.count = 2, .limit = 4});
+    vote('b', {.limit = 4});
+    auto const before = state();
+    BOOST_TEST(give_up('b', "0 1") == "0");
+    BOOST_TEST(give_up('c', "") == "0");
+    BOOST_TEST(state() == before);
+    BOOST_TEST(give_up('a', "1 2") == "1");
+    BOOST_TEST(state("lock") == "hash [0, a#, next, #, 2, b#]");
+    vote('a', {.limit = 4, .start = 3});
+    BOOST_TEST(give_up('a', "") == "1");
+    BOOST_TEST(state("lock") == "hash [next, #, 2, b#]");
+}
+
+BOOST_AUTO_TEST_CASE(renewal_needs_all_permits)
+{
+    vote('a', {.count = 2, .limit = 4});
+    administer({"PEXPIRE", "lock", "1000000"});
+    BOOST_TEST(renew('a', 'p', "0 2") == "0");
+    BOOST_TEST(renew('b', 'p', "0 1") == "0");
+    BOOST_TEST(left("lock") <= 1'000'000);
+    BOOST_TEST(renew('a', 'p', "0 1") == "1");
+    BOOST_TEST(left("lock") > nearly_a_lock);
+    BOOST_TEST(state("lock") == "hash [0, a#, 1, a#, next, #]");
+}
+
+BOOST_AUTO_TEST_CASE(key_expires_no_sooner_than_the_last_permit)
+{
+    vote('a', {.limit = 4});
+    run(redis::scripts::vote, lock_and_queue, {"p", nonce('b'), "1000000", "", "1", "4", "1", "", ""});
+    BOOST_TEST(left("lock") > nearly_a_lock);
+    BOOST_TEST(vote('c', {.count = 4, .limit = 4}) == "HELD # 0 PERMITS");
+    run(redis::scripts::renew, lock_and_queue, {"p", nonce('b'), "1000000", "1"});
+    BOOST_TEST(left("lock") > nearly_a_lock);
+}
+
+/// Somebody has written into the hash.
+BOOST_AUTO_TEST_CASE(permit_whose_end_cannot_be_read_is_taken)
+{
+    vote('a', {.limit = 3});
+    administer({"HSET", "lock", "1", "somebody", "next", "1"});
+    BOOST_TEST(vote('b', {.count = 2, .limit = 3}) == "HELD # 0 PERMITS");
+    BOOST_TEST(vote('b', {.limit = 3, .start = 1}) == "GIVEN 1 2");
+    BOOST_TEST(vote('c', 'p', 'b', {.limit = 3, .exact = "1"}) == "HELD # 0 PERMITS");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
