@@ -66,6 +66,9 @@ attempt::step attempt::time_out()
 {
     if (decided_)
         return step::pending;
+    for (unsigned node = 0; node != nodes(); ++node)
+        if (refused_.contains(node))
+            votes_.record(node, vote::denied);
     timed_out_ = true;
     return decide(verdict::lost);
 }

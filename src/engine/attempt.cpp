@@ -50,6 +50,7 @@ void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::
                     std::string_view given_up)
 {
     giver_.reset();
+    claim_.reset();
     given_up_ = given_up;
     turn_ = turn;
     begin(lock);
@@ -65,9 +66,12 @@ void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& 
 {
     nonce_ = handed.heir;
     giver_ = handed.giver;
+    claim_.reset();
     if (slots_)
         slots_->assign(handed.slots);
     begin(lock);
+    if (!slots_) // permits enter again (rule P7)
+        claim_.emplace(votes_.sent(), handed.window, runtime_.round_trip());
     ask_all();
 }
 
@@ -77,6 +81,7 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
     plan_ = lock_->plan.get();
     open_round();
     open_ = true;
+    pauses_ = asked_again_ = false;
     asked_ = queued_ = refused_ = heard_ = other_slots_ = {};
     if (slots_)
         first_slot_ =
@@ -102,6 +107,8 @@ void attempt::expire()
 {
     if (in_turn_ && !core::reached(votes_.sent() + plan_->node_timeout, runtime_.loop().now()))
         return ask_next_in_turn();
+    if (pauses_)
+        return claim_again();
     if (waits_behind_others())
         runtime_.limit.too_many(votes_.sent());
     time_out();
@@ -123,6 +130,8 @@ void attempt::follow(step what)
     case step::write_back: return write_back();
     case step::won: return decide_won();
     case step::lost:
+        if (will_claim_again())
+            return;
         close();
         return listener_.on_lost(votes_.contended() ? errc::contended : errc::no_quorum);
     }

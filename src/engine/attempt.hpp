@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/attempt.hpp"
+#include "core/claim.hpp"
 #include "core/fencing.hpp"
 #include "core/instant.hpp"
 #include "core/outage.hpp"
@@ -45,7 +46,8 @@ struct inheritance {
     nonce giver; ///< the heir's, where the lock was free
     /// For how long it has passed from one to the next; nothing: it was free.
     std::optional<core::duration> passed{};
-    std::string slots{}; ///< of a semaphore
+    std::string slots{};                ///< of a semaphore
+    std::chrono::milliseconds window{}; ///< for which the lock is kept for the claim
 };
 
 /// Who is told what an attempt comes to. Called while replies are worked off: no user code may run from here.
@@ -104,6 +106,8 @@ public:
     /// Are others asked only when the first has granted?
     [[nodiscard]] bool asks_in_turn() const { return in_turn_; }
     [[nodiscard]] bool claims() const { return giver_.has_value(); }
+    /// Does its time tell of a round trip? Not if it paused before it asked again.
+    [[nodiscard]] bool is_one_round() const { return !asked_again_; }
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
     [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
     [[nodiscard]] std::vector<node_report> const& rows() const { return rows_; }
@@ -138,6 +142,9 @@ private:
     void ask_in_turn(unsigned node);
     void ask_next_in_turn();
     void ask_all();
+    [[nodiscard]] bool will_claim_again();
+    void claim_again();
+    void await_answers();
     [[nodiscard]] step ask_the_rest();
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
@@ -182,7 +189,10 @@ private:
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     nonce nonce_;
     std::optional<nonce> giver_; ///< of a claim
-    std::string_view given_up_;  ///< of a vote
+    std::optional<core::claim> claim_;
+    bool pauses_ = false; ///< before the claim is sent again
+    bool asked_again_ = false;
+    std::string_view given_up_; ///< of a vote
     core::fence proposal_ = 0;
     std::chrono::milliseconds turn_{};
     std::unique_ptr<kind::slot_list>

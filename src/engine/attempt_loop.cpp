@@ -239,7 +239,8 @@ void attempt_loop::run()
     core::instant const now = runtime_.loop().read_clock();
     if (attempt_.too_late(now)) // it was in time when counted
         return on_lost(errc::too_slow);
-    runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
+    if (attempt_.is_one_round())
+        runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     tell({});
     candidate& lucky = *whom_;
     auto held = attempt_.make_lease(lucky.lock(), lucky.attempts(), lucky.waited(now));
@@ -259,7 +260,7 @@ void attempt_loop::on_lost(errc cause)
     else
         outage_.end();
     drop_those_who_end(cause, census);
-    if (cause == errc::contended)
+    if (cause == errc::contended && attempt_.is_one_round())
         runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     bool const goes_on = whom_ && &whom_->lock()->plan->kind == type_;
     if (goes_on && cause == errc::contended)

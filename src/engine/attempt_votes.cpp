@@ -42,7 +42,39 @@ void attempt::ask_all()
 {
     in_turn_ = false;
     auto const verdict = ask_the_rest();
+    await_answers();
+    follow(verdict);
+}
+
+void attempt::await_answers()
+{
     runtime_.loop().schedule(*this, votes_.sent() + plan_->node_timeout);
+}
+
+/// Releases of the previous owners are still on their way to the nodes that refused (rule L5).
+bool attempt::will_claim_again()
+{
+    auto const then = claim_ ? claim_->send_again(runtime_.loop().now()) : std::nullopt;
+    pauses_ = then && votes_.reopen();
+    if (pauses_)
+        runtime_.loop().schedule_finely(*this, *then);
+    return pauses_;
+}
+
+void attempt::claim_again()
+{
+    pauses_ = false;
+    asked_again_ = true;
+    core::node_set const where = votes_.ask_again();
+    refused_.erase(where);
+    auto verdict = step::pending;
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        if (!where.contains(i))
+            continue;
+        rows_[i].clear();
+        verdict = std::max(verdict, ask(i, make_draft(vote_request(), nullptr)));
+    }
+    await_answers();
     follow(verdict);
 }
 

@@ -63,6 +63,7 @@ bool place_in_line::enter_somewhere()
     called_ = false;
     waiting_ = core::line_place(window_);
     inherited_.giver = inherited_.heir;
+    inherited_.window = window_;
     inherited_.passed.reset();
     runtime_.lines.enter(*this);
     open_round();

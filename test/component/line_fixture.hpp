@@ -184,7 +184,8 @@ struct line_fixture {
         (void)until_granted(*all[1]);
     }
     /// On its way to the third the lock is taken, on all nodes but one, by somebody who knows no line.
-    void overtake_heir(std::string const& milliseconds)
+    /// \return that node
+    std::size_t overtake_heir(std::string const& milliseconds)
     {
         line_up_and_pass(3);
         std::size_t const first = where();
@@ -193,6 +194,7 @@ struct line_fixture {
         for_all_but(first, [&](std::size_t n) {
             say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
         });
+        return first;
     }
     /// Those who stand in line pass the lock on as soon as they have it, and stand there again.
     duration until_let_in(contender& outside, duration longest)

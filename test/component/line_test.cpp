@@ -157,6 +157,30 @@ BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_waits_and_is_served)
     BOOST_TEST((until_granted(*all[2]) <= 400ms));
 }
 
+/// The lock is kept for the claim on the queue node until its window ends.
+BOOST_AUTO_TEST_CASE(claim_is_sent_again_to_nodes_that_refused_it)
+{
+    std::size_t const first = overtake_heir("10000");
+    pass(2 * round_trip);
+    BOOST_TEST_REQUIRE(!all[2]->holds());
+    std::size_t const before = commands;
+    vacate_all_but(first);
+    BOOST_TEST((until_granted(*all[2]) <= claim_window - 3 * round_trip));
+    BOOST_TEST(all[2]->held.attempts() == 2U); // the vote before it stood in line, and one claim
+    BOOST_TEST(commands - before <= 6U);       // two nodes, at most three times
+}
+
+/// The validity counts from the first sending, as the keys of the nodes that granted it do.
+BOOST_AUTO_TEST_CASE(claim_that_is_sent_again_has_the_deadline_of_the_first_sending)
+{
+    std::size_t const first = overtake_heir("10000");
+    duration const sent = time.now();
+    pass(20ms);
+    vacate_all_but(first);
+    (void)until_granted(*all[2]);
+    BOOST_TEST((all[2]->held.remaining() <= options.ttl - (time.now() - sent)));
+}
+
 /// What was overtaken once would be so again.
 BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_asks_without_hurry)
 {
