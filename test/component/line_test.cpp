@@ -181,6 +181,32 @@ BOOST_AUTO_TEST_CASE(claim_that_is_sent_again_has_the_deadline_of_the_first_send
     BOOST_TEST((all[2]->held.remaining() <= options.ttl - (time.now() - sent)));
 }
 
+/// Otherwise a waiter that pauses between two sendings would have a longer claim window from then on.
+BOOST_AUTO_TEST_CASE(pauses_of_a_claim_are_no_round_trips)
+{
+    line_up(2);
+    contender& far = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.between(2, n).latency = 10ms;
+    far.acquire();
+    pass(1s);
+    std::size_t const first = where();
+    all[0]->release();
+    (void)until_granted(*all[1]);
+    all[1]->release();
+    pass(one_way + 200us);
+    for_all_but(first, [&](std::size_t n) { say(n, {"SET", "seat", std::string(32, 'f'), "PX", "70"}); });
+    (void)until_granted(far);
+    BOOST_TEST((far.held.attempts() == 2U));
+    far.release();
+    all[1]->acquire();
+    (void)until_granted(*all[1]);
+    far.acquire();
+    pass(1s);
+    auto const place = on(where(), "seat:redlock-line")->members.range(0, 0)[0].name;
+    BOOST_TEST(place.substr(32, 7) <= "0000165");
+}
+
 /// What was overtaken once would be so again.
 BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_asks_without_hurry)
 {
