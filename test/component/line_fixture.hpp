@@ -145,6 +145,15 @@ struct line_fixture {
         all.push_back(std::make_unique<contender>(net, static_cast<unsigned>(all.size()), settings, its));
         return *all.back();
     }
+    /// Its messages take so long to each node.
+    contender& add_far(duration latency)
+    {
+        auto const host = static_cast<unsigned>(all.size());
+        contender& far = add();
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.between(host, n).latency = latency;
+        return far;
+    }
     void pass(duration length) { run_all(time, all, length); }
     /// How long it takes until then, to a tenth of a millisecond.
     template <class Condition>

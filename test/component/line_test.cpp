@@ -185,9 +185,7 @@ BOOST_AUTO_TEST_CASE(claim_that_is_sent_again_has_the_deadline_of_the_first_send
 BOOST_AUTO_TEST_CASE(pauses_of_a_claim_are_no_round_trips)
 {
     line_up(2);
-    contender& far = add();
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.between(2, n).latency = 10ms;
+    contender& far = add_far(10ms);
     far.acquire();
     pass(1s);
     std::size_t const first = where();
@@ -478,9 +476,7 @@ BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_goes_to_first_in_line)
 BOOST_AUTO_TEST_CASE(lock_is_kept_for_who_is_far_away)
 {
     line_up(2);
-    contender& far = add();
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.between(2, n).latency = 70ms;
+    contender& far = add_far(70ms);
     far.acquire();
     pass(1s);
     add().acquire();
@@ -584,9 +580,7 @@ BOOST_AUTO_TEST_CASE(client_that_ends_amid_release_leaves_no_key)
 BOOST_AUTO_TEST_CASE(window_is_eight_round_trips)
 {
     line_up(1);
-    contender& one = add();
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.between(1, n).latency = 10ms;
+    contender& one = add_far(10ms);
     one.acquire();
     pass(1s);
     auto const place = on(where(), "seat:redlock-line")->members.range(0, 0)[0].name;
@@ -717,9 +711,7 @@ BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_aga
 {
     line_up_and_pass(4);
     std::size_t const first = where();
-    contender& far = add();
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.between(4, n).latency = 5ms;
+    contender& far = add_far(5ms);
     far.acquire();
     pass(1s);
     net.reset_connections(first, 4);

@@ -89,9 +89,7 @@ BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_release
 BOOST_AUTO_TEST_CASE(far_waiter_lets_others_in_for_turn_of_giver)
 {
     line_up(2);
-    contender& far = add();
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.between(2, n).latency = 70ms;
+    contender& far = add_far(70ms);
     far.acquire();
     pass(1s);
     all[0]->release();
@@ -126,9 +124,7 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_behind_leaver_asks_no_sooner)
 
 BOOST_AUTO_TEST_CASE(operation_without_time_for_a_turn_asks_at_once)
 {
-    contender& alone = add();
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.between(0, n).latency = 5ms;
+    contender& alone = add_far(5ms);
     for (duration const held : {duration(1s), duration(4s)}) { // the first connects, and measures
         alone.acquire();
         (void)until_granted(alone);
@@ -222,9 +218,7 @@ BOOST_AUTO_TEST_CASE(who_is_far_enters_line_of_a_node_that_does_not_track_yet)
     options.ttl = 1s;
     add().acquire();
     pass(100ms);
-    contender& far = add();
-    for (std::size_t n = 0; n != net.size(); ++n)
-        net.between(1, n).latency = 18ms;
+    contender& far = add_far(18ms);
     far.acquire();
     pass(1s);
     BOOST_TEST((far.told->before == std::vector<std::size_t>{0}));
