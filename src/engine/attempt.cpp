@@ -50,7 +50,6 @@ void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::
                     std::string_view given_up)
 {
     giver_.reset();
-    claim_.reset();
     given_up_ = given_up;
     turn_ = turn;
     begin(lock);
@@ -66,7 +65,6 @@ void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& 
 {
     nonce_ = handed.heir;
     giver_ = handed.giver;
-    claim_.reset();
     if (slots_)
         slots_->assign(handed.slots);
     begin(lock);
@@ -81,6 +79,7 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
     plan_ = lock_->plan.get();
     open_round();
     open_ = true;
+    claim_.reset();
     pauses_ = asked_again_ = false;
     asked_ = queued_ = refused_ = heard_ = other_slots_ = {};
     if (slots_)

@@ -29,7 +29,7 @@ inline std::optional<std::int64_t> whole_number(std::string_view text)
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// As Lua's tonumber(), and as Redis reads a score.
+/// Reads a score as Redis does.
 inline std::optional<double> to_number(std::string const& text)
 {
     char* end = nullptr;

@@ -75,7 +75,7 @@ private:
 
 namespace {
 
-/// What a script may use of Lua, as Redis has it; chance, files and output are none of it.
+/// Libraries of Lua that a script may use, as in Redis: without chance, files and output.
 constexpr std::array libraries{luaL_Reg{"", luaopen_base}, luaL_Reg{LUA_TABLIBNAME, luaopen_table},
                                luaL_Reg{LUA_STRLIBNAME, luaopen_string},
                                luaL_Reg{LUA_MATHLIBNAME, luaopen_math}};
@@ -345,7 +345,7 @@ int lua::machine::error_reply(lua_State* l)
     return 1;
 }
 
-/// Where it happened: in the script, and not in a function that it has called.
+/// Notes in an error the line of the script at which it happened, not that of a function which the script called.
 int lua::machine::explain(lua_State* l)
 {
     if (lua_type(l, 1) != LUA_TTABLE) {
