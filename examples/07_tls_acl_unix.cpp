@@ -25,7 +25,8 @@ std::vector<std::string> few_rights(std::vector<std::string> more = {})
         // restarts, durable servers, steps of clocks; and, of waiters, to be woken
         "+info", "+config|get", "+time", "+client|tracking", "+pttl",
         // of those who wait for one lock, to be served in their order
-        "+subscribe", "+publish", "+zadd", "+zrange", "+zrem", "+zrank", "+zcard", "&redlock-to:*"};
+        "+subscribe", "+publish", "+exists", "+type", "+zadd", "+zrange", "+zrem", "+zrank", "+zscore",
+        "+zcard", "&redlock-to:*"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
 }

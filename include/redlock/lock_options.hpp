@@ -51,7 +51,7 @@ struct handover_policy {
 ///
 /// Limits: times, also `ttl` and `max_hold`, are more than zero and at most 24 h. `slack` may be zero.
 /// `retry.outage_patience` may be zero, and up to a year. The lock's name has 1 to 512 bytes, and is no key of the
-/// library's own (`redlock-marker`, or what ends in `:redlock-fence`, `:redlock-line` and the like). The lock's
+/// library's own (`redlock-marker`, or what ends in `:redlock-fence`, `:redlock-queue` and the like). The lock's
 /// constructor throws `errc::misconfigured` for values outside.
 struct lock_options {
     /// How long the holder may rely on the lock without a renewal. A longer one survives longer pauses of the holder. A
@@ -86,7 +86,7 @@ struct lock_options {
     /// may overtake those in line, and be overtaken.
     ///
     /// The line needs RESP3, and a user of the servers with these rights: SUBSCRIBE, PUBLISH, ZADD, ZRANGE, ZREM, ZRANK,
-    /// ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys `<name>:redlock-line` with
+    /// ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys `<name>:redlock-queue` with
     /// the prefix before them. The line in docs/server-checklist.md, "Rights", has all of them. If a server denies a right
     /// or speaks RESP2, operations stand in line on another server. If no server is left, they wait without a line.
     bool fair = true;

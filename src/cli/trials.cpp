@@ -2,7 +2,7 @@
 #include "cli/trials.hpp"
 
 #include "kind/election.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "kind/semaphore.hpp"
 #include "kind/shared.hpp"
 #include "redis/command.hpp"
@@ -31,6 +31,15 @@ std::vector<trial> trials_of_line(std::string const& line, std::string const& ch
                            {"publish", {"PUBLISH", channels + "doctor", ""}, '&' + channels + '*'}};
     if (node.facts.protocol >= 3) // over RESP2 nothing else could be asked afterwards
         all.push_back({"subscribe", {"SUBSCRIBE", channels + "doctor"}, '&' + channels + '*'});
+    return all;
+}
+
+std::vector<trial> trials_of_queue(std::string const& queue, std::string const& channels,
+                                   interview const& node)
+{
+    auto all = trials_of_line(queue, channels, node);
+    all.insert(all.begin(), {on_key("exists", {"EXISTS", queue}), on_key("type", {"TYPE", queue}),
+                             on_key("zscore", {"ZSCORE", queue, "none"})});
     return all;
 }
 
@@ -123,7 +132,7 @@ std::vector<trial> trials_of(lock_use what, std::string const& key_prefix, std::
     std::string const key = key_prefix + probe_of(lock);
     std::string const channels = key_prefix + std::string(kind::channel_name);
     switch (what) {
-    case lock_use::line: return trials_of_line(redis::name_beside(key, kind::line_suffix), channels, node);
+    case lock_use::line: return trials_of_queue(redis::name_beside(key, kind::queue_suffix), channels, node);
     case lock_use::permit_line:
         return trials_of_line(redis::name_beside(key, kind::slot_line_suffix), channels, node);
     case lock_use::readers: return trials_of_readers(key);

@@ -290,8 +290,9 @@ void attempt_loop::refused(bool same)
         return same ? wait_at_gate() : ask_at_gate(now);
     // What was free where all meet may not have been given back elsewhere yet.
     bool const soon_free = type().slotted && refusals_ < 3;
-    barred_ = barred_ || (attempt_.claims() && !soon_free);
-    if (!std::exchange(barred_, false) && stand_in_line(now))
+    bool const in_front = attempt_.claims() && !type().slotted && whom_->come_back_in_front();
+    barred_ = barred_ || (attempt_.claims() && !in_front && !soon_free);
+    if (!std::exchange(barred_, false) && stand_in_line(now, in_front))
         return;
     if (yield_candidate(errc::contended))
         return;

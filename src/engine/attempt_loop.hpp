@@ -146,7 +146,7 @@ private:
     ///@{
     [[nodiscard]] bool wants_line() const;
     /// \param then the lock is left to others until then
-    [[nodiscard]] bool stand_in_line(core::instant then);
+    [[nodiscard]] bool stand_in_line(core::instant then, bool in_front = false);
     void claim();
     void leave_line();
     void on_held(unsigned node, kind::sighting const&) override;

@@ -13,9 +13,9 @@ bool attempt_loop::wants_line() const
     return lock().plan->options.fair && type().lines_up() && whom_->waits();
 }
 
-bool attempt_loop::stand_in_line(core::instant then)
+bool attempt_loop::stand_in_line(core::instant then, bool in_front)
 {
-    if (!wants_line() || !place_.enter(whom_->lock(), then))
+    if (!wants_line() || !place_.enter(whom_->lock(), then, in_front))
         return false;
     enter(phase::in_line);
     told_.reset();

@@ -48,6 +48,15 @@ public:
     }
     /// It stands in line, and somebody else has the lock: that is why it waits, whatever an attempt met before.
     void told_of_holder() { last_cause_ = errc::contended; }
+    /// Its claim was lost: others that were quicker must not cost it its wait, but a waiter that can never win must not stay
+    /// the first (rule L12). Returns whether it enters the queue in front.
+    [[nodiscard]] bool come_back_in_front()
+    {
+        bool const again = comebacks_ != most_comebacks;
+        if (again)
+            ++comebacks_;
+        return again;
+    }
     /// May it ask again after an attempt that ended so? If not, with which error does it end?
     [[nodiscard]] errc after_attempt(errc cause, core::instant now) const
     {
@@ -73,6 +82,8 @@ public:
     virtual void tell_waiting(std::size_t before, bool in_line) = 0;
 
 protected:
+    static constexpr std::uint8_t most_comebacks = 2;
+
     ~candidate() = default;
 
     void begin(std::shared_ptr<lock_state>&& lock, wait_limit limit, core::instant now)
@@ -85,6 +96,7 @@ protected:
         last_cause_ = {};
         has_table_ = false;
         attempts_ = 0;
+        comebacks_ = 0;
     }
 
     std::shared_ptr<lock_state> lock_;
@@ -92,6 +104,7 @@ protected:
     core::duration limit_{};
     errc last_cause_{};
     unsigned attempts_ = 0;
+    std::uint8_t comebacks_ = 0;
     bool has_table_ = false; ///< of an attempt that was decided for it, or for those before it
     bool limited_ = false;
     bool once_ = false;

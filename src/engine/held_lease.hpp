@@ -130,8 +130,8 @@ private:
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
         kind::subject said{lock().key(), owner().text(), number()};
-        if (what == kind::request::line_release)
-            said.line = word_to_line();
+        if (what == kind::request::give_back)
+            said.queue = release_words();
         if (proclaimed_)
             said.proclaimed = proclaimed_->text();
         if (slots_)
@@ -196,13 +196,13 @@ private:
     [[nodiscard]] errc why_over() const;
     void start_release();
     void offer_turn();
-    [[nodiscard]] kind::line_words word_to_line() const;
+    [[nodiscard]] kind::queue_words release_words() const;
     [[nodiscard]] bool release_in_line();
     [[nodiscard]] core::node_set all_but(unsigned node) const;
     void release_on(core::node_set, kind::request = kind::request::release);
     void release_the_rest();
     void release_late(core::node_set);
-    void on_line_release(node_answer const&);
+    void on_given_back(node_answer const&);
     void fail_release(unsigned node);
     void leave_key();
     void start_watching();

@@ -197,7 +197,7 @@ void held_lease::offer_turn()
 }
 
 /// The same when it is said again.
-kind::line_words held_lease::word_to_line() const
+kind::queue_words held_lease::release_words() const
 {
     auto const passed = lock().wanted->local().passing().lasted(on().loop().now());
     auto const time = may_be_claimed_ ? passed : on().turn();
@@ -219,7 +219,7 @@ bool held_lease::release_in_line()
         line_ = static_cast<std::uint8_t>(*node);
         on().life.put_off_release(*this);
     }
-    send(*node, kind::request::line_release);
+    send(*node, kind::request::give_back);
     if (!first)
         release_on(all_but(*node));
     return true;

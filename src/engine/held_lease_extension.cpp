@@ -18,7 +18,7 @@ using meaning = kind::answer::meaning;
 
 bool gives_back(kind::request what)
 {
-    return what == kind::request::release || what == kind::request::line_release ||
+    return what == kind::request::release || what == kind::request::give_back ||
            what == kind::request::lock_release;
 }
 
@@ -151,13 +151,13 @@ void held_lease::on_answer(node_answer const& got)
     case kind::request::owner: return on_watch(got);
     case kind::request::release:
     case kind::request::lock_release: return on_release(got);
-    case kind::request::line_release: return on_line_release(got);
+    case kind::request::give_back: return on_given_back(got);
     default: return on_extension(got);
     }
 }
 
 /// A node that lets nobody stand in line is told as the others are.
-void held_lease::on_line_release(node_answer const& got)
+void held_lease::on_given_back(node_answer const& got)
 {
     if (got.said.what == meaning::granted || got.said.what == meaning::denied)
         may_be_claimed_ = false;
@@ -184,7 +184,7 @@ void held_lease::on_release(node_answer const& got)
         keep(got.node, std::move(row));
     }
     if (answered)
-        release_.answered(ours || (may_be_claimed_ && got.what != kind::request::line_release));
+        release_.answered(ours || (may_be_claimed_ && got.what != kind::request::give_back));
     else
         release_.missed();
     settle_release(got.node);
@@ -215,7 +215,7 @@ void held_lease::on_silence(unsigned node, kind::request what, bool late, net::f
     switch (what) {
     case kind::request::owner: return;
     case kind::request::release:
-    case kind::request::line_release:
+    case kind::request::give_back:
     case kind::request::lock_release: return on_release_silence(node, why);
     default: return on_extension_silence(node, late, why);
     }

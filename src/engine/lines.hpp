@@ -6,7 +6,7 @@
 #include "engine/environment.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "redis/resp.hpp"
 
 #include <boost/intrusive/set.hpp>

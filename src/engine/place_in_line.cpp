@@ -29,9 +29,10 @@ template class round<place_in_line>;
 
 place_in_line::place_in_line(runtime& on, place_listener& listener) : runtime_(on), listener_(listener) {}
 
-bool place_in_line::enter(std::shared_ptr<lock_state> const& lock, core::instant then)
+bool place_in_line::enter(std::shared_ptr<lock_state> const& lock, core::instant then, bool in_front)
 {
     leave();
+    in_front_ = in_front;
     then_ = then;
     lock_ = lock;
     type_ = &lock->plan->kind;
@@ -51,7 +52,8 @@ bool place_in_line::enter_somewhere()
         inherited_.heir = runtime_.its.fresh_nonce();
         window_ = runtime_.claim_window(lock_->plan->node_timeout);
         place_ = type_->slotted ? kind::slot_place(window_, lock_->permits, runtime_.lines.channel(*node))
-                                : kind::place(window_, runtime_.lines.channel(*node));
+                                : kind::position(inherited_.heir.text(), kind::waiter_kind::exclusive,
+                                                 window_, {}, runtime_.lines.channel(*node));
     } catch (std::bad_alloc const&) {
         return false;
     } catch (std::runtime_error const&) { // no randomness
@@ -62,9 +64,8 @@ bool place_in_line::enter_somewhere()
     standing_ = true;
     called_ = false;
     waiting_ = core::line_place(window_);
-    inherited_.giver = inherited_.heir;
+    forget_call();
     inherited_.window = window_;
-    inherited_.passed.reset();
     runtime_.lines.enter(*this);
     open_round();
     core::reached(then_, runtime_.loop().now()) ? ask() : waiting_.left_free(then_);
@@ -75,7 +76,7 @@ void place_in_line::ask()
 {
     waiting_.asked(runtime_.loop().now());
     heard_ = type_->slotted || nodes().at(node_).tracks(); // whoever gives slots back calls the first in line
-    send(node_, kind::request::line_enter);
+    send(node_, kind::request::enter);
 }
 
 void place_in_line::leave()
@@ -138,6 +139,7 @@ bool place_in_line::belongs_elsewhere()
 void place_in_line::move()
 {
     leave();
+    in_front_ = false;
     enter_somewhere() ? listener_.on_other_line() : listener_.on_no_line();
 }
 
@@ -185,7 +187,16 @@ void place_in_line::on_call(kind::call const& said)
         inherited_.giver = nonce(said.giver);
         inherited_.passed = said.time;
     }
-    answer_call(said.slots);
+    if (!waiting_.silent() || type_->slotted)
+        answer_call(said.slots);
+}
+
+/// The node answered after a call that it is over: it has put the position into the queue again, and calls it once more. No
+/// position may stand whose nonce claims or holds the lock.
+void place_in_line::forget_call()
+{
+    inherited_.giver = inherited_.heir;
+    inherited_.passed.reset();
 }
 
 /// Without memory for the slots, any will do.
@@ -210,10 +221,12 @@ void place_in_line::on_answer(node_answer const& got)
     auto const seen = type_->read_sighting(got.what, got.reply);
     if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
         return refused(got);
+    forget_call();
     listener_.on_held(got.node, seen);
     if (!heard_)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
+    in_front_ = false;
     waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
     listener_.on_placed();
 }

@@ -14,7 +14,7 @@
 #include "engine/runtime.hpp"
 #include "engine/undo.hpp"
 #include "kind/kind.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 
@@ -58,7 +58,8 @@ public:
 
     /// Enters a line, with a nonce of its own (rule K6). False: there is none to enter.
     /// \param then the lock is left to others until then
-    [[nodiscard]] bool enter(std::shared_ptr<lock_state> const&, core::instant then);
+    /// \param in_front before all others
+    [[nodiscard]] bool enter(std::shared_ptr<lock_state> const&, core::instant then, bool in_front);
     /// Gives up the place, and what may have been handed to it.
     void leave();
     /// What it was called for; there is no place to leave any more.
@@ -87,7 +88,9 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return *type_; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        type_->append(out, what, {lock_->key(), inherited_.heir.text(), 0, {}, {.place = place_}}, form);
+        type_->append(
+            out, what,
+            {lock_->key(), inherited_.heir.text(), 0, {}, {.position = place_, .at_front = in_front_}}, form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return !late; }
     void on_answer(node_answer const&);
@@ -99,6 +102,7 @@ private:
     [[nodiscard]] bool enter_somewhere();
     void ask();
     void hear_of_changes();
+    void forget_call();
     void answer_call(std::string_view slots);
     void move_on();
     void pass_over(core::duration time);
@@ -122,7 +126,8 @@ private:
     std::uint32_t connection_ = 0; ///< the place ends with it
     unsigned node_ = 0;
     bool standing_ = false;
-    bool heard_ = false; ///< was the server to tell of the key when it was asked last?
+    bool in_front_ = false; ///< it is to be the first; until it is known where it stands
+    bool heard_ = false;    ///< was the server to tell of the key when it was asked last?
     bool called_ = false;
 };
 

@@ -11,7 +11,7 @@
 #include "engine/node_group.hpp"
 #include "engine/pending_releases.hpp"
 #include "engine/undo.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "net/executor.hpp"
 #include "net/loop.hpp"
 #include "net/machine.hpp"

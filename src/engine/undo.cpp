@@ -47,7 +47,7 @@ void undo::on_answer(node_answer const& got)
     if (got.said.what == meaning::granted || got.said.what == meaning::denied ||
         got.said.what == meaning::handed_on)
         return;
-    if (got.what == kind::request::line_release && nodes().at(got.node).make_reachable())
+    if (got.what == kind::request::give_back && nodes().at(got.node).make_reachable())
         return send(got.node, kind::request::release); // what the line refuses is only given back
     nodes().note(got.node, "release", got.reply);
     if (asks_for_lock_alone(got, type()) && nodes().at(got.node).make_reachable())

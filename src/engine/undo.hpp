@@ -39,8 +39,8 @@ private:
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
         auto said = owed_.what.said();
-        said.line = {.place = owed_.place,
-                     .time = std::chrono::floor<std::chrono::microseconds>(owed_.passed)};
+        said.queue = {.position = owed_.place,
+                      .time = std::chrono::floor<std::chrono::microseconds>(owed_.passed)};
         type().append(out, what, said, form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return true; }
@@ -51,7 +51,7 @@ private:
     void leave(unsigned node);
     [[nodiscard]] kind::request word() const
     {
-        return owed_.place.empty() ? type().release_word() : kind::request::line_release;
+        return owed_.place.empty() ? type().release_word() : kind::request::give_back;
     }
 
     cleanup& owner_;

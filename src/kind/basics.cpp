@@ -3,7 +3,7 @@
 
 #include "kind/election.hpp"
 #include "kind/fenced.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "kind/semaphore.hpp"
 #include "kind/shared.hpp"
 #include "redis/command.hpp"
@@ -26,34 +26,27 @@ namespace redlock::kind {
 namespace {
 
 constexpr redis::script_call release_call{redis::scripts::release, 1, 2};
-constexpr redis::script_call line_release_call{redis::scripts::line_release, 2, 6};
-constexpr redis::script_call line_enter_call{redis::scripts::line_enter, 2, 6};
+constexpr redis::script_call give_back_call{redis::scripts::give_back, 2, 8};
+constexpr redis::script_call enter_call{redis::scripts::enter, 2, 6};
 constexpr redis::script_call whose_call{redis::scripts::whose, 1, 1};
 
-constexpr std::array<std::string_view, 8> kept{fence_suffix,     line_suffix,       gate_suffix,
+constexpr std::array<std::string_view, 8> kept{fence_suffix,     queue_suffix,      gate_suffix,
                                                leader_suffix,    slots_suffix,      slot_fences_suffix,
                                                slot_line_suffix, redis::marker_name};
 
-/// The keys of the lock and its line, and the nonce.
-void append_to_line(std::string& out, redis::script_call const& call, redis::script_form form,
-                    subject const& whose)
+void append_give_back(std::string& out, redis::script_form form, subject const& whose)
 {
-    append_with_key_beside(out, call, form, whose.key, line_suffix, nonce_header, checked(whose.nonce),
-                           redis::crlf);
-}
-
-void append_line_release(std::string& out, redis::script_form form, subject const& whose)
-{
-    append_to_line(out, line_release_call, form, whose);
-    append_line_words(out, whose.line);
+    append_with_key_beside(out, give_back_call, form, whose.key, queue_suffix);
+    append_release_words(out, whose);
 }
 
 void append_enter(std::string& out, redis::script_form form, subject const& whose)
 {
-    append_to_line(out, line_enter_call, form, whose);
-    redis::append_argument(out, whose.line.place);
-    out += milliseconds(line_life);
-    append_number(out, longest_line);
+    append_with_key_beside(out, enter_call, form, whose.key, queue_suffix);
+    redis::append_argument(out, whose.queue.position);
+    out += milliseconds(queue_life);
+    append_number(out, longest_queue);
+    redis::append_argument(out, std::string_view(whose.queue.at_front ? "front" : ""));
 }
 
 /// DELEX without IFEQ would delete whatever is there.
@@ -127,6 +120,15 @@ sighting read_time_left(redis::resp_node const& reply)
     return {.left = time_left(reply.number)};
 }
 
+/// \param text the start of an owner's nonce, or a word that is shorter than that
+holder_kind holder_of(std::string_view text)
+{
+    return text.empty()        ? holder_kind::maybe_readers
+           : text == "READERS" ? holder_kind::readers
+           : text == "PERMITS" ? holder_kind::permits
+                               : holder_kind::owner;
+}
+
 } // namespace
 
 answer read_script(redis::resp_node const& reply)
@@ -172,12 +174,15 @@ void append_keyed(std::string& out, redis::script_call const& call, redis::scrip
     append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), what, rest);
 }
 
-void append_line_words(std::string& out, line_words const& said)
+void append_release_words(std::string& out, subject const& whose)
 {
-    redis::append_argument(out, said.place);
-    redis::append_argument(out, std::string_view(said.leaves_free ? "free" : "take"));
-    redis::append_argument(out,
-                           std::string_view(redis::digits(static_cast<std::uint64_t>(said.time.count()))));
+    constexpr std::string_view exclusive = "$1\r\nx\r\n";
+    constexpr std::string_view all_permits = "$0\r\n\r\n";
+    redis::append_all(out, exclusive, nonce_header, checked(whose.nonce), redis::crlf);
+    redis::append_argument(out, whose.queue.position);
+    redis::append_argument(out, std::string_view(whose.queue.leaves_free ? "free" : "take"));
+    append_number(out, static_cast<std::uint64_t>(whose.queue.time.count()));
+    out += all_permits;
 }
 
 void append_call_head(std::string& out, redis::script const& which, redis::script_form form, std::size_t keys,
@@ -211,8 +216,8 @@ void append_common(std::string& out, request what, subject const& whose, redis::
 {
     switch (what) {
     case request::release: return append_release(out, form, whose);
-    case request::line_release: return append_line_release(out, form, whose);
-    case request::line_enter: return append_enter(out, form, whose);
+    case request::give_back: return append_give_back(out, form, whose);
+    case request::enter: return append_enter(out, form, whose);
     case request::whose: return append_whose(out, form, whose.key);
     case request::owner: return append_question(out, "*2\r\n$3\r\nGET\r\n$", whose.key);
     case request::time_left: return append_question(out, "*2\r\n$4\r\nPTTL\r\n$", whose.key);
@@ -225,7 +230,7 @@ answer read_common(request what, redis::resp_node const& reply)
     using meaning = answer::meaning;
     switch (what) {
     case request::release: return read_script(reply); // most of all
-    case request::line_enter:
+    case request::enter:
         if (auto const standing = read_refusal("LINE", reply))
             return {.what = meaning::denied, .number = standing->number};
         break;
@@ -233,7 +238,7 @@ answer read_common(request what, redis::resp_node const& reply)
         if (read_refusal("HELD", reply))
             return {meaning::denied};
         break;
-    case request::line_release:
+    case request::give_back:
         if (reply.type == redis::resp_type::number && reply.number == 2)
             return {meaning::handed_on};
         break;
@@ -258,9 +263,9 @@ std::optional<refusal> read_refusal(std::string_view word, redis::resp_node cons
     if (next() != word || !redis::read_number(next(), left) || !redis::read_number(next(), found.number) ||
         !whole || found.number >= fence_end)
         return std::nullopt;
-    found.seen.owner = owner_id(text);
+    found.seen.who = holder_of(text);
+    found.seen.owner = found.seen.who == holder_kind::owner ? owner_id(text) : 0;
     found.seen.immortal = left == -1;
-    found.seen.who = !text.empty() ? holder_kind::owner : holder_kind::maybe_readers;
     if (left >= 0)
         found.seen.left = time_left(left);
     return found;
@@ -270,7 +275,7 @@ sighting read_common_sighting(request what, redis::resp_node const& reply)
 {
     switch (what) {
     case request::claim: return read_refusal("HELD", reply).value_or(refusal{}).seen;
-    case request::line_enter: return read_refusal("LINE", reply).value_or(refusal{}).seen;
+    case request::enter: return read_refusal("LINE", reply).value_or(refusal{}).seen;
     case request::whose: return read_whose(reply);
     case request::owner: return read_owner(reply, holder_kind::maybe_readers);
     case request::time_left: return read_time_left(reply);

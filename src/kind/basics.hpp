@@ -73,8 +73,8 @@ inline void append_number(std::string& out, std::uint64_t number)
 /// reads the key makes the server tell when it changes.
 void append_common(std::string& out, request, subject const&, redis::script_form);
 
-/// What a release says to the line: the place that is given up, and what becomes of the lock.
-void append_line_words(std::string& out, line_words const&);
+/// The arguments of `give_back` for an exclusive owner.
+void append_release_words(std::string& out, subject const&);
 
 /// The answer to a script that says 1, 2 or something else.
 [[nodiscard]] answer read_script(redis::resp_node const&);

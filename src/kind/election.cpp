@@ -6,7 +6,7 @@
 #include "kind/basics.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/scripts.hpp"
@@ -66,7 +66,7 @@ public:
     {
         switch (what) {
         case request::release: return append_release(out, whose, form);
-        case request::line_release: return append_line_release(out, whose, form);
+        case request::give_back: return append_give_back(out, whose, form);
         case request::lock_release: return fenced.append(out, request::release, whose, form);
         default: return fenced.append(out, what, whose, form);
         }
@@ -84,7 +84,7 @@ public:
 private:
     static constexpr redis::script_call extension{redis::scripts::fenced_extend, 4, 10};
     static constexpr redis::script_call release{redis::scripts::leader_release, 2, 4};
-    static constexpr redis::script_call line_release{redis::scripts::line_release, 3, 8};
+    static constexpr redis::script_call giving_back{redis::scripts::give_back, 3, 10};
 
     void append_extension(std::string& out, subject const& whose, redis::script_form form) const
     {
@@ -102,12 +102,11 @@ private:
         append_term(out, whose.number);
     }
 
-    static void append_line_release(std::string& out, subject const& whose, redis::script_form form)
+    static void append_give_back(std::string& out, subject const& whose, redis::script_form form)
     {
-        append_with_key_beside(out, line_release, form, whose.key, line_suffix);
+        append_with_key_beside(out, giving_back, form, whose.key, queue_suffix);
         append_leader_key(out, whose.key);
-        redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf);
-        append_line_words(out, whose.line);
+        append_release_words(out, whose);
         append_term(out, whose.number);
     }
 
@@ -156,7 +155,7 @@ constinit lock_kind const election{
     .proclaims = true,
     .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
-                &redis::scripts::leader_release, &redis::scripts::line_release, &redis::scripts::line_enter,
+                &redis::scripts::leader_release, &redis::scripts::give_back, &redis::scripts::enter,
                 &redis::scripts::whose, nullptr, nullptr, nullptr, nullptr, &redis::scripts::release},
     .inspection = election_commands::questions,
     .make_commands = election_commands::make,

@@ -130,7 +130,7 @@ constinit lock_kind const fenced{
     .as_reader = nullptr,
     .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
-                &redis::scripts::release, &redis::scripts::line_release, &redis::scripts::line_enter,
+                &redis::scripts::release, &redis::scripts::give_back, &redis::scripts::enter,
                 &redis::scripts::whose},
     .inspection = fenced_commands::questions,
     .make_commands = fenced_commands::make,

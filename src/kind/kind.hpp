@@ -28,8 +28,8 @@ enum class request : std::uint8_t {
     downgrade, ///< have it as a reader, if it is ours as a writer, and renew it (rule S12)
     adopt,     ///< the first extension of a lease that another client was granted
     release,
-    line_release, ///< hand it to the first in line, and leave the line
-    line_enter,
+    give_back, ///< hand it to the first in the queue, and leave the queue
+    enter,     ///< take a position in the queue, or ask again
     whose,     ///< of a key that is no string: do readers have it?
     owner,     ///< whose key is there
     time_left, ///< and for how long still
@@ -39,10 +39,11 @@ enum class request : std::uint8_t {
 };
 inline constexpr std::size_t request_count = 15;
 
-/// What is said to the line beside that.
-struct line_words {
-    std::string_view place{}; ///< behind the nonce; empty: it does not stand there
-    bool leaves_free = false; ///< by a release: nobody is handed the lock for a moment
+/// What the queue is told besides that.
+struct queue_words {
+    std::string_view position{}; ///< empty: it has none
+    bool at_front = false;       ///< an entry after a claim that was refused
+    bool leaves_free = false;    ///< a release that leaves the lock open to unqueued clients for a moment
     /// A release says for how long that is, or has passed from one to the next.
     std::chrono::microseconds time{};
 };
@@ -62,7 +63,7 @@ struct subject {
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
     /// For a claim: the nonce that was given up for it, or its own; one for each of several names.
     std::string_view giver{};
-    line_words line{};
+    queue_words queue{};
     /// Of one who waits for a lock of readers and writers: how long a turn must last for him. Zero: he does not wait.
     std::chrono::milliseconds turn{};
     std::string_view
@@ -173,7 +174,7 @@ struct lock_kind {
     /// How each node is told first that it is given back: several names, each to its line (rule M3).
     [[nodiscard]] constexpr request release_word() const
     {
-        return several ? request::line_release : request::release;
+        return several ? request::give_back : request::release;
     }
     [[nodiscard]] constexpr bool counts() const { return agreement == core::agreement::one_number; }
 };

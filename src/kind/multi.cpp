@@ -5,7 +5,7 @@
 #include "kind/basics.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
 #include "redis/script.hpp"
@@ -61,14 +61,14 @@ public:
     /// What has no lifetimes in it. A question is about one of the names.
     static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
     {
-        if (what != request::release && what != request::line_release)
+        if (what != request::release && what != request::give_back)
             return append_common(out, what, whose, form);
-        bool const lines = what == request::line_release;
+        bool const lines = what == request::give_back;
         std::size_t const count = whose.key.several.size();
         append_call_head(out, redis::scripts::multi_release, form, lines ? 2 * count : count, 2);
         append_names(out, whose.key, {});
         if (lines)
-            append_names(out, whose.key, line_suffix);
+            append_names(out, whose.key, queue_suffix);
         redis::append_argument(out, checked(whose.nonce));
         append_number(out, count);
     }

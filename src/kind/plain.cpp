@@ -2,6 +2,7 @@
 #include "core/attempt.hpp"
 #include "kind/basics.hpp"
 #include "kind/kind.hpp"
+#include "kind/queue.hpp"
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
 #include "redis/scripts.hpp"
@@ -55,7 +56,7 @@ public:
 
 private:
     static constexpr redis::script_call extension{redis::scripts::extend, 1, 3};
-    static constexpr redis::script_call claiming{redis::scripts::claim, 1, 4};
+    static constexpr redis::script_call claiming{redis::scripts::vote, 2, 6};
 
     void append_extension(std::string& out, subject const& whose, redis::script_form form) const
     {
@@ -71,7 +72,8 @@ private:
 
     void append_claim(std::string& out, subject const& whose, redis::script_form form) const
     {
-        append_keyed(out, claiming, form, whose, time_);
+        append_with_key_beside(out, claiming, form, whose.key, queue_suffix, std::string_view("$1\r\nx\r\n"),
+                               nonce_header, checked(whose.nonce), redis::crlf, time_);
         redis::append_argument(out, whose.giver);
     }
 
@@ -106,9 +108,9 @@ constinit lock_kind const plain{
     .shared = false,
     .as_reader = nullptr,
     .compares = true,
-    .scripts = {nullptr, &redis::scripts::claim, nullptr, &redis::scripts::extend, nullptr,
-                &redis::scripts::extend, &redis::scripts::release, &redis::scripts::line_release,
-                &redis::scripts::line_enter, &redis::scripts::whose},
+    .scripts = {nullptr, &redis::scripts::vote, nullptr, &redis::scripts::extend, nullptr,
+                &redis::scripts::extend, &redis::scripts::release, &redis::scripts::give_back,
+                &redis::scripts::enter, &redis::scripts::whose},
     .inspection = plain_commands::questions,
     .make_commands = plain_commands::make,
     .append = append_common,

@@ -2,20 +2,36 @@
 #include "kind/queue.hpp"
 
 #include "redis/command.hpp"
+#include "redis/text_number.hpp"
 
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 
 namespace redlock::kind {
 
 namespace {
 
 /// Scripts read a position by its columns.
-void append_digits(std::string& text, long long number, std::size_t count)
+void append_digits(std::string& text, std::chrono::milliseconds::rep number, std::size_t count)
 {
     std::string const digits = std::to_string(number);
     assert(digits.size() <= count);
     text.append(count - digits.size(), '0').append(digits);
+}
+
+/// Two days: whoever says more is not believed.
+constexpr std::chrono::hours longest_time{48};
+
+template <class Unit>
+std::optional<std::chrono::microseconds> take_time(std::string_view& text)
+{
+    constexpr Unit longest = longest_time;
+    std::uint64_t time = 0;
+    if (!redis::read_number(redis::take_word(text), time) ||
+        time > static_cast<std::uint64_t>(longest.count()))
+        return std::nullopt;
+    return Unit{time};
 }
 
 } // namespace
@@ -30,6 +46,29 @@ std::string position(std::string_view nonce, waiter_kind kind, std::chrono::mill
     append_digits(text, wanted.count, 4);
     append_digits(text, wanted.limit, 4);
     return text.append(channel);
+}
+
+std::optional<call> read_call(std::string_view text)
+{
+    auto const word = redis::take_word(text);
+    call said;
+    said.nonce = redis::take_word(text);
+    if (said.nonce.size() != redis::nonce_length)
+        return std::nullopt;
+    bool const moved = word == "first";
+    if (!moved && word != "take" && word != "free")
+        return std::nullopt;
+    auto const time =
+        moved ? take_time<std::chrono::milliseconds>(text) : take_time<std::chrono::microseconds>(text);
+    auto const giver = redis::take_word(text);
+    if (!time || (!giver.empty() && (moved || giver.size() != redis::nonce_length)) ||
+        (!text.empty() && word != "take"))
+        return std::nullopt;
+    said.what = moved ? call::word::first : word == "take" ? call::word::take : call::word::free;
+    said.giver = giver;
+    said.slots = text;
+    said.time = *time;
+    return said;
 }
 
 } // namespace redlock::kind

@@ -4,14 +4,21 @@
 #include "kind/kind.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-// The queue of waiters for a lock.
+// The queue of the clients that wait for a lock (docs/protocol.md, "The queue").
 namespace redlock::kind {
 
-/// Stands behind the lock's key.
+/// The key of a lock's queue is the lock's own with this behind it.
 inline constexpr std::string_view queue_suffix = ":redlock-queue";
+/// With a client's prefix before it and random text behind, the channel on which a connection is called.
+inline constexpr std::string_view channel_name = "redlock-to:";
+/// A queue that nobody enters expires. A waiter asks again after a third of that time.
+inline constexpr std::chrono::milliseconds queue_life{60'000};
+inline constexpr unsigned longest_queue = 4096;
 
 /// How a waiter wants the lock.
 enum class waiter_kind : char { exclusive = 'x', shared = 'r', permits = 'p' };
@@ -22,5 +29,25 @@ enum class waiter_kind : char { exclusive = 'x', shared = 'r', permits = 'p' };
 /// \param channel on which the waiter is called; empty: it polls
 [[nodiscard]] std::string position(std::string_view nonce, waiter_kind, std::chrono::milliseconds window,
                                    permits wanted, std::string_view channel);
+inline constexpr std::chrono::milliseconds longest_window{9'999'999};
+
+/// What is said on a channel.
+struct call {
+    enum class word : std::uint8_t {
+        take,  ///< the lock is handed to him
+        first, ///< he is the first in line now
+        free,  ///< he is the first in line, and lets those have the lock who do not stand there
+    };
+    word what{};
+    std::string_view nonce{}; ///< whom it is for
+    std::string_view giver{}; ///< the nonce that was given up; empty: the lock was free
+    std::string_view slots{}; ///< of a semaphore, those that he has
+    /// take: for so long the lock has passed from one to the next; first: the key lives on; free: the lock is left free
+    std::chrono::microseconds time{};
+};
+
+/// "take <nonce> <microseconds> <giver> <slots>", "first <nonce> <milliseconds>", "free <nonce> <microseconds> <giver>". Nothing:
+/// something else.
+[[nodiscard]] std::optional<call> read_call(std::string_view text);
 
 } // namespace redlock::kind

@@ -4,7 +4,7 @@
 #include "core/attempt.hpp"
 #include "kind/basics.hpp"
 #include "kind/fenced.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "redis/command.hpp"
 #include "redis/script.hpp"
 #include "redis/scripts.hpp"
@@ -64,16 +64,16 @@ public:
     {
         switch (what) {
         case request::release:
-        case request::line_release:
+        case request::give_back:
             append_to_line(out, redis::scripts::slots_release, whose, form);
             redis::append_argument(out, whose.slots);
-            redis::append_argument(out, whose.line.place);
+            redis::append_argument(out, whose.queue.position);
             return redis::append_argument(out, whose.partly ? "" : "whole");
-        case request::line_enter:
+        case request::enter:
             append_to_line(out, redis::scripts::slots_enter, whose, form);
-            redis::append_argument(out, whose.line.place);
-            out += milliseconds(line_life);
-            return append_number(out, longest_line);
+            redis::append_argument(out, whose.queue.position);
+            out += milliseconds(queue_life);
+            return append_number(out, longest_queue);
         default: return append_common(out, what, whose, form);
         }
     }
@@ -85,7 +85,7 @@ public:
             return {.what = meaning::granted, .number = given->number};
         switch (what) {
         case request::vote: return read_common(request::claim, reply);
-        case request::release: return read_common(request::line_release, reply);
+        case request::release: return read_common(request::give_back, reply);
         default: return read_common(what, reply);
         }
     }
@@ -188,10 +188,11 @@ constexpr lock_kind with_slots{
 constinit lock_kind const semaphore = with_slots<false>;
 constinit lock_kind const fenced_semaphore = with_slots<true>;
 
+/// Its scripts read the same columns, behind the nonce and without the kind.
 std::string slot_place(std::chrono::milliseconds window, permits wanted, std::string_view channel)
 {
-    auto const four_digits = [](unsigned number) { return std::to_string(10'000 + number).substr(1); };
-    return place(window, four_digits(wanted.count) + four_digits(wanted.limit)).append(channel);
+    std::string const any_nonce(redis::nonce_length, '0');
+    return position(any_nonce, waiter_kind::permits, window, wanted, channel).substr(any_nonce.size() + 1);
 }
 
 std::optional<grant> read_grant(redis::resp_node const& reply)

@@ -96,9 +96,7 @@ public:
         if (what != request::vote)
             return read_common_sighting(what, reply);
         auto seen = read_common_sighting(request::claim, reply);
-        if (seen.owner == owner_id("READERS"))
-            seen.who = holder_kind::readers;
-        else if (seen.owner == owner_id("WRITER"))
+        if (seen.owner == owner_id("WRITER"))
             seen.who = holder_kind::waiting_writer;
         if (seen.who != holder_kind::owner)
             seen.owner = 0;

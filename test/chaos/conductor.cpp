@@ -4,7 +4,7 @@
 #include "chaos/judge.hpp"
 #include "chaos/plan.hpp"
 #include "kind/fenced.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "kind/semaphore.hpp"
 #include "kind/shared.hpp"
 #include "kit/certificates.hpp"
@@ -55,7 +55,7 @@ bool may_stay(test::probe& eye, std::string const& key)
         return std::ranges::any_of(suffixes, [&](std::string_view suffix) { return key.ends_with(suffix); });
     };
     return is_one_of({kind::fence_suffix, kind::slot_fences_suffix, redis::marker_name}) ||
-           (is_one_of({kind::line_suffix, kind::slot_line_suffix, kind::gate_suffix}) && eye.pttl(key) >= 0);
+           (is_one_of({kind::queue_suffix, kind::slot_line_suffix, kind::gate_suffix}) && eye.pttl(key) >= 0);
 }
 
 /// Which of these a script lacks decides how far it gets.

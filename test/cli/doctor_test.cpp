@@ -27,7 +27,7 @@ std::string bulk(std::string const& text)
 std::vector<std::string> friendly(std::string const& info, std::string const& config = "-NOPERM no\r\n")
 {
     std::string const none = "_\r\n";
-    std::string const of_line = ":0\r\n*0\r\n:0\r\n_\r\n:0\r\n:0\r\n:0\r\n"
+    std::string const of_line = ":0\r\n+none\r\n_\r\n:0\r\n*0\r\n:0\r\n_\r\n:0\r\n:0\r\n:0\r\n"
                                 ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
     return {"%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + bulk(info) + config + "-NOPERM no\r\n",
             "-NOPERM no\r\n",

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_who_leads)
 /// Rule EL2: and the lock's key is gone.
 BOOST_AUTO_TEST_CASE(missing_right_to_say_who_leads_is_named)
 {
-    std::string const other_keys = "~seat ~seat:redlock-fence ~seat:redlock-line ~redlock-marker";
+    std::string const other_keys = "~seat ~seat:redlock-fence ~seat:redlock-queue ~redlock-marker";
     for (std::string const& rights :
          {other_keys + " +@all", std::string("~* +@all -mget"), std::string("~* +@all -pexpire")}) {
         redis_server const server(

@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
     std::string const greeting = "%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no;
     for (std::string const answer : {":1\r\n", "+OK\r\n", "*0\r\n", "_\r\n", "HTTP/1.1\r\n"}) {
         std::string all;
-        for (int i = 0; i != 26; ++i)
+        for (int i = 0; i != 29; ++i)
             all += answer;
         curt_server const server({greeting, no, all});
         doctor_report const report("redis" + server.place());
@@ -445,8 +445,8 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
         return report;
     };
     std::string const beginning = "keeps no line for those who wait, for want of ";
-    for (std::string const missing : {"subscribe", "publish", "zadd", "zrange", "zrem", "zrank", "zcard",
-                                      "mget", "pttl", "client|tracking"}) {
+    for (std::string const missing : {"subscribe", "publish", "exists", "type", "zadd", "zrange", "zrem",
+                                      "zrank", "zscore", "zcard", "mget", "pttl", "client|tracking"}) {
         doctor_report const report = report_of(usual + '-' + missing);
         BOOST_TEST(report.found("no-line") == "warning", missing);
         BOOST_TEST(report.words("no-line") == beginning + '+' + missing);
@@ -455,7 +455,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
     BOOST_TEST(report_of(usual + "resetchannels").words("no-line") == beginning + "&redlock-to:*");
     std::string const bare = "user locker on >pw ~seat ~seat:redlock-doctor ~redlock-marker "
                              "~seat:redlock-doctor:redlock-fence +@all &redlock-to:*";
-    BOOST_TEST(report_of(bare).words("no-line") == beginning + "~seat:redlock-doctor:redlock-line");
+    BOOST_TEST(report_of(bare).words("no-line") == beginning + "~seat:redlock-doctor:redlock-queue");
     BOOST_TEST(report_of(usual, "?protocol=2").words("no-line") == beginning + "RESP3");
     BOOST_TEST(report_of(usual).found("no-line") == "");
 }
@@ -479,7 +479,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
                beginning + "+type, +zscore");
     BOOST_TEST(report_of(usual + "-type", {"seat"}).found("rights") == "");
     std::string const bare =
-        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-line "
+        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-queue "
         "~redlock-marker ~seat:redlock-doctor:redlock-fence +@all &redlock-to:*";
     BOOST_TEST(report_of(bare, {"--shared", "seat"}).words("rights") ==
                beginning + "~seat:redlock-doctor:redlock-gate");
@@ -501,7 +501,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_sets_and_elections)
     BOOST_TEST(words_of(usual + "-exists", {}) == "");
     BOOST_TEST(words_of(usual + "-time", {"--elect"}) == of_elections + "+time");
     std::string const bare =
-        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-line "
+        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-queue "
         "~redlock-marker ~seat:redlock-doctor:redlock-fence +@all &redlock-to:* ";
     std::string const missing = of_elections + "~seat:redlock-doctor:redlock-leader";
     BOOST_TEST(words_of(bare, {"--elect"}) == missing);
@@ -534,7 +534,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_semaphores)
     BOOST_TEST(report_of(usual + "-hset -hkeys", {}).found("rights") == "");
     BOOST_TEST(report_of(usual, {"--permits", "--prepare"}).found("rights") == "");
     std::string const bare =
-        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-line "
+        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-queue "
         "~redlock-marker ~seat:redlock-doctor:redlock-fence +@all &redlock-to:* ";
     std::string const slots = "~seat:redlock-doctor:redlock-slots";
     std::string const line = "~seat:redlock-doctor:redlock-slot-line";
@@ -652,7 +652,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_each_missing_right)
                  "user enough on >pw ~seat* ~redlock-marker resetchannels -@all +set +get "
                  "+del +pexpire +eval +evalsha +info +config|get +time +pttl +mget +select "
                  "+client|tracking +client|setname "
-                 "+subscribe +publish +zadd +zrange +zrem +zrank +zcard &redlock-to:*" +
+                 "+subscribe +publish +exists +type +zadd +zrange +zrem +zrank +zscore +zcard &redlock-to:*" +
                      native_right()}});
     std::string const place = "@127.0.0.1:" + std::to_string(server.port());
     doctor_report const few("redis://few:pw" + place, {"seat"});

@@ -33,10 +33,10 @@ struct election_key {
     {
         return ask(redis::scripts::leader_release, {"lock", "leader"}, {who, term + ' '});
     }
-    std::string release_in_line(std::string const& who, std::string const& term)
+    std::string give_back(std::string const& who, std::string const& term)
     {
-        return ask(redis::scripts::line_release, {"lock", "line", "leader"},
-                   {who, "", "take", "0", term + ' '});
+        return ask(redis::scripts::give_back, {"lock", "queue", "leader"},
+                   {"x", who, "", "take", "0", "", term + ' '});
     }
     void hold(std::string const& who, std::string const& number)
     {
@@ -131,27 +131,27 @@ BOOST_AUTO_TEST_CASE(full_server_renews_and_proclaims)
 BOOST_AUTO_TEST_CASE(release_retracts_own_proclamation_alone)
 {
     for (bool const in_line : {false, true}) {
-        auto const give_back = [&](std::string const& who, std::string const& term) {
-            return in_line ? release_in_line(who, term) : release(who, term);
+        auto const end = [&](std::string const& who, std::string const& term) {
+            return in_line ? give_back(who, term) : release(who, term);
         };
         hold(a, "8");
         node.command({"SET", "leader", "8192 1 a"});
-        BOOST_TEST(give_back(b, "4096") == "0");
+        BOOST_TEST(end(b, "4096") == "0");
         BOOST_TEST(leader() == "8192 1 a");
-        BOOST_TEST(give_back(a, "819") == "1");
+        BOOST_TEST(end(a, "819") == "1");
         BOOST_TEST(leader() == "8192 1 a");
         hold(a, "8");
-        BOOST_TEST(give_back(a, "8192") == "1");
+        BOOST_TEST(end(a, "8192") == "1");
         BOOST_TEST(leader() == "none");
         BOOST_TEST(!node.exists("lock"));
         hold(b, "9");
         node.command({"SET", "leader", "8192 1 a"});
-        BOOST_TEST(give_back(a, "8192") == "0");
+        BOOST_TEST(end(a, "8192") == "0");
         BOOST_TEST(leader() == "none");
-        BOOST_TEST(give_back(b, "9216") == "1");
+        BOOST_TEST(end(b, "9216") == "1");
         hold(a, "8");
         node.command({"RPUSH", "leader", "nobody"});
-        BOOST_TEST(give_back(a, "8192") == "1");
+        BOOST_TEST(end(a, "8192") == "1");
         BOOST_TEST(node.exists("leader"));
         node.command({"DEL", "leader"});
     }

@@ -25,7 +25,7 @@ using words = std::vector<std::string>;
 std::string const a(32, 'a');
 std::string const b(32, 'b');
 std::string const c(32, 'c');
-std::string const heard = "0050000heard"; ///< of a place: what is behind its nonce
+std::string const wait_b = b + "x005000000000000heard";
 std::string const heard_slots = "005000000010003heard";
 std::string const soon = "50000";
 std::string const later = "LATER"; ///< stands for a moment an hour from now
@@ -76,20 +76,14 @@ std::vector<words> const fence_7{set("fence", "7")};
 std::vector<words> const fence_6{set("fence", "6")};
 std::vector<words> const reader = sorted("lock", {later, a});
 std::vector<words> const two_readers = sorted("lock", {later, a, later, b});
-std::vector<words> const others_line = sorted("line", {"1", b + heard, "2", c + heard});
-std::vector<words> const our_line = sorted("line", {"1", a + heard, "2", c + heard});
 
-words const lock_and_line{"lock", "line"};
 words const fenced{"lock", "fence", "marker"};
 words const shared{"lock", "gate"};
 words const fenced_shared{"lock", "gate", "fence", "marker"};
 words const vote_with_fence{lock_time, fence_time, a, "9", "", ""};
 words const extend_with_fence{lock_time, fence_time, a, "7", ""};
-words const enter{a, heard, "60000", "4096"};
 
 std::vector<row> const exclusive{
-    {"free", scripts::claim, nothing, {"lock"}, {a, lock_time, b}, refused},
-    {"given to us", scripts::claim, theirs, {"lock"}, {a, lock_time, b}, refused},
     {"ours", scripts::extend, ours, {"lock"}, {a, lock_time}, whole},
     {"ours", scripts::release, ours, {"lock"}, {a}, whole},
     {"free", scripts::fenced_vote, fence_7, fenced, vote_with_fence, refused},
@@ -130,32 +124,6 @@ std::vector<row> const exclusive{
      {{"SET", "marker", "life/lineage/0/0"}},
      {"marker"},
      {"life", "other", "", "", "", ""},
-     whole},
-};
-
-std::vector<row> const in_line{
-    {"free, and nobody in line", scripts::line_enter, nothing, lock_and_line, enter, refused},
-    {"free, and we are first", scripts::line_enter, our_line, lock_and_line, enter, refused},
-    {"free, and others in line", scripts::line_enter, others_line, lock_and_line, enter, refused},
-    {"free, and the first in line is gone", scripts::line_enter, sorted("line", {"1", b + "0050000unheard"}),
-     lock_and_line, enter, refused},
-    {"held", scripts::line_enter, theirs, lock_and_line, enter, refused},
-    {"held, and we stand there", scripts::line_enter, theirs + our_line, lock_and_line, enter, refused},
-    {"handed to us", scripts::line_enter, ours, lock_and_line, enter, whole},
-    {"nobody in line", scripts::line_release, ours, lock_and_line, {a, "", "take", "17"}, whole},
-    {"others in line",
-     scripts::line_release,
-     ours + others_line,
-     lock_and_line,
-     {a, "", "take", "17"},
-     whole},
-    {"left free", scripts::line_release, ours + others_line, lock_and_line, {a, "", "free", "17"}, whole},
-    {"leaving", scripts::line_release, theirs + our_line, lock_and_line, {a, heard, "take", "17"}, whole},
-    {"leaving what was handed to us",
-     scripts::line_release,
-     ours + others_line,
-     lock_and_line,
-     {a, heard, "take", "17"},
      whole},
 };
 
@@ -289,7 +257,7 @@ std::vector<row> const of_several{
     {"ours", scripts::multi_release, {set("x", a), set("y", a)}, {"x", "y", "lx", "ly"}, {a, "2"}, whole},
     {"others in line",
      scripts::multi_release,
-     std::vector<words>{set("x", a), set("y", a)} + sorted("lx", {"1", b + heard}),
+     std::vector<words>{set("x", a), set("y", a)} + sorted("lx", {"1", wait_b}),
      {"x", "y", "lx", "ly"},
      {a, "2"},
      whole},
@@ -358,7 +326,6 @@ std::vector<row> const of_permits{
 
 words const lock_and_queue{"lock", "queue"};
 words const fenced_queue{"lock", "queue", "fence", "marker"};
-std::string const wait_b = b + "x005000000010001heard";
 std::string const wait_c = c + "x005000000010001heard";
 std::string const reader_b = b + "r005000000010001heard";
 std::string const permit_b = b + "p005000000010003heard";
@@ -471,7 +438,7 @@ std::vector<row> const of_the_queue{
 std::vector<row> everything()
 {
     std::vector<row> all;
-    for (auto const* some : {&exclusive, &in_line, &of_readers, &of_several, &of_permits, &of_the_queue})
+    for (auto const* some : {&exclusive, &of_readers, &of_several, &of_permits, &of_the_queue})
         all.insert(all.end(), some->begin(), some->end());
     return all;
 }

@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(late_release_deletes_nothing_of_others)
 {
     node.command({"SET", "lock", b});
     BOOST_TEST(ask(redis::scripts::release, {"lock"}, {a}) == "0");
-    BOOST_TEST(ask(redis::scripts::line_release, {"lock", "line"}, {a, "", "take", "0"}) == "0");
+    BOOST_TEST(ask(redis::scripts::give_back, {"lock", "queue"}, {"x", a, "", "take", "0", ""}) == "0");
     BOOST_TEST(ask(redis::scripts::multi_release, {"lock"}, {a, "1"}) == "0");
     BOOST_TEST(ask(redis::scripts::shared_release, {"lock", "gate"}, {a, lock_time, "0", "1"}) == "0");
     BOOST_TEST((node.get("lock") == b));

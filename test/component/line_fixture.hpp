@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "world/network.hpp"
 #include "world/process.hpp"
 #include "world/timeline.hpp"
@@ -242,7 +242,7 @@ struct line_fixture {
     [[nodiscard]] std::size_t where()
     {
         for (std::size_t n = 0; n != net.size(); ++n)
-            if (on(n, "seat:redlock-line"))
+            if (on(n, "seat:redlock-queue"))
                 return n;
         BOOST_FAIL("nobody stands in line");
         return 0;
@@ -277,9 +277,13 @@ struct line_fixture {
     /// It is full of places whose owners are gone.
     void crowd(std::size_t n)
     {
-        for (unsigned i = 0; i != kind::longest_line; ++i)
-            say(n, {"ZADD", "seat:redlock-line", std::to_string(i + 10),
-                    std::string(32, 'a') + std::to_string(i)});
+        for (unsigned i = 0; i != kind::longest_queue; ++i)
+            say(n, {"ZADD", "seat:redlock-queue", std::to_string(i + 10), dead_position(i)});
+    }
+    static std::string dead_position(unsigned i)
+    {
+        return kind::position(std::string(32, 'a'), kind::waiter_kind::exclusive, 50ms, {},
+                              "to:" + std::to_string(i));
     }
     void check_that_no_key_is_left()
     {
@@ -297,7 +301,7 @@ struct line_fixture {
     {
         for (auto at = bytes.find('*'); at != bytes.npos; at = bytes.find("\r\n*", at + 1))
             ++commands;
-        if (bytes.find("redlock-line") != bytes.npos || bytes.find("SUBSCRIBE") != bytes.npos)
+        if (bytes.find("redlock-queue") != bytes.npos || bytes.find("SUBSCRIBE") != bytes.npos)
             ++line_words;
         tracked = tracked || bytes.find("TRACKING") != bytes.npos;
     }

@@ -201,8 +201,42 @@ BOOST_AUTO_TEST_CASE(pauses_of_a_claim_are_no_round_trips)
     (void)until_granted(*all[1]);
     far.acquire();
     pass(1s);
-    auto const place = on(where(), "seat:redlock-line")->members.range(0, 0)[0].name;
-    BOOST_TEST(place.substr(32, 7) <= "0000165");
+    auto const place = on(where(), "seat:redlock-queue")->members.range(0, 0)[0].name;
+    BOOST_TEST(place.substr(33, 7) <= "0000165");
+}
+
+/// Clients outside the queue that are quicker do not cost a waiter its whole wait.
+BOOST_AUTO_TEST_CASE(waiter_whose_claim_was_refused_comes_back_in_front)
+{
+    line_up_and_pass(5);
+    std::size_t const first = where();
+    all[1]->release();
+    pass(one_way + 200us);
+    for_all_but(first, [&](std::size_t n) {
+        say(n, {"SET", "seat", std::string(32, 'f'), "PX", std::to_string(2 * claim_window / 1ms)});
+    });
+    (void)until([&] { return all[2]->holds() || all[3]->holds() || all[4]->holds(); });
+    BOOST_TEST(all[2]->holds());
+    all[2]->release();
+    (void)until([&] { return all[3]->holds() || all[4]->holds(); });
+    BOOST_TEST(all[3]->holds());
+}
+
+/// The answer to a question that was executed after the call says that the call is over.
+BOOST_AUTO_TEST_CASE(call_that_arrives_before_an_answer_does_not_count_by_itself)
+{
+    line_up(2);
+    std::size_t const first = where();
+    std::string const position = on(first, "seat:redlock-queue")->members.range(0, 0)[0].name;
+    std::string const owner(32, 'f');
+    net.between(1, static_cast<unsigned>(first)).latency = 10ms;
+    say(first, {"SET", "seat", owner, "PX", "10000"}); // The waiter hears of it, and asks again.
+    pass(15ms);
+    std::size_t const before = commands;
+    say(first, {"PUBLISH", position.substr(48), "take " + position.substr(0, 32) + " 0 " + owner});
+    pass(30ms);
+    BOOST_TEST(commands - before <= 1U);
+    BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 1U);
 }
 
 /// What was overtaken once would be so again.
@@ -311,19 +345,19 @@ BOOST_AUTO_TEST_CASE(foreign_data_under_name_of_line_are_left_alone)
 {
     line_up(2);
     std::size_t const first = where();
-    say(first, {"SET", "seat:redlock-line", "theirs"});
+    say(first, {"SET", "seat:redlock-queue", "theirs"});
     add().acquire();
     pass(100ms);
     BOOST_TEST(all[2]->told->before.size() == 1U);
-    BOOST_TEST((on((first + 1) % net.size(), "seat:redlock-line") ||
-                on((first + 2) % net.size(), "seat:redlock-line")));
-    say_everywhere({"SET", "seat:redlock-line", "theirs"});
+    BOOST_TEST((on((first + 1) % net.size(), "seat:redlock-queue") ||
+                on((first + 2) % net.size(), "seat:redlock-queue")));
+    say_everywhere({"SET", "seat:redlock-queue", "theirs"});
     add().acquire();
     pass(100ms);
     BOOST_TEST(all[3]->told->before.empty());
     serve_all(1s);
     for (std::size_t n = 0; n != net.size(); ++n)
-        if (auto const line = on(n, "seat:redlock-line"); line && line->is == world::keyspace::type::string)
+        if (auto const line = on(n, "seat:redlock-queue"); line && line->is == world::keyspace::type::string)
             BOOST_TEST(line->text == "theirs");
 }
 
@@ -333,7 +367,7 @@ BOOST_AUTO_TEST_CASE(key_without_expiry_is_waited_for_without_line)
     add().acquire();
     pass(1s);
     for (std::size_t n = 0; n != net.size(); ++n)
-        BOOST_TEST(!on(n, "seat:redlock-line"));
+        BOOST_TEST(!on(n, "seat:redlock-queue"));
     say_everywhere({"DEL", "seat"});
     BOOST_TEST((until_granted(*all[0]) <= 1s));
 }
@@ -408,7 +442,7 @@ BOOST_AUTO_TEST_CASE(successor_that_wants_no_line_leaves_it)
     other.stop.emit(asio::cancellation_type::terminal);
     pass(10ms);
     for (std::size_t n = 0; n != net.size(); ++n)
-        BOOST_TEST(!on(n, "seat:redlock-line"));
+        BOOST_TEST(!on(n, "seat:redlock-queue"));
     all[0]->release();
     (void)until([&] { return got.valid(); }, 1s);
 }
@@ -469,7 +503,7 @@ BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_goes_to_first_in_line)
     }
     duration const turn = 3 * round_trip;
     BOOST_TEST((longest > turn)); // there was one
-    BOOST_TEST((longest <= turn + 3 * round_trip));
+    BOOST_TEST((longest <= turn + 3 * round_trip + a_tick));
 }
 
 /// Rule L8: for as long as he needs, not the one who hands it to him.
@@ -543,7 +577,7 @@ BOOST_AUTO_TEST_CASE(client_has_one_place_for_all_of_its_operations)
     for (int i = 0; i != 3; ++i)
         other.lock->acquire([&](error_code, lease one) { got.push_back(std::move(one)); });
     pass(100ms);
-    say(where(), {"PERSIST", "seat:redlock-line"});
+    say(where(), {"PERSIST", "seat:redlock-queue"});
     BOOST_TEST((other.told->before == std::vector<std::size_t>{0}));
     all[0]->release();
     for (std::size_t served = 1; served != 4; ++served) {
@@ -583,9 +617,9 @@ BOOST_AUTO_TEST_CASE(window_is_eight_round_trips)
     contender& one = add_far(10ms);
     one.acquire();
     pass(1s);
-    auto const place = on(where(), "seat:redlock-line")->members.range(0, 0)[0].name;
-    BOOST_TEST(place.substr(32, 7) >= "0000160");
-    BOOST_TEST(place.substr(32, 7) <= "0000162");
+    auto const place = on(where(), "seat:redlock-queue")->members.range(0, 0)[0].name;
+    BOOST_TEST(place.substr(33, 7) >= "0000160");
+    BOOST_TEST(place.substr(33, 7) <= "0000162");
 }
 
 BOOST_AUTO_TEST_CASE(who_doubted_in_vain_finds_others_free_the_next_time)
@@ -651,7 +685,7 @@ BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_next_connection)
     pass(500ms);
     other.acquire();
     pass(100ms);
-    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 2U);
+    BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
 /// Redis 8 does not even subscribe without memory.
@@ -669,11 +703,11 @@ BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
     BOOST_TEST(line_words - before < 20U); // in a hundred round trips
     other.stop.emit(asio::cancellation_type::terminal);
     pass(10ms);
-    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 1U);
+    BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 1U);
     is.out_of_memory = false;
     other.acquire();
     pass(100ms);
-    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 2U);
+    BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
 /// Rule L11: a node that lets nobody in serves nobody before those who stand in line elsewhere.
@@ -717,7 +751,7 @@ BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_aga
     net.reset_connections(first, 4);
     pass(1s);
     for (std::size_t n = 0; n != net.size(); ++n)
-        BOOST_TEST(on(n, "seat:redlock-line").has_value() == (n == first));
+        BOOST_TEST(on(n, "seat:redlock-queue").has_value() == (n == first));
 }
 
 BOOST_AUTO_TEST_CASE(new_client_stands_in_line_of_others_though_it_is_connected_there_last)
@@ -729,7 +763,7 @@ BOOST_AUTO_TEST_CASE(new_client_stands_in_line_of_others_though_it_is_connected_
     fresh.acquire();
     pass(200ms);
     for (std::size_t n = 0; n != net.size(); ++n)
-        BOOST_TEST(on(n, "seat:redlock-line").has_value() == (n == first));
+        BOOST_TEST(on(n, "seat:redlock-queue").has_value() == (n == first));
 }
 
 /// Rule K7.
@@ -737,7 +771,7 @@ BOOST_AUTO_TEST_CASE(lock_must_not_be_named_as_what_stands_beside_locks)
 {
     contender& one = add();
     for (std::string const name :
-         {"seat:redlock-line", "seat:redlock-gate", "seat:redlock-fence", "redlock-marker"})
+         {"seat:redlock-queue", "seat:redlock-gate", "seat:redlock-fence", "redlock-marker"})
         BOOST_CHECK_EXCEPTION(mutex(*one.locks, name), lock_error,
                               [](lock_error const& e) { return e.code() == errc::misconfigured; });
 }
@@ -747,12 +781,12 @@ BOOST_AUTO_TEST_CASE(line_expires)
 {
     line_up(2);
     std::size_t const first = where();
-    BOOST_TEST_REQUIRE(on(first, "seat:redlock-line")->expires.has_value());
+    BOOST_TEST_REQUIRE(on(first, "seat:redlock-queue")->expires.has_value());
     kill(1);
     pass(61s);
     say(first, {"GET", "other"});
     std::int64_t const now = net.at(first).wall_us(time.now()) / 1000;
-    BOOST_TEST(!net.at(first).redis.keys().shows("seat:redlock-line", now));
+    BOOST_TEST(!net.at(first).redis.keys().shows("seat:redlock-queue", now));
 }
 
 /// The giver then finds the heir's keys on the other nodes, as if its own had been lost (rules L5 and L7).
@@ -802,8 +836,8 @@ BOOST_AUTO_TEST_CASE(line_node_that_does_not_answer_release_loses_no_lease)
             }
 }
 
-/// Two of its connections are being made when it is called, and then the third breaks, with a question unanswered. What
-/// was handed to it is claimed all the same (rule L5): the giver's own word comes too late on the other nodes.
+/// Two of its connections are being made when it is called, and then the third breaks, with a question unanswered. The call
+/// is void (rule L2), and the previous owner's releases reach the other nodes after 200 ms.
 BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_served)
 {
     settings.reconnect.connect_timeout = 5s;
@@ -824,9 +858,9 @@ BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_
     pass(3ms);
     all[1]->release();
     pass(6ms); // it is called; the question is on its way
-    BOOST_TEST_REQUIRE(!on(first, "seat:redlock-line"));
+    BOOST_TEST_REQUIRE(!on(first, "seat:redlock-queue"));
     net.reset_connections(first, 2);
-    BOOST_TEST((until_granted(*all[2]) <= 100ms));
+    BOOST_TEST((until_granted(*all[2]) <= 200ms + 2 * claim_window));
     all[2]->release();
     pass(1s);
     check_that_no_key_is_left();
@@ -841,7 +875,7 @@ BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
     add().acquire();
     pass(100ms);
     BOOST_TEST(all[3]->told->before.empty());
-    say(first, {"ZREM", "seat:redlock-line", std::string(32, 'a') + '0'});
+    say(first, {"ZREM", "seat:redlock-queue", dead_position(0)});
     all[1]->release();
     (void)until_granted(*all[2]); // and none of those behind it lives
     pass(100ms);
@@ -872,7 +906,7 @@ BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
         pass(100ms);
     }
     for (std::size_t n = 0; n != 2; ++n)
-        BOOST_TEST(on((first + n) % net.size(), "seat:redlock-line").has_value());
+        BOOST_TEST(on((first + n) % net.size(), "seat:redlock-queue").has_value());
     for (unsigned host = 0; host != all.size(); ++host)
         for (std::size_t n = 0; n != net.size(); ++n)
             net.between(host, n).jitter = 2ms;
@@ -942,7 +976,7 @@ BOOST_AUTO_TEST_CASE(node_that_is_silent_to_those_who_enter_keeps_no_line)
     late.acquire();
     auto const placed = [&] { return !late.told->before.empty(); };
     BOOST_TEST((until(placed, 1s) <= claim_window + 4 * round_trip + a_tick));
-    BOOST_TEST(on((first + 1) % net.size(), "seat:redlock-line").has_value());
+    BOOST_TEST(on((first + 1) % net.size(), "seat:redlock-queue").has_value());
     serve_all(1s);
 }
 

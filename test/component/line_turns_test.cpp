@@ -68,9 +68,9 @@ BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
     pass(claim_window + 10 * one_way);
     net.between(2, first).latency = one_way;
     pass(1s);
-    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 1U);
+    BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 1U);
     pass(45s);
-    BOOST_TEST(on(first, "seat:redlock-line")->members.size() == 2U);
+    BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
 /// Where nobody handed the lock on, who comes next waits for half a window before he asks.
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(lock_that_was_held_for_a_moment_was_held)
     };
     std::size_t asked = 0;
     auto const first_word = [&](std::string_view bytes) {
-        if (bytes.find("redlock-line") != bytes.npos && ++asked <= 2)
+        if (bytes.find("redlock-queue") != bytes.npos && ++asked <= 2)
             asked == 1 ? occupy("60000") : say_everywhere({"DEL", "seat"});
     };
     for (std::size_t n = 0; n != net.size(); ++n)

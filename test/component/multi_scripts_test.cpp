@@ -166,14 +166,14 @@ BOOST_AUTO_TEST_CASE(release_without_lines_deletes_what_is_ours)
 BOOST_AUTO_TEST_CASE(release_hands_on_what_is_waited_for)
 {
     vote(a);
-    node.command({"ZADD", "ly", "1", b + "0005000nobody-hears"});
+    node.command({"ZADD", "ly", "1", b + "x000500000000000nobody-hears"});
     BOOST_TEST(release(a) == "1");
     BOOST_TEST(there("y") == "nothing");
     BOOST_TEST(node.command({"EXISTS", "ly"}) == "0");
     vote(a);
     probe heir(server.port());
     heir.command({"SUBSCRIBE", "heir"});
-    node.command({"ZADD", "ly", "1", b + "0005000heir"});
+    node.command({"ZADD", "ly", "1", b + "x000500000000000heir"});
     BOOST_TEST(release(a) == "1");
     BOOST_TEST(there("x") == "nothing");
     BOOST_TEST(there("y") == b);

@@ -3,7 +3,8 @@
 
 #include "core/fencing.hpp"
 #include "kind/election.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
+#include "kind/semaphore.hpp"
 #include "redis/command.hpp"
 #include "redis/marker.hpp"
 #include "redis/scripts.hpp"
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 // No sum of the clock's leaps comes near any of these, nor near a sum of them: both servers find the same to have expired.
 constexpr std::chrono::milliseconds lock_life = 60min;
 constexpr std::chrono::milliseconds fence_life = 600min;
-constexpr std::chrono::milliseconds line_time = 180min;
+constexpr std::chrono::milliseconds queue_time = 180min;
 constexpr std::chrono::milliseconds keeping_time = 20min;
 constexpr std::chrono::milliseconds marker_life = 25min;
 constexpr std::chrono::milliseconds apart = 1s;
@@ -63,7 +64,7 @@ void random_talk::step()
     case 5:
     case 6:
     case 7:
-    case 8: ask_line(id); break;
+    case 8: ask_queue(id); break;
     case 9: ask_for_what_is_given(id); break;
     case 10: ask_about_channels(id); break;
     case 11: ask_about_keys(id); break;
@@ -86,7 +87,7 @@ void random_talk::step()
     default: write();
     }
     if (dice_.one_in(6)) {
-        both_.compare_keys({"lock", "lock:line", "lock:gate", "lock:redlock-fence", "lock:redlock-leader",
+        both_.compare_keys({"lock", "lock:queue", "lock:gate", "lock:redlock-fence", "lock:redlock-leader",
                             "redlock-marker", "lock2", "lock2:redlock-fence", "lock3"});
         for (std::string const name : {"lock", "pool"})
             both_.compare_keys({name, name + ":slots", name + ":slot-line", name + ":slot-fences"});
@@ -158,14 +159,16 @@ void random_talk::call_marked(unsigned id, redis::script const& which, words con
     both_.compare(id, to_real, call(which, keys, arguments));
 }
 
-void random_talk::ask_line(unsigned id)
+void random_talk::ask_queue(unsigned id)
 {
-    std::string const mine = place();
+    std::string const mine = owner();
     if (dice_.one_in(2))
-        return both_.compare(id, call(redis::scripts::line_enter, {"lock", "lock:line"},
-                                      {owner(), mine, text(line_time), std::to_string(dice_.below(6))}));
-    both_.compare(id, call(redis::scripts::line_release, {"lock", "lock:line"},
-                           {owner(), dice_.one_in(3) ? "" : mine, dice_.one_in(4) ? "free" : "take", "17"}));
+        return both_.compare(id, call(redis::scripts::enter, {"lock", "lock:queue"},
+                                      {position(mine), text(queue_time), std::to_string(dice_.below(6)),
+                                       dice_.one_in(4) ? "front" : ""}));
+    both_.compare(id, call(redis::scripts::give_back, {"lock", "lock:queue"},
+                           {"x", mine, dice_.one_in(3) ? "" : position(mine),
+                            draw({"take", "take", "free", "none"}), "17", ""}));
 }
 
 /// No two members are there for equally long: what is set in one millisecond on one server, and then changes nothing, or is
@@ -238,7 +241,7 @@ void random_talk::ask_several(unsigned id)
     default:
         if (!dice_.one_in(4))
             for (std::string const& lock : locks)
-                keys.push_back(lock + ":line");
+                keys.push_back(lock + ":queue");
         both_.compare(id, call(scripts::multi_release, keys, {who, std::to_string(locks.size())}));
     }
 }
@@ -257,9 +260,9 @@ void random_talk::ask_leader(unsigned id)
     case 1: election_->append(command, request::extend, leader, form); return compare_marked(id, command);
     case 2: election_->append(command, request::release, leader, form); break;
     default:
-        command = call(redis::scripts::line_release, {"lock", "lock:line", "lock:redlock-leader"},
-                       {whose, dice_.one_in(3) ? "" : place(), dice_.one_in(4) ? "free" : "take", "17",
-                        std::to_string(core::fencing_token(number)) + ' '});
+        command = call(redis::scripts::give_back, {"lock", "lock:queue", "lock:redlock-leader"},
+                       {"x", whose, dice_.one_in(3) ? "" : position(whose), dice_.one_in(4) ? "free" : "take",
+                        "17", "", std::to_string(core::fencing_token(number)) + ' '});
     }
     both_.compare(id, command);
 }
@@ -307,7 +310,7 @@ void random_talk::ask_slots(unsigned id)
         return ask_line(
             scripts::slots_release,
             {who, dice_.one_in(3) ? some : "", dice_.one_in(3) ? mine : "", dice_.one_in(3) ? "" : "whole"});
-    default: ask_line(scripts::slots_enter, {who, mine, text(line_time), draw({"1", "4096", "4096"})});
+    default: ask_line(scripts::slots_enter, {who, mine, text(queue_time), draw({"1", "4096", "4096"})});
     }
 }
 
@@ -318,20 +321,20 @@ std::string random_talk::slot_place(std::string const& who)
     auto const wanted = dice_.below(2);
     bool const of_many = dice_.one_in(4);
     auto const number = static_cast<int>(channel * 4 + wanted * 2 + (of_many ? 1 : 0)) + (who[0] - 'a') * 100;
-    return kind::place(keeping_time + number * apart, (wanted == 0 ? "0001" : "0002") +
-                                                          std::string(of_many ? "0012" : "0003") +
-                                                          channels_[channel]);
+    kind::permits const permits{.limit = std::uint16_t(of_many ? 12 : 3), .count = std::uint16_t(wanted + 1)};
+    return kind::slot_place(keeping_time + number * apart, permits, channels_[channel]);
 }
 
-std::string random_talk::place()
+std::string random_talk::position(std::string const& who)
 {
-    return kind::place(keeping_time, draw(channels_));
+    return kind::position(who, kind::waiter_kind::exclusive, keeping_time, {}, draw(channels_));
 }
 
 void random_talk::ask_for_what_is_given(unsigned id)
 {
     if (dice_.one_in(2))
-        return both_.compare(id, call(redis::scripts::claim, {"lock"}, {owner(), text(lock_life), owner()}));
+        return both_.compare(
+            id, call(redis::scripts::vote, {"lock", "lock:queue"}, {"x", owner(), text(lock_life), owner()}));
     call_marked(id, redis::scripts::fenced_vote, {"lock", "lock:redlock-fence", "redlock-marker"},
                 {text(lock_life), text(fence_life), owner(), number(), dice_.one_in(4) ? "" : owner()});
 }
@@ -348,7 +351,7 @@ void random_talk::ask_about_channels(unsigned id)
 
 void random_talk::ask_about_keys(unsigned id)
 {
-    std::string const key = draw({"lock", "lock:line", "lock:line", "lock:line", "lock:gate",
+    std::string const key = draw({"lock", "lock:queue", "lock:queue", "lock:queue", "lock:gate",
                                   "lock:redlock-leader", "pool", "pool:slots"});
     std::string const soon = std::to_string(both_.now_us() / 1000 + keeping_time.count());
     // The first whole number that Redis 7.0 writes with an exponent. Later ones do not.
@@ -369,18 +372,18 @@ void random_talk::ask_about_keys(unsigned id)
         {"DELEX", key, "IFEQ", owner()},
         {"DELEX", key},
         {"DELIFEQ", key, owner()},
-        {"ZADD", key, draw({"1", "2.5", "17", "-3", "nonsense", very_high, "inf"}), owner() + place()},
-        {"ZADD", key, "NX", draw({"1", "4"}), owner() + place(), "5", owner() + place()},
+        {"ZADD", key, draw({"1", "2.5", "17", "-3", "nonsense", very_high, "inf"}), position(owner())},
+        {"ZADD", key, "NX", draw({"1", "4"}), position(owner()), "5", position(owner())},
         {"ZADD", key, "NX", "4"},
-        {"ZREM", key, owner() + place(), owner() + place()},
+        {"ZREM", key, position(owner()), position(owner())},
         {"ZRANGE", key, draw({"0", "1", "-2", "nonsense"}), draw({"0", "-1", "7"}),
          draw({"WITHSCORES", "BYWHAT"})},
         {"ZRANGE", key, "0", "-1"},
-        {"ZRANK", key, owner() + place()},
+        {"ZRANK", key, position(owner())},
         {"ZCARD", key},
         {"ZCOUNT", key, draw({"-inf", "0", "(4", "nonsense"}), draw({"+inf", "4", "(17", "nan"})},
         {"ZREMRANGEBYSCORE", key, draw({"-inf", "(2.5", "nonsense"}), draw({"3", "(17", "+inf"})},
-        {"ZSCORE", key, draw({"reader", "writer", "turn", owner(), owner() + place()})},
+        {"ZSCORE", key, draw({"reader", "writer", "turn", owner(), position(owner())})},
         {"PEXPIREAT", key, draw({"0", "17", "nonsense", soon})},
         {"ZRANGEBYSCORE", key, draw({"-inf", "(2.5", "nonsense"}), draw({"3", "(17", "+inf"})},
         {"RPUSH", key, "any", "any"},
@@ -445,52 +448,53 @@ void random_talk::make_trouble()
 
 void random_talk::write()
 {
-    std::vector<words> const deeds{{"DEL", "lock"},
-                                   {"DEL", "lock"},
-                                   {"DEL", "lock:redlock-fence"},
-                                   {"DEL", "lock2"},
-                                   {"DEL", "lock2:redlock-fence"},
-                                   {"SET", "lock2:redlock-fence", "17"},
-                                   {"RPUSH", "lock3", "no owner"},
-                                   {"DEL", "lock3"},
-                                   {"SET", "lock2", "", "PX", "7200001"},
-                                   {"DEL", "redlock-marker"},
-                                   {"DEL", "lock:line"},
-                                   {"DEL", "lock:gate"},
-                                   {"SET", "lock:gate", "no gate"},
-                                   {"DEL", "lock:redlock-leader"},
-                                   {"SET", "lock:redlock-leader", "2048 1 b:1"},
-                                   {"SET", "lock:redlock-leader", "2048 5"},
-                                   {"SET", "lock:redlock-leader", "2048 x b:1"},
-                                   {"RPUSH", "lock:redlock-leader", "nobody"},
-                                   {"FLUSHALL"},
-                                   {"SET", "lock:redlock-fence", "some text"},
-                                   {"SET", "lock:redlock-fence", "17"},
-                                   {"SET", "redlock-marker", "no marker"},
-                                   {"SET", "lock", "somebody", "PX", "7200001"},
-                                   {"SET", "lock:line", "no line"},
-                                   {"ZADD", "lock", "1", "no owner"},
-                                   {"RPUSH", "lock", "no owner"},
-                                   {"RPUSH", "lock:line", "no line"},
-                                   {"RPUSH", "lock:redlock-fence", "no fence"},
-                                   {"ZADD", "lock:line", "1", owner() + place(), "1", owner() + place()},
-                                   {"ZADD", "lock:line", "2.5", "short"},
-                                   {"ZADD", "lock:line", draw({"-1", "9007199254740993"}), owner() + place()},
-                                   {"PUBLISH", "c1", "from outside"},
-                                   {"DEL", "pool"},
-                                   {"DEL", "pool:slots"},
-                                   {"DEL", "pool:slot-line"},
-                                   {"DEL", "pool:slot-fences"},
-                                   {"SET", "pool", owner(), "PX", "1200000"},
-                                   {"HSET", "pool", draw({"0", "2"}), owner()},
-                                   {"HDEL", "pool", "0", "1"},
-                                   {"ZADD", "pool:slots", "1", draw({"0", "1", "2"})},
-                                   {"ZREM", "pool:slots", "0"},
-                                   {"SET", "pool:slots", "no slots", "PX", "1200000"},
-                                   {"HSET", "pool:slot-fences", "0", draw({"17", "some text"})},
-                                   {"SET", "pool:slot-fences", "no fences"},
-                                   {"ZADD", "pool:slot-line", "0", draw({"short", owner() + place()})},
-                                   {"RPUSH", "pool:slot-line", "no line"}};
+    std::vector<words> const deeds{
+        {"DEL", "lock"},
+        {"DEL", "lock"},
+        {"DEL", "lock:redlock-fence"},
+        {"DEL", "lock2"},
+        {"DEL", "lock2:redlock-fence"},
+        {"SET", "lock2:redlock-fence", "17"},
+        {"RPUSH", "lock3", "no owner"},
+        {"DEL", "lock3"},
+        {"SET", "lock2", "", "PX", "7200001"},
+        {"DEL", "redlock-marker"},
+        {"DEL", "lock:queue"},
+        {"DEL", "lock:gate"},
+        {"SET", "lock:gate", "no gate"},
+        {"DEL", "lock:redlock-leader"},
+        {"SET", "lock:redlock-leader", "2048 1 b:1"},
+        {"SET", "lock:redlock-leader", "2048 5"},
+        {"SET", "lock:redlock-leader", "2048 x b:1"},
+        {"RPUSH", "lock:redlock-leader", "nobody"},
+        {"FLUSHALL"},
+        {"SET", "lock:redlock-fence", "some text"},
+        {"SET", "lock:redlock-fence", "17"},
+        {"SET", "redlock-marker", "no marker"},
+        {"SET", "lock", "somebody", "PX", "7200001"},
+        {"SET", "lock:queue", "no line"},
+        {"ZADD", "lock", "1", "no owner"},
+        {"RPUSH", "lock", "no owner"},
+        {"RPUSH", "lock:queue", "no line"},
+        {"RPUSH", "lock:redlock-fence", "no fence"},
+        {"ZADD", "lock:queue", "1", position(owner()), "1", position(owner())},
+        {"ZADD", "lock:queue", "2.5", "short"},
+        {"ZADD", "lock:queue", draw({"-1", "9007199254740993"}), position(owner())},
+        {"PUBLISH", "c1", "from outside"},
+        {"DEL", "pool"},
+        {"DEL", "pool:slots"},
+        {"DEL", "pool:slot-line"},
+        {"DEL", "pool:slot-fences"},
+        {"SET", "pool", owner(), "PX", "1200000"},
+        {"HSET", "pool", draw({"0", "2"}), owner()},
+        {"HDEL", "pool", "0", "1"},
+        {"ZADD", "pool:slots", "1", draw({"0", "1", "2"})},
+        {"ZREM", "pool:slots", "0"},
+        {"SET", "pool:slots", "no slots", "PX", "1200000"},
+        {"HSET", "pool:slot-fences", "0", draw({"17", "some text"})},
+        {"SET", "pool:slot-fences", "no fences"},
+        {"ZADD", "pool:slot-line", "0", draw({"short", position(owner())})},
+        {"RPUSH", "pool:slot-line", "no line"}};
     both_.as_somebody_else(deeds[dice_.below(deeds.size())]);
     both_.compare(1, std::string());
 }

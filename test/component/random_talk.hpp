@@ -25,7 +25,7 @@ private:
 
     void ask_about_lock(unsigned id);
     void ask_fenced(unsigned id);
-    void ask_line(unsigned id);
+    void ask_queue(unsigned id);
     void ask_shared(unsigned id);
     void ask_several(unsigned id);
     void ask_leader(unsigned id);
@@ -39,7 +39,7 @@ private:
     std::string draw(words const& from) { return from[dice_.below(from.size())]; }
     std::string owner();
     /// Behind its nonce.
-    std::string place();
+    std::string position(std::string const& who);
     std::string slot_place(std::string const& who);
     std::string number();
     std::string call(redis::script const& which, words const& keys, words const& arguments);

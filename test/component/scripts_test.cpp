@@ -79,33 +79,6 @@ BOOST_AUTO_TEST_CASE(extension_tells_of_fence_that_was_gone)
     BOOST_TEST(extend() == "1");
 }
 
-/// Rule L5.
-BOOST_AUTO_TEST_CASE(claim_takes_lock_only_from_its_giver)
-{
-    redis_server const server;
-    probe node(server.port());
-    std::string const heir(32, 'a');
-    std::string const giver(32, 'b');
-    auto const claim = [&] {
-        return node.command(
-            {"EVAL", std::string(redis::scripts::claim.text), "1", "lock", heir, "3600000", giver});
-    };
-    node.command({"SET", "lock", std::string(32, 'c'), "PX", "1000"});
-    BOOST_TEST(claim().starts_with("HELD "));
-    node.command({"SET", "lock", giver, "PX", "1000"});
-    BOOST_TEST(claim() == "1");
-    BOOST_TEST((node.get("lock") == heir));
-    BOOST_TEST(node.pttl("lock") > 1000);
-    node.command({"PEXPIRE", "lock", "1000"}); // handed to it, for a moment
-    BOOST_TEST(claim() == "1");
-    BOOST_TEST(node.pttl("lock") > 1000);
-    node.command({"DEL", "lock"});
-    BOOST_TEST(claim() == "1");
-    node.command({"DEL", "lock"});
-    node.command({"LPUSH", "lock", "theirs"});
-    BOOST_TEST(claim() == "HELD -1 0 ");
-}
-
 BOOST_AUTO_TEST_CASE(fenced_vote_is_granted_once)
 {
     redis_server const server;
@@ -122,23 +95,6 @@ BOOST_AUTO_TEST_CASE(fenced_vote_is_granted_once)
     BOOST_TEST(vote(owner).starts_with("HELD "));
     BOOST_TEST(vote(std::string(32, 'b')) == "9");
     BOOST_TEST((node.get("lock") == owner));
-}
-
-/// Rules L3 and L4.
-BOOST_AUTO_TEST_CASE(lock_passes_over_those_who_are_gone)
-{
-    redis_server const server;
-    probe node(server.port());
-    std::string const holder(32, 'a');
-    node.command({"SET", "lock", holder, "PX", "3600000"});
-    for (std::string const one : {"b", "c"})
-        BOOST_TEST(node.command({"EVAL", std::string(redis::scripts::line_enter.text), "2", "lock", "line",
-                                 std::string(32, one[0]), "0000050to:" + one, "60000", "4096"})
-                       .starts_with("LINE "));
-    BOOST_TEST(node.command({"EVAL", std::string(redis::scripts::line_release.text), "2", "lock", "line",
-                             holder, "", "take", "0"}) == "1");
-    BOOST_TEST(!node.exists("lock"));
-    BOOST_TEST(!node.exists("line"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

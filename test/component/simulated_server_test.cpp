@@ -296,8 +296,8 @@ BOOST_AUTO_TEST_CASE(who_finds_expired_key_is_told_of_its_next_change)
           {"DEL", "lock"},
           script(scripts::release, {"1", "lock", owner}),
           script(scripts::extend, {"1", "lock", owner, "60000"}),
-          script(scripts::claim, {"1", "lock", owner, "60000", owner}),
-          script(scripts::line_release, {"2", "other", "lock", owner, "", "take", "0"})})
+          script(scripts::vote, {"2", "lock", "queue", "x", owner, "60000", owner}),
+          script(scripts::give_back, {"2", "other", "lock", "x", owner, "", "take", "0", ""})})
         for (unsigned const id : {1U, 2U}) {
             both.as_somebody_else({"SET", "lock", owner, "PX", "3600000"});
             both.ask(1, {"GET", "lock"});

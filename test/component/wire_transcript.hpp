@@ -72,13 +72,13 @@ private:
                                         known_script{"fenced_extend.lua", &redis::scripts::fenced_extend},
                                         known_script{"fenced_adopt.lua", &redis::scripts::fenced_adopt},
                                         known_script{"leader_release.lua", &redis::scripts::leader_release},
-                                        known_script{"line_enter.lua", &redis::scripts::line_enter},
-                                        known_script{"line_release.lua", &redis::scripts::line_release},
+                                        known_script{"enter.lua", &redis::scripts::enter},
+                                        known_script{"give_back.lua", &redis::scripts::give_back},
                                         known_script{"slots_vote.lua", &redis::scripts::slots_vote},
                                         known_script{"slots_extend.lua", &redis::scripts::slots_extend},
                                         known_script{"slots_release.lua", &redis::scripts::slots_release},
                                         known_script{"slots_enter.lua", &redis::scripts::slots_enter},
-                                        known_script{"claim.lua", &redis::scripts::claim},
+                                        known_script{"vote.lua", &redis::scripts::vote},
                                         known_script{"whose.lua", &redis::scripts::whose},
                                         known_script{"mark.lua", &redis::scripts::mark}};
 

@@ -61,10 +61,13 @@ constexpr char const* full[] = {"+set",
                                 "+client|setname",
                                 "+subscribe",
                                 "+publish",
+                                "+exists",
+                                "+type",
                                 "+zadd",
                                 "+zrange",
                                 "+zrem",
                                 "+zrank",
+                                "+zscore",
                                 "+zcard",
                                 "&lock:redlock-to:*"};
 
@@ -201,7 +204,7 @@ constexpr election_right election_rights[] = {
     {"+evalsha", " has no permissions to run the 'evalsha' command"},
     {"nothing", at_key, true, "~lock:seat ~lock:seat:redlock-fence ~lock:redlock-marker"},
     {"nothing", at_key, true,
-     "~lock:seat ~lock:seat:redlock-fence ~lock:redlock-marker ~lock:seat:redlock-line"},
+     "~lock:seat ~lock:seat:redlock-fence ~lock:redlock-marker ~lock:seat:redlock-queue"},
     {"nothing", at_key, true, "~lock:seat ~lock:seat:redlock-leader ~lock:redlock-marker"},
     {"nothing", at_key, true, "~lock:seat:redlock-*  ~lock:redlock-marker"},
     {"nothing", at_key, true, "~lock:seat ~lock:seat:*"},
@@ -505,7 +508,7 @@ struct two_clients {
         auto const end = std::chrono::steady_clock::now() + longest;
         do {
             co_await sleep(std::chrono::milliseconds{1});
-            standing = eye.command({"ZCARD", "lock:" + name + ":redlock-line"});
+            standing = eye.command({"ZCARD", "lock:" + name + ":redlock-queue"});
         } while (standing == "0" && std::chrono::steady_clock::now() < end);
         co_await held.release();
         while (!got)
@@ -567,7 +570,7 @@ BOOST_AUTO_TEST_CASE(line_whose_key_is_not_permitted_bars_no_other)
         BOOST_TEST(both.standing == "0");
         BOOST_TEST(occurrences(both.words(), "line: NOPERM") == 1U, both.words());
         auto const log = both.eye.command({"ACL", "LOG"});
-        auto const shut = log.find("object, lock:shut:redlock-line");
+        auto const shut = log.find("object, lock:shut:redlock-queue");
         BOOST_TEST_REQUIRE(shut != log.npos, log);
         BOOST_TEST(std::stoi(log.substr(log.rfind("count, ", shut) + 7)) == 2, log); // to enter, and to leave
         co_await held.release();
@@ -595,7 +598,7 @@ BOOST_AUTO_TEST_CASE(observer_is_told_once_that_waiter_cannot_ask_for_expiry)
 BOOST_AUTO_TEST_CASE(missing_right_to_stand_in_line_is_tolerated_and_shown)
 {
     for (std::string const right :
-         {"+subscribe", "+publish", "+zadd", "+zrange", "+zrem", "+zrank", "+zcard", "&lock:redlock-to:*"}) {
+         {"+subscribe", "+publish", "+zadd", "+zrange", "+zrem", "+zrank", "&lock:redlock-to:*"}) {
         guarded_server const lacking(full_rights_without(right));
         std::string const seen = complaints(lacking.settings(), true);
         if (right != "+zrem" && right != "+publish") // needed only for others who wait

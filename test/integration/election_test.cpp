@@ -109,9 +109,9 @@ BOOST_AUTO_TEST_CASE(next_in_line_leads_when_the_leader_resigns)
         leadership second;
         of(others).campaign("b", [&](error_code, leadership won) { second = std::move(won); });
         co_await until([&] {
-            return nodes.ask(0).exists("scheduler:redlock-line") ||
-                   nodes.ask(1).exists("scheduler:redlock-line") ||
-                   nodes.ask(2).exists("scheduler:redlock-line");
+            return nodes.ask(0).exists("scheduler:redlock-queue") ||
+                   nodes.ask(1).exists("scheduler:redlock-queue") ||
+                   nodes.ask(2).exists("scheduler:redlock-queue");
         });
         co_await first.resign();
         co_await until([&] { return second.valid(); });

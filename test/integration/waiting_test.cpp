@@ -92,8 +92,8 @@ struct waiting_fixture : cluster {
             queue line(1);
             line.enter(lock(), 0);
             co_await until([&] {
-                return ask(0).exists("lock:redlock-line") || ask(1).exists("lock:redlock-line") ||
-                       ask(2).exists("lock:redlock-line");
+                return ask(0).exists("lock:redlock-queue") || ask(1).exists("lock:redlock-queue") ||
+                       ask(2).exists("lock:redlock-queue");
             });
             everywhere(command);
             co_await until([&] { return !line.leases.empty(); });

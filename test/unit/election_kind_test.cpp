@@ -43,7 +43,7 @@ words behind_hash(words all)
     return all;
 }
 
-subject const ours{{"p:", "seat"}, nonce, 17, {}, {.place = "place", .time = 70us}, {}, "17408 1 a:1"};
+subject const ours{{"p:", "seat"}, nonce, 17, {}, {.position = "position", .time = 70us}, {}, "17408 1 a:1"};
 
 } // namespace
 
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(extension_of_who_proclaims_nothing_is_that_of_a_fenced_lock
 BOOST_AUTO_TEST_CASE(votes_are_those_of_a_fenced_lock)
 {
     for (auto const what : {request::vote, request::claim, request::write_back, request::adopt,
-                            request::line_enter, request::owner, request::time_left, request::number})
+                            request::enter, request::owner, request::time_left, request::number})
         BOOST_TEST((said(election, what, ours) == said(fenced, what, ours)));
     BOOST_TEST(election.counts());
     BOOST_TEST(election.proclaims);
@@ -79,9 +79,9 @@ BOOST_AUTO_TEST_CASE(releases_retract_what_begins_with_the_token)
 {
     BOOST_TEST((behind_hash(said(election, request::release, ours)) ==
                 words{"2", "p:seat", "p:seat:redlock-leader", nonce, "17408 "}));
-    BOOST_TEST((behind_hash(said(election, request::line_release, ours)) ==
-                words{"3", "p:seat", "p:seat:redlock-line", "p:seat:redlock-leader", nonce, "place", "take",
-                      "70", "17408 "}));
+    BOOST_TEST((behind_hash(said(election, request::give_back, ours)) ==
+                words{"3", "p:seat", "p:seat:redlock-queue", "p:seat:redlock-leader", "x", nonce, "position",
+                      "take", "70", "", "17408 "}));
     BOOST_TEST(core::fencing_token(17) == 17408U);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "kind/basics.hpp"
 #include "kind/kind.hpp"
-#include "kind/line.hpp"
+#include "kind/queue.hpp"
 #include "redis/resp_parser.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -230,7 +230,8 @@ BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
     plain.make_commands("", {10s, 10s})
         ->append(out, request::claim, {seat, nonce, 0, giver}, script_form::hash);
     auto const plainly = arguments(out);
-    BOOST_TEST((words{plainly.begin() + 2, plainly.end()} == words{"1", "seat:42", nonce, "10000", giver}));
+    BOOST_TEST((words{plainly.begin() + 2, plainly.end()} ==
+                words{"2", "seat:42", "seat:42:redlock-queue", "x", nonce, "10000", giver}));
 
     out.clear();
     fenced.make_commands("", {10s, 90s})
@@ -241,26 +242,30 @@ BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
                 words{"10000", "90000", nonce, "7", giver, "marker"}));
 }
 
-BOOST_AUTO_TEST_CASE(line_is_told_who_comes_and_where_it_is_called)
+BOOST_AUTO_TEST_CASE(queue_is_told_the_position_and_what_becomes_of_the_lock)
 {
-    subject const whose{{"seat:", "42"}, nonce, 0, {}, {.place = "0000050redlock-to:1", .time = 70us}};
-    std::string out;
-    plain.append(out, request::line_enter, whose, script_form::hash);
-    auto const enters = arguments(out);
+    std::string const position =
+        redlock::kind::position(nonce, waiter_kind::exclusive, 50ms, {}, "redlock-to:1");
+    subject whose{{"seat:", "42"}, nonce, 0, {}, {.position = position, .time = 70us}};
+    auto const said = [&](request what, script_form form) {
+        std::string out;
+        plain.append(out, what, whose, form);
+        auto const all = arguments(out);
+        return words{all.begin() + 2, all.end()};
+    };
+    words const keys{"2", "seat:42", "seat:42:redlock-queue"};
+    auto const with = [&](words const& more) {
+        words all = keys;
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    BOOST_TEST((said(request::enter, script_form::hash) == with({position, "60000", "4096", ""})));
     BOOST_TEST(
-        (words{enters.begin() + 2, enters.end()} ==
-         words{"2", "seat:42", "seat:42:redlock-line", nonce, "0000050redlock-to:1", "60000", "4096"}));
-    out.clear();
-    fenced.append(out, request::line_release, whose, script_form::text);
-    auto const leaves = arguments(out);
-    BOOST_TEST(leaves[1].find("zrem") != std::string::npos);
-    BOOST_TEST((words{leaves.begin() + 2, leaves.end()} ==
-                words{"2", "seat:42", "seat:42:redlock-line", nonce, "0000050redlock-to:1", "take", "70"}));
-    out.clear();
-    subject const left_free{{"seat:", "42"}, nonce, 0, {}, {.leaves_free = true, .time = 2ms}};
-    fenced.append(out, request::line_release, left_free, script_form::hash);
-    auto const leaves_it_free = arguments(out);
-    BOOST_TEST((words{leaves_it_free.end() - 3, leaves_it_free.end()} == words{"", "free", "2000"}));
+        (said(request::give_back, script_form::text) == with({"x", nonce, position, "take", "70", ""})));
+    whose.queue.at_front = true;
+    BOOST_TEST(said(request::enter, script_form::hash).back() == "front");
+    whose.queue = {.leaves_free = true, .time = 2ms};
+    BOOST_TEST((said(request::give_back, script_form::hash) == with({"x", nonce, "", "free", "2000", ""})));
 }
 
 BOOST_AUTO_TEST_CASE(readers_and_writers_are_told_apart_by_their_votes)
@@ -385,38 +390,32 @@ BOOST_AUTO_TEST_CASE(question_whose_key_it_is_knows_readers)
     }
 }
 
-BOOST_AUTO_TEST_CASE(place_has_its_window_before_its_channel)
-{
-    BOOST_TEST(place(50ms, "to:1") == "0000050to:1");
-    BOOST_TEST(place(longest_window, "") == "9999999");
-}
-
-BOOST_AUTO_TEST_CASE(answers_of_the_line_tell_of_place_and_holder)
+BOOST_AUTO_TEST_CASE(answers_of_the_queue_tell_of_position_and_holder)
 {
     using meaning = answer::meaning;
     resp_node const standing{.type = resp_type::simple_string, .text = "LINE 700 3 01234567"};
     for (auto const* const type : {&plain, &fenced}) {
-        auto const said = type->read(request::line_enter, standing);
+        auto const said = type->read(request::enter, standing);
         BOOST_TEST((said.what == meaning::denied));
         BOOST_TEST(said.number == 3U);
-        auto const seen = type->read_sighting(request::line_enter, standing);
+        auto const seen = type->read_sighting(request::enter, standing);
         BOOST_TEST((seen.left == 700ms));
         BOOST_TEST(seen.owner == owner_id("01234567"));
         resp_node const full{.type = resp_type::simple_string, .text = "FULL"};
-        BOOST_TEST((type->read(request::line_enter, full).what == meaning::error));
+        BOOST_TEST((type->read(request::enter, full).what == meaning::error));
         resp_node const held{.type = resp_type::simple_string, .text = "HELD 700 0 01234567"};
         BOOST_TEST((type->read(request::claim, held).what == meaning::denied));
         BOOST_TEST((type->read_sighting(request::claim, held).left == 700ms));
         resp_node const two{.type = resp_type::number, .number = 2};
-        BOOST_TEST((type->read(request::line_release, two).what == meaning::handed_on));
+        BOOST_TEST((type->read(request::give_back, two).what == meaning::handed_on));
         resp_node const never{.type = resp_type::simple_string, .text = "LINE -1 0 01234567"};
-        BOOST_TEST(type->read_sighting(request::line_enter, never).immortal);
-        BOOST_TEST(!type->read_sighting(request::line_enter, never).left);
+        BOOST_TEST(type->read_sighting(request::enter, never).immortal);
+        BOOST_TEST(!type->read_sighting(request::enter, never).left);
     }
     for (auto const text :
          {"LINE", "LINE ", "LINE 700", "LINE 700 x 01234567", "LINE x 1 a", "LINED 1 1 a"}) {
         resp_node const odd{.type = resp_type::simple_string, .text = text};
-        BOOST_TEST((plain.read(request::line_enter, odd).what == meaning::error), text);
+        BOOST_TEST((plain.read(request::enter, odd).what == meaning::error), text);
     }
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "kind/line.hpp"
 #include "kind/queue.hpp"
 
 #include <boost/test/unit_test.hpp>

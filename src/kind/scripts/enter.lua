@@ -96,7 +96,13 @@ local done, reply = pcall(function()
     local refused = serve()
     if refused then
         error(refused)
-    elseif mine then
+    end
+    if called > 0 then -- Another position is the first now.
+        pcall(function()
+            tell_first('first', (who_holds()))
+        end)
+    end
+    if mine then
         return answer(mine)
     end
     local left, who = who_holds()

@@ -40,7 +40,7 @@ if ARGV[4] == '1' and (mark < now + ARGV[3] * 3 / 4 or mark > now + ARGV[3]) the
     local function keep()
         redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), ARGV[3]))
     end
-    redis.call('zadd', KEYS[2], 'xx', 0, '') -- as in line_enter.lua
+    redis.call('zadd', KEYS[2], 'xx', 0, '') -- as in enter.lua
     keep() -- without the rights to that a gate would be left that never expires
     redis.call('zadd', KEYS[2], now + ARGV[3], 'writer')
     keep()

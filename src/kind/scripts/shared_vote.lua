@@ -45,7 +45,7 @@ end
 local function last_end()
     return redis.call('zrange', KEYS[1], -1, -1, 'withscores')[2]
 end
--- As in line_enter.lua.
+-- As in enter.lua.
 local function need_memory(key)
     redis.call('zadd', key, 'xx', 0, '')
 end

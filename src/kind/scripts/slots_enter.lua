@@ -6,7 +6,7 @@
 -- with slots.lua
 -- with line.lua
 -- with slots_line.lua
-redis.call('zadd', KEYS[3], 'xx', 0, '') -- as in line_enter.lua
+redis.call('zadd', KEYS[3], 'xx', 0, '') -- as in enter.lua
 local wrong, open = see_slots()
 if wrong then
     return wrong

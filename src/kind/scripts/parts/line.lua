@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSL-1.0
-local channel_at = 40
+local channel_at = 49
 -- The two who stand first in a line.
 local function front(line)
     local places = redis.call('zrange', line, 0, 1)
@@ -26,6 +26,6 @@ local function call_first(line, word, rest)
 end
 local function give(lock, line, heir, second)
     redis.call('zrem', line, heir)
-    redis.call('set', lock, heir:sub(1, 32), 'px', tonumber(heir:sub(33, 39)))
-    tell_first(line, second, heir:sub(33, 39))
+    redis.call('set', lock, heir:sub(1, 32), 'px', tonumber(heir:sub(34, 40)))
+    tell_first(line, second, heir:sub(34, 40))
 end

@@ -33,13 +33,13 @@ end
 local function can_be_called(position)
     return not asked(position) or position:sub(49, 49) == '!' or position == me
 end
-local is_mute = false -- we lack the right to call waiters
+local mute -- the refusal to call waiters: we lack that right
 -- \return whether the waiter hears it, or is alive without that
 local function tell(position, word, rest)
     local heard = asked(position) and 1
         or redis.pcall('publish', position:sub(49), word .. ' ' .. position:sub(1, 32) .. ' ' .. rest)
     if type(heard) == 'table' then
-        is_mute = true
+        mute = heard
         error(heard)
     end
     return heard > 0
@@ -168,7 +168,7 @@ local function serve()
         while kind ~= 'string' and kind ~= 'foreign' and serve_first() do
         end
     end)
-    if not done and not is_mute then
+    if not done and not mute then
         return type(why) == 'table' and why or redis.error_reply(why)
     end
 end

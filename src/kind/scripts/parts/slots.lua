@@ -15,7 +15,7 @@ local function see_slots(takes_more)
         return nil, false
     end
     if takes_more then
-        redis.call('zadd', KEYS[2], 'xx', 0, '') -- as in line_enter.lua
+        redis.call('zadd', KEYS[2], 'xx', 0, '') -- as in enter.lua
     end
     if lock == 'none' and ends == 'zset' then -- somebody has deleted the lock
         redis.call('del', KEYS[2])
