@@ -176,40 +176,8 @@ std::size_t occurrences(std::string const& text, std::string_view what)
     return found;
 }
 
-struct election_right {
-    char const* missing;
-    char const*
-        words; ///< of Redis before 7.2: of a command in a script it only says that one is not permitted
-    bool releasable = true; ///< nothing that gives the lock back is missing
-    char const* keys = "~lock:*";
-};
-
-std::ostream& operator<<(std::ostream& out, election_right const& row)
-{
-    return out << row.missing << ' ' << row.keys;
-}
-
 constexpr char const* in_script = "ERR The user executing the script";
 constexpr char const* at_key = "NOPERM this user has no permissions to access one of the keys";
-constexpr election_right election_rights[] = {
-    {"nothing", ""},
-    {"+set", in_script},
-    {"+get", in_script, false},
-    {"+del", in_script, false},
-    {"+pexpire", in_script},
-    {"+mget", in_script},
-    {"+pttl", in_script},
-    {"+time", in_script},
-    {"+eval", " has no permissions to run the 'eval' command"},
-    {"+evalsha", " has no permissions to run the 'evalsha' command"},
-    {"nothing", at_key, true, "~lock:seat ~lock:seat:redlock-fence ~lock:redlock-marker"},
-    {"nothing", at_key, true,
-     "~lock:seat ~lock:seat:redlock-fence ~lock:redlock-marker ~lock:seat:redlock-queue"},
-    {"nothing", at_key, true, "~lock:seat ~lock:seat:redlock-leader ~lock:redlock-marker"},
-    {"nothing", at_key, true, "~lock:seat:redlock-*  ~lock:redlock-marker"},
-    {"nothing", at_key, true, "~lock:seat ~lock:seat:*"},
-};
-
 constexpr missing_right missing_rights[] = {
     {"+get", 1, "extend: ERR The user executing the script", "no permissions to run the 'get' command"},
     {"+pexpire", 1, "extend: ERR The user executing the script",
@@ -403,6 +371,38 @@ BOOST_AUTO_TEST_CASE(documented_rights_suffice_to_observe_an_election)
         occurrences(log, "object, client|setinfo") + occurrences(log, "object, client|setname");
     BOOST_TEST(occurrences(log, "reason, ") == tolerated, log);
 }
+
+struct election_right {
+    char const* missing;
+    char const*
+        words; ///< of Redis before 7.2: of a command in a script it only says that one is not permitted
+    bool releasable = true; ///< nothing that gives the lock back is missing
+    char const* keys = "~lock:*";
+};
+
+inline std::ostream& operator<<(std::ostream& out, election_right const& row)
+{
+    return out << row.missing << ' ' << row.keys;
+}
+
+constexpr election_right election_rights[] = {
+    {"nothing", ""},
+    {"+set", in_script},
+    {"+get", in_script, false},
+    {"+del", in_script, false},
+    {"+pexpire", in_script},
+    {"+mget", in_script},
+    {"+pttl", in_script},
+    {"+time", in_script},
+    {"+eval", " has no permissions to run the 'eval' command"},
+    {"+evalsha", " has no permissions to run the 'evalsha' command"},
+    {"nothing", at_key, true, "~lock:seat ~lock:seat:redlock-fence ~lock:redlock-marker"},
+    {"nothing", at_key, true,
+     "~lock:seat ~lock:seat:redlock-fence ~lock:redlock-marker ~lock:seat:redlock-queue"},
+    {"nothing", at_key, true, "~lock:seat ~lock:seat:redlock-leader ~lock:redlock-marker"},
+    {"nothing", at_key, true, "~lock:seat:redlock-*  ~lock:redlock-marker"},
+    {"nothing", at_key, true, "~lock:seat ~lock:seat:*"},
+};
 
 /// Rule EL2: what cannot be told keeps nothing that can be given back.
 BOOST_DATA_TEST_CASE(campaign_without_a_right_names_it_and_leaves_nothing, election_rights, row)

@@ -4,6 +4,7 @@
 #include "interop_partner.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
+#include <redlock/any_lock.hpp>
 #include <redlock/multi_mutex.hpp>
 #include <redlock/semaphore.hpp>
 #include <redlock/shared_mutex.hpp>
@@ -223,7 +224,7 @@ private:
         BOOST_TEST(theirs.starts_with("held "), theirs);
         BOOST_TEST(partner_.ask("release") == "released");
     }
-    asio::awaitable<void> their_release_wakes(any_lock patient)
+    asio::awaitable<void> their_release_wakes(redlock::any_lock patient)
     {
         co_await they_hold();
         redlock::lease got;
@@ -245,7 +246,7 @@ private:
         co_return held;
     }
     asio::awaitable<boost::system::error_code> our_attempt() { return our_attempt(lock_); }
-    asio::awaitable<boost::system::error_code> our_attempt(any_lock lock)
+    asio::awaitable<boost::system::error_code> our_attempt(redlock::any_lock lock)
     {
         boost::system::error_code ec;
         redlock::lease held = co_await lock.try_acquire(asio::redirect_error(asio::use_awaitable, ec));
