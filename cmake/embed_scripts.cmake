@@ -16,6 +16,7 @@ endfunction()
 
 function(redlock_embed_scripts target)
     set(scripts "")
+    set(sizes "")
     set(count 0)
     file(GLOB paths CONFIGURE_DEPENDS "${REDLOCK_SOURCES_DIR}/kind/scripts/*.lua"
          "${REDLOCK_SOURCES_DIR}/redis/scripts/*.lua")
@@ -33,6 +34,7 @@ function(redlock_embed_scripts target)
         string(SHA1 sha1 "${text}")
         string(APPEND scripts
                "inline constexpr script ${name}{R\"lua(${text})lua\",\n    \"${sha1}\", ${count}};\n")
+        string(APPEND sizes "static_assert(${name}.text.size() <= longest_script);\n")
         math(EXPR count "${count} + 1")
     endforeach()
 
@@ -47,7 +49,7 @@ namespace redlock::redis::scripts {
 @scripts@
 inline constexpr std::size_t count = @count@;
 static_assert(count <= most_scripts);
-
+@sizes@
 } // namespace redlock::redis::scripts
 ")
     target_include_directories(${target} PRIVATE "$<BUILD_INTERFACE:${include_dir}>")

@@ -181,9 +181,9 @@ private:
     /// where votes find none any more.
     static constexpr std::size_t max_queue_size = std::size_t{1} << 17;
     static constexpr std::size_t max_queue_size_with_releases = 4 * max_queue_size;
-    /// More than is ever appended without asking for room again: the marker's script and a leader's extension, with names
-    /// and a value as long as they may be.
-    static constexpr std::size_t spare_output = std::size_t{16} * 1024;
+    /// More than is ever appended without asking for room again: the longest script, the marker's script, and a leader's
+    /// extension, with names and a value as long as they may be.
+    static constexpr std::size_t spare_output = redis::longest_script + std::size_t{16} * 1024;
     static constexpr std::size_t spare_places = 8;
     /// The same of their bytes, where they are long.
     static constexpr std::size_t max_output = std::size_t{32} << 20U;
