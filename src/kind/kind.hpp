@@ -39,7 +39,7 @@ enum class request : std::uint8_t {
 };
 inline constexpr std::size_t request_count = 15;
 
-/// What the queue is told besides that.
+/// Words of a request that only the queue needs.
 struct queue_words {
     std::string_view position{}; ///< empty: it has none
     bool at_front = false;       ///< an entry after a claim that was refused

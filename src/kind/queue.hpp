@@ -31,7 +31,7 @@ enum class waiter_kind : char { exclusive = 'x', shared = 'r', permits = 'p' };
                                    permits wanted, std::string_view channel);
 inline constexpr std::chrono::milliseconds longest_window{9'999'999};
 
-/// What is said on a channel.
+/// A message on a channel.
 struct call {
     enum class word : std::uint8_t {
         take,  ///< the lock is handed to him
