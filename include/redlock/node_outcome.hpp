@@ -34,7 +34,7 @@ enum class holder_kind : std::uint8_t {
     unknown,        ///< nobody is, or the node was not asked
     owner,          ///< one lease: of a `mutex`, a `fenced_mutex`, a writer, or a lock of another library
     readers,        ///< readers of a `shared_mutex`
-    waiting_writer, ///< a writer of a `shared_mutex` waits, and keeps new readers out
+    waiting,        ///< nobody, but clients that came earlier wait in the queue and come first
     permits, ///< of a `semaphore`: too few are free for this operation, or some are held and it wants the name alone
     maybe_readers, ///< the key is no string and expires: readers, permits or other data, the node did not say which
     no_lock,       ///< other data, or a key without an expiry: no lease will release it

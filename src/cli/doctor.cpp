@@ -133,7 +133,8 @@ milliseconds node_timeout(options const& o)
 /// And those that they imply.
 std::set<lock_use> uses_to_try(std::set<lock_use> uses)
 {
-    if (uses.empty() || uses.contains(lock_use::several_names) || uses.contains(lock_use::election))
+    if (uses.empty() || uses.contains(lock_use::several_names) || uses.contains(lock_use::election) ||
+        uses.contains(lock_use::readers))
         uses.insert(lock_use::line);
     if (uses.contains(lock_use::permits))
         uses.insert({lock_use::permit_line, lock_use::fenced_permits});

@@ -4,7 +4,6 @@
 #include "kind/election.hpp"
 #include "kind/queue.hpp"
 #include "kind/semaphore.hpp"
-#include "kind/shared.hpp"
 #include "redis/command.hpp"
 
 #include <utility>
@@ -45,15 +44,14 @@ std::vector<trial> trials_of_queue(std::string const& queue, std::string const& 
 
 std::vector<trial> trials_of_readers(std::string const& key)
 {
-    std::string const gate = redis::name_beside(key, kind::gate_suffix);
-    return {on_key("type", {"TYPE", gate}),
-            on_key("pexpireat", {"PEXPIREAT", gate, "9999999999999"}),
-            on_key("zadd", {"ZADD", gate, "XX", "0", "none"}),
-            on_key("zrem", {"ZREM", gate, "none"}),
-            on_key("zrange", {"ZRANGE", gate, "0", "0"}),
-            on_key("zscore", {"ZSCORE", gate, "none"}),
-            on_key("zcard", {"ZCARD", gate}),
-            on_key("zremrangebyscore", {"ZREMRANGEBYSCORE", gate, "1", "0"})}; // no score is between these
+    return {on_key("exists", {"EXISTS", redis::name_beside(key, kind::queue_suffix)}),
+            on_key("type", {"TYPE", key}),
+            on_key("pexpireat", {"PEXPIREAT", key, "9999999999999"}), // it is not there
+            on_key("zadd", {"ZADD", key, "XX", "0", "none"}),
+            on_key("zrem", {"ZREM", key, "none"}),
+            on_key("zrange", {"ZRANGE", key, "0", "0"}),
+            on_key("zscore", {"ZSCORE", key, "none"}),
+            on_key("zremrangebyscore", {"ZREMRANGEBYSCORE", key, "1", "0"})}; // no score is between these
 }
 
 std::vector<trial> trials_of_leader(std::string const& key)

@@ -20,11 +20,37 @@ attempt::step attempt::voted(unsigned node, vote v, fence counter)
         return writing_back() && write_backs_.has_answered(node) ? decide(write_backs_.result())
                                                                  : step::pending;
     }
-    if (v == vote::granted && on_ == agreement::one_number && !votes_.has_answered(node))
+    record(node, v, counter);
+    bool const needed = heeded_.contains(node);
+    heeded_.erase(node);
+    return needed && v == vote::denied ? give_way() : conclude();
+}
+
+/// What comes while a majority waits for the heeded node is known, but is not counted.
+void attempt::record(unsigned node, vote v, fence counter)
+{
+    bool const counts = votes_.result() == verdict::pending;
+    if (v == vote::granted && on_ == agreement::one_number && !has_answered(node))
         fences_.granted(node, counter);
+    else if (v == vote::granted && on_ == agreement::majority && !counts)
+        late_.insert(node);
+    if (!counts)
+        uncounted_.insert(node);
     votes_.record(node, v);
+}
+
+attempt::step attempt::conclude()
+{
+    if (votes_.result() == verdict::won && !heeded_.empty())
+        return std::exchange(heeding_, true) ? step::pending : step::heeding;
     return votes_.result() == verdict::won && on_ == agreement::one_number ? agree()
                                                                            : decide(votes_.result());
+}
+
+attempt::step attempt::heed_no_longer()
+{
+    heeded_ = {};
+    return decided_ || writing_back_ ? step::pending : conclude();
 }
 
 /// Never counted as a vote (rule A5), but a node whose counter stands at the token has it like any other.
@@ -41,10 +67,11 @@ void attempt::heard_late(unsigned node, vote v, fence counter)
 attempt::step attempt::agree()
 {
     writing_back_ = true;
+    late_.insert(fences_.agreeing()); // there may be more than a majority
     for (unsigned node = 0; node != nodes(); ++node) {
         if (fences_.agreeing().contains(node))
             write_backs_.record(node, vote::granted);
-        else if (votes_.has_answered(node) && !fences_.behind().contains(node))
+        else if (has_answered(node) && !fences_.behind().contains(node))
             write_backs_.record(node, vote::failed);
     }
     if (!applies(rule::one_token_at_a_majority))
@@ -66,6 +93,8 @@ attempt::step attempt::time_out()
 {
     if (decided_)
         return step::pending;
+    if (heeding())
+        return heed_no_longer();
     for (unsigned node = 0; node != nodes(); ++node)
         if (refused_.contains(node))
             votes_.record(node, vote::denied);
@@ -120,7 +149,7 @@ bool attempt::awaits(unsigned node) const
     if (decided_)
         return false;
     return writing_back_ ? fences_.behind().contains(node) && !write_backs_.has_answered(node)
-                         : !votes_.has_answered(node) && !refused_.contains(node);
+                         : !has_answered(node) && !refused_.contains(node);
 }
 
 node_set attempt::holders() const

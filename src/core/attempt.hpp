@@ -21,13 +21,19 @@ public:
     /// \param sent the clocks before the first byte was sent
     attempt(agreement, unsigned nodes, instant sent);
 
-    enum class step : std::uint8_t { pending, write_back, won, lost };
+    /// heeding: won, unless the heeded node refuses. It is said once.
+    enum class step : std::uint8_t { pending, heeding, write_back, won, lost };
     /// \param counter of a granting node, where there must be one number
     step voted(unsigned node, vote, fence counter = 0);
     /// The answer to a raise: granted when the node's counter now stands at the token.
     step wrote_back(unsigned node, vote);
     /// No answer is waited for any more.
     step time_out();
+
+    /// \param node whose refusal refuses the attempt: the queue node (rule Q10). A majority waits for its answer.
+    void heed(unsigned node) { heeded_ = node_set(node); }
+    /// The heeded node has not answered in the time that a majority of grants waits for it.
+    step heed_no_longer();
 
     /// Lost to somebody who was first: the others are not asked any more.
     step give_way();
@@ -42,7 +48,10 @@ public:
     [[nodiscard]] node_set refused() const { return refused_; }
 
     [[nodiscard]] bool awaits(unsigned node) const;
-    [[nodiscard]] bool has_answered(unsigned node) const { return votes_.has_answered(node); }
+    [[nodiscard]] bool has_answered(unsigned node) const
+    {
+        return votes_.has_answered(node) || uncounted_.contains(node);
+    }
     [[nodiscard]] node_set answered() const { return votes_.answered(); }
     [[nodiscard]] node_set to_write_back() const { return fences_.behind(); }
     /// Where there must be one: of an attempt that is raising or won.
@@ -57,8 +66,12 @@ public:
     [[nodiscard]] unsigned nodes() const { return votes_.nodes(); }
     [[nodiscard]] bool writing_back() const { return writing_back_ && !decided_; }
     [[nodiscard]] bool decided() const { return decided_; }
+    /// Does a majority of grants wait for the heeded node?
+    [[nodiscard]] bool heeding() const { return heeding_ && !writing_back_ && !decided_; }
 
 private:
+    void record(unsigned node, vote, fence counter);
+    step conclude();
     step decide(verdict);
     step agree();
     void heard_late(unsigned node, vote, fence counter);
@@ -69,11 +82,14 @@ private:
     fence_tally fences_;
     node_set late_;
     node_set refused_;
+    node_set heeded_;    ///< and it has not answered
+    node_set uncounted_; ///< nodes that answered while a majority waited for it
     agreement on_;
     bool writing_back_ = false;
     bool decided_ = false;
     bool timed_out_ = false;
     bool gave_way_ = false;
+    bool heeding_ = false;
 };
 
 } // namespace redlock::core

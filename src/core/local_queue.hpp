@@ -60,12 +60,14 @@ public:
         hold(now);
     }
     /// By a reader, or of a semaphore: who comes next of this client need not wait for its end (rule S18).
-    void won_beside_others(bool asked_for)
+    void won_beside_others(bool asked_for, bool offered_turn)
     {
         if (asked_for) {
             asking_ = false;
             fairness_.granted();
         }
+        if (offered_turn)
+            batch_.nobody_came();
     }
     /// Won elsewhere, or handed over by the one before.
     void hold(instant now)

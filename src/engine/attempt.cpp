@@ -46,13 +46,14 @@ boost::system::error_code attempt::provide(lock_state const& lock) noexcept
     }
 }
 
-void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::chrono::milliseconds turn,
-                    std::string_view given_up)
+void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::string_view given_up)
 {
     giver_.reset();
     given_up_ = given_up;
-    turn_ = turn;
     begin(lock);
+    if (type().shared)
+        if (auto const node = runtime_.lines.meeting_node(*lock))
+            votes_.heed(*node);
     auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;
     in_turn_ = first.has_value();
     if (first)
@@ -108,6 +109,8 @@ void attempt::expire()
         return ask_next_in_turn();
     if (pauses_)
         return claim_again();
+    if (votes_.heeding())
+        return follow(votes_.heed_no_longer());
     if (waits_behind_others())
         runtime_.limit.too_many(votes_.sent());
     time_out();
@@ -126,6 +129,7 @@ void attempt::follow(step what)
 {
     switch (what) {
     case step::pending: return;
+    case step::heeding: return await_queue_node();
     case step::write_back: return write_back();
     case step::won: return decide_won();
     case step::lost:
@@ -168,7 +172,7 @@ core::node_set attempt::reached() const
     return found;
 }
 
-core::node_set attempt::take_back(bool waits_on)
+core::node_set attempt::take_back()
 {
     close();
     lock_->wanted->publish(rows_);
@@ -180,10 +184,8 @@ core::node_set attempt::take_back(bool waits_on)
     constexpr core::fence no_term = 0; // others may lead with what we proposed (rule EL2)
     // A vote may wait for a connection before it is executed.
     core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + plan_->key_ttl;
-    runtime_.clean.start(
-        *std::exchange(undo_, nullptr),
-        {{lock_->wanted, &type(), nonce_, no_term, waits_on ? turn_ : turn_.zero()}, expires}, perhaps,
-        reached());
+    runtime_.clean.start(*std::exchange(undo_, nullptr), {{lock_->wanted, &type(), nonce_, no_term}, expires},
+                         perhaps, reached());
     return perhaps;
 }
 

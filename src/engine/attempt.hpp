@@ -78,18 +78,15 @@ public:
     /// What an attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
     [[nodiscard]] boost::system::error_code provide(lock_state const&) noexcept;
     /// \param in_turn ask first where all meet (rule W3)
-    /// \param turn of the readers, for one who waits at the gate; zero: it does not
     /// \param given_up nonces of others that it may take the place of (rule M8); must stay until it is decided
-    void start(std::shared_ptr<lock_state> const&, bool in_turn, std::chrono::milliseconds turn,
-               std::string_view given_up);
+    void start(std::shared_ptr<lock_state> const&, bool in_turn, std::string_view given_up);
     /// The votes of the one whom the lock is handed to (rule L5).
     void claim(std::shared_ptr<lock_state> const&, inheritance const&);
     /// Time is up: who has not answered now does not count.
     void time_out();
     /// Everywhere but where the vote was certainly not executed: a reply may have been lost, not the vote (rule A6).
-    /// \param waits_on it asks again: its mark at the gate stays (rule S14)
     /// \return where that may be
-    [[nodiscard]] core::node_set take_back(bool waits_on);
+    [[nodiscard]] core::node_set take_back();
     /// Instead of what they answered, into the lock's table: what is known of the nodes without asking them.
     void tell_of_nodes(lock_state const&);
     /// What was won.
@@ -145,6 +142,7 @@ private:
     [[nodiscard]] bool will_claim_again();
     void claim_again();
     void await_answers();
+    void await_queue_node();
     [[nodiscard]] step ask_the_rest();
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
@@ -194,7 +192,6 @@ private:
     bool asked_again_ = false;
     std::string_view given_up_; ///< of a vote
     core::fence proposal_ = 0;
-    std::chrono::milliseconds turn_{};
     std::unique_ptr<kind::slot_list>
         slots_;                  ///< of a semaphore: those that the first node has given, or that are claimed
     core::node_set other_slots_; ///< where others were given

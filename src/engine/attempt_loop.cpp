@@ -37,10 +37,6 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
 void attempt_loop::begin(core::start_mode how)
 {
     core::instant const now = runtime_.loop().now();
-    if (type().gated && how != core::start_mode::at_once) {
-        offered_turn_ = true;
-        return ask_at_gate(now + runtime_.turn());
-    }
     core::passage const& passing = key_->local().passing();
     bool const left_free =
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
@@ -70,11 +66,13 @@ void attempt_loop::serve(candidate& successor)
     again_ = false;
     bool const was_at_gate = waits_at_gate();
     bool const was_slotted = type().slotted;
+    auto const stood_as = type().waiter();
     note_terms();
     bool const waits = phase_ == phase::at_gate || waits_for_others();
     if (waits && !same && (was_at_gate || waits_at_gate()))
         return ask_at_gate(runtime_.loop().now());
-    bool const another_place = !same && (was_slotted || type().slotted); // which says how many are wanted
+    bool const another_place =
+        stood_as != type().waiter() || (!same && was_slotted); // which says how many are wanted
     bool const leaves_line = phase_ == phase::in_line && (another_place || !wants_line());
     if (phase_ == phase::in_line && !leaves_line && told_) {
         whom_->told_of_holder();
@@ -82,7 +80,7 @@ void attempt_loop::serve(candidate& successor)
     }
     if (!leaves_line && (!open || same))
         return;
-    leaves_line ? leave_line() : take_back(false);
+    leaves_line ? leave_line() : take_back();
     in_turn_ = open && attempt_.asks_in_turn();
     enter(phase::waiting);
     cause_ = errc::no_quorum;
@@ -98,7 +96,7 @@ void attempt_loop::note_terms()
 void attempt_loop::stop()
 {
     if (phase_ == phase::voting || phase_ == phase::won)
-        take_back(false);
+        take_back();
     finish();
 }
 
@@ -200,9 +198,7 @@ void attempt_loop::vote()
     if (type().slotted)
         learn(); // where all meet
     bool const in_turn = std::exchange(in_turn_, false) || (type().slotted && has_rivals());
-    place_.called()
-        ? claim()
-        : attempt_.start(whom_->lock(), in_turn && !type().gated, turn_at_gate(), key_->given_up(*this));
+    place_.called() ? claim() : attempt_.start(whom_->lock(), in_turn, key_->given_up(*this));
 }
 
 /// The next one is asked for, if there is one.
@@ -268,7 +264,7 @@ void attempt_loop::on_lost(errc cause)
     if (whom_ && cause == errc::no_quorum &&
         census.quarantine_is_in_the_way()) // the rows are given away below
         nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);
-    take_back(goes_on);
+    take_back();
     if (!whom_) {
         key_->loop_ended(*this);
         return finish();
@@ -286,8 +282,6 @@ void attempt_loop::refused(bool same)
     core::instant const now = runtime_.loop().now();
     offered_turn_ = false; // or somebody took it
     key_->local().refused();
-    if (type().gated)
-        return same ? wait_at_gate() : ask_at_gate(now);
     // What was free where all meet may not have been given back elsewhere yet.
     bool const soon_free = type().slotted && refusals_ < 3;
     bool const in_front = attempt_.claims() && !type().slotted && whom_->come_back_in_front();
@@ -334,9 +328,9 @@ errc attempt_loop::end_after(errc cause, core::node_census const& census) const
     return outage_.gives_up(census, whom_->started(), patience, now) ? cause : errc{};
 }
 
-void attempt_loop::take_back(bool waits_on)
+void attempt_loop::take_back()
 {
-    auto const where = attempt_.take_back(waits_on);
+    auto const where = attempt_.take_back();
     if (!where.empty())
         key_->taken_back(*this, where);
 }

@@ -52,6 +52,8 @@ public:
     void serve(candidate& next);
     [[nodiscard]] candidate* whom() const { return whom_; }
     [[nodiscard]] bool offered_turn() const { return offered_turn_; }
+    /// Is what it won handed over by another client?
+    [[nodiscard]] bool claims() const { return attempt_.claims(); }
     /// Where what it won is held.
     [[nodiscard]] core::node_set holders() const { return attempt_.votes().holders(); }
     /// Nobody wants the lock any more: what was voted is taken back.
@@ -71,8 +73,6 @@ public:
     void nodes_changed();
     /// A node says that a key has changed: its own, or one of several.
     void invalidated(unsigned node, key_state const& which);
-    /// Or the gate beside it.
-    void gate_changed(unsigned node);
     /// The same, but the change was sent by this client, behind what this loop has sent so far.
     void changed_here(core::node_set);
     /// Lets go of the lock.
@@ -120,7 +120,7 @@ private:
     void on_lost(errc cause) override;
     void on_refused(unsigned node, node_report const&) override;
     void on_attempt_drained() override { retire_if_drained(); }
-    void take_back(bool waits_on);
+    void take_back();
     void tell(errc result);
     void refused(bool same);
     /// Gives the candidate back to its queue (rules M8 and P7) and ends this loop. False: the loop goes on.
@@ -167,15 +167,15 @@ private:
 
     /// \name The gate
     ///@{
-    [[nodiscard]] std::chrono::milliseconds turn_at_gate() const;
     void note_refusals();
     [[nodiscard]] std::optional<core::duration> free_in() const;
     void wait_at_gate();
     /// If it does not stand in line.
-    [[nodiscard]] bool waits_at_gate() const { return type().gated || type().slotted; }
+    [[nodiscard]] bool waits_at_gate() const { return type().slotted; }
     [[nodiscard]] bool hears_more();
     void ask_at_gate(core::instant then);
     void stand_at_gate();
+    void gate_changed(unsigned node);
     ///@}
 
     void begin(core::start_mode);

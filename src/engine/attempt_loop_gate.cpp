@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/attempt_loop.hpp"
-#include "kind/shared.hpp"
 #include <redlock/node_outcome.hpp>
 
 #include <algorithm>
@@ -11,8 +10,7 @@ namespace redlock::detail {
 
 namespace {
 
-/// However near the nodes are, whoever hears of a turn needs a moment to run.
-constexpr std::chrono::milliseconds shortest_turn{5};
+constexpr std::chrono::milliseconds longest_pause{400};
 
 /// Until a node is free for us; nothing: it has not told.
 std::optional<core::duration> time_left(node_report const& row, core::duration longest)
@@ -25,14 +23,6 @@ std::optional<core::duration> time_left(node_report const& row, core::duration l
 }
 
 } // namespace
-
-/// How long a turn must last so that it is not over before our vote comes.
-std::chrono::milliseconds attempt_loop::turn_at_gate() const
-{
-    if (!type().gated || !whom_->waits())
-        return std::chrono::milliseconds::zero();
-    return std::max(std::chrono::ceil<std::chrono::milliseconds>(runtime_.turn()), shortest_turn);
-}
 
 /// What the last attempt tells, before its rows are given away.
 void attempt_loop::note_refusals()
@@ -72,7 +62,7 @@ void attempt_loop::wait_at_gate()
         nodes().listen();
     core::instant const now = runtime_.loop().now();
     core::duration const round_trip = std::max<core::duration>(runtime_.round_trip(), core::duration{1});
-    gate_.refused(now, {round_trip, kind::mark_life}, at_gate_, chances().dodge);
+    gate_.refused(now, {round_trip, longest_pause}, at_gate_, chances().dodge);
     again_ = hears_more();
     if (again_)
         return ask_at_gate(now); // what they read before they are told to tell, they do not tell of

@@ -51,6 +51,16 @@ void attempt::await_answers()
     runtime_.loop().schedule(*this, votes_.sent() + plan_->node_timeout);
 }
 
+/// A majority has granted: the queue node may still refuse, but is not waited for as long as others (rule Q10).
+void attempt::await_queue_node()
+{
+    constexpr core::duration shortest = std::chrono::milliseconds{2};
+    core::instant const now = runtime_.loop().now();
+    core::duration const left = core::remaining(votes_.sent() + plan_->node_timeout, now);
+    core::duration const patience = std::max<core::duration>(2 * runtime_.round_trip(), shortest);
+    runtime_.loop().schedule_finely(*this, now + std::min(patience, left));
+}
+
 /// Releases of the previous owners are still on their way to the nodes that refused (rule L5).
 bool attempt::will_claim_again()
 {
@@ -99,7 +109,7 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
 {
     auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
     auto const giver = giver_ ? giver_->text() : given_up_;
-    kind::subject said{lock_->key(), nonce_.text(), number, giver, {}, turn_};
+    kind::subject said{lock_->key(), nonce_.text(), number, giver};
     if (slots_) {
         said.wanted = lock_->permits;
         said.slots = slots_->text();

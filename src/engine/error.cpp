@@ -53,7 +53,7 @@ std::string_view words_of(holder_kind who)
 {
     switch (who) {
     case holder_kind::readers: return "held by readers";
-    case holder_kind::waiting_writer: return "kept for a waiting writer";
+    case holder_kind::waiting: return "kept for clients that came earlier";
     case holder_kind::permits: return "its permits are taken";
     case holder_kind::maybe_readers: return "held by readers or permits, or by another program's data,";
     default: return {};
@@ -160,7 +160,7 @@ std::string_view to_string(holder_kind who) noexcept
     case holder_kind::unknown: return "unknown";
     case holder_kind::owner: return "owner";
     case holder_kind::readers: return "readers";
-    case holder_kind::waiting_writer: return "waiting_writer";
+    case holder_kind::waiting: return "waiting";
     case holder_kind::permits: return "permits";
     case holder_kind::maybe_readers: return "maybe_readers";
     case holder_kind::no_lock: return "no_lock";

@@ -87,7 +87,7 @@ public:
     /// \name A lock with readers and writers
     ///@{
     /// Called before `downgrade`, on any thread: the lease is a reader's from now on. False: it was none of a writer.
-    [[nodiscard]] bool call_shared() { return lock().plan->kind.gated && !publish_shared(); }
+    [[nodiscard]] bool call_shared() { return lock().plan->kind.as_reader && !publish_shared(); }
     /// Tells the nodes.
     void downgrade();
     ///@}
@@ -136,14 +136,15 @@ private:
             said.proclaimed = proclaimed_->text();
         if (slots_)
             said.slots = slots_->text();
-        if (downgraded_ && what == kind::request::release)
+        if (downgraded_ && what != renewal())
             type().append(out, what, said, form);
         else
             lock().plan->commands->append(out, what, said, form);
     }
     [[nodiscard]] kind::request renewal() const
     {
-        return downgraded_ ? kind::request::downgrade : kind::request::extend; // rule S7
+        bool const was_writer = downgraded_ && !lock().plan->kind.shared;
+        return was_writer ? kind::request::downgrade : kind::request::extend;
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
     void on_repeated(unsigned node, kind::request);

@@ -127,7 +127,7 @@ bool held_lease::may_go_on_as(lock_state const& heir) const
     if (!same_times(lock(), heir) || !heir.plan->options.renew ||
         machine_.phase() != core::lease_phase::held || on().life.closing())
         return false;
-    unsigned const most = type().gated ? core::readers_place - 1 : core::max_hand_offs;
+    unsigned const most = type().as_reader ? core::readers_place - 1 : core::max_hand_offs;
     bool const token_left = number() == 0 || is_shared() || handovers() < most;
     return token_left && remaining() >= heir.plan->options.ttl / 2;
 }
@@ -180,7 +180,8 @@ void held_lease::start_release()
     bool const lines = lock().plan->options.fair && type().lines_up() && !on().life.closing();
     if (lines && !type().slotted)
         offer_turn();
-    if (lines && (type().slotted || lock().wanted->local().has_rivals()) && release_in_line())
+    bool const serves = type().slotted || type().shared || lock().wanted->local().has_rivals();
+    if (lines && serves && release_in_line())
         return;
     on().loop().schedule_after(*this, lock().plan->node_timeout);
     release_on(nodes().all(), type().release_word());
@@ -212,8 +213,9 @@ bool held_lease::release_in_line()
         return false;
     core::duration const whole = lock().plan->node_timeout;
     may_be_claimed_ = !lock().wanted->local().passing().is_left_free(on().loop().now());
-    // Of a semaphore it is never known that nobody waits; but as long as many are free, that is likely.
-    bool const first = may_be_claimed_ && (!type().slotted || lock().is_crowded());
+    // Of a semaphore it is never known that nobody waits; but as long as many are free, that is likely. New readers heed the
+    // queue node, so none takes what is handed on (rule Q11).
+    bool const first = may_be_claimed_ && !type().shared && (!type().slotted || lock().is_crowded());
     on().loop().schedule_after(*this, first ? on().patience(whole / 2) : whole);
     if (first) {
         line_ = static_cast<std::uint8_t>(*node);

@@ -5,7 +5,6 @@
 #include "core/local_queue.hpp"
 #include "engine/held_lease.hpp"
 #include "kind/election.hpp"
-#include "kind/shared.hpp"
 #include <redlock/error.hpp>
 
 #include <boost/system/errc.hpp>
@@ -241,7 +240,9 @@ void key_queue::won(attempt_loop& by, held_lease& held)
         asking_ = nullptr;
     changed_here(queues().on().nodes.all()); // who waits has been overtaken
     if (held.is_shared() || held.slots()) {
-        local().won_beside_others(asked_for);
+        local().won_beside_others(asked_for, by.offered_turn());
+        if (held.is_shared() && !by.claims())
+            local().passing().interrupted(); // the lock was free, or readers had it
         if (held.is_shared())
             readers_ = &held;
         else
@@ -369,12 +370,6 @@ void key_queue::invalidated(unsigned node)
         holder_->invalidated(node);
 }
 
-void key_queue::gate_changed(unsigned node)
-{
-    if (asking_)
-        asking_->gate_changed(node);
-}
-
 void key_queue::changed_here(core::node_set where)
 {
     if (asking_)
@@ -400,7 +395,6 @@ attempt_loop* key_queues::new_loop() noexcept
 void key_queues::invalidated(unsigned node, std::optional<std::string_view> key)
 {
     auto const tell = [node](key_state& known) { static_cast<key_queue&>(known).invalidated(node); };
-    auto const tell_of_gate = [node](key_state& known) { static_cast<key_queue&>(known).gate_changed(node); };
     auto const tell_of_leader = [node](key_state& known) {
         static_cast<key_queue&>(known).leader_changed(core::node_set(node));
     };
@@ -410,13 +404,10 @@ void key_queues::invalidated(unsigned node, std::optional<std::string_view> key)
     if (!key) {
         for (auto const& any : all()) {
             tell(*any);
-            tell_of_gate(*any);
             tell_of_leader(*any);
         }
     } else if (auto const known = find(*key)) {
         tell(*known);
-    } else if (auto const gated = beside(kind::gate_suffix)) {
-        tell_of_gate(*gated);
     } else if (auto const led = beside(kind::leader_suffix)) {
         tell_of_leader(*led);
     }

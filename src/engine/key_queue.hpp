@@ -61,8 +61,6 @@ public:
     }
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
-    /// Or the gate beside it.
-    void gate_changed(unsigned node);
 
     /// \name Who leads
     ///@{

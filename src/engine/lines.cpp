@@ -35,6 +35,20 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set wi
     return std::nullopt;
 }
 
+std::optional<unsigned> lines::meeting_node(lock_state const& lock)
+{
+    if (auto const node = node_of(lock, {}))
+        return node;
+    auto const& [prefix, name, several] = lock.key();
+    unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
+    for (unsigned i = 0; i != nodes_.size(); ++i) {
+        unsigned const node = (first + i) % nodes_.size();
+        if (nodes_.at(node).state() == node_state::ready && !nodes_.is_quarantined(node, lock))
+            return node;
+    }
+    return std::nullopt;
+}
+
 std::string const& lines::channel(unsigned node)
 {
     std::string& mine = of(node).channel;

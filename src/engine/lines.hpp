@@ -43,6 +43,8 @@ public:
     /// Where those who wait for the lock stand, but for these nodes: the first in the ring that can be asked, votes for it,
     /// and lets this client stand in line.
     [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, core::node_set without);
+    /// Where others may wait for it, if this client may stand nowhere.
+    [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&);
     /// What the connection that stands is called on: it subscribes first. Only when the node is ready.
     /// \throws std::bad_alloc, std::runtime_error no randomness
     [[nodiscard]] std::string const& channel(unsigned node);

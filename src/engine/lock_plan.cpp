@@ -19,7 +19,7 @@ core::lease_terms terms_of(lock_options const& options, kind::lock_kind const& t
     core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};
     terms.renew = options.renew;
     terms.tolerate_suspect = options.tolerate_suspect;
-    terms.guarded = type.counts() && !type.gated; // a higher fence may be of another reader (rule S16)
+    terms.guarded = type.counts() && !type.as_reader; // a higher fence may be of another reader (rule S16)
     if (options.progress_within)
         terms.progress_within = *options.progress_within;
     if (options.max_hold)

@@ -47,7 +47,7 @@ struct node_report {
     {
         switch (known_holder()) {
         case holder_kind::readers: return "readers have it";
-        case holder_kind::waiting_writer: return "a writer waits for it";
+        case holder_kind::waiting: return "clients that came earlier wait for it";
         case holder_kind::permits: return "its permits are taken";
         case holder_kind::maybe_readers: return "readers or permits have it, or its key is no lock";
         case holder_kind::no_lock:

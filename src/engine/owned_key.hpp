@@ -8,7 +8,6 @@
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -20,12 +19,11 @@ struct owned_key {
     kind::lock_kind const* type = nullptr;
     nonce owner;
     std::uint64_t number = 0;
-    std::chrono::milliseconds turn{}; ///< of one who waits on at the gate
-    bool partly = false;              ///< other slots of a semaphore are held with that nonce
+    bool partly = false; ///< other slots of a semaphore are held with that nonce
 
     [[nodiscard]] kind::subject said() const
     {
-        kind::subject its{key->key(), owner.text(), number, {}, {}, turn};
+        kind::subject its{key->key(), owner.text(), number};
         its.partly = partly;
         return its;
     }

@@ -52,8 +52,8 @@ bool place_in_line::enter_somewhere()
         inherited_.heir = runtime_.its.fresh_nonce();
         window_ = runtime_.claim_window(lock_->plan->node_timeout);
         place_ = type_->slotted ? kind::slot_place(window_, lock_->permits, runtime_.lines.channel(*node))
-                                : kind::position(inherited_.heir.text(), kind::waiter_kind::exclusive,
-                                                 window_, {}, runtime_.lines.channel(*node));
+                                : kind::position(inherited_.heir.text(), type_->waiter(), window_, {},
+                                                 runtime_.lines.channel(*node));
     } catch (std::bad_alloc const&) {
         return false;
     } catch (std::runtime_error const&) { // no randomness
@@ -161,7 +161,7 @@ void place_in_line::pass_over(core::duration time)
 
 void place_in_line::key_changed(unsigned node)
 {
-    if (node != node_)
+    if (node != node_ || !owned_)
         return;
     waiting_.key_changed(runtime_.loop().now());
     listener_.on_moved();
@@ -223,7 +223,8 @@ void place_in_line::on_answer(node_answer const& got)
         return refused(got);
     forget_call();
     listener_.on_held(got.node, seen);
-    if (!heard_)
+    owned_ = seen.who == holder_kind::owner || seen.who == holder_kind::no_lock;
+    if (!heard_ && owned_)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     in_front_ = false;

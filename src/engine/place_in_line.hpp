@@ -128,6 +128,8 @@ private:
     bool standing_ = false;
     bool in_front_ = false; ///< it is to be the first; until it is known where it stands
     bool heard_ = false;    ///< was the server to tell of the key when it was asked last?
+    bool owned_ =
+        false; ///< did one owner have the lock then? Readers and permits serve the queue themselves (rule Q13)
     bool called_ = false;
 };
 

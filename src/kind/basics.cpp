@@ -5,7 +5,6 @@
 #include "kind/fenced.hpp"
 #include "kind/queue.hpp"
 #include "kind/semaphore.hpp"
-#include "kind/shared.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/resp.hpp"
@@ -30,15 +29,9 @@ constexpr redis::script_call give_back_call{redis::scripts::give_back, 2, 8};
 constexpr redis::script_call enter_call{redis::scripts::enter, 2, 6};
 constexpr redis::script_call whose_call{redis::scripts::whose, 1, 1};
 
-constexpr std::array<std::string_view, 8> kept{fence_suffix,     queue_suffix,      gate_suffix,
-                                               leader_suffix,    slots_suffix,      slot_fences_suffix,
-                                               slot_line_suffix, redis::marker_name};
-
-void append_give_back(std::string& out, redis::script_form form, subject const& whose)
-{
-    append_with_key_beside(out, give_back_call, form, whose.key, queue_suffix);
-    append_release_words(out, whose);
-}
+constexpr std::array<std::string_view, 7> kept{fence_suffix,      queue_suffix,       leader_suffix,
+                                               slots_suffix,      slot_fences_suffix, slot_line_suffix,
+                                               redis::marker_name};
 
 void append_enter(std::string& out, redis::script_form form, subject const& whose)
 {
@@ -82,7 +75,7 @@ sighting read_owner(redis::resp_node const& reply, holder_kind other)
 {
     if (reply.type == redis::resp_type::null)
         return {.gone = true};
-    if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::wrongtype)
+    if (is_of_other_type(reply))
         return {.who = other};
     if (reply.type != redis::resp_type::bulk_string)
         return {};
@@ -131,6 +124,11 @@ holder_kind holder_of(std::string_view text)
 
 } // namespace
 
+bool is_of_other_type(redis::resp_node const& reply)
+{
+    return redis::is_error(reply.type) && redis::classify(reply.text) == server_error::wrongtype;
+}
+
 answer read_script(redis::resp_node const& reply)
 {
     using meaning = answer::meaning;
@@ -174,13 +172,24 @@ void append_keyed(std::string& out, redis::script_call const& call, redis::scrip
     append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), what, rest);
 }
 
-void append_release_words(std::string& out, subject const& whose)
+void append_give_back(std::string& out, redis::script_form form, subject const& whose, request what,
+                      waiter_kind likely)
 {
-    constexpr std::string_view exclusive = "$1\r\nx\r\n";
+    append_with_key_beside(out, give_back_call, form, whose.key, queue_suffix);
+    append_release_words(out, whose, what, likely);
+}
+
+void append_release_words(std::string& out, subject const& whose, request what, waiter_kind likely)
+{
     constexpr std::string_view all_permits = "$0\r\n\r\n";
-    redis::append_all(out, exclusive, nonce_header, checked(whose.nonce), redis::crlf);
+    std::string_view const word = what == request::release  ? "none"
+                                  : whose.queue.leaves_free ? "free"
+                                                            : "take";
+    char const kind[] = {static_cast<char>(likely)};
+    redis::append_argument(out, std::string_view(kind, 1));
+    redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf);
     redis::append_argument(out, whose.queue.position);
-    redis::append_argument(out, std::string_view(whose.queue.leaves_free ? "free" : "take"));
+    redis::append_argument(out, word);
     append_number(out, static_cast<std::uint64_t>(whose.queue.time.count()));
     out += all_permits;
 }
@@ -216,7 +225,7 @@ void append_common(std::string& out, request what, subject const& whose, redis::
 {
     switch (what) {
     case request::release: return append_release(out, form, whose);
-    case request::give_back: return append_give_back(out, form, whose);
+    case request::give_back: return append_give_back(out, form, whose, what, waiter_kind::exclusive);
     case request::enter: return append_enter(out, form, whose);
     case request::whose: return append_whose(out, form, whose.key);
     case request::owner: return append_question(out, "*2\r\n$3\r\nGET\r\n$", whose.key);
@@ -229,13 +238,15 @@ answer read_common(request what, redis::resp_node const& reply)
 {
     using meaning = answer::meaning;
     switch (what) {
-    case request::release: return read_script(reply); // most of all
+    case request::release: // most of all
+        return is_of_other_type(reply) ? answer{meaning::denied} : read_script(reply);
     case request::enter:
         if (auto const standing = read_refusal("LINE", reply))
             return {.what = meaning::denied, .number = standing->number};
         break;
+    case request::vote:
     case request::claim:
-        if (read_refusal("HELD", reply))
+        if (is_queued(reply) || read_refusal("HELD", reply))
             return {meaning::denied};
         break;
     case request::give_back:
@@ -245,6 +256,11 @@ answer read_common(request what, redis::resp_node const& reply)
     default: break;
     }
     return read_script(reply);
+}
+
+bool is_queued(redis::resp_node const& reply)
+{
+    return reply.type == redis::resp_type::simple_string && reply.text == "QUEUED";
 }
 
 std::optional<refusal> read_refusal(std::string_view word, redis::resp_node const& reply)
@@ -274,7 +290,10 @@ std::optional<refusal> read_refusal(std::string_view word, redis::resp_node cons
 sighting read_common_sighting(request what, redis::resp_node const& reply)
 {
     switch (what) {
-    case request::claim: return read_refusal("HELD", reply).value_or(refusal{}).seen;
+    case request::vote:
+    case request::claim:
+        return is_queued(reply) ? sighting{.who = holder_kind::waiting}
+                                : read_refusal("HELD", reply).value_or(refusal{}).seen;
     case request::enter: return read_refusal("LINE", reply).value_or(refusal{}).seen;
     case request::whose: return read_whose(reply);
     case request::owner: return read_owner(reply, holder_kind::maybe_readers);

@@ -73,9 +73,13 @@ inline void append_number(std::string& out, std::uint64_t number)
 /// reads the key makes the server tell when it changes.
 void append_common(std::string& out, request, subject const&, redis::script_form);
 
-/// The arguments of `give_back` for an exclusive owner.
-void append_release_words(std::string& out, subject const&);
+/// The script `give_back` in the words of this request: a release serves the queue, but names no previous owner.
+void append_give_back(std::string& out, redis::script_form, subject const&, request, waiter_kind);
+/// Its arguments.
+void append_release_words(std::string& out, subject const&, request, waiter_kind);
 
+/// Refused because the key holds another type: whatever that is, it is not ours.
+[[nodiscard]] bool is_of_other_type(redis::resp_node const&);
 /// The answer to a script that says 1, 2 or something else.
 [[nodiscard]] answer read_script(redis::resp_node const&);
 /// The answer to what all kinds have in common.
@@ -90,6 +94,8 @@ struct refusal {
     sighting seen{};
 };
 [[nodiscard]] std::optional<refusal> read_refusal(std::string_view word, redis::resp_node const&);
+/// "QUEUED": positions in the queue come first.
+[[nodiscard]] bool is_queued(redis::resp_node const&);
 
 /// Enough to tell owners apart, too little to act in their name.
 [[nodiscard]] std::uint64_t owner_id(std::string_view nonce);

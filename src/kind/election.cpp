@@ -106,7 +106,7 @@ private:
     {
         append_with_key_beside(out, giving_back, form, whose.key, queue_suffix);
         append_leader_key(out, whose.key);
-        append_release_words(out, whose);
+        append_release_words(out, whose, request::give_back, waiter_kind::exclusive);
         append_term(out, whose.number);
     }
 
@@ -149,9 +149,6 @@ public:
 constinit lock_kind const election{
     .agreement = core::agreement::one_number,
     .marked = true,
-    .gated = false,
-    .shared = false,
-    .as_reader = nullptr,
     .proclaims = true,
     .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
@@ -167,9 +164,6 @@ constinit lock_kind const election{
 constinit lock_kind const election_view{
     .agreement = core::agreement::majority,
     .marked = false,
-    .gated = false,
-    .shared = false,
-    .as_reader = nullptr,
     .scripts = {},
     .inspection = {},
     .make_commands = view_commands::make,

@@ -4,6 +4,7 @@
 #include "core/attempt.hpp"
 #include "kind/basics.hpp"
 #include "kind/kind.hpp"
+#include "kind/shared.hpp"
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
 #include "redis/scripts.hpp"
@@ -68,11 +69,6 @@ public:
         }
     }
 
-    static sighting read_sighting(request what, redis::resp_node const& reply)
-    {
-        return read_common_sighting(what == request::vote ? request::claim : what, reply);
-    }
-
     static constexpr std::array questions{request::owner, request::time_left, request::number};
 
 private:
@@ -105,6 +101,8 @@ private:
                        : answer{};
         if (auto const held = read_refusal("HELD", reply))
             return {.what = answer::meaning::denied, .number = held->number};
+        if (is_queued(reply))
+            return {answer::meaning::denied};
         return read_script(reply);
     }
 
@@ -120,14 +118,9 @@ private:
     std::string constant_; // from the marker's key to the header of the nonce
 };
 
-} // namespace
-
-constinit lock_kind const fenced{
+constexpr lock_kind exclusive{
     .agreement = core::agreement::one_number,
     .marked = true,
-    .gated = false,
-    .shared = false,
-    .as_reader = nullptr,
     .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
                 &redis::scripts::release, &redis::scripts::give_back, &redis::scripts::enter,
@@ -136,8 +129,13 @@ constinit lock_kind const fenced{
     .make_commands = fenced_commands::make,
     .append = fenced_commands::append_constant,
     .read = fenced_commands::read,
-    .read_sighting = fenced_commands::read_sighting,
+    .read_sighting = read_common_sighting,
 };
+
+} // namespace
+
+constinit lock_kind const fenced = exclusive;
+constinit lock_kind const fenced_writer = with_readers(exclusive, fenced_reader, make_fenced_writer_commands);
 
 void append_marker(std::string& out, std::string_view marker)
 {

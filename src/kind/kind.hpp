@@ -25,7 +25,7 @@ enum class request : std::uint8_t {
     claim,      ///< take it from who has handed it over
     write_back, ///< have the number that the others agree on
     extend,
-    downgrade, ///< have it as a reader, if it is ours as a writer, and renew it (rule S12)
+    downgrade, ///< renew what is ours as a reader, whether we have it as a writer or as a reader (rule S12)
     adopt,     ///< the first extension of a lease that another client was granted
     release,
     give_back, ///< hand it to the first in the queue, and leave the queue
@@ -48,6 +48,9 @@ struct queue_words {
     std::chrono::microseconds time{};
 };
 
+/// How a waiter wants the lock.
+enum class waiter_kind : char { exclusive = 'x', shared = 'r', permits = 'p' };
+
 /// How many of a semaphore's slots are wanted, and how many there are (rule P3).
 struct permits {
     std::uint16_t limit = 0;
@@ -64,8 +67,6 @@ struct subject {
     /// For a claim: the nonce that was given up for it, or its own; one for each of several names.
     std::string_view giver{};
     queue_words queue{};
-    /// Of one who waits for a lock of readers and writers: how long a turn must last for him. Zero: he does not wait.
-    std::chrono::milliseconds turn{};
     std::string_view
         proclaimed{}; ///< with an extension, of an election: who leads; empty: nobody says so yet
     permits wanted{};
@@ -129,12 +130,10 @@ struct lock_kind {
     /// Do nodes vote only while they have the data that the connection began with (rule F6)? Then the end of a vote, a
     /// write-back, an extension or an adoption is left to the node: its marker.
     bool marked;
-    /// Do readers and writers hold it in turn (rules S1 to S15)? Then whoever waits does so at the gate, not in line.
-    bool gated;
     /// May many have it at once, each as a member of its own?
-    bool shared;
+    bool shared = false;
     /// That of a reader of the same lock; null: it has no readers.
-    lock_kind const* as_reader;
+    lock_kind const* as_reader = nullptr;
     /// Are an extension and a release, but for the line, commands where the server compares by itself (rule K8)?
     bool compares = false;
     /// Is it held under several names at once (rules M1 to M9)? Then nobody stands in line for it.
@@ -170,7 +169,12 @@ struct lock_kind {
     /// Does this command end with the node's marker?
     [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
     /// Do those who wait stand in line (rules L1 to L15)?
-    [[nodiscard]] constexpr bool lines_up() const { return !gated && !several; }
+    [[nodiscard]] constexpr bool lines_up() const { return !several; }
+    /// What stands in the queue for it.
+    [[nodiscard]] constexpr waiter_kind waiter() const
+    {
+        return slotted ? waiter_kind::permits : shared ? waiter_kind::shared : waiter_kind::exclusive;
+    }
     /// How each node is told first that it is given back: several names, each to its line (rule M3).
     [[nodiscard]] constexpr request release_word() const
     {

@@ -157,9 +157,6 @@ template <bool Counts>
 constexpr lock_kind several_names{
     .agreement = Counts ? core::agreement::one_number : core::agreement::majority,
     .marked = Counts,
-    .gated = false,
-    .shared = false,
-    .as_reader = nullptr,
     .several = true,
     .scripts = {&redis::scripts::multi_vote, nullptr, Counts ? &redis::scripts::multi_raise : nullptr,
                 &redis::scripts::multi_extend, nullptr, &redis::scripts::multi_extend,

@@ -3,6 +3,7 @@
 #include "kind/basics.hpp"
 #include "kind/kind.hpp"
 #include "kind/queue.hpp"
+#include "kind/shared.hpp"
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
 #include "redis/scripts.hpp"
@@ -88,6 +89,8 @@ private:
     /// A script says a number and has read the key behind its own change, which SET does not (rule W6).
     static answer read_extension(redis::resp_node const& reply)
     {
+        if (is_of_other_type(reply))
+            return {answer::meaning::denied};
         if (reply.type == redis::resp_type::number || redis::is_error(reply.type))
             return read_script(reply);
         auto said = read_set(reply);
@@ -99,14 +102,9 @@ private:
     std::string time_;
 };
 
-} // namespace
-
-constinit lock_kind const plain{
+constexpr lock_kind exclusive{
     .agreement = core::agreement::majority,
     .marked = false,
-    .gated = false,
-    .shared = false,
-    .as_reader = nullptr,
     .compares = true,
     .scripts = {nullptr, &redis::scripts::vote, nullptr, &redis::scripts::extend, nullptr,
                 &redis::scripts::extend, &redis::scripts::release, &redis::scripts::give_back,
@@ -117,5 +115,10 @@ constinit lock_kind const plain{
     .read = plain_commands::read,
     .read_sighting = read_common_sighting,
 };
+
+} // namespace
+
+constinit lock_kind const plain = exclusive;
+constinit lock_kind const writer = with_readers(exclusive, reader, make_writer_commands);
 
 } // namespace redlock::kind

@@ -20,9 +20,6 @@ inline constexpr std::string_view channel_name = "redlock-to:";
 inline constexpr std::chrono::milliseconds queue_life{60'000};
 inline constexpr unsigned longest_queue = 4096;
 
-/// How a waiter wants the lock.
-enum class waiter_kind : char { exclusive = 'x', shared = 'r', permits = 'p' };
-
 /// Returns the text of a position in the queue.
 /// \param window how long the lock is kept for the waiter when it is called: 1 ms to `longest_window`
 /// \param wanted of other kinds than permits: nothing

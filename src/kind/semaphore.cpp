@@ -168,9 +168,6 @@ template <bool Counts>
 constexpr lock_kind with_slots{
     .agreement = Counts ? core::agreement::one_number : core::agreement::majority,
     .marked = Counts,
-    .gated = false,
-    .shared = false,
-    .as_reader = nullptr,
     .slotted = true,
     .scripts = {&redis::scripts::slots_vote, &redis::scripts::slots_vote,
                 Counts ? &redis::scripts::slots_extend : nullptr, &redis::scripts::slots_extend, nullptr,

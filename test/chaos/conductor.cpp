@@ -6,7 +6,6 @@
 #include "kind/fenced.hpp"
 #include "kind/queue.hpp"
 #include "kind/semaphore.hpp"
-#include "kind/shared.hpp"
 #include "kit/certificates.hpp"
 #include "kit/child_process.hpp"
 #include "kit/fault_proxy.hpp"
@@ -48,14 +47,14 @@ constexpr milliseconds last_words = 3s;
 
 using words = std::vector<std::string>;
 
-/// A fence and a marker; and a line or a gate that will be forgotten, as who was killed does not leave it.
+/// A fence and a marker; and a queue that will be forgotten, as who was killed does not leave it.
 bool may_stay(test::probe& eye, std::string const& key)
 {
     auto const is_one_of = [&](std::initializer_list<std::string_view> suffixes) {
         return std::ranges::any_of(suffixes, [&](std::string_view suffix) { return key.ends_with(suffix); });
     };
     return is_one_of({kind::fence_suffix, kind::slot_fences_suffix, redis::marker_name}) ||
-           (is_one_of({kind::queue_suffix, kind::slot_line_suffix, kind::gate_suffix}) && eye.pttl(key) >= 0);
+           (is_one_of({kind::queue_suffix, kind::slot_line_suffix}) && eye.pttl(key) >= 0);
 }
 
 /// Which of these a script lacks decides how far it gets.

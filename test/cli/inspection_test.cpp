@@ -470,7 +470,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
     };
     std::string const beginning = "readers and writers of a shared_mutex do not work, for want of ";
     for (std::string const missing :
-         {"type", "pexpireat", "zadd", "zrem", "zrange", "zscore", "zcard", "zremrangebyscore", "time"}) {
+         {"exists", "type", "pexpireat", "zadd", "zrem", "zrange", "zscore", "zremrangebyscore", "time"}) {
         doctor_report const report = report_of(usual + '-' + missing, {"--shared", "seat"});
         BOOST_TEST(report.found("rights") == "error", missing);
         BOOST_TEST(report.words("rights") == beginning + '+' + missing);
@@ -478,11 +478,14 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
     BOOST_TEST(report_of(usual + "-type -zscore", {"--shared", "seat"}).words("rights") ==
                beginning + "+type, +zscore");
     BOOST_TEST(report_of(usual + "-type", {"seat"}).found("rights") == "");
-    std::string const bare =
-        "user locker on >pw ~seat ~seat:redlock-doctor ~seat:redlock-doctor:redlock-queue "
-        "~redlock-marker ~seat:redlock-doctor:redlock-fence +@all &redlock-to:*";
-    BOOST_TEST(report_of(bare, {"--shared", "seat"}).words("rights") ==
-               beginning + "~seat:redlock-doctor:redlock-gate");
+    std::string const bare = "user locker on >pw ~seat ~seat:redlock-doctor ~redlock-marker "
+                             "~seat:redlock-doctor:redlock-fence +@all &redlock-to:* ";
+    std::string const queue = "~seat:redlock-doctor:redlock-queue";
+    BOOST_TEST(report_of(bare, {"--shared", "seat"}).words("rights") == beginning + queue);
+    BOOST_TEST(report_of(bare + queue, {"--shared", "seat"}).found("rights") == "");
+    doctor_report const unheard = report_of(usual + "-subscribe", {"--shared", "seat"});
+    BOOST_TEST(unheard.found("rights") == "");
+    BOOST_TEST(unheard.found("no-line") == "warning"); // they wait in the queue, too
     BOOST_TEST(report_of(usual, {"--shared", "--prepare", "seat"}).found("rights") == "");
 }
 
@@ -508,8 +511,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_sets_and_elections)
     BOOST_TEST(words_of(bare + "%R~seat:*-leader", {"--elect"}) == missing); // who looks on has as much
     BOOST_TEST(words_of(bare, {"--several"}) == "");
     BOOST_TEST(words_of(bare + "-exists -type", {"--shared", "--several", "--elect"}) ==
-               "readers and writers of a shared_mutex do not work, for want of +type, "
-               "~seat:redlock-doctor:redlock-gate");
+               "readers and writers of a shared_mutex do not work, for want of +exists, +type");
     BOOST_TEST(words_of(usual, {"--shared", "--several", "--elect", "--prepare"}) == "");
 }
 
@@ -583,11 +585,10 @@ BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_exact_rights_of_a_kind)
 
     std::string const readers =
         "~seat* ~redlock-marker +set +get +del +pexpire +eval +evalsha +info +config|get +time +mget +pttl "
-        "+type +pexpireat +zadd +zrem +zrange +zscore +zcard +zremrangebyscore +client|tracking ";
-    doctor_report const shared = report_of(readers, "--shared");
+        "+exists +type +pexpireat +zadd +zrem +zrange +zscore +zcard +zremrangebyscore +client|tracking ";
+    doctor_report const shared = report_of(readers + "&redlock-to:* +zrank +subscribe +publish ", "--shared");
     BOOST_TEST(flaws(shared) == "", shared.told);
-    for (std::string const kind :
-         {"--elect", "--several"}) // whoever waits for one of the names stands in line
+    for (std::string const kind : {"--shared", "--elect", "--several"}) // all these wait in a queue
         BOOST_TEST(report_of(readers, kind).found("no-line") == "warning", kind);
 }
 

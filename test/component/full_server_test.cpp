@@ -27,7 +27,6 @@ std::string const b(32, 'b');
 std::string const c(32, 'c');
 std::string const wait_b = b + "x005000000000000heard";
 std::string const heard_slots = "005000000010003heard";
-std::string const soon = "50000";
 std::string const later = "LATER"; ///< stands for a moment an hour from now
 std::string const over = "1";
 
@@ -78,8 +77,6 @@ std::vector<words> const reader = sorted("lock", {later, a});
 std::vector<words> const two_readers = sorted("lock", {later, a, later, b});
 
 words const fenced{"lock", "fence", "marker"};
-words const shared{"lock", "gate"};
-words const fenced_shared{"lock", "gate", "fence", "marker"};
 words const vote_with_fence{lock_time, fence_time, a, "9", "", ""};
 words const extend_with_fence{lock_time, fence_time, a, "7", ""};
 
@@ -125,97 +122,6 @@ std::vector<row> const exclusive{
      {"marker"},
      {"life", "other", "", "", "", ""},
      whole},
-};
-
-std::vector<row> const of_readers{
-    {"free", scripts::shared_vote, nothing, shared, {a, lock_time, soon, soon}, refused},
-    {"readers", scripts::shared_vote, two_readers, shared, {c, lock_time, soon, soon}, refused},
-    {"ours", scripts::shared_vote, reader, shared, {a, lock_time, soon, soon}, refused},
-    {"ended readers",
-     scripts::shared_vote,
-     sorted("lock", {over, b, later, c}),
-     shared,
-     {a, lock_time, "0", soon},
-     refused},
-    {"held by a writer", scripts::shared_vote, theirs, shared, {a, lock_time, soon, soon}, refused},
-    {"held by a writer, and readers were waiting",
-     scripts::shared_vote,
-     theirs + sorted("gate", {over, "reader", soon, "need"}),
-     shared,
-     {a, lock_time, soon, soon},
-     refused},
-    {"held by a writer, not waited for",
-     scripts::shared_vote,
-     theirs,
-     shared,
-     {a, lock_time, "0", soon},
-     whole},
-    {"free, with a fence",
-     scripts::shared_vote,
-     fence_7,
-     fenced_shared,
-     {a, lock_time, soon, soon, fence_time, soon, ""},
-     refused},
-    {"reader", scripts::shared_extend, two_readers, {"lock"}, {a, lock_time}, whole},
-    {"writer", scripts::shared_extend, ours, {"lock"}, {a, lock_time}, whole},
-    {"reader with a fence",
-     scripts::shared_extend,
-     reader + fence_7,
-     fenced,
-     {a, lock_time, fence_time, "7", ""},
-     whole},
-    {"fence behind",
-     scripts::shared_extend,
-     reader + fence_6,
-     fenced,
-     {a, lock_time, fence_time, "7", ""},
-     refused},
-    {"reader", scripts::shared_release, two_readers, shared, {a, soon, "0", "1"}, whole},
-    {"last reader",
-     scripts::shared_release,
-     reader + sorted("gate", {later, "writer"}),
-     shared,
-     {a, soon, "0", "1"},
-     whole},
-    {"writer",
-     scripts::shared_release,
-     ours + sorted("gate", {later, "reader", soon, "need"}),
-     shared,
-     {a, soon, "0", "0"},
-     whole},
-    {"vote of a writer that waits on", scripts::shared_release, ours, shared, {a, soon, "1", "0"}, whole},
-    {"free", scripts::exclusive_vote, nothing, shared, {a, lock_time, soon, "1"}, refused},
-    {"readers", scripts::exclusive_vote, two_readers, shared, {c, lock_time, soon, "1"}, refused},
-    {"turn of readers",
-     scripts::exclusive_vote,
-     {{"EVAL",
-       "local t = redis.call('time') redis.call('zadd', 'gate', t[1] * 1000 + 40000, 'turn') "
-       "redis.call('pexpire', 'gate', 40000)",
-       "0"}},
-     shared,
-     {a, lock_time, soon, "1"},
-     refused},
-    {"free, with a fence",
-     scripts::exclusive_vote,
-     fence_7,
-     fenced_shared,
-     {a, lock_time, soon, "1", fence_time, "9", ""},
-     refused},
-    {"writer", scripts::downgrade, ours, {"lock"}, {a, lock_time}, whole},
-    {"reader", scripts::downgrade, reader, {"lock"}, {a, lock_time}, whole},
-    {"writer with a fence",
-     scripts::downgrade,
-     ours + fence_7,
-     fenced,
-     {a, lock_time, fence_time, "7", ""},
-     whole},
-    {"fence behind",
-     scripts::downgrade,
-     ours + fence_6,
-     fenced,
-     {a, lock_time, fence_time, "7", ""},
-     refused},
-    {"readers", scripts::whose, two_readers, {"lock"}, {}, whole},
 };
 
 words const both{"x", "y"};
@@ -433,12 +339,20 @@ std::vector<row> const of_the_queue{
      fenced_queue,
      {"p", a, lock_time, "0", fence_time, "7", "", ""},
      whole},
+    {"writer with a fence",
+     scripts::renew,
+     ours + fence_7,
+     fenced_queue,
+     {"r", a, lock_time, "", fence_time, "7", "", ""},
+     whole},
+    {"held by a writer", scripts::vote, theirs, lock_and_queue, vote_of_reader, whole},
+    {"readers", scripts::whose, two_readers, {"lock"}, {}, whole},
 };
 
 std::vector<row> everything()
 {
     std::vector<row> all;
-    for (auto const* some : {&exclusive, &of_readers, &of_several, &of_permits, &of_the_queue})
+    for (auto const* some : {&exclusive, &of_several, &of_permits, &of_the_queue})
         all.insert(all.end(), some->begin(), some->end());
     return all;
 }

@@ -95,26 +95,41 @@ BOOST_AUTO_TEST_CASE(late_extension_of_a_released_lock_ends_by_itself)
 
 BOOST_AUTO_TEST_CASE(late_vote_lets_nobody_in)
 {
-    words const keys{"lock", "gate"};
-    BOOST_TEST(ask(redis::scripts::shared_vote, keys, {a, lock_time, "0", lock_time}) == "1");
-    BOOST_TEST(ask(redis::scripts::shared_vote, keys, {b, lock_time, "0", lock_time}) == "1");
-    BOOST_TEST(
-        ask(redis::scripts::exclusive_vote, keys, {a, lock_time, lock_time, "0"}).starts_with("HELD "));
+    words const keys{"lock", "queue"};
+    auto const vote = [&](std::string const& kind, std::string const& who) {
+        return ask(redis::scripts::vote, keys, {kind, who, lock_time, ""});
+    };
+    BOOST_TEST(vote("r", a) == "1");
+    BOOST_TEST(vote("r", b) == "1");
+    BOOST_TEST(node.command({"SET", "lock", a, "NX", "PX", lock_time}) == "(nil)");
+    BOOST_TEST(fenced(redis::scripts::fenced_vote, {"7", "", ""}).starts_with("HELD "));
     BOOST_TEST(node.command({"ZCARD", "lock"}) == "2");
     node.command({"DEL", "lock"});
-    BOOST_TEST(ask(redis::scripts::exclusive_vote, keys, {a, lock_time, lock_time, "0"}) == "1");
-    BOOST_TEST(ask(redis::scripts::shared_vote, keys, {a, lock_time, "0", lock_time}).starts_with("HELD "));
+    BOOST_TEST(node.command({"SET", "lock", a, "NX", "PX", lock_time}) == "OK");
+    BOOST_TEST(vote("r", a).starts_with("HELD "));
     BOOST_TEST((node.get("lock") == a));
     BOOST_TEST(node.pttl("lock") > nearly_a_lock);
+}
+
+/// Behind its downgrade: what is a reader's by now is not made a writer's again.
+BOOST_AUTO_TEST_CASE(late_extension_of_a_writer_leaves_readers)
+{
+    words const keys{"lock", "queue"};
+    node.command({"SET", "lock", a, "PX", lock_time});
+    node.command({"SET", "fence", "50"});
+    BOOST_TEST(ask(redis::scripts::renew, keys, {"r", a, lock_time, ""}) == "1");
+    BOOST_TEST(fenced(redis::scripts::fenced_extend, {"50", ""}) == "0");
+    BOOST_TEST(ask(redis::scripts::extend, {"lock"}, {a, lock_time}).find("WRONGTYPE") != std::string::npos);
+    BOOST_TEST(node.command({"ZRANGE", "lock", "0", "-1"}) == '[' + a + ']');
 }
 
 BOOST_AUTO_TEST_CASE(late_release_deletes_nothing_of_others)
 {
     node.command({"SET", "lock", b});
     BOOST_TEST(ask(redis::scripts::release, {"lock"}, {a}) == "0");
-    BOOST_TEST(ask(redis::scripts::give_back, {"lock", "queue"}, {"x", a, "", "take", "0", ""}) == "0");
+    for (std::string const kind : {"x", "r"})
+        BOOST_TEST(ask(redis::scripts::give_back, {"lock", "queue"}, {kind, a, "", "none", "0", ""}) == "0");
     BOOST_TEST(ask(redis::scripts::multi_release, {"lock"}, {a, "1"}) == "0");
-    BOOST_TEST(ask(redis::scripts::shared_release, {"lock", "gate"}, {a, lock_time, "0", "1"}) == "0");
     BOOST_TEST((node.get("lock") == b));
 }
 

@@ -771,7 +771,7 @@ BOOST_AUTO_TEST_CASE(lock_must_not_be_named_as_what_stands_beside_locks)
 {
     contender& one = add();
     for (std::string const name :
-         {"seat:redlock-queue", "seat:redlock-gate", "seat:redlock-fence", "redlock-marker"})
+         {"seat:redlock-queue", "seat:redlock-leader", "seat:redlock-fence", "redlock-marker"})
         BOOST_CHECK_EXCEPTION(mutex(*one.locks, name), lock_error,
                               [](lock_error const& e) { return e.code() == errc::misconfigured; });
 }

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <utility>
 
 namespace redlock::test {
 
@@ -167,9 +168,48 @@ BOOST_AUTO_TEST_CASE(readers_take_the_number_of_the_writer_before_them)
                     "0"}) == "1");
 }
 
+/// Readers that come and go keep what they rely on.
+BOOST_AUTO_TEST_CASE(vote_of_a_reader_keeps_the_fence)
+{
+    administer({"SET", "marker", "no date"});
+    for (auto const& [before, then] : {std::pair{"40", "40"}, {"0", "1"}}) {
+        administer({"DEL", "lock"});
+        administer({"SET", "fence", before, "PX", "1000000"});
+        BOOST_TEST(fenced_vote('a', 'r', "100") == then);
+        BOOST_TEST(state("fence") == std::string("string ") + then);
+        BOOST_TEST(left("fence") > nearly_a_fence);
+    }
+}
+
+/// Its client says nothing of permits, also where they are waited for.
+BOOST_AUTO_TEST_CASE(vote_of_a_reader_calls_for_permits)
+{
+    listen('b');
+    set('c');
+    enter('b', 'p');
+    administer({"DEL", "lock"});
+    BOOST_TEST(run(redis::scripts::vote, fenced,
+                   {"r", nonce('a'), lock_time, "", "", "", "", "", "", fence_time, "100", ""}) ==
+               "HELD # 0 PERMITS");
+    BOOST_TEST(heard('b').starts_with("take ME 0 ME"));
+}
+
+BOOST_AUTO_TEST_CASE(refused_vote_tells_the_fence_and_leaves_it)
+{
+    administer({"SET", "fence", "40", "PX", "1000000"});
+    vote('a', 'r');
+    BOOST_TEST(fenced_vote('b', 'x', "50") == "HELD # 40 READERS");
+    administer({"DEL", "lock"});
+    set('a');
+    BOOST_TEST(fenced_vote('b', 'r', "50") == "HELD # 40 aaaaaaaa");
+    BOOST_TEST(state() == "string a; none; string 40");
+    BOOST_TEST(left("fence") <= 1'000'000);
+}
+
 BOOST_AUTO_TEST_CASE(renewal_of_readers_raises_the_fence_and_minds_no_higher_one)
 {
     BOOST_TEST(fenced_renewal('a', 'r', "7") == "0");
+    BOOST_TEST(state("fence") == "none");
     vote('a', 'r');
     BOOST_TEST(fenced_renewal('a', 'r', "7") == "1");
     BOOST_TEST(state("fence") == "string 7");
@@ -182,6 +222,11 @@ BOOST_AUTO_TEST_CASE(renewal_of_readers_raises_the_fence_and_minds_no_higher_one
     set('a');
     BOOST_TEST(fenced_renewal('a', 'r', "7") == "1"); // a writer before
     BOOST_TEST(state() == "zset [a]; none; string 7");
+    administer({"DEL", "lock"});
+    set('a');
+    put_fence("9"); // of another reader
+    BOOST_TEST(fenced_renewal('a', 'r', "7") == "1");
+    BOOST_TEST(state() == "zset [a]; none; string 9");
 }
 
 BOOST_AUTO_TEST_CASE(permits_count_above_the_highest_of_their_fences)

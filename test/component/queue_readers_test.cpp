@@ -283,6 +283,23 @@ BOOST_AUTO_TEST_CASE(phase_has_as_many_readers_as_positions_are_looked_at)
     BOOST_TEST(state("queue") == "none");
 }
 
+/// Its scores are times, as ours are, but the key does not expire with the last of them.
+BOOST_AUTO_TEST_CASE(other_sets_of_times_are_no_readers)
+{
+    for (std::string const expiry : {"redis.call('pexpire', 'lock', 1000000)", ""}) {
+        reset();
+        administer({"EVAL",
+                    "redis.call('zadd', 'lock', redis.call('time')[1] * 1000 + 3600000, ARGV[1]) " + expiry,
+                    "0", nonce('a')});
+        auto const before = state();
+        std::string const refusal = expiry.empty() ? "HELD -1 0 " : "HELD # 0 ";
+        BOOST_TEST(vote('b', 'r') == refusal);
+        BOOST_TEST(vote('b', 'x', 'a') == refusal);
+        BOOST_TEST(renew('a', 'r') == "0");
+        BOOST_TEST(state() == before);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(last_reader_may_open_a_window)
 {
     listen('c');

@@ -87,7 +87,7 @@ void random_talk::step()
     default: write();
     }
     if (dice_.one_in(6)) {
-        both_.compare_keys({"lock", "lock:queue", "lock:gate", "lock:redlock-fence", "lock:redlock-leader",
+        both_.compare_keys({"lock", "lock:queue", "lock:redlock-fence", "lock:redlock-leader",
                             "redlock-marker", "lock2", "lock2:redlock-fence", "lock3"});
         for (std::string const name : {"lock", "pool"})
             both_.compare_keys({name, name + ":slots", name + ":slot-line", name + ":slot-fences"});
@@ -176,39 +176,28 @@ void random_talk::ask_queue(unsigned id)
 void random_talk::ask_shared(unsigned id)
 {
     std::string const who = owner();
-    auto const later = ++asked_ * apart;
-    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_life) + later);
-    std::string const mark = text(marker_life + later);
-    auto const ask = [&](redis::script const& which, words const& keys, words const& arguments) {
-        both_.compare(id, call(which, keys, arguments));
-    };
-    bool const with_fence = dice_.one_in(2);
-    auto const ask_fenced = [&](redis::script const& which, words keys, words arguments) {
-        if (!with_fence)
-            return ask(which, keys, arguments);
-        keys.insert(keys.end(), {"lock:redlock-fence", "redlock-marker"});
-        arguments.push_back(text(fence_life));
-        arguments.push_back(&which == &redis::scripts::shared_vote ? text(marker_life) : number());
-        call_marked(id, which, keys, std::move(arguments));
-    };
+    std::string const life = text((dice_.one_in(3) ? keeping_time : lock_life) + ++asked_ * apart);
+    words const keys{"lock", "lock:queue"};
     namespace scripts = redis::scripts;
-    switch (dice_.below(11)) {
-    case 10: return ask(scripts::whose, {"lock"}, {});
-    case 0:
-        return ask_fenced(scripts::exclusive_vote, {"lock", "lock:gate"},
-                          {who, life, mark, dice_.one_in(3) ? "0" : "1"});
-    case 1:
-    case 6: return ask_fenced(scripts::shared_extend, {"lock"}, {who, life});
-    case 2:
-    case 3: return ask_fenced(scripts::downgrade, {"lock"}, {who, life});
-    case 4:
-        return ask(scripts::shared_release, {"lock", "lock:gate"},
-                   {who, mark, "0", dice_.one_in(4) ? "0" : "1"});
-    case 5: return ask(scripts::shared_release, {"lock", "lock:gate"}, {who, mark, "1", "1"});
-    default:
-        return ask_fenced(scripts::shared_vote, {"lock", "lock:gate"},
-                          {who, life, dice_.one_in(3) ? "0" : text(marker_life / 2 + later), mark});
-    }
+    if (dice_.one_in(10))
+        return both_.compare(id, call(scripts::whose, {"lock"}, {}));
+    if (dice_.one_in(4))
+        return both_.compare(id, call(scripts::give_back, keys,
+                                      {"r", who, dice_.one_in(3) ? position(who) : "",
+                                       draw({"take", "take", "free", "none"}), "17", ""}));
+    bool const renews = dice_.one_in(3);
+    bool const reads = renews || !dice_.one_in(4);
+    redis::script const& which = renews ? scripts::renew : scripts::vote;
+    words arguments{reads ? "r" : "x", who, life, renews || dice_.one_in(2) ? "" : owner()};
+    if (dice_.one_in(2))
+        return both_.compare(id, call(which, keys, arguments));
+    if (!renews)
+        arguments.resize(9); // of permits
+    arguments.insert(arguments.end(), {text(fence_life), reads && !renews ? text(marker_life) : number()});
+    if (renews)
+        arguments.emplace_back();
+    call_marked(id, which, {"lock", "lock:queue", "lock:redlock-fence", "redlock-marker"},
+                std::move(arguments));
 }
 
 void random_talk::ask_several(unsigned id)
@@ -252,7 +241,7 @@ void random_talk::ask_leader(unsigned id)
     std::string const whose = owner();
     std::uint64_t const number = 1 + dice_.below(8);
     std::string const said = kind::proclamation_head(core::fencing_token(number), dice_.below(12)) + "a:1";
-    kind::subject const leader{{"", "lock"}, whose, number, {}, {}, {}, said};
+    kind::subject const leader{{"", "lock"}, whose, number, {}, {}, said};
     std::string command;
     using kind::request;
     switch (dice_.below(4)) {
@@ -325,9 +314,12 @@ std::string random_talk::slot_place(std::string const& who)
     return kind::slot_place(keeping_time + number * apart, permits, channels_[channel]);
 }
 
+/// Readers end each at a time of their own.
 std::string random_talk::position(std::string const& who)
 {
-    return kind::position(who, kind::waiter_kind::exclusive, keeping_time, {}, draw(channels_));
+    bool const reads = dice_.one_in(3);
+    return kind::position(who, reads ? kind::waiter_kind::shared : kind::waiter_kind::exclusive,
+                          keeping_time + (reads ? who[0] - 'a' : 0) * apart, {}, draw(channels_));
 }
 
 void random_talk::ask_for_what_is_given(unsigned id)
@@ -351,8 +343,8 @@ void random_talk::ask_about_channels(unsigned id)
 
 void random_talk::ask_about_keys(unsigned id)
 {
-    std::string const key = draw({"lock", "lock:queue", "lock:queue", "lock:queue", "lock:gate",
-                                  "lock:redlock-leader", "pool", "pool:slots"});
+    std::string const key =
+        draw({"lock", "lock:queue", "lock:queue", "lock:queue", "lock:redlock-leader", "pool", "pool:slots"});
     std::string const soon = std::to_string(both_.now_us() / 1000 + keeping_time.count());
     // The first whole number that Redis 7.0 writes with an exponent. Later ones do not.
     std::string const very_high = both_.is_newer() ? "1e16" : "1e17";
@@ -383,7 +375,7 @@ void random_talk::ask_about_keys(unsigned id)
         {"ZCARD", key},
         {"ZCOUNT", key, draw({"-inf", "0", "(4", "nonsense"}), draw({"+inf", "4", "(17", "nan"})},
         {"ZREMRANGEBYSCORE", key, draw({"-inf", "(2.5", "nonsense"}), draw({"3", "(17", "+inf"})},
-        {"ZSCORE", key, draw({"reader", "writer", "turn", owner(), position(owner())})},
+        {"ZSCORE", key, draw({"nobody", owner(), position(owner())})},
         {"PEXPIREAT", key, draw({"0", "17", "nonsense", soon})},
         {"ZRANGEBYSCORE", key, draw({"-inf", "(2.5", "nonsense"}), draw({"3", "(17", "+inf"})},
         {"RPUSH", key, "any", "any"},
@@ -460,8 +452,6 @@ void random_talk::write()
         {"SET", "lock2", "", "PX", "7200001"},
         {"DEL", "redlock-marker"},
         {"DEL", "lock:queue"},
-        {"DEL", "lock:gate"},
-        {"SET", "lock:gate", "no gate"},
         {"DEL", "lock:redlock-leader"},
         {"SET", "lock:redlock-leader", "2048 1 b:1"},
         {"SET", "lock:redlock-leader", "2048 5"},

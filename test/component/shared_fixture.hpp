@@ -2,7 +2,6 @@
 #pragma once
 
 #include "component/line_fixture.hpp"
-#include "kind/shared.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,11 +14,8 @@ namespace redlock::test {
 
 /// The release, and the vote of whom it wakes.
 inline constexpr duration hand_over = 3 * round_trip + a_tick + 2ms;
-/// A writer's mark is left anew, and fades.
-inline constexpr duration a_mark = kind::mark_life;
-
 struct shared_fixture : line_fixture {
-    shared_fixture() { options.fair = true; } // which means nothing here
+    shared_fixture() { options.fair = true; }
 
     contender& add_reader()
     {

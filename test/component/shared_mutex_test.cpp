@@ -108,7 +108,6 @@ BOOST_AUTO_TEST_CASE(readers_follow_writer_at_once)
     BOOST_TEST((until(all_read) <= hand_over));
 }
 
-/// The vote that is said again, so that the nodes tell of the gate, is none of its attempts.
 BOOST_AUTO_TEST_CASE(attempts_are_counted_with_the_pauses_between_them)
 {
     contender& reader = add_reader();
@@ -120,7 +119,7 @@ BOOST_AUTO_TEST_CASE(attempts_are_counted_with_the_pauses_between_them)
     BOOST_TEST(writer.held.attempts() == 2U);
 }
 
-/// S14: new readers wait behind it.
+/// New readers wait behind it (rules Q4 and Q10).
 BOOST_AUTO_TEST_CASE(writer_that_waits_is_not_overtaken_by_readers)
 {
     contender& first = add_reader();
@@ -137,7 +136,7 @@ BOOST_AUTO_TEST_CASE(writer_that_waits_is_not_overtaken_by_readers)
     BOOST_TEST((until_granted(late) <= hand_over));
 }
 
-/// S15: they come before the next writer.
+/// They come before the writer that entered after them (rule Q4).
 BOOST_AUTO_TEST_CASE(readers_that_wait_are_not_overtaken_by_writers)
 {
     contender& first = add();
@@ -153,7 +152,7 @@ BOOST_AUTO_TEST_CASE(readers_that_wait_are_not_overtaken_by_writers)
     BOOST_TEST((until_granted(reader) <= hand_over));
     BOOST_TEST(!second.holds());
     reader.release();
-    BOOST_TEST((until_granted(second) <= hand_over + 20ms)); // the turn may last on
+    BOOST_TEST((until_granted(second) <= hand_over));
 }
 
 BOOST_AUTO_TEST_CASE(writer_that_gives_up_keeps_nobody_out)
@@ -165,7 +164,7 @@ BOOST_AUTO_TEST_CASE(writer_that_gives_up_keeps_nobody_out)
     writer.stop.emit(asio::cancellation_type::terminal);
     contender& late = add();
     late.read();
-    BOOST_TEST((until_granted(late) <= a_mark + hand_over));
+    BOOST_TEST((until_granted(late) <= hand_over));
     BOOST_TEST(first.holds());
 }
 
@@ -176,7 +175,8 @@ BOOST_AUTO_TEST_CASE(who_tries_keeps_nobody_out)
     writer.shared->try_acquire([&](error_code ec, lease) { writer.ended = ec; });
     pass(100ms);
     BOOST_TEST((writer.ended == errc::contended));
-    BOOST_TEST(!on(0, "seat:redlock-gate"));
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(!on(n, "seat:redlock-queue"));
     contender& late = add();
     late.read();
     BOOST_TEST((until_granted(late) <= hand_over));
@@ -193,10 +193,10 @@ BOOST_AUTO_TEST_CASE(waiting_costs_few_commands)
     std::size_t const before = commands;
     pass(10s);
     BOOST_TEST_MESSAGE(commands - before);
-    BOOST_TEST(commands - before <= 16 * 10 * 3 * 25); // of each, 25 rounds a second at most
+    BOOST_TEST(commands - before <= 16 * 10 * 2); // two a second of each at most
 }
 
-/// Each renewal changes the key (S17).
+/// Each renewal changes the key.
 BOOST_AUTO_TEST_CASE(readers_that_renew_wake_nobody)
 {
     contender& reader = add_reader();
@@ -215,17 +215,40 @@ BOOST_AUTO_TEST_CASE(readers_that_renew_wake_nobody)
     BOOST_TEST(!writer.holds());
 }
 
-/// S14: the last reader leaves one node first.
-BOOST_AUTO_TEST_CASE(writer_that_was_granted_some_votes_keeps_readers_out)
+/// A majority would grant, but the queue node refuses (rule Q10).
+BOOST_AUTO_TEST_CASE(reader_heeds_the_queue_node)
 {
     contender& first = add_reader();
-    say(0, {"DEL", "seat"});
     contender& writer = add();
     writer.write();
     pass(1s);
-    BOOST_TEST(!writer.holds());
-    for (std::size_t n = 0; n != net.size(); ++n)
-        BOOST_TEST(on(n, "seat:redlock-gate")->members.score("writer").has_value());
+    contender& late = add();
+    late.shared->try_acquire_shared([&](error_code ec, lease) { late.ended = ec; });
+    pass(100ms);
+    BOOST_TEST((late.ended == errc::contended));
+    auto const table = late.shared->last_attempt();
+    BOOST_TEST(std::ranges::count(table, holder_kind::waiting, &node_outcome::holder) == 1);
+    for (std::size_t n = 0; n != net.size(); ++n) // what was granted is taken back
+        BOOST_TEST(members(n) == 1U);
+    first.release();
+    BOOST_TEST((until_granted(writer) <= hand_over));
+}
+
+/// Its answer is not worth a whole timeout (rule Q10).
+BOOST_AUTO_TEST_CASE(reader_does_not_wait_for_a_silent_queue_node)
+{
+    contender& first = add_reader();
+    contender& late = add_reader();
+    late.release();
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    auto const queue_node = static_cast<unsigned>(where());
+    writer.stop.emit(asio::cancellation_type::terminal);
+    pass(1s);
+    net.between(1, queue_node).latency = 1s;
+    late.read();
+    BOOST_TEST((until_granted(late) <= 2 * round_trip + 2ms + a_tick));
     BOOST_TEST(first.holds());
 }
 
@@ -403,7 +426,7 @@ BOOST_AUTO_TEST_CASE(writer_behind_a_reader_that_leaves_asks_at_once)
 {
     contender& other = add_reader();
     contender& rival = add();
-    rival.write(); // keeps new readers out
+    rival.write(); // new readers wait behind it
     pass(1s);
     contender& one = add();
     one.read();
@@ -490,18 +513,17 @@ BOOST_AUTO_TEST_CASE(who_is_told_nothing_asks_again)
     writer.write();
     pass(1s);
     first.release();
-    BOOST_TEST((until_granted(writer) <= a_mark / 2 + hand_over));
+    BOOST_TEST((until_granted(writer) <= 2s));
 }
 
-BOOST_AUTO_TEST_CASE(gate_that_is_none_is_told)
+BOOST_AUTO_TEST_CASE(queue_that_is_none_is_told)
 {
-    say_everywhere({"ZADD", "seat:redlock-gate", "1", "theirs"});
+    say_everywhere({"SET", "seat:redlock-queue", "theirs"});
     contender& one = add();
     one.shared->try_acquire_shared([&](error_code ec, lease) { one.ended = ec; });
     pass(100ms);
     BOOST_TEST((one.ended == errc::no_quorum));
-    BOOST_TEST(to_string(one.shared->last_attempt()).find("no gate of a lock: seat:redlock-gate") !=
-               std::string::npos);
+    BOOST_TEST(to_string(one.shared->last_attempt()).find("WRONGTYPE") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(writer_is_adopted_and_reader_is_not)
@@ -571,19 +593,15 @@ BOOST_AUTO_TEST_CASE(rows_of_an_attempt_say_who_keeps_it_out)
     contender& reader = add_reader();
     auto const rows_say = [](auto const& lock, holder_kind who) {
         auto const table = lock.last_attempt();
-        return std::ranges::count(table, who, &node_outcome::holder) >= 2;
+        return std::ranges::count(table, who, &node_outcome::holder) >= 1;
     };
     contender& writer = add();
     writer.write();
     (void)until([&] { return rows_say(*writer.shared, holder_kind::readers); });
-    contender& late = add();
-    late.read();
-    (void)until([&] { return rows_say(*late.shared, holder_kind::waiting_writer); });
-    auto const told = late.shared->explain(errc::contended);
-    BOOST_TEST(std::string(told.what()).find("kept for a waiting writer for ") != std::string::npos,
-               told.what());
     reader.release();
     (void)until_granted(writer);
+    contender& late = add();
+    late.read();
     (void)until([&] { return rows_say(*late.shared, holder_kind::owner); });
 }
 

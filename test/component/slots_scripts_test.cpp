@@ -458,8 +458,7 @@ BOOST_AUTO_TEST_CASE(other_kinds_of_locks_are_excluded)
     vote(a);
     auto const before = everything();
     BOOST_TEST(node.command({"SET", "lock", b, "NX", "PX", lock_time}) == "(nil)");
-    BOOST_TEST(is_refusal(ask(scripts::shared_vote, {"lock", "gate"}, {b, lock_time, "0", "25000"}), ""));
-    BOOST_TEST(is_refusal(ask(scripts::exclusive_vote, {"lock", "gate"}, {b, lock_time, "25000", "0"}), ""));
+    BOOST_TEST(is_refusal(ask(scripts::vote, {"lock", "queue"}, {"r", b, lock_time, ""}), ""));
     BOOST_TEST(ask(scripts::multi_vote, {"lock"}, {"1", b, lock_time, ""}).starts_with("HELD "));
     BOOST_TEST(everything() == before);
     release(a);
@@ -467,7 +466,7 @@ BOOST_AUTO_TEST_CASE(other_kinds_of_locks_are_excluded)
     BOOST_TEST(is_refusal(vote(a), "bbbbbbbb"));
     BOOST_TEST(is_refusal(claim(a, "0", b), "bbbbbbbb"));
     node.command({"DEL", "lock"});
-    BOOST_TEST(ask(scripts::shared_vote, {"lock", "gate"}, {b, lock_time, "0", "25000"}) == "1");
+    BOOST_TEST(ask(scripts::vote, {"lock", "queue"}, {"r", b, lock_time, ""}) == "1");
     std::string const said = vote(a);
     BOOST_TEST(is_refusal(said, ""));
     BOOST_TEST(time_in(said) > nearly_a_lock);

@@ -29,7 +29,7 @@ schedule::actor::actor(schedule& s, program& p, subject& what, std::string its_n
     if (takes_several(how))
         want_others_too();
     else if (!takes_permits(how))
-        about.gated = about.gated || (how != manner::plainly && how != manner::fenced);
+        about.shared = about.shared || (how != manner::plainly && how != manner::fenced);
     auto const use = [this](auto const& one) {
         lock = one;
         if constexpr (std::derived_from<std::decay_t<decltype(one)>, inspectable_lock>)
@@ -174,7 +174,7 @@ void schedule::actor::hold()
     auto const most = all.quiet() || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
     if (dice.one_in(8))
         later(dice.between(0, most) * 1ms, [this] { extend(); });
-    if (about.gated && how != manner::plainly && how != manner::fenced && !takes_several(how))
+    if (about.shared && how != manner::plainly && how != manner::fenced && !takes_several(how))
         for (auto times = dice.below(4); times > 1; --times)
             later(dice.between(0, most) * 1ms, [this] { downgrade(); });
     later(dice.between(0, most) * 1ms, [this] { let_go(); });

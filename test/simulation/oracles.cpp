@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/fencing.hpp"
-#include "kind/shared.hpp"
 #include "simulation/actor.hpp"
 
 #include <algorithm>
@@ -22,8 +21,6 @@ constexpr duration late = 31s;
 /// Word of a release, and a pause for others or, after votes that crossed, of up to 32 round trips (W3) of at most 10 ms. Who
 /// has missed the word asks again after 200 ms, or after a second.
 constexpr duration longest_wake_up = 400ms;
-/// The mark of a writer that gave up fades meanwhile (S14).
-constexpr duration longest_wake_up_at_gate = longest_wake_up + kind::mark_life;
 /// Without word of changes; and through TLS, where an idle connection is replaced when there is something unread.
 constexpr duration longest_wake_up_by_asking = 4s;
 /// Of those who cross each other for a while.
@@ -107,7 +104,7 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 /// stand in none (L12), and programs that call servers by different names stand in different lines.
 void schedule::check_row(actor const& whose)
 {
-    if (whose.options.fair || whose.about.gated || whose.about.several || takes_permits(whose.how)) {
+    if (whose.options.fair || whose.about.shared || whose.about.several || takes_permits(whose.how)) {
         whose.about.leases = {};
         return;
     }
@@ -272,9 +269,7 @@ void schedule::check_wake_up(subject& s)
         return s.free_since.reset();
     if (!s.free_since)
         s.free_since = time_.now();
-    duration const longest = polls_ || enciphered_ ? longest_wake_up_by_asking
-                             : s.gated             ? longest_wake_up_at_gate
-                                                   : longest_wake_up;
+    duration const longest = polls_ || enciphered_ ? longest_wake_up_by_asking : longest_wake_up;
     if (wanted_since && time_.now() - std::max(*s.free_since, *wanted_since) > longest)
         flaw(s.name + " is free, and who waits for it does not get it");
 }

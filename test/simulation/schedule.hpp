@@ -119,7 +119,7 @@ private:
             std::uint64_t highest_token = 0;
         };
         std::map<std::uint16_t, slot> slots{};
-        bool gated = false;   ///< some are readers or writers
+        bool shared = false;  ///< some are readers or writers
         bool several = false; ///< some want it with others
         std::optional<duration> free_since{};
         std::set<std::string, std::less<>> abandoned{}; ///< nonces whose keys were left to expire

@@ -20,16 +20,23 @@ std::string in_order(node_set nodes)
 }
 
 /// "0g7 1d 2f": node 0 granted with counter 7, node 1 denied, node 2 failed. "0R 1D 2F": what they said to the raise.
-/// "t": time is up. For each: pending, raise, Won or Lost.
+/// "h": the heeded node is not waited for any longer. "t": time is up. For each: pending, heeding, raise, Won or Lost.
 struct vote_log {
     explicit vote_log(agreement kind, unsigned nodes = 3) : tried(kind, nodes, {}) {}
+    /// The last node is heeded.
+    static vote_log heeding(agreement kind, unsigned nodes = 3)
+    {
+        vote_log made(kind, nodes);
+        made.tried.heed(nodes - 1);
+        return made;
+    }
 
     std::string hear(std::string const& script)
     {
         std::string told;
         std::istringstream words(script);
         for (std::string word; words >> word;)
-            told += ".rWL"[static_cast<std::size_t>(hear_one(word))];
+            told += ".hrWL"[static_cast<std::size_t>(hear_one(word))];
         return told;
     }
 
@@ -37,6 +44,8 @@ struct vote_log {
     {
         if (word == "t")
             return tried.time_out();
+        if (word == "h")
+            return tried.heed_no_longer();
         auto const node = static_cast<unsigned>(word[0] - '0');
         switch (word[1]) {
         case 'g': return tried.voted(node, vote::granted, word.size() > 2 ? std::stoull(word.substr(2)) : 0);
@@ -213,6 +222,115 @@ BOOST_AUTO_TEST_CASE(only_a_refusal_needs_no_undo)
     BOOST_TEST(in_order(log.tried.refused()) == "1");
     log.hear("3d 4d 1d");
     BOOST_TEST(in_order(log.tried.refused()) == "134");
+}
+
+/// Rule Q10.
+BOOST_AUTO_TEST_CASE(heeded_node_refuses_the_attempt)
+{
+    struct {
+        unsigned nodes;
+        char const* script;
+        char const* told;
+        char const* holders; ///< to be taken back, where it is lost
+    } const rows[] = {
+        {3, "0g 1g 2d", ".hL", "01"},           {3, "0g 2d 1g", ".L.", "01"}, {3, "2d", "L", ""},
+        {5, "0g 1g 2g 3g 4d", "..h.L", "0123"}, {1, "0d", "L", ""},
+    };
+    for (auto const& r : rows) {
+        auto log = vote_log::heeding(agreement::majority, r.nodes);
+        BOOST_TEST(log.hear(r.script) == r.told, r.script);
+        BOOST_TEST(in_order(log.tried.holders()) == r.holders, r.script);
+        BOOST_TEST(log.tried.contended(), r.script);
+        BOOST_TEST(!log.tried.reopen(), r.script); // others were first
+    }
+    auto fenced = vote_log::heeding(agreement::one_number);
+    BOOST_TEST(fenced.hear("0g7 1g7 2d") == ".hL");
+    BOOST_TEST(fenced.tried.contended());
+}
+
+BOOST_AUTO_TEST_CASE(majority_waits_for_the_heeded_node)
+{
+    struct {
+        unsigned nodes;
+        char const* script;
+        char const* told;
+        char const* holders;
+    } const rows[] = {
+        {3, "0g 1g 2g", ".hW", "012"},
+        {3, "0g 1g 2f", ".hW", "01"},
+        {3, "0g 1g h", ".hW", "01"},
+        {3, "0g 1g h 2g", ".hW.", "012"}, // late, but ours
+        {3, "0g 1g h 2d", ".hW.", "01"},
+        {3, "0g 1g h t", ".hW.", "01"},
+        {3, "0g 1g t", ".hW", "01"},
+        {3, "2g 0g", ".W", "02"},
+        {3, "2f 0g 1g", "..W", "01"},
+        {3, "h 0g 1g", "..W", "01"},
+        {3, "0g h 1g", "..W", "01"},
+        {3, "0g t", ".L", "0"},
+        {3, "0d 1d", ".L", ""},                  // whatever the heeded node says
+        {5, "0g 1g 2g 3g 4g", "..h.W", "01234"}, // it is said once
+        {5, "0g 1g 2g 3d 4g", "..h.W", "0124"},
+        {5, "0g 1g 2g 3f 4f", "..h.W", "012"},
+        {1, "0g", "W", "0"},
+    };
+    for (auto const& r : rows) {
+        auto log = vote_log::heeding(agreement::majority, r.nodes);
+        BOOST_TEST(log.hear(r.script) == r.told, r.script);
+        BOOST_TEST(in_order(log.tried.holders()) == r.holders, r.script);
+        BOOST_TEST(!log.tried.heeding(), r.script);
+    }
+    auto log = vote_log::heeding(agreement::majority);
+    BOOST_TEST(log.hear("0g 1g") == ".h");
+    BOOST_TEST(log.tried.heeding());
+    BOOST_TEST(!log.tried.decided());
+    BOOST_TEST(log.tried.awaits(2));
+}
+
+BOOST_AUTO_TEST_CASE(grants_beside_the_heeded_node_count_for_the_token)
+{
+    struct {
+        unsigned nodes;
+        char const* script;
+        char const* told;
+        fence token;
+        char const* holders;
+    } const rows[] = {
+        {3, "0g7 1g7 2g7", ".hW", 7, "012"},       {3, "0g7 1g8 2g8", ".hW", 8, "12"}, // no raise is needed
+        {3, "0g7 1g8 2g9", ".hr", 9, "2"},         {3, "0g7 1g8 2g9 0R", ".hrW", 9, "02"},
+        {3, "0g7 1g8 2f", ".hr", 8, "1"},          {3, "0g7 1g8 2f 0R", ".hrW", 8, "01"},
+        {3, "0g7 1g8 h", ".hr", 8, "1"},           {3, "0g7 1g8 h 2g8", ".hrW", 8, "12"},
+        {3, "0g7 1g7 h", ".hW", 7, "01"},          {3, "0g7 1g8 t", ".hr", 8, "1"},
+        {3, "0g7 1g8 t t", ".hrL", 8, "1"},        {5, "0g7 1g8 2g7 3g8 4g8", "..h.W", 8, "134"},
+        {5, "0g7 1g7 2g7 3g9 h", "..h.r", 9, "3"}, // what is known is not undercut
+    };
+    for (auto const& r : rows) {
+        auto log = vote_log::heeding(agreement::one_number, r.nodes);
+        BOOST_TEST(log.hear(r.script) == r.told, r.script);
+        BOOST_TEST(log.tried.token() == r.token, r.script);
+        BOOST_TEST(in_order(log.tried.holders()) == r.holders, r.script);
+    }
+}
+
+/// Otherwise each expiry would send the raise again, and the attempt would have no end.
+BOOST_AUTO_TEST_CASE(nobody_is_heeded_while_a_fence_is_raised)
+{
+    auto log = vote_log::heeding(agreement::one_number);
+    BOOST_TEST(log.hear("0g7 1g8") == ".h");
+    BOOST_TEST(log.tried.heeding());
+    BOOST_TEST(log.hear("h") == "r");
+    BOOST_TEST(!log.tried.heeding());
+    BOOST_TEST(log.hear("h") == ".");
+    BOOST_TEST(log.hear("t") == "L");
+}
+
+BOOST_AUTO_TEST_CASE(node_that_answers_while_another_is_heeded_is_not_awaited)
+{
+    auto log = vote_log::heeding(agreement::majority, 7);
+    BOOST_TEST(log.hear("0g 1g 2g 3g 4g 5d") == "...h..");
+    BOOST_TEST(!log.tried.awaits(4));
+    BOOST_TEST(!log.tried.awaits(5));
+    BOOST_TEST(log.tried.awaits(6));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -43,7 +43,7 @@ words behind_hash(words all)
     return all;
 }
 
-subject const ours{{"p:", "seat"}, nonce, 17, {}, {.position = "position", .time = 70us}, {}, "17408 1 a:1"};
+subject const ours{{"p:", "seat"}, nonce, 17, {}, {.position = "position", .time = 70us}, "17408 1 a:1"};
 
 } // namespace
 

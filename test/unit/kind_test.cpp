@@ -107,13 +107,14 @@ BOOST_AUTO_TEST_CASE(plain_release_and_extension_compare_natively)
     BOOST_TEST(owed == plainly(request::release, key, 1ms, script_form::delex));
 }
 
-BOOST_AUTO_TEST_CASE(only_plain_extension_and_release_are_native)
+BOOST_AUTO_TEST_CASE(only_extension_and_release_without_a_fence_are_native)
 {
     for (std::size_t i = 0; i != request_count; ++i) {
         auto const what = static_cast<request>(i);
         bool const compares = what == request::extend || what == request::adopt || what == request::release;
-        BOOST_TEST(plain.native(what) == compares);
-        for (auto const* const type : {&fenced, &reader, &writer})
+        for (auto const* const type : {&plain, &writer})
+            BOOST_TEST(type->native(what) == compares);
+        for (auto const* const type : {&fenced, &fenced_writer, &reader, &fenced_reader})
             BOOST_TEST(!type->native(what));
     }
 }
@@ -268,58 +269,87 @@ BOOST_AUTO_TEST_CASE(queue_is_told_the_position_and_what_becomes_of_the_lock)
     BOOST_TEST((said(request::give_back, script_form::hash) == with({"x", nonce, "", "free", "2000", ""})));
 }
 
-BOOST_AUTO_TEST_CASE(readers_and_writers_are_told_apart_by_their_votes)
+BOOST_AUTO_TEST_CASE(reader_is_told_with_the_queue)
 {
-    subject const waits{{"seat:", "42"}, nonce, 0, {}, {}, 7ms};
-    subject const tries{{"seat:", "42"}, nonce};
-    auto const said = [](lock_kind const& type, request what, subject const& whose) {
+    std::string const giver(32, 'g');
+    std::string const position =
+        redlock::kind::position(nonce, waiter_kind::shared, 50ms, {}, "redlock-to:1");
+    subject whose{{"seat:", "42"}, nonce};
+    auto const said = [&](request what) {
         std::string out;
-        type.make_commands("", {10s, 10s})->append(out, what, whose, script_form::hash);
+        reader.make_commands("", {10s, 10s})->append(out, what, whose, script_form::hash);
         auto const all = arguments(out);
         return words{all.begin() + 2, all.end()};
     };
-    words const keys{"2", "seat:42", "seat:42:redlock-gate", nonce};
-    auto const with_keys = [&](words rest) {
-        rest.insert(rest.begin(), keys.begin(), keys.end());
+    auto const with_keys = [](words rest) {
+        rest.insert(rest.begin(), {"2", "seat:42", "seat:42:redlock-queue"});
         return rest;
     };
-    BOOST_TEST((said(reader, request::vote, waits) == with_keys({"10000", "7", "400"})));
-    BOOST_TEST((said(reader, request::vote, tries) == with_keys({"10000", "0", "400"})));
-    BOOST_TEST((said(writer, request::vote, waits) == with_keys({"10000", "400", "1"})));
-    BOOST_TEST((said(writer, request::vote, tries) == with_keys({"10000", "400", "0"})));
-    for (auto const* const type : {&reader, &writer}) {
-        std::string const may_be_reader = type == &reader ? "1" : "0";
-        BOOST_TEST((said(*type, request::release, waits) == with_keys({"400", "1", may_be_reader})));
-        BOOST_TEST((said(*type, request::release, tries) == with_keys({"400", "0", may_be_reader})));
-        BOOST_TEST((said(*type, request::extend, tries) == words{"1", "seat:42", nonce, "10000"}));
+    BOOST_TEST((said(request::vote) == with_keys({"r", nonce, "10000", ""})));
+    BOOST_TEST((said(request::extend) == with_keys({"r", nonce, "10000"})));
+    BOOST_TEST((said(request::release) == with_keys({"r", nonce, "", "none", "0", ""})));
+    whose.giver = giver;
+    whose.queue = {.position = position, .time = 70us};
+    BOOST_TEST((said(request::claim) == with_keys({"r", nonce, "10000", giver})));
+    BOOST_TEST((said(request::enter) == with_keys({position, "60000", "4096", ""})));
+    BOOST_TEST((said(request::give_back) == with_keys({"r", nonce, position, "take", "70", ""})));
+    whose.queue = {.leaves_free = true, .time = 2ms};
+    BOOST_TEST((said(request::give_back) == with_keys({"r", nonce, "", "free", "2000", ""})));
+    std::string owed;
+    reader.append(owed, request::give_back, whose, script_form::hash);
+    auto const all = arguments(owed);
+    BOOST_TEST((words{all.begin() + 2, all.end()} == said(request::give_back)));
+}
+
+BOOST_AUTO_TEST_CASE(writer_is_told_as_an_exclusive_owner_until_it_is_a_reader)
+{
+    auto const said = [](lock_kind const& type, request what, script_form form) {
+        std::string out;
+        type.make_commands("p:", {10s, 20s, 30s})->append(out, what, {seat, nonce, 17}, form);
+        return out;
+    };
+    for (auto const form : {script_form::hash, script_form::text}) {
+        for (auto const what :
+             {request::vote, request::claim, request::extend, request::release, request::give_back}) {
+            BOOST_TEST(said(writer, what, form) == said(plain, what, form));
+            BOOST_TEST(said(fenced_writer, what, form) == said(fenced, what, form));
+        }
+        BOOST_TEST(said(writer, request::downgrade, form) == said(reader, request::extend, form));
+        BOOST_TEST(said(fenced_writer, request::downgrade, form) ==
+                   said(fenced_reader, request::extend, form));
+    }
+    for (auto const* const type : {&writer, &fenced_writer}) {
+        BOOST_TEST(type->script(request::downgrade) == reader.script(request::extend));
+        BOOST_TEST((type->waiter() == waiter_kind::exclusive));
+        BOOST_TEST((type->as_reader->waiter() == waiter_kind::shared));
+        BOOST_TEST(type->as_reader->counts() == type->counts());
     }
 }
 
 /// The marker comes last, and is said elsewhere.
-BOOST_AUTO_TEST_CASE(readers_and_writers_with_a_fence_name_it_behind_the_rest)
+BOOST_AUTO_TEST_CASE(reader_with_a_fence_names_it_behind_the_rest)
 {
-    subject const waits{{"seat:", "42"}, nonce, 17, {}, {}, 7ms};
     auto const said = [&](lock_kind const& type, request what) {
         std::string out;
-        type.make_commands("p:", {10s, 20s, 30s})->append(out, what, waits, script_form::hash);
+        type.make_commands("p:", {10s, 20s, 30s})->append(out, what, {seat, nonce, 17}, script_form::hash);
         append_marker(out, "m");
         auto const all = arguments(out);
         return words{all.begin() + 2, all.end()};
     };
-    std::string const lock = "seat:42";
-    std::string const gate = "seat:42:redlock-gate";
-    std::string const fence = "seat:42:redlock-fence";
-    std::string const marker = "p:redlock-marker";
+    auto const with_keys = [](words rest) {
+        rest.insert(rest.begin(),
+                    {"4", "seat:42", "seat:42:redlock-queue", "seat:42:redlock-fence", "p:redlock-marker"});
+        return rest;
+    };
     BOOST_TEST((said(fenced_reader, request::vote) ==
-                words{"4", lock, gate, fence, marker, nonce, "10000", "7", "400", "20000", "30000", "m"}));
-    BOOST_TEST((said(fenced_writer, request::vote) ==
-                words{"4", lock, gate, fence, marker, nonce, "10000", "400", "1", "20000", "17", "m"}));
+                with_keys({"r", nonce, "10000", "", "", "", "", "", "", "20000", "30000", "m"})));
+    BOOST_TEST((said(fenced_reader, request::extend) ==
+                with_keys({"r", nonce, "10000", "", "20000", "17", "", "m"})));
+    BOOST_TEST((said(fenced_reader, request::write_back) == said(fenced, request::write_back)));
     for (auto const* const type : {&fenced_reader, &fenced_writer}) {
-        BOOST_TEST((said(*type, request::extend) ==
-                    words{"3", lock, fence, marker, nonce, "10000", "20000", "17", "m"}));
-        for (auto const what : {request::write_back, request::adopt})
-            BOOST_TEST((said(*type, what) == said(fenced, what)));
-        BOOST_TEST(type->marks(request::vote));
+        for (auto const what : {request::vote, request::write_back, request::extend, request::downgrade})
+            BOOST_TEST(type->marks(what));
+        BOOST_TEST(!type->marks(request::give_back));
         BOOST_TEST(type->counts());
     }
 }
@@ -337,22 +367,36 @@ BOOST_AUTO_TEST_CASE(answers_with_a_fence_tell_it)
     }
 }
 
-BOOST_AUTO_TEST_CASE(refusal_at_the_gate_says_who_is_in_the_way)
+BOOST_AUTO_TEST_CASE(refusal_of_a_reader_says_who_is_in_the_way)
 {
     using holder = redlock::holder_kind;
-    auto const seen = [](std::string_view text) {
-        resp_node const held{.type = resp_type::simple_string, .text = text};
-        BOOST_TEST((reader.read(request::vote, held).what == answer::meaning::denied));
-        return writer.read_sighting(request::vote, held);
-    };
-    BOOST_TEST((seen("HELD 700 0 READERS").who == holder::readers));
-    BOOST_TEST(seen("HELD 700 0 READERS").owner == 0U);
-    BOOST_TEST((seen("HELD 700 0 WRITER").who == holder::waiting_writer));
-    BOOST_TEST((seen("HELD 700 0 01234567").who == holder::owner));
-    BOOST_TEST(seen("HELD 700 0 01234567").owner == owner_id("01234567"));
-    BOOST_TEST((seen("HELD 700 0 01234567").left == 700ms));
-    BOOST_TEST(seen("HELD -1 0 ").immortal);
-    BOOST_TEST((seen("HELD 700 0 ").who == holder::maybe_readers)); // or permits
+    for (auto const* const type : {&reader, &fenced_reader}) {
+        auto const seen = [&](std::string_view text) {
+            resp_node const said{.type = resp_type::simple_string, .text = text};
+            BOOST_TEST((type->read(request::vote, said).what == answer::meaning::denied));
+            return type->read_sighting(request::vote, said);
+        };
+        BOOST_TEST((seen("HELD 700 0 READERS").who == holder::readers));
+        BOOST_TEST(seen("HELD 700 0 READERS").owner == 0U);
+        BOOST_TEST((seen("HELD 700 0 PERMITS").who == holder::permits));
+        BOOST_TEST((seen("QUEUED").who == holder::waiting));
+        BOOST_TEST(seen("QUEUED").owner == 0U);
+        BOOST_TEST(!seen("QUEUED").left);
+        BOOST_TEST((seen("HELD 700 0 01234567").who == holder::owner));
+        BOOST_TEST(seen("HELD 700 0 01234567").owner == owner_id("01234567"));
+        BOOST_TEST((seen("HELD 700 0 01234567").left == 700ms));
+        BOOST_TEST(seen("HELD -1 0 ").immortal);
+        BOOST_TEST((seen("HELD 700 0 ").who == holder::maybe_readers)); // or other data
+    }
+}
+
+BOOST_AUTO_TEST_CASE(release_of_a_reader_may_be_handed_on)
+{
+    resp_node const two{.type = resp_type::number, .number = 2};
+    for (auto const* const type : {&reader, &fenced_reader})
+        for (auto const what : {request::release, request::give_back})
+            BOOST_TEST((type->read(what, two).what == answer::meaning::handed_on));
+    BOOST_TEST((reader.read(request::extend, two).what == answer::meaning::repaired));
 }
 
 /// A plain or fenced lock cannot tell readers from other data that expires.

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Renews readers and permits, only while they are ours. An exclusive owner becomes a reader in the same step, and calls the
--- readers in the queue (docs/protocol.md). KEYS: the lock, its queue; with a fence also the fence and the node's marker. ARGV:
--- kind (r reader, p permits), nonce, milliseconds, permits. With a fence [5] to [8]: its milliseconds; token; for permits
+-- Renews readers and permits, and writers that may become readers, only while they are ours. With kind r an exclusive owner
+-- becomes a reader in the same step, and calls the readers in the queue (docs/protocol.md). KEYS: the lock, its queue; with a fence also the fence and the node's marker. ARGV:
+-- kind (x writer, r reader, p permits), nonce, milliseconds, permits. With a fence [5] to [8]: its milliseconds; token; for permits
 -- "raise" to set the fences alone; the marker as it was on connecting (empty: any). A lower fence is set to the token. A higher
--- fence of permits says that others came after us; of readers it may come from another reader.
+-- fence of permits or a writer says that others came after us; of readers it may come from another reader.
 -- Returns 1: renewed. 2: renewed, and a fence was gone. 0: not ours. "STRANGER": another node than expected. An error: the
 -- fence is no number of ours. A full server renews, too, because the first write needs no memory, unless a fence is behind.
 local wants, nonce, milliseconds = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -19,16 +19,21 @@ if KEYS[3] then
         return refused
     end
 end
-if wants == 'r' then
+if wants ~= 'p' then
     local was_exclusive = kind == 'string'
     local ours = was_exclusive and redis.call('mget', KEYS[1])[1] == nonce
-        or kind == 'zset' and tonumber(redis.call('zscore', KEYS[1], nonce) or 0) > now
-    if not ours then
+        or wants == 'r' and kind == 'zset' and tonumber(redis.call('zscore', KEYS[1], nonce) or 0) > now
+    if not ours or wants == 'x' and fence and fence > token then
         return 0
     elseif fence and fence < token then
         redis.call('set', KEYS[3], token, 'px', ARGV[5])
     elseif fence then
         redis.call('pexpire', KEYS[3], ARGV[5])
+    end
+    if wants == 'x' then
+        redis.call('pexpire', KEYS[1], milliseconds)
+        redis.call('mget', KEYS[1]) -- for client tracking, as in extend.lua
+        return 1
     end
     redis.call('pexpireat', KEYS[1], math.max(last_end, ends))
     take_as_readers({nonce}, milliseconds)

@@ -76,7 +76,7 @@ local function held()
 end
 local function serve_queue()
     -- with queue.lua
-    start = tonumber(ARGV[7] or 0)
+    start = tonumber(ARGV[7]) or 0
     return serve()
 end
 local function is_given(owner)
