@@ -39,13 +39,13 @@ std::string vote_command(std::string_view key, std::string_view nonce)
     return "*6\r\n" + bulk("SET") + bulk(key) + bulk(nonce) + bulk("NX") + bulk("PX") + bulk("10000");
 }
 
-/// As the library sends it, without a giver and without a marker.
+/// As the library sends it, without a previous owner and without a marker.
 std::string fenced_vote_command(std::string_view key, std::string_view nonce)
 {
     std::string const proposal(proposal_length, '1');
-    return "*12\r\n" + bulk("EVALSHA") + bulk(redis::scripts::fenced_vote.sha1) + bulk("3") + bulk(key) +
-           bulk(std::string{key} + std::string{fence_suffix}) + bulk("redlock-marker") + bulk("11000") +
-           bulk("86400000") + bulk(nonce) + bulk(proposal) + bulk("") + bulk("");
+    return "*14\r\n" + bulk("EVALSHA") + bulk(redis::scripts::vote.sha1) + bulk("4") + bulk(key) + bulk(key) +
+           bulk(std::string{key} + std::string{fence_suffix}) + bulk("redlock-marker") + bulk("x") +
+           bulk(nonce) + bulk("11000") + bulk("") + bulk("86400000") + bulk(proposal) + bulk("");
 }
 
 std::string release_command(std::string_view key, std::string_view nonce, std::string_view sha)
@@ -59,9 +59,10 @@ constexpr std::size_t vote_size =
 constexpr std::size_t release_size =
     4 + 13 + (5 + sha_length + 2) + 7 + (5 + resource_name_length + 2) + (5 + nonce_length + 2);
 
-constexpr std::size_t fenced_vote_size = 5 + 13 + (5 + sha_length + 2) + 7 + (5 + resource_name_length + 2) +
-                                         (5 + resource_name_length + fence_suffix.size() + 2) + 21 + 11 + 14 +
-                                         (5 + nonce_length + 2) + (5 + proposal_length + 2) + 6 + 6;
+constexpr std::size_t fenced_vote_size = 5 + 13 + (5 + sha_length + 2) + 7 +
+                                         2 * (5 + resource_name_length + 2) +
+                                         (5 + resource_name_length + fence_suffix.size() + 2) + 21 + 7 +
+                                         (5 + nonce_length + 2) + 11 + 6 + 14 + (5 + proposal_length + 2) + 6;
 
 enum class vote_kind : std::uint8_t { plain, fenced };
 
@@ -104,7 +105,7 @@ public:
                                     : connect_loopback(port));
             sha = load_script(nodes_.back().socket.get(), release_script);
             if constexpr (Kind == vote_kind::fenced)
-                load_script(nodes_.back().socket.get(), redis::scripts::fenced_vote.text);
+                load_script(nodes_.back().socket.get(), redis::scripts::vote.text);
         }
         for (auto& each : nodes_)
             watch(each, EPOLL_CTL_ADD, EPOLLIN);

@@ -150,7 +150,7 @@ constinit lock_kind const election{
     .agreement = core::agreement::one_number,
     .marked = true,
     .proclaims = true,
-    .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
+    .scripts = {&redis::scripts::vote, &redis::scripts::vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
                 &redis::scripts::leader_release, &redis::scripts::give_back, &redis::scripts::enter,
                 &redis::scripts::whose, nullptr, nullptr, nullptr, nullptr, &redis::scripts::release},

@@ -21,21 +21,26 @@ namespace redlock::kind {
 
 namespace {
 
-/// A script that takes and counts, and one each for the token to be set, renewed and adopted. All four name the same
+/// A script that takes and counts, and one each for the token to be set, renewed and adopted. Those three name the same
 /// keys, the lock, its fence and the node's marker, and take the same arguments.
 class fenced_commands final : public commands {
 public:
     fenced_commands(std::string_view key_prefix, lifetimes const& times)
     {
-        redis::append_argument(constant_, redis::name_beside(key_prefix, redis::marker_name));
-        redis::append_all(constant_, milliseconds(times.key), milliseconds(times.number), nonce_header);
+        std::string marker_key;
+        redis::append_argument(marker_key, redis::name_beside(key_prefix, redis::marker_name));
+        std::string const time = milliseconds(times.key);
+        fence_time_ = milliseconds(times.number);
+        redis::append_all(constant_, marker_key, time, fence_time_, nonce_header);
+        redis::append_all(vote_start_, marker_key, std::string_view("$1\r\nx\r\n"), nonce_header);
+        redis::append_all(vote_end_, redis::crlf, time);
     }
 
     void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
     {
         switch (what) {
         case request::vote:
-        case request::claim: return append_call(out, vote, whose, form);
+        case request::claim: return append_vote(out, whose, form);
         case request::write_back: return append_call(out, raise, whose, form);
         case request::extend: return append_call(out, extension, whose, form);
         case request::adopt: return append_call(out, adoption, whose, form);
@@ -74,10 +79,26 @@ public:
 private:
     static constexpr unsigned key_count = 3;
     static constexpr unsigned word_count = key_count + 5;
-    static constexpr redis::script_call vote{redis::scripts::fenced_vote, key_count, word_count + 1};
+    static constexpr redis::script_call vote{redis::scripts::vote, 4, 11};
     static constexpr redis::script_call raise{redis::scripts::fenced_raise, key_count, word_count};
     static constexpr redis::script_call extension{redis::scripts::fenced_extend, key_count, word_count};
     static constexpr redis::script_call adoption{redis::scripts::fenced_adopt, key_count, word_count};
+
+    /// In the place of the queue it names the lock again: a client may lack the right to the queue.
+    void append_vote(std::string& out, subject const& whose, redis::script_form form) const
+    {
+        if (form == redis::script_form::text)
+            vote.append_text(out);
+        else
+            out += vote.by_hash();
+        append_key(out, whose.key, {});
+        append_key(out, whose.key, {});
+        append_key(out, whose.key, fence_suffix);
+        redis::append_all(out, vote_start_, checked(whose.nonce), vote_end_);
+        redis::append_argument(out, whose.giver);
+        out += fence_time_;
+        append_number(out, whose.number);
+    }
 
     void append_call(std::string& out, redis::script_call const& call, subject const& whose,
                      redis::script_form form) const
@@ -87,8 +108,6 @@ private:
         append_with_key_beside(out, call, form, whose.key, fence_suffix, constant_, checked(whose.nonce),
                                redis::crlf, std::string_view("$"), redis::digits(shown.size()), redis::crlf,
                                shown, redis::crlf);
-        if (&call == &vote)
-            redis::append_argument(out, whose.giver);
     }
 
     /// Below zero it is far beyond the end.
@@ -115,13 +134,16 @@ private:
         return found;
     }
 
-    std::string constant_; // from the marker's key to the header of the nonce
+    std::string constant_;   // from the marker's key to the header of the nonce
+    std::string vote_start_; // the same of a vote
+    std::string vote_end_;   // from the end of the nonce to the lock's time
+    std::string fence_time_;
 };
 
 constexpr lock_kind exclusive{
     .agreement = core::agreement::one_number,
     .marked = true,
-    .scripts = {&redis::scripts::fenced_vote, &redis::scripts::fenced_vote, &redis::scripts::fenced_raise,
+    .scripts = {&redis::scripts::vote, &redis::scripts::vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
                 &redis::scripts::release, &redis::scripts::give_back, &redis::scripts::enter,
                 &redis::scripts::whose},

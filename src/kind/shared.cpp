@@ -68,13 +68,14 @@ public:
     /// Of a reader, or of a writer that stays one.
     void append_renewal(std::string& out, subject const& whose, redis::script_form form, waiter_kind as) const
     {
+        constexpr std::string_view no_permits, renews;
         append_call(out, fenced_ ? fenced_renewal : renewal, whose, form, as);
         if (!fenced_)
             return;
-        append_nothing(out, 1);
+        redis::append_argument(out, no_permits);
         out += fence_time_;
         append_number(out, whose.number);
-        append_nothing(out, 1);
+        redis::append_argument(out, renews);
     }
 
     template <bool Counts>
@@ -90,7 +91,7 @@ public:
 
 private:
     static constexpr redis::script_call vote{redis::scripts::vote, 2, 6};
-    static constexpr redis::script_call fenced_vote{redis::scripts::vote, 4, 16};
+    static constexpr redis::script_call fenced_vote{redis::scripts::vote, 4, 11};
     static constexpr redis::script_call renewal{redis::scripts::renew, 2, 5};
     static constexpr redis::script_call fenced_renewal{redis::scripts::renew, 4, 12};
 
@@ -107,19 +108,12 @@ private:
         redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf, time_);
     }
 
-    static void append_nothing(std::string& out, int times)
-    {
-        for (; times != 0; --times)
-            redis::append_argument(out, std::string_view());
-    }
-
     void append_vote(std::string& out, subject const& whose, redis::script_form form) const
     {
         append_call(out, fenced_ ? fenced_vote : vote, whose, form, waiter_kind::shared);
         redis::append_argument(out, whose.giver);
         if (!fenced_)
             return;
-        append_nothing(out, 5); // is said of permits
         out += fence_time_;
         append_number(out, static_cast<std::uint64_t>(quarantine_.count()));
     }

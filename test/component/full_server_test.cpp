@@ -77,20 +77,26 @@ std::vector<words> const reader = sorted("lock", {later, a});
 std::vector<words> const two_readers = sorted("lock", {later, a, later, b});
 
 words const fenced{"lock", "fence", "marker"};
-words const vote_with_fence{lock_time, fence_time, a, "9", "", ""};
+words const queue_and_fence{"lock", "queue", "fence", "marker"};
+words const vote_with_fence{"x", a, lock_time, "", fence_time, "9", ""};
 words const extend_with_fence{lock_time, fence_time, a, "7", ""};
 
 std::vector<row> const exclusive{
     {"ours", scripts::extend, ours, {"lock"}, {a, lock_time}, whole},
     {"ours", scripts::release, ours, {"lock"}, {a}, whole},
-    {"free", scripts::fenced_vote, fence_7, fenced, vote_with_fence, refused},
-    {"held by another", scripts::fenced_vote, theirs, fenced, vote_with_fence, refused},
-    {"given to us", scripts::fenced_vote, theirs, fenced, {lock_time, fence_time, a, "9", b, ""}, refused},
+    {"free", scripts::vote, fence_7, queue_and_fence, vote_with_fence, refused},
+    {"held by another", scripts::vote, theirs, queue_and_fence, vote_with_fence, refused},
+    {"given to us",
+     scripts::vote,
+     theirs,
+     queue_and_fence,
+     {"x", a, lock_time, b, fence_time, "9", ""},
+     refused},
     {"another node",
-     scripts::fenced_vote,
+     scripts::vote,
      nothing,
-     fenced,
-     {lock_time, fence_time, a, "9", "", "x"},
+     queue_and_fence,
+     {"x", a, lock_time, "", fence_time, "9", "x"},
      refused},
     {"fence behind", scripts::fenced_raise, ours + fence_6, fenced, extend_with_fence, refused},
     {"ours", scripts::fenced_extend, ours + fence_7, fenced, extend_with_fence, whole},

@@ -57,6 +57,46 @@ BOOST_AUTO_TEST_CASE(grant_counts_above_the_fence)
     BOOST_TEST(state() == "string c; none; string 50");
 }
 
+BOOST_AUTO_TEST_CASE(vote_is_granted_once)
+{
+    BOOST_TEST(fenced_vote('a', 'x', "7") == "7");
+    BOOST_TEST(fenced_vote('a', 'x', "7") == "HELD # 7 aaaaaaaa");
+    BOOST_TEST(fenced_vote('a', 'x', "7", 'a') == "8");
+    BOOST_TEST(fenced_vote('b', 'x', "7", 'b') == "HELD # 8 aaaaaaaa");
+    BOOST_TEST(fenced_vote('b', 'x', "7", 'c') == "HELD # 8 aaaaaaaa");
+    BOOST_TEST(fenced_vote('b', 'x', "7", 'a') == "9");
+    BOOST_TEST(state() == "string b; none; string 9");
+}
+
+BOOST_AUTO_TEST_CASE(vote_that_cannot_count_leaves_the_lock)
+{
+    std::string const no_time = "0";
+    auto const vote = [&](std::string const& giver) {
+        return run(redis::scripts::vote, fenced, {"x", nonce('a'), lock_time, giver, no_time, "7", ""});
+    };
+    BOOST_TEST(vote("").starts_with("-ERR "));
+    BOOST_TEST(state() == "none; none; none");
+    set('b');
+    BOOST_TEST(vote(nonce('b')).starts_with("-ERR "));
+    BOOST_TEST(state() == "string b; none; none");
+}
+
+/// A client may lack the right to the queue.
+BOOST_AUTO_TEST_CASE(exclusive_vote_does_not_use_the_queue)
+{
+    words const of_another_program{"RPUSH", "queue", "data"};
+    administer(of_another_program);
+    BOOST_TEST(fenced_vote('a', 'x', "7") == "7");
+    BOOST_TEST(fenced_vote('b', 'x', "7") == "HELD # 7 aaaaaaaa");
+    BOOST_TEST(fenced_vote('b', 'x', "7", 'a') == "8");
+    reset();
+    vote('a', 'r');
+    administer(of_another_program);
+    BOOST_TEST(fenced_vote('b', 'x', "7") == "HELD # 0 READERS");
+    BOOST_TEST(fenced_vote('b', 'x', "7", 'a') == "7");
+    BOOST_TEST(state("lock") == "string b");
+}
+
 /// Rule F3.
 BOOST_AUTO_TEST_CASE(proposal_does_not_lead_the_clock_by_far)
 {

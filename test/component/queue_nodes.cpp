@@ -221,7 +221,7 @@ std::string without_fast_paths(redis::script const& which)
 {
     std::string text(which.text);
     for (std::string_view const condition :
-         {"if ARGV[1] == 'x' and not KEYS[3] then", "if not polls and ARGV[4] == '' then",
+         {"if ARGV[1] == 'x' then", "if not polls and ARGV[4] == '' then",
           "if ARGV[1] == 'x' and position == '' and not KEYS[3] then"})
         replace_all(text, condition, "if false then");
     bool const has_fast_path = which.index != redis::scripts::renew.index;

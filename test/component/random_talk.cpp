@@ -327,8 +327,8 @@ void random_talk::ask_for_what_is_given(unsigned id)
     if (dice_.one_in(2))
         return both_.compare(
             id, call(redis::scripts::vote, {"lock", "lock:queue"}, {"x", owner(), text(lock_life), owner()}));
-    call_marked(id, redis::scripts::fenced_vote, {"lock", "lock:redlock-fence", "redlock-marker"},
-                {text(lock_life), text(fence_life), owner(), number(), dice_.one_in(4) ? "" : owner()});
+    call_marked(id, redis::scripts::vote, {"lock", "lock", "lock:redlock-fence", "redlock-marker"},
+                {"x", owner(), text(lock_life), dice_.one_in(4) ? "" : owner(), text(fence_life), number()});
 }
 
 void random_talk::ask_about_channels(unsigned id)

@@ -64,22 +64,16 @@ BOOST_AUTO_TEST_CASE(every_script_reports_fence_that_is_no_number)
     redis_server const server;
     probe node(server.port());
     std::string const owner = std::string(32, 'a');
-    for (auto const& script : {redis::scripts::fenced_vote, redis::scripts::fenced_raise,
-                               redis::scripts::fenced_extend, redis::scripts::fenced_adopt})
+    for (auto const& script :
+         {redis::scripts::fenced_raise, redis::scripts::fenced_extend, redis::scripts::fenced_adopt})
         for (std::string const value : {"theirs", "", "nan", "inf", "-1", "8796093022208"}) {
-            bool const votes = script.sha1 == redis::scripts::fenced_vote.sha1;
             node.command({"SET", "seat:fence", value});
-            votes ? node.command({"DEL", "lock"}) : node.command({"SET", "lock", owner});
-            std::vector<std::string> call{"EVAL",       std::string(script.text),
-                                          "3",          "lock",
-                                          "seat:fence", "marker",
-                                          "3600000",    "3600000",
-                                          owner,        "7"};
-            call.resize(call.size() + (votes ? 2 : 1)); // no giver, no marker
-            BOOST_TEST(node.command(call) ==
+            node.command({"SET", "lock", owner});
+            BOOST_TEST(node.command({"EVAL", std::string(script.text), "3", "lock", "seat:fence", "marker",
+                                     "3600000", "3600000", owner, "7", ""}) ==
                        "-WRONGTYPE the fence is no number that can be counted on from: seat:fence");
             BOOST_TEST((node.get("seat:fence") == value));
-            BOOST_TEST(node.exists("lock") == !votes);
+            BOOST_TEST((node.get("lock") == owner));
         }
 }
 
@@ -123,24 +117,6 @@ BOOST_AUTO_TEST_CASE(extension_tells_of_fence_that_was_gone)
     BOOST_TEST(extend() == "2");
     BOOST_TEST((node.get("fence") == "7"));
     BOOST_TEST(extend() == "1");
-}
-
-BOOST_AUTO_TEST_CASE(fenced_vote_is_granted_once)
-{
-    redis_server const server;
-    probe node(server.port());
-    std::string const owner(32, 'a');
-    auto const vote = [&](std::string const& giver) {
-        return node.command({"EVAL", std::string(redis::scripts::fenced_vote.text), "3", "lock", "fence",
-                             "marker", "3600000", "7200000", owner, "7", giver, ""});
-    };
-    BOOST_TEST(vote("") == "7");
-    BOOST_TEST(vote("").starts_with("HELD "));
-    BOOST_TEST(vote(owner) == "8");
-    node.command({"SET", "lock", std::string(32, 'b'), "PX", "1000"});
-    BOOST_TEST(vote(owner).starts_with("HELD "));
-    BOOST_TEST(vote(std::string(32, 'b')) == "9");
-    BOOST_TEST((node.get("lock") == owner));
 }
 
 /// S4: a set whose key ends with the last of its members.

@@ -67,7 +67,6 @@ private:
     };
     static constexpr std::array scripts{known_script{"release.lua", &redis::scripts::release},
                                         known_script{"extend.lua", &redis::scripts::extend},
-                                        known_script{"fenced_vote.lua", &redis::scripts::fenced_vote},
                                         known_script{"fenced_raise.lua", &redis::scripts::fenced_raise},
                                         known_script{"fenced_extend.lua", &redis::scripts::fenced_extend},
                                         known_script{"fenced_adopt.lua", &redis::scripts::fenced_adopt},

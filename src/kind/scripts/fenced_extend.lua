@@ -22,7 +22,7 @@ local function proclaim()
         redis.call('set', KEYS[4], ARGV[5], 'px', ARGV[1])
     end
 end
-local fence = tonumber(seen[2] or redis.call('pttl', KEYS[2]) == -2 and 0) -- as in fenced_vote.lua
+local fence = tonumber(seen[2] or redis.call('pttl', KEYS[2]) == -2 and 0)
 if not (fence and fence >= 0 and fence < 8796093022208) then
     return redis.error_reply('WRONGTYPE the fence is no number that can be counted on from: ' .. KEYS[2])
 end

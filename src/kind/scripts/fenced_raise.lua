@@ -7,7 +7,7 @@ local seen = redis.call('mget', KEYS[1], KEYS[2], KEYS[3])
 if ARGV[5] ~= '' and seen[3] ~= ARGV[5] then
     return redis.status_reply('STRANGER')
 end
-local fence = tonumber(seen[2] or redis.call('pttl', KEYS[2]) == -2 and 0) -- as in fenced_vote.lua
+local fence = tonumber(seen[2] or redis.call('pttl', KEYS[2]) == -2 and 0)
 if not (fence and fence >= 0 and fence < 8796093022208) then
     return redis.error_reply('WRONGTYPE the fence is no number that can be counted on from: ' .. KEYS[2])
 end

@@ -1,22 +1,40 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Votes for a lock or claims it, for each kind of owner (docs/protocol.md). KEYS: the lock, its queue; with a fence also the
--- fence and the node's marker. ARGV: kind (x exclusive, r reader, p permits), nonce, milliseconds, previous owner (empty: a
--- vote; our nonce: nobody had the lock when we were called). For permits also: how many are wanted, how many there are, the
--- first to look at, the exact ones (empty: any), those that this node gave the same attempt before. With a fence [10] to [12]:
--- milliseconds of the fence; the proposal, or for a reader the milliseconds of the quarantine; the marker as it was on
--- connecting (empty: any).
+-- Votes for a lock or claims it, for each kind of owner (docs/protocol.md). KEYS: the lock, its queue (of an exclusive vote any
+-- key); with a fence also the fence and the node's marker. ARGV: kind (x exclusive, r reader, p permits), nonce, milliseconds,
+-- previous owner (empty: a vote; our nonce: nobody had the lock when we were called). For permits also: how many are wanted,
+-- how many there are, the first to look at, the exact ones (empty: any), those that this node gave the same attempt before.
+-- With a fence the last three: milliseconds of the fence; the proposal, or for a reader the milliseconds of the quarantine;
+-- the marker as it was on connecting (empty: any).
 -- Returns 1, or the number of the fence: granted. "GIVEN <number> <permits>": granted. "QUEUED": positions are before it.
 -- "HELD <milliseconds left> <fence> <owner>": refused. "STRANGER": another node than expected. An error: the fence is no
 -- number of ours.
 
--- The fast path decides nearly all claims.
-if ARGV[1] == 'x' and not KEYS[3] then
-    local owner = redis.call('mget', KEYS[1])[1]
-    if owner and ARGV[4] ~= '' and (owner == ARGV[2] or owner == ARGV[4]) then
-        redis.call('set', KEYS[1], ARGV[2], 'px', ARGV[3])
-        return 1
-    elseif not owner and redis.call('set', KEYS[1], ARGV[2], 'nx', 'px', ARGV[3]) then
-        return 1
+-- The fast path decides nearly all exclusive votes and claims: the lock is free or a string, and the fence a number or absent.
+local last = #ARGV
+if ARGV[1] == 'x' then
+    local seen = redis.call('mget', KEYS[1], unpack(KEYS, 3))
+    local owner, fence, number = seen[1], 0, 1
+    if KEYS[3] then
+        local expected = ARGV[last] == '' or seen[3] == ARGV[last]
+        fence = expected and tonumber(seen[2] or redis.call('pttl', KEYS[3]) == -2 and 0)
+        fence = fence and fence >= 0 and fence < 8796093022207 and fence -- The last number has none above it.
+    end
+    local given = owner and ARGV[4] ~= '' and (owner == ARGV[2] or owner == ARGV[4])
+    if fence and owner and not given then
+        return redis.status_reply('HELD ' .. redis.call('pttl', KEYS[1]) .. ' ' .. fence .. ' ' .. owner:sub(1, 8))
+    elseif fence and KEYS[3] then
+        local clock = redis.call('time')
+        local latest = clock[1] * 1000 + math.floor(clock[2] / 1000) + math.floor(ARGV[3] / 2) -- rule F3
+        number = math.max(fence + 1, math.min(tonumber(ARGV[last - 1]), latest))
+    end
+    if fence and (given or redis.call('set', KEYS[1], ARGV[2], 'nx', 'px', ARGV[3])) then
+        local counted = KEYS[3] and redis.pcall('set', KEYS[3], number, 'px', ARGV[last - 2])
+        if counted and counted.err then
+            return given and counted or redis.call('del', KEYS[1]) and counted
+        elseif given then
+            redis.call('set', KEYS[1], ARGV[2], 'px', ARGV[3])
+        end
+        return number
     end
 end
 local wants, nonce, milliseconds, giver = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
@@ -30,7 +48,7 @@ end
 if KEYS[3] then
     -- with fence.lua
     local refused, has_fence, marker
-    refused, fence, has_fence, marker = see_fence(wants, ARGV[12])
+    refused, fence, has_fence, marker = see_fence(wants, ARGV[last])
     if refused then
         return refused
     end
@@ -44,13 +62,13 @@ if KEYS[3] then
         local forgotten = later_date(now)
         if has_fence then
             local placed = tonumber((marker or ''):match('/(%d+)$'))
-            forgotten = placed and math.min(later_date(placed + ARGV[11]), forgotten) or 0
+            forgotten = placed and math.min(later_date(placed + ARGV[last - 1]), forgotten) or 0
         end
         return math.max(fence, forgotten, 1)
     end
     local function number_above(highest)
         local latest = now + math.floor(milliseconds / 2) -- rule F3
-        return highest and math.max(highest + 1, math.min(tonumber(ARGV[11]), latest))
+        return highest and math.max(highest + 1, math.min(tonumber(ARGV[last - 1]), latest))
     end
     function count(permits)
         local number
@@ -62,9 +80,9 @@ if KEYS[3] then
         if not is_fence(number) then
             return nil, unusable_fence()
         elseif permits then
-            set_fences(permits, number, ARGV[10])
+            set_fences(permits, number, ARGV[last - 2])
         else
-            redis.call('set', KEYS[3], number, 'px', ARGV[10])
+            redis.call('set', KEYS[3], number, 'px', ARGV[last - 2])
         end
         return number
     end

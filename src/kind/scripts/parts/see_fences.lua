@@ -10,7 +10,7 @@ local function see_fences(first, marker)
     local fences, highest = {}, 0
     for i = 1, count do
         local key = KEYS[first + i - 1]
-        local fence = tonumber(seen[i] or redis.call('pttl', key) == -2 and 0) -- as in fenced_vote.lua
+        local fence = tonumber(seen[i] or redis.call('pttl', key) == -2 and 0)
         if not (fence and fence >= 0 and fence < 8796093022208) then
             return redis.error_reply('WRONGTYPE the fence is no number that can be counted on from: ' .. key)
         end
