@@ -51,9 +51,9 @@ BOOST_AUTO_TEST_CASE(fenced_attempt_proposes_more_than_any_reported_fence)
     BOOST_TEST(got->ec == error_code());
     auto const all = nodes[0]->heard();
     auto const vote = std::ranges::find_if(
-        all, [&](auto const& words) { return words.size() == 12 && words[8] == got->granted.nonce(); });
+        all, [&](auto const& words) { return words.size() == 14 && words[8] == got->granted.nonce(); });
     BOOST_TEST_REQUIRE((vote != all.end()));
-    BOOST_TEST(vote->at(9) == "8000000000001");
+    BOOST_TEST(vote->at(12) == "8000000000001");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
