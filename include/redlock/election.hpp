@@ -32,8 +32,8 @@ namespace redlock {
 /// term with each request, let the leader answer only while it is `valid()` and for its own term, and let resources
 /// compare it (docs/howto/election.md).
 ///
-/// Those who campaign stand in line, also those of one client: no leadership is handed to another campaign without the
-/// nodes. A `fenced_mutex` of the same name and an election exclude each other.
+/// Campaigns wait in the queue of the name, also those of one client: no leadership is handed to another campaign without
+/// the nodes. A `fenced_mutex` of the same name and an election exclude each other.
 ///
 /// Each node keeps the keys of a `fenced_mutex`, and `<name>:redlock-leader` with `config::key_prefix` before it. Who only
 /// observes needs the right to GET that key.

@@ -90,7 +90,7 @@ public:
     /// Empty if no node was asked, or if memory was short.
     [[nodiscard]] std::vector<node_outcome> const& outcomes() const noexcept { return outcomes_; }
     /// How the last attempt failed, as `acquire_event::last_failure` says: before `timed_out` either others held the
-    /// lock, or too few nodes answered. Empty if no attempt was completed, and it did not stand in line.
+    /// lock, or too few nodes answered. Empty if no attempt was completed, and it had no position.
     [[nodiscard]] boost::system::error_code last_failure() const noexcept { return last_failure_; }
     /// Why the lease was lost, if the code is `errc::lease_lost`.
     [[nodiscard]] loss_cause cause() const noexcept { return cause_; }

@@ -204,10 +204,11 @@ public:
     /// \throws std::bad_alloc and has done nothing
     void detach();
 
-    /// Makes a writer's lease of a `shared_mutex` a reader's: other readers may have the lock beside it as soon as the
-    /// nodes have been told. Between the two nobody else has it. From the call on the holder may only do what a reader may,
-    /// and `shared()` is true. The deadline stays what it is until a majority has confirmed the change, as with a renewal.
-    /// If too few nodes answer, the next renewals repeat it.
+    /// Makes a writer's lease of a `shared_mutex` a reader's: other readers may have the lock at the same time as soon
+    /// as the nodes have been told, and all readers in the queue are let in. Between the two nobody else has it. From
+    /// the call on the holder may only do what a reader may, and `shared()` is true. The deadline stays what it is
+    /// until a majority has confirmed the change, as with a renewal. If too few nodes answer, the next renewals repeat
+    /// it.
     ///
     /// It cannot be left to another client any more: `detach()` releases it. No effect on a lease that has ended. Any
     /// thread.

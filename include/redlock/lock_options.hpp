@@ -13,13 +13,13 @@ struct retry_policy {
     /// doubles with each failed attempt. While no quorum can be reached, the pause is uniform in the upper half of the
     /// bound.
     ///
-    /// While other clients hold the lock, an operation in line (`lock_options::fair`) makes no attempt until its turn
-    /// comes. Without a line the next attempt follows an invalidation from a node, or the time when the keys of a majority
-    /// will have expired. If nodes cannot send invalidations (RESP2, no right to CLIENT TRACKING), it follows after a
-    /// pause that is uniform between zero and the bound.
+    /// While other clients hold the lock, an operation in the queue (`lock_options::fair`) makes no attempt until it is
+    /// called. Without a position the next attempt follows an invalidation from a node, or the time when the keys of a
+    /// majority will have expired. If nodes cannot send invalidations (RESP2, no right to CLIENT TRACKING), it follows
+    /// after a pause that is uniform between zero and the bound.
     std::chrono::milliseconds min_delay{2};
-    /// Last upper bound of that pause. Without a line it is also the longest wait for an invalidation if the nodes do not
-    /// say when the keys expire (no right to PTTL, a key without an expiry).
+    /// Last upper bound of that pause. Without a position it is also the longest wait for an invalidation if the nodes do
+    /// not say when the keys expire (no right to PTTL, a key without an expiry).
     std::chrono::milliseconds max_delay{200};
     /// How long `acquire` continues while no quorum can be reached at all, before it fails with `errc::no_quorum`.
     /// Errors that only an operator can fix (wrong password, missing right) end it at once. Nodes that are quarantined
@@ -30,13 +30,13 @@ struct retry_policy {
 };
 
 /// How long one client may keep a lock among its own operations while others, in other clients, may wait for it. A
-/// lease that is released goes to the next operation in the client's queue without a round trip; its deadline does not
+/// lease that is released goes to the next operation in the client's local queue without a round trip; its deadline does not
 /// change. The next operation's lock must have the same `ttl`, slack and kind, and must renew itself. At least half of
 /// `ttl` must be left; otherwise the lock is released and acquired again.
 ///
-/// After a batch the lock goes to the first in line, and the client's next operation stands at the end. Without a line the
-/// client leaves the lock alone for three round trips, so that others can get it. While no other client takes it, the
-/// batches double, up to 64 times their size, also from 1. The period does not change.
+/// After a batch the lock goes to the first in the queue, and the client's next operation stands at the end. Without a
+/// position the client leaves the lock alone for three round trips, so that others can get it. While no other client takes
+/// it, the batches double, up to 64 times their size, also from 1. The period does not change.
 struct handover_policy {
     /// Leases in a row, at least 1, before others get their turn.
     unsigned batch = 64;
@@ -80,15 +80,16 @@ struct lock_options {
     std::optional<std::chrono::milliseconds> node_timeout{};
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own
-    /// Stand in line with the operations of other clients that wait for this lock: first come, first served, but for what
-    /// docs/promise.md names under "Order between clients" (docs/protocol.md, rules L1 to L15). Give all clients of a lock
-    /// the same value. An operation that does not stand in line asks again when a server says that the key has changed. It
-    /// may overtake those in line, and be overtaken.
+    /// Wait in one queue with the operations of other clients that want this lock, readers and writers too: first come,
+    /// first served, but for what docs/promise.md names under "Order between clients" (docs/protocol.md, rules Q1 to Q23).
+    /// Give all clients of a lock the same value. An operation without a position in the queue asks again when a server says
+    /// that the key has changed. It may overtake the queue, and be overtaken.
     ///
-    /// The line needs RESP3, and a user of the servers with these rights: SUBSCRIBE, PUBLISH, ZADD, ZRANGE, ZREM, ZRANK,
-    /// ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys `<name>:redlock-queue` with
-    /// the prefix before them. The line in docs/server-checklist.md, "Rights", has all of them. If a server denies a right
-    /// or speaks RESP2, operations stand in line on another server. If no server is left, they wait without a line.
+    /// The queue needs RESP3, and a user of the servers with these rights: SUBSCRIBE, PUBLISH, EXISTS, TYPE, ZADD, ZRANGE,
+    /// ZREM, ZRANK, ZSCORE, ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys
+    /// `<name>:redlock-queue` with the prefix before them. docs/server-checklist.md, "Rights", has all of them. If a server
+    /// denies a right or speaks RESP2, operations wait in the queue of another server. If no server is left, they wait
+    /// without a position.
     bool fair = true;
 
     friend bool operator==(lock_options const&, lock_options const&) = default;

@@ -37,7 +37,7 @@ namespace redlock {
 /// of its copies.
 ///
 /// The client's user needs the rights of plain locks, and `+exists +mget +pttl +eval +evalsha`. Without the right to the keys
-/// `<name>:redlock-queue` a release passes over those who stand in line, and takes one round trip more.
+/// `<name>:redlock-queue` a release passes over the operations that wait there, and takes one round trip more.
 /// \par Source
 /// docs/protocol.md, rules M1 to M9.
 class REDLOCK_EXPORT multi_mutex : public any_lock {

@@ -13,9 +13,10 @@ namespace redlock {
 
 /// A named lock over a client's nodes. Cheap to make and to copy. Making it sends nothing.
 ///
-/// All operations of one client on one name wait in one queue and are served in the order in which they were started.
+/// All operations of one client on one name wait in one local queue and are served in the order in which they were started.
 /// Only the first of them asks the nodes. A lease that is released goes to the next of them at once, as
-/// `lock_options::handover` says. The first operations of different clients stand in line (`lock_options::fair`).
+/// `lock_options::handover` says. The first operations of different clients wait in the queue of the name
+/// (`lock_options::fair`).
 ///
 /// \par Source
 /// Redis documentation, "Distributed Locks with Redis"; the rules are in docs/protocol.md.

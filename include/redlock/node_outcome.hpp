@@ -50,17 +50,17 @@ struct node_outcome {
     server_error error = server_error::none;   ///< class of the server's error when `refused`
     std::string detail;                        ///< the server's or the system's error text, if any
     std::optional<std::chrono::nanoseconds>
-        remaining; ///< time left, when the node answered, of the other's key, the writer's mark or the quarantine
+        remaining; ///< time left, when the node answered, of the other's key or the quarantine
     /// From sending the vote to reading its reply. Not recorded if every answer was a grant; `observer::on_vote` has it
     /// in any case.
     std::optional<std::chrono::nanoseconds> round_trip;
     /// The first characters of the other owner's nonce (`lease::nonce()` there), enough to distinguish owners. Empty
-    /// unless the node was asked for it: waiting operations ask, in line only the line's node.
+    /// unless the node was asked for it: waiting operations ask, in the queue only the queue's node.
     std::string owner{};
     /// In the table of `lease::explain`: how long before the lease's end the node answered this.
     std::optional<std::chrono::nanoseconds> ago{};
-    /// If `held_by_other`: who it is, if the node was asked. A plain vote does not ask; a fenced one, those of a
-    /// `shared_mutex`, waiting operations and an inspection do.
+    /// If `held_by_other`: who it is, if the node was asked. A plain vote does not ask; a fenced one, a reader's, waiting
+    /// operations and an inspection do.
     holder_kind holder = holder_kind::unknown;
     /// If `held_by_other`, of a `multi_mutex`: the first name that blocked the attempt on this node; after a loss, the first
     /// name that the lease did not own any more. Otherwise empty.

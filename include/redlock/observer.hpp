@@ -21,7 +21,7 @@ namespace redlock {
 
 /// A node's connection changed, or a lock has to wait for the node. A quarantine is reported once, and again only if
 /// another lock waits longer. At the first vote after its end the node is `ready`. Also, without a change: the node refuses
-/// what locks work without, such as the line; each text once for a client, at most 16 for a node. The views, here and in
+/// what locks work without, such as the queue; each text once for a client, at most 16 for a node. The views, here and in
 /// the other events, are valid during the call.
 struct node_event {
     std::string_view node;       ///< URL without password
@@ -34,22 +34,22 @@ struct node_event {
     std::string_view master{};
 };
 
-/// An operation waits in its client's queue, or in line with other clients.
+/// An operation waits in its client's local queue, or in the queue of the name with other clients.
 ///
-/// In the queue: others of this client hold the lock or came first. Reported once, when it begins to wait, and not again
-/// when operations before it leave.
+/// In the local queue: others of this client hold the lock or came first. Reported once, when it begins to wait, and not
+/// again when operations before it leave.
 ///
-/// In line (docs/protocol.md, rule L1): reported when the line's node has answered with its place, and when it becomes
-/// the first. It is not reported when places before it leave. If the operation ends, the next one in the queue takes over
-/// its place, and is told of it. If a claim is refused and the operation enters the line again, or if it moves to another
-/// node's line (rule L11), its new place is reported.
+/// In the queue of the name (docs/protocol.md, rule Q1): reported when the node has answered with its position, and when it
+/// becomes the first. It is not reported when positions before it leave. If the operation ends, the next one in the local
+/// queue takes over its position, and is told of it. If a claim is refused and the operation enters the queue again, or if
+/// it moves to another node's queue (rule Q17), its new position is reported.
 struct wait_event {
     std::string_view resource; ///< the lock's name
-    /// Operations before it in the queue, without the holder. In line: places before it, as the node answered. Some may
-    /// be of clients that have ended: these are skipped. Clients that do not stand in line may overtake it.
+    /// Operations before it in the local queue, without the holder. With `in_line`: positions before it, as the node
+    /// answered. Some may be of clients that have ended: these are skipped. Clients without a position may overtake it.
     std::size_t before;
     bool held_here;       ///< by a lease of this client
-    bool in_line = false; ///< with other clients; otherwise in this client's queue
+    bool in_line = false; ///< with other clients; otherwise in this client's local queue
 };
 
 /// A node answered a vote or an extension, failed to, or was not asked because it may not vote.
@@ -87,11 +87,11 @@ struct acquire_event {
     boost::system::error_code result; ///< success, an `errc`, or `operation_aborted`
     unsigned attempts; ///< completed for it; 0 if it never got its turn, or the lock was handed over to it
     std::chrono::nanoseconds waited; ///< from the call to its end
-    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`. Also `contended` if it stood in line,
-    /// behind a holder. Also `no_quorum` if its time ended while too few nodes were connected, or answered the operations
-    /// before it (within an eighth of `node_timeout`). Empty if it got the lock, if only others of this client were before
-    /// it, or if no attempt was completed and it did not stand in line. It distinguishes a `timed_out` in an outage from
-    /// one because others held the lock.
+    /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`. Also `contended` if it waited in the
+    /// queue, behind a holder. Also `no_quorum` if its time ended while too few nodes were connected, or answered the
+    /// operations before it (within an eighth of `node_timeout`). Empty if it got the lock, if only others of this
+    /// client were before it, or if no attempt was completed and it had no position. It distinguishes a `timed_out` in
+    /// an outage from one because others held the lock.
     boost::system::error_code last_failure{};
 };
 
@@ -180,7 +180,7 @@ public:
 
     /// A connection's state changed, or a node may not vote yet for a lock that asks it.
     virtual void on_node(node_event const&) noexcept {}
-    /// An operation has begun to wait in its client's queue, has a place in line, or has become the first in line.
+    /// An operation has begun to wait in its client's local queue, has a position in the queue, or is the first there now.
     virtual void on_wait(wait_event const&) noexcept {}
     /// A node answered (possibly late), failed, or was skipped.
     virtual void on_vote(vote_event const&) noexcept {}

@@ -23,18 +23,18 @@ namespace redlock {
 /// While you have a lease of a lock, do not wait for another lease of it: a reader that calls `acquire` waits for its
 /// own lease, for ever.
 ///
-/// Readers and writers take turns: a writer that waits keeps new readers out, and readers that were kept out are let in
-/// before the next writer (docs/protocol.md, rules S14 and S15). Among the operations of one client the order is that
-/// of their coming. They do not stand in line: `lock_options::fair` means nothing here, and between clients the order
-/// within a turn is not promised.
+/// Readers and writers wait in the one queue of the name, first come, first served (`lock_options::fair`). When a reader
+/// is the first there, all readers in the queue get the lock together. A reader that comes later stands behind the writers
+/// that wait (docs/protocol.md, rule Q4). So neither starves the other. Among the operations of one client the order is
+/// that in which they were started.
 ///
 /// A plain or fenced lock of the same name, of any client or library, is excluded by readers and writers, and excludes
 /// both. The operations, errors, cancellation and thread-safety are those of `mutex`.
 ///
-/// Beside the lock's key each node keeps the key `<name>:redlock-gate` while somebody waits. The client's user needs
-/// the rights that docs/howto/readers.md lists, for both keys.
+/// While operations wait, one node keeps the key `<name>:redlock-queue` beside the lock's key. The client's user needs the
+/// rights that docs/howto/readers.md lists, for both keys.
 /// \par Source
-/// docs/protocol.md, rules S1 to S18
+/// docs/protocol.md, rules Q1 to Q23 and S1 to S18
 class REDLOCK_EXPORT shared_mutex : public detail::basic_shared_lock {
 public:
     /// \throws lock_error `errc::misconfigured`: as `mutex`
