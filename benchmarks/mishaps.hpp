@@ -5,7 +5,7 @@
 
 namespace redlock::bench {
 
-/// How long the first in line may take to claim what it was handed, with rounds of some milliseconds or less (rule L8).
+/// How long the first in line may take to claim what it was handed, with rounds of some milliseconds or less (rule Q16).
 constexpr double claim_window_us = 50'000;
 
 struct mishap {

@@ -11,7 +11,7 @@
 
 namespace redlock::core {
 
-/// How one who stands in line for a lock passes the time until he is called (docs/protocol.md, rules L1, L8, L9 and L13).
+/// When a waiter in the queue asks again until it is called (docs/protocol.md, rules Q1, Q13, Q16 and Q19).
 class line_place {
 public:
     /// Who stands there says so again, or is forgotten.

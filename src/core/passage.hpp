@@ -8,7 +8,7 @@
 namespace redlock::core {
 
 /// For how long a lock has passed from one to the next, within clients and along a line, with no moment in which somebody
-/// who does not stand there could have had it; and when there is one (docs/protocol.md, rule L13).
+/// who does not stand there could have had it; and when there is one (docs/protocol.md, rule Q19).
 class passage {
 public:
     /// A moment of a turn's length is owed after that many turns: it costs those in line less than a hundredth.

@@ -196,7 +196,7 @@ bool set_turn::has_taken() const
     return true;
 }
 
-/// As a whole, before a vote may take their place (rule L6). Their keys stay.
+/// As a whole, before a vote may take their place (rule Q5). Their keys stay.
 void set_turn::give_up_for_all()
 {
     taken_ = 0;

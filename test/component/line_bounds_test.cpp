@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Of lines in which some are stopped, killed, or leave: who stands there is served in order, and in time (rules L13, L14).
+// Waiters in the queue are served in order, and in time, although some are stopped or killed, or leave (docs/protocol.md,
+// rule Q19 and "How long a position waits").
 #include "component/line_fixture.hpp"
 #include "kit/dice.hpp"
 
@@ -10,9 +11,9 @@ namespace {
 constexpr duration longest_hold = 20ms;
 /// Between two looks at what has happened.
 constexpr duration step = 500us;
-/// A hand-over, and the moment for those who stand in no line (rule L13).
+/// A hand-over, and the moment for those who stand in no line (rule Q19).
 constexpr duration a_turn = longest_hold + 7 * round_trip + 2 * a_tick + 2 * step;
-/// Of a holder that does not know of others yet (rules L7 and W5).
+/// Of a holder that does not know of others yet (rules Q11 and W5).
 constexpr duration longest_batch = 250ms + longest_hold;
 constexpr duration longest_pause = 300ms;
 
@@ -97,7 +98,7 @@ private:
         one.who.release();
         one.come();
     }
-    /// Who goes on after a pause may be late for his turn, and overtake those who wait (rule L8).
+    /// Who goes on after a pause may be late for his turn, and overtake those who wait (rule Q16).
     void check_order(visitor const& served_now)
     {
         for (visitor const& one : some)

@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(line_that_is_full_lets_nobody_in)
     serve_all(1s);
 }
 
-/// The next node keeps a line, where there is one (rule L11).
+/// The next node keeps a line, where there is one (rule Q17).
 BOOST_AUTO_TEST_CASE(foreign_data_under_name_of_line_are_left_alone)
 {
     line_up(2);
@@ -372,7 +372,7 @@ BOOST_AUTO_TEST_CASE(key_without_expiry_is_waited_for_without_line)
     BOOST_TEST((until_granted(*all[0]) <= 1s));
 }
 
-/// Rule L9: the key lives for longer than those of who waits would, and one node alone has lost it.
+/// Rule Q13: the key lives for longer than those of who waits would, and one node alone has lost it.
 BOOST_AUTO_TEST_CASE(who_doubts_keeps_its_place_while_others_are_held)
 {
     say_everywhere({"SET", "seat", std::string(32, 'f'), "PX", "600000"});
@@ -447,7 +447,7 @@ BOOST_AUTO_TEST_CASE(successor_that_wants_no_line_leaves_it)
     (void)until([&] { return got.valid(); }, 1s);
 }
 
-/// Rule L13: whoever has the lock, it is left free for a moment in time.
+/// Rule Q19: whoever has the lock, it is left free for a moment in time.
 BOOST_AUTO_TEST_CASE(who_stands_in_no_line_is_let_in)
 {
     for (std::size_t const standing : {2U, 4U}) {
@@ -506,7 +506,7 @@ BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_goes_to_first_in_line)
     BOOST_TEST((longest <= turn + 3 * round_trip + a_tick));
 }
 
-/// Rule L8: for as long as he needs, not the one who hands it to him.
+/// Rule Q16: for as long as he needs, not the one who hands it to him.
 BOOST_AUTO_TEST_CASE(lock_is_kept_for_who_is_far_away)
 {
     line_up(2);
@@ -710,7 +710,7 @@ BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
-/// Rule L11: a node that lets nobody in serves nobody before those who stand in line elsewhere.
+/// Rule Q17: a node that lets nobody in serves nobody before those who stand in line elsewhere.
 BOOST_AUTO_TEST_CASE(full_line_node_serves_nobody_out_of_order)
 {
     line_up(2);
@@ -740,7 +740,7 @@ BOOST_AUTO_TEST_CASE(full_line_node_serves_nobody_out_of_order)
     }
 }
 
-/// Rule L11: the others stand where it can stand again.
+/// Rule Q17: the others stand where it can stand again.
 BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_again)
 {
     line_up_and_pass(4);
@@ -789,7 +789,7 @@ BOOST_AUTO_TEST_CASE(line_expires)
     BOOST_TEST(!net.at(first).redis.keys().shows("seat:redlock-queue", now));
 }
 
-/// The giver then finds the heir's keys on the other nodes, as if its own had been lost (rules L5 and L7).
+/// The giver then finds the heir's keys on the other nodes, as if its own had been lost (rules Q6 and Q11).
 BOOST_AUTO_TEST_CASE(release_that_comes_behind_claims_of_heir_succeeds)
 {
     for (unsigned const nodes : {2U, 3U, 4U})
@@ -837,7 +837,7 @@ BOOST_AUTO_TEST_CASE(line_node_that_does_not_answer_release_loses_no_lease)
 }
 
 /// Two of its connections are being made when it is called, and then the third breaks, with a question unanswered. The call
-/// is void (rule L2), and the previous owner's releases reach the other nodes after 200 ms.
+/// is void (rule Q3), and the previous owner's releases reach the other nodes after 200 ms.
 BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_served)
 {
     settings.reconnect.connect_timeout = 5s;
@@ -866,7 +866,7 @@ BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_
     check_that_no_key_is_left();
 }
 
-/// Until the next refusal it waits by turns (rule L12).
+/// Until the next refusal it waits by turns (rule Q9).
 BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
 {
     line_up_and_pass(3);
@@ -882,7 +882,7 @@ BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
     BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{0}));
 }
 
-/// No node tells of own changes (rules L9 and W2).
+/// No node tells of own changes (rules Q13 and W2).
 BOOST_AUTO_TEST_CASE(release_of_adopted_lease_makes_place_ask_again)
 {
     occupy("3600000");
@@ -894,7 +894,7 @@ BOOST_AUTO_TEST_CASE(release_of_adopted_lease_makes_place_ask_again)
     BOOST_TEST((until_granted(one) <= 1s));
 }
 
-/// Every other client cannot reach the node where the rest stands (rule L11).
+/// Every other client cannot reach the node where the rest stands (rule Q17).
 BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
 {
     line_up(2);
@@ -922,7 +922,7 @@ BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
     }
 }
 
-/// Rule L6: the node where the line is grants a vote of an attempt that loses, in time or late. Who is first in line hears
+/// Rule Q5: the node where the line is grants a vote of an attempt that loses, in time or late. Who is first in line hears
 /// of an undo as of any change, and is not called.
 BOOST_AUTO_TEST_CASE(votes_that_are_taken_back_are_not_handed_on)
 {
@@ -959,7 +959,7 @@ BOOST_AUTO_TEST_CASE(votes_that_are_taken_back_are_not_handed_on)
         }
 }
 
-/// Votes it had answered. For the claim window it is waited for (rule L11).
+/// Votes it had answered. For the claim window it is waited for (rule Q17).
 BOOST_AUTO_TEST_CASE(node_that_is_silent_to_those_who_enter_keeps_no_line)
 {
     line_up(2);
@@ -980,7 +980,7 @@ BOOST_AUTO_TEST_CASE(node_that_is_silent_to_those_who_enter_keeps_no_line)
     serve_all(1s);
 }
 
-/// Nobody would tell them of a release that passes by the line (rule L9).
+/// Nobody would tell them of a release that passes by the line (rule Q13).
 BOOST_AUTO_TEST_CASE(without_tracking_those_who_wait_ask_by_turns)
 {
     for (bool const everywhere : {false, true})

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// In line: what a silent heir, a leaver and a lock that is left free cost those behind (docs/protocol.md, rules L8 to L14).
+// What a silent next owner, a waiter that leaves and an open window cost the positions behind (docs/protocol.md, rules Q12 to
+// Q19).
 #include "component/line_fixture.hpp"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(dead_waiters_behind_silent_heir_cost_nothing)
     BOOST_TEST((until([&] { return all.back()->holds(); }) <= claim_window + time_to_hand_over));
 }
 
-/// The line's node lets it wait once. It goes back to where the others stand (rule L11).
+/// The line's node lets it wait once. It goes back to where the others stand (rule Q17).
 BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
 {
     line_up(2);

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(release_deletes_what_is_ours)
     BOOST_TEST(release(b) == "0");
 }
 
-/// Rule L4.
+/// Rule Q4.
 BOOST_AUTO_TEST_CASE(release_without_lines_deletes_what_is_ours)
 {
     auto const give_back = [&](std::string const& who) {

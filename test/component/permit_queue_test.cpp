@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who asks for permits beside others of its client, and comes back to their queue (docs/protocol.md, rules P7, L12 and M6).
+// Operations that ask for permits beside others of their client, and come back to the local queue (docs/protocol.md, rules
+// P7, Q15 and M6).
 #include "component/semaphore_fixture.hpp"
 #include <redlock/multi_mutex.hpp>
 
@@ -207,7 +208,7 @@ BOOST_AUTO_TEST_CASE(operation_that_came_back_is_asked_for_when_several_names_ar
     BOOST_TEST(second->held.valid());
 }
 
-/// Rule L12: each by its own patience.
+/// Rule Q15: each by its own patience.
 BOOST_AUTO_TEST_CASE(outage_ends_those_who_came_back_in_time)
 {
     let_second_ask_beside();

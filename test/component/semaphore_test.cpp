@@ -382,7 +382,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
     BOOST_TEST((until([&] { return waits->held.valid(); }) <= 50ms));
 }
 
-/// Rule L6: what is given back of a lease that is held is handed to nobody in its name.
+/// Rule Q5: what is given back of a lease that is held is handed to nobody in its name.
 BOOST_AUTO_TEST_CASE(surplus_slot_does_not_make_room_for_others_where_the_lease_is_held)
 {
     contender& one = add();

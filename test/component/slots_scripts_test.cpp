@@ -623,7 +623,7 @@ BOOST_AUTO_TEST_CASE(release_hands_slots_to_the_first_in_line)
     BOOST_TEST(nobody_stands_there());
 }
 
-/// Rule L6: what the rest of the nonce is may not be taken.
+/// Rule Q5: what the rest of the nonce is may not be taken.
 BOOST_AUTO_TEST_CASE(heir_of_a_part_takes_it_from_nobody)
 {
     listener heir(server, "heir");
@@ -735,7 +735,7 @@ BOOST_AUTO_TEST_CASE(who_enters_lets_those_before_it_go_first)
     BOOST_TEST(first.next().find("take " + b + " 0 " + b) != std::string::npos);
 }
 
-/// Rule L10.
+/// Rule Q12.
 BOOST_AUTO_TEST_CASE(next_in_line_hears_that_the_first_has_left)
 {
     listener next(server, "next");

@@ -367,7 +367,7 @@ BOOST_AUTO_TEST_CASE(flushed_server_wakes_waiter_at_once)
     expect_wake_by({"FLUSHALL"});
 }
 
-/// Rule L9.
+/// Rule Q13.
 BOOST_AUTO_TEST_CASE(key_deleted_by_operator_wakes_first_in_line_at_once)
 {
     expect_line_to_wake_by({"DEL", "lock"});

@@ -101,7 +101,7 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 }
 
 /// W5: others get their turn. Who stands in line offers turns only to those he has met who
-/// stand in none (L12), and programs that call servers by different names stand in different lines.
+/// stand in none (Q15), and programs that call servers by different names stand in different lines.
 void schedule::check_row(actor const& whose)
 {
     if (whose.options.fair || whose.about.shared || whose.about.several || takes_permits(whose.how)) {

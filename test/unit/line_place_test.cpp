@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(answer_to_second_question_tells_of_new_place)
     BOOST_TEST((place.due() == t + 2506ms));
 }
 
-/// Rule L13.
+/// Rule Q19.
 BOOST_AUTO_TEST_CASE(lock_that_is_left_free_is_asked_for_later)
 {
     auto first = placed(0, 10s);
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(lock_that_is_left_free_amid_question_is_asked_for_again_lat
     BOOST_TEST((place.due() == t + 4ms));
 }
 
-/// Rule L9.
+/// Rule Q13.
 BOOST_AUTO_TEST_CASE(who_becomes_first_doubts_as_who_was_first)
 {
     line_place place(50ms);
