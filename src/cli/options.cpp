@@ -142,7 +142,7 @@ void parser::define_run()
         "--shared", [this] { o_.with = sharing::reader; }, "together with other readers");
     auto* const writes = run.add_flag_callback(
         "--exclusive", [this] { o_.with = sharing::writer; },
-        "alone, in turn with those who run with --shared");
+        "alone, in one queue with those who run with --shared");
     writes->excludes(reads);
     auto* const permits =
         run.add_option("--permits", o_.permits, "together with others, as long as no more than so many run")

@@ -76,7 +76,7 @@ complete -c redlock -n '__redlock_verb extend' -l token -x -d 'The fencing token
 complete -c redlock -n '__redlock_verb elect' -l value -x -d 'What others are told of this leader (host:pid)'
 
 complete -c redlock -n '__redlock_verb run' -l shared -d 'Together with other readers'
-complete -c redlock -n '__redlock_verb run' -l exclusive -d 'Alone, in turn with those who run with --shared'
+complete -c redlock -n '__redlock_verb run' -l exclusive -d 'Alone, in one queue with those who run with --shared'
 complete -c redlock -n '__redlock_verb run' -l permits -x -d 'Together with others, as long as no more than so many run'
 complete -c redlock -n '__redlock_verb run' -l count -x -d 'Of these, this one counts for so many'
 complete -c redlock -n '__redlock_verb run' -l also -x -d 'This lock as well, all of them or none; repeat it'
