@@ -18,7 +18,7 @@ trial on_key(std::string_view right, std::vector<std::string> command)
     return {right, std::move(command), std::move(object)};
 }
 
-/// Nobody is called without these: those who wait ask by turns (rule L15).
+/// Nobody is called without these: those who wait ask by turns (rule Q23).
 std::vector<trial> trials_of_line(std::string const& line, std::string const& channels, interview const& node)
 {
     std::vector<trial> all{on_key("zadd", {"ZADD", line, "XX", "0", "none"}), // only where it stands already

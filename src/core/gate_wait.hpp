@@ -10,7 +10,7 @@
 
 namespace redlock::core {
 
-/// When one who was refused a lock of readers and writers asks all nodes again (docs/protocol.md, rules S14, S15 and S17).
+/// When one who was refused a lock of readers and writers asks all nodes again (docs/protocol.md, rule P7).
 class gate_wait {
 public:
     struct pace {

@@ -80,7 +80,7 @@ public:
     /// \param in_turn ask first where all meet (rule W3)
     /// \param given_up nonces of others that it may take the place of (rule M8); must stay until it is decided
     void start(std::shared_ptr<lock_state> const&, bool in_turn, std::string_view given_up);
-    /// The votes of the one whom the lock is handed to (rule L5).
+    /// The votes of the one whom the lock is handed to (rule Q6).
     void claim(std::shared_ptr<lock_state> const&, inheritance const&);
     /// Time is up: who has not answered now does not count.
     void time_out();

@@ -32,8 +32,8 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     begin(how);
 }
 
-/// Others are let go first. Where nobody wants to, the line says so at once (rule L12), but for a turn that is offered to
-/// those who do not stand there (rules W5 and L13), by whoever has the time.
+/// Others are let go first. Where nobody wants to, the line says so at once (rule Q15), but for a turn that is offered to
+/// those who do not stand there (rules W5 and Q19), by whoever has the time.
 void attempt_loop::begin(core::start_mode how)
 {
     core::instant const now = runtime_.loop().now();

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-// Among the readers and writers who wait for a lock (docs/protocol.md, rules S14, S15 and S17).
+// Among the readers and writers who wait for a lock (docs/protocol.md, rule P7).
 namespace redlock::detail {
 
 namespace {

@@ -93,7 +93,7 @@ void attempt_loop::stand_on()
     connect_or_vote();
 }
 
-/// Who is called has no use for it without a majority (rule L12). A quarantine ends by itself.
+/// Who is called has no use for it without a majority (rule Q15). A quarantine ends by itself.
 void attempt_loop::watch_majority()
 {
     if (nodes().has_majority(lock()) || nodes().majority_at(lock()))

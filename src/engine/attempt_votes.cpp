@@ -61,7 +61,7 @@ void attempt::await_queue_node()
     runtime_.loop().schedule_finely(*this, now + std::min(patience, left));
 }
 
-/// Releases of the previous owners are still on their way to the nodes that refused (rule L5).
+/// Releases of the previous owners are still on their way to the nodes that refused (rule Q8).
 bool attempt::will_claim_again()
 {
     auto const then = claim_ ? claim_->send_again(runtime_.loop().now()) : std::nullopt;
@@ -169,7 +169,7 @@ kind::answer attempt::accept_slots(node_answer const& got)
     return {kind::answer::meaning::denied};
 }
 
-/// The others of that nonce stay: it is not given up as a whole (rule L6).
+/// The others of that nonce stay: it is not given up as a whole (rule Q5).
 void attempt::give_back_other_slots() noexcept
 {
     if (other_slots_.empty())

@@ -187,7 +187,7 @@ void held_lease::start_release()
     release_on(nodes().all(), type().release_word());
 }
 
-/// Who does not stand in line would never find the lock free otherwise (rule L13).
+/// Who does not stand in line would never find the lock free otherwise (rule Q19).
 void held_lease::offer_turn()
 {
     core::instant const now = on().loop().now();
@@ -205,7 +205,7 @@ kind::queue_words held_lease::release_words() const
     return {.leaves_free = !may_be_claimed_, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
-/// There first, so that nobody takes on the others what is handed on (rule L7). False: there is no line.
+/// There first, so that nobody takes on the others what is handed on (rule Q11). False: there is no line.
 bool held_lease::release_in_line()
 {
     auto const node = on().lines.node_of(lock(), {});

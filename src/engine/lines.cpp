@@ -103,7 +103,7 @@ void lines::on_subscription_refused(unsigned node)
     of(node).refused |= !nodes_.at(node).may_subscribe();
 }
 
-/// Who is called but waits no more has told the node so: that word is on its way (rule L10).
+/// Who is called but waits no more has told the node so: that word is on its way (rule Q12).
 void lines::on_message(unsigned, std::string_view text)
 {
     auto const said = kind::read_call(text);

@@ -35,7 +35,7 @@ protected:
 };
 
 /// Where this client's operations stand in line, and on which channels they are called: one for each connection, so that
-/// their places end with it (docs/protocol.md, rules L2 and L11).
+/// their places end with it (docs/protocol.md, rules Q3 and Q17).
 class lines final : private message_listener {
 public:
     lines(environment&, node_group&);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::hours longest_time_left{48};
 
 /// Who gives up what he may have been handed, and was not told of, says so: a moment for others comes once too often
-/// rather than never (rule L13).
+/// rather than never (rule Q19).
 constexpr std::chrono::hours unknown_passage{24};
 constexpr std::chrono::hours as_long_as_it_stands{24};
 
@@ -129,7 +129,7 @@ void place_in_line::nodes_changed()
         move();
 }
 
-/// The node where the others stand can be used again (rule L11).
+/// The node where the others stand can be used again (rule Q17).
 bool place_in_line::belongs_elsewhere()
 {
     auto const node = runtime_.lines.node_of(*lock_, silent_);
@@ -143,7 +143,7 @@ void place_in_line::move()
     enter_somewhere() ? listener_.on_other_line() : listener_.on_no_line();
 }
 
-/// The node is silent, or the connection is gone: contenders meet at the next one (rule L11).
+/// The node is silent, or the connection is gone: contenders meet at the next one (rule Q17).
 void place_in_line::move_on()
 {
     if (!lost())

@@ -50,7 +50,7 @@ protected:
     ~place_listener() = default;
 };
 
-/// One place in the line for a lock, where its contenders meet (docs/protocol.md, rules L3 and L9 to L11). Places are hints:
+/// One place in the line for a lock, where its contenders meet (docs/protocol.md, rules Q2 and Q13 to Q17). Places are hints:
 /// what is won is won by the claim.
 class place_in_line final : private round<place_in_line>, private line_waiter {
 public:

@@ -72,7 +72,7 @@ struct subject {
     permits wanted{};
     std::string_view slots{}; ///< as they are written; empty: of a vote any, of a release all that are ours
     std::uint16_t first_slot = 0; ///< of a vote for any: where to look first
-    bool partly = false;          ///< other slots are held with that nonce: it is not given up (rule L6)
+    bool partly = false;          ///< other slots are held with that nonce: it is not given up (rule Q5)
 };
 
 /// What a node told of another's key.
@@ -168,7 +168,7 @@ struct lock_kind {
     }
     /// Does this command end with the node's marker?
     [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
-    /// Do those who wait stand in line (rules L1 to L15)?
+    /// Do those who wait stand in line (rules Q1 to Q23)?
     [[nodiscard]] constexpr bool lines_up() const { return !several; }
     /// What stands in the queue for it.
     [[nodiscard]] constexpr waiter_kind waiter() const

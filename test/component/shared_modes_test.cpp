@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Writers that become readers (docs/protocol.md, rules S7 and S12).
+// Writers that become readers (docs/protocol.md, rule S12).
 #include "component/shared_fixture.hpp"
 #include "kit/text.hpp"
 
