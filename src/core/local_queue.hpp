@@ -51,12 +51,7 @@ public:
     /// \param offered_turn others could have had it before, and did not
     void won(bool asked_for, bool offered_turn, instant now)
     {
-        if (asked_for) {
-            asking_ = false;
-            fairness_.granted();
-        }
-        if (offered_turn)
-            batch_.nobody_came();
+        won_beside_others(asked_for, offered_turn);
         hold(now);
     }
     /// By a reader, or of a semaphore: who comes next of this client need not wait for its end (rule S18).
