@@ -249,9 +249,9 @@ core::node_census attempt::census() const
 bool attempt::hears_too_few() const
 {
     core::attempt so_far = votes_;
-    (void)so_far.time_out();
+    bool const lost = so_far.time_out() == step::lost;
     auto const since = core::elapsed(votes_.sent(), runtime_.loop().now());
-    return since >= plan_->node_timeout / 8 && !so_far.contended();
+    return since >= plan_->node_timeout / 8 && lost && !so_far.contended();
 }
 
 void attempt::tell_vote(observer& watcher, unsigned node, node_report const& row) const

@@ -37,10 +37,10 @@ struct fleet_load {
 inline constexpr std::array fleet_loads{
     fleet_load{.name = "mutex", .of = fleet_load::kind::mutex},
     fleet_load{.name = "election", .of = fleet_load::kind::election},
-    fleet_load{.name = "all write", .of = fleet_load::kind::shared_mutex, .bounded = false},
-    fleet_load{.name = "half write", .of = fleet_load::kind::shared_mutex, .special = 50, .bounded = false},
-    fleet_load{.name = "90 % read", .of = fleet_load::kind::shared_mutex, .special = 90, .bounded = false},
-    fleet_load{.name = "98 % read", .of = fleet_load::kind::shared_mutex, .special = 98, .bounded = false},
+    fleet_load{.name = "all write", .of = fleet_load::kind::shared_mutex},
+    fleet_load{.name = "half write", .of = fleet_load::kind::shared_mutex, .special = 50},
+    fleet_load{.name = "90 % read", .of = fleet_load::kind::shared_mutex, .special = 90},
+    fleet_load{.name = "98 % read", .of = fleet_load::kind::shared_mutex, .special = 98},
     fleet_load{.name = "1 permit", .of = fleet_load::kind::semaphore},
     fleet_load{.name = "10 permits", .of = fleet_load::kind::semaphore, .permits = 10, .special = 10},
     fleet_load{.name = "two names", .of = fleet_load::kind::several_names, .bounded = false}};

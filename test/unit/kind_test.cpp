@@ -312,7 +312,8 @@ BOOST_AUTO_TEST_CASE(writer_is_told_as_an_exclusive_owner_until_it_is_a_reader)
         for (auto const what :
              {request::vote, request::claim, request::extend, request::release, request::give_back}) {
             BOOST_TEST(said(writer, what, form) == said(plain, what, form));
-            BOOST_TEST(said(fenced_writer, what, form) == said(fenced, what, form));
+            bool const renews = what == request::extend; // a key that is gone is not set again
+            BOOST_TEST((said(fenced_writer, what, form) == said(fenced, what, form)) == !renews);
         }
         BOOST_TEST(said(writer, request::downgrade, form) == said(reader, request::extend, form));
         BOOST_TEST(said(fenced_writer, request::downgrade, form) ==
@@ -342,9 +343,11 @@ BOOST_AUTO_TEST_CASE(reader_with_a_fence_names_it_behind_the_rest)
         return rest;
     };
     BOOST_TEST((said(fenced_reader, request::vote) ==
-                with_keys({"r", nonce, "10000", "", "", "", "", "", "", "20000", "30000", "m"})));
+                with_keys({"r", nonce, "10000", "", "20000", "30000", "m"})));
     BOOST_TEST((said(fenced_reader, request::extend) ==
                 with_keys({"r", nonce, "10000", "", "20000", "17", "", "m"})));
+    BOOST_TEST((said(fenced_writer, request::extend) ==
+                with_keys({"x", nonce, "10000", "", "20000", "17", "", "m"})));
     BOOST_TEST((said(fenced_reader, request::write_back) == said(fenced, request::write_back)));
     for (auto const* const type : {&fenced_reader, &fenced_writer}) {
         for (auto const what : {request::vote, request::write_back, request::extend, request::downgrade})
