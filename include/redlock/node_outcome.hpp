@@ -31,10 +31,10 @@ enum class node_result : std::uint8_t {
 
 /// Who is in the way of a lock.
 enum class holder_kind : std::uint8_t {
-    unknown,        ///< nobody is, or the node was not asked
-    owner,          ///< one lease: of a `mutex`, a `fenced_mutex`, a writer, or a lock of another library
-    readers,        ///< readers of a `shared_mutex`
-    waiting,        ///< nobody, but clients that came earlier wait in the queue and come first
+    unknown, ///< nobody is, or the node was not asked
+    owner,   ///< one lease: of a `mutex`, a `fenced_mutex`, a writer, or a lock of another library
+    readers, ///< readers of a `shared_mutex`
+    waiting, ///< nobody, but clients that came earlier wait in the queue and come first
     permits, ///< of a `semaphore`: too few are free for this operation, or some are held and it wants the name alone
     maybe_readers, ///< the key is no string and expires: readers, permits or other data, the node did not say which
     no_lock,       ///< other data, or a key without an expiry: no lease will release it

@@ -220,9 +220,8 @@ void replace_all(std::string& text, std::string_view what, std::string_view by)
 std::string without_fast_paths(redis::script const& which)
 {
     std::string text(which.text);
-    for (std::string_view const condition :
-         {"if ARGV[1] == 'x' then", "if not polls and ARGV[4] == '' then",
-          "if ARGV[1] == 'x' and position == '' and not KEYS[3] then"})
+    for (std::string_view const condition : {"if ARGV[1] == 'x' then", "if not polls and ARGV[4] == '' then",
+                                             "if ARGV[1] == 'x' and position == '' and not KEYS[3] then"})
         replace_all(text, condition, "if false then");
     bool const has_fast_path = which.index != redis::scripts::renew.index;
     BOOST_REQUIRE((text != which.text) == has_fast_path);

@@ -342,8 +342,8 @@ BOOST_AUTO_TEST_CASE(reader_with_a_fence_names_it_behind_the_rest)
                     {"4", "seat:42", "seat:42:redlock-queue", "seat:42:redlock-fence", "p:redlock-marker"});
         return rest;
     };
-    BOOST_TEST((said(fenced_reader, request::vote) ==
-                with_keys({"r", nonce, "10000", "", "20000", "30000", "m"})));
+    BOOST_TEST(
+        (said(fenced_reader, request::vote) == with_keys({"r", nonce, "10000", "", "20000", "30000", "m"})));
     BOOST_TEST((said(fenced_reader, request::extend) ==
                 with_keys({"r", nonce, "10000", "", "20000", "17", "", "m"})));
     BOOST_TEST((said(fenced_writer, request::extend) ==
