@@ -3,7 +3,8 @@
 #
 # Turns the *.lua files of src/kind/scripts and src/redis/scripts into the header "redis/scripts.hpp" of the build tree
 # and lets <target> include it. The hash is taken of the very text that is embedded, so the two cannot drift apart.
-# The line "-- with <part>.lua" stands for a part that several have in common, and that may have parts itself.
+# The line "-- with <part>.lua" stands for a part that several have in common, and that may have parts itself. A script may
+# also be a part of another.
 
 set(REDLOCK_SOURCES_DIR "${CMAKE_CURRENT_LIST_DIR}/../src")
 
@@ -27,6 +28,9 @@ function(redlock_embed_scripts target)
         while(text MATCHES "-- with ([a-z_]+\\.lua)\n")
             set(line "${CMAKE_MATCH_0}")
             set(part "${REDLOCK_SOURCES_DIR}/kind/scripts/parts/${CMAKE_MATCH_1}")
+            if(NOT EXISTS "${part}")
+                set(part "${REDLOCK_SOURCES_DIR}/kind/scripts/${CMAKE_MATCH_1}")
+            endif()
             set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${part}")
             redlock_read_script(common "${part}")
             string(REPLACE "${line}" "${common}" text "${text}")

@@ -66,6 +66,7 @@ void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& 
 {
     nonce_ = handed.heir;
     giver_ = handed.giver;
+    claimed_name_ = handed.which;
     if (slots_)
         slots_->assign(handed.slots);
     begin(lock);
@@ -177,7 +178,8 @@ core::node_set attempt::take_back()
     close();
     lock_->wanted->publish(rows_);
     core::node_set perhaps = asked_;
-    perhaps.erase(refused_);
+    if (!type().several || !claims()) // A node keeps one name for us, though it refuses another.
+        perhaps.erase(refused_);
     waiting_.deaf(perhaps); // our own change ends it, and is not told (NOLOOP)
     if (perhaps.empty())
         return {};

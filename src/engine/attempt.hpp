@@ -47,6 +47,7 @@ struct inheritance {
     /// For how long it has passed from one to the next; nothing: it was free.
     std::optional<core::duration> passed{};
     std::string slots{};                ///< of a semaphore
+    std::uint8_t which = 0;             ///< of several names, the one that was handed over
     std::chrono::milliseconds window{}; ///< for which the lock is kept for the claim
 };
 
@@ -103,6 +104,8 @@ public:
     /// Are others asked only when the first has granted?
     [[nodiscard]] bool asks_in_turn() const { return in_turn_; }
     [[nodiscard]] bool claims() const { return giver_.has_value(); }
+    /// Of several names: which one was handed over to it?
+    [[nodiscard]] std::uint8_t claimed_name() const { return claimed_name_; }
     /// Does its time tell of a round trip? Not if it paused before it asked again.
     [[nodiscard]] bool is_one_round() const { return !asked_again_; }
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
@@ -139,6 +142,7 @@ private:
     void ask_in_turn(unsigned node);
     void ask_next_in_turn();
     void ask_all();
+    [[nodiscard]] bool is_refused_elsewhere() const;
     [[nodiscard]] bool will_claim_again();
     void claim_again();
     void await_answers();
@@ -189,6 +193,7 @@ private:
     std::optional<nonce> giver_; ///< of a claim
     std::optional<core::claim> claim_;
     bool pauses_ = false; ///< before the claim is sent again
+    std::uint8_t claimed_name_ = 0;
     bool asked_again_ = false;
     std::string_view given_up_; ///< of a vote
     core::fence proposal_ = 0;

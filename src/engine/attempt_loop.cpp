@@ -28,7 +28,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     waiting_.start();
     gate_.start(nodes().size());
     barred_ = again_ = false;
-    awaited_ = 0;
+    awaited_ = wanted.in_the_way();
     begin(how);
 }
 
@@ -37,6 +37,8 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
 void attempt_loop::begin(core::start_mode how)
 {
     core::instant const now = runtime_.loop().now();
+    if (!key_->given_up(*this).empty()) // it takes what carries these nonces
+        return connect_or_vote();
     core::passage const& passing = key_->local().passing();
     bool const left_free =
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
@@ -284,11 +286,15 @@ void attempt_loop::refused(bool same)
     key_->local().refused();
     // What was free where all meet may not have been given back elsewhere yet.
     bool const soon_free = type().slotted && refusals_ < 3;
-    bool const in_front = attempt_.claims() && !type().slotted && whom_->come_back_in_front();
-    barred_ = barred_ || (attempt_.claims() && !in_front && !soon_free);
+    if (type().several && yield_candidate(errc::contended))
+        return;
+    bool const elsewhere =
+        type().several && attempt_.claimed_name() != awaited_; // in the line of another name
+    bool const in_front = attempt_.claims() && !type().slotted && !elsewhere && whom_->come_back_in_front();
+    barred_ = barred_ || (attempt_.claims() && !in_front && !soon_free && !elsewhere);
     if (!std::exchange(barred_, false) && stand_in_line(now, in_front))
         return;
-    if (yield_candidate(errc::contended))
+    if (!type().several && yield_candidate(errc::contended))
         return;
     if (!type().slotted)
         return wait_for_others();

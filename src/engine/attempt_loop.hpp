@@ -68,6 +68,7 @@ public:
     {
         return phase_ == phase::waiting && cause_ == errc::contended;
     }
+    [[nodiscard]] bool stands_in_line() const { return phase_ == phase::in_line; }
 
     /// A node became usable, or certainly unusable.
     void nodes_changed();
@@ -147,6 +148,7 @@ private:
     [[nodiscard]] bool wants_line() const;
     /// \param then the lock is left to others until then
     [[nodiscard]] bool stand_in_line(core::instant then, bool in_front = false);
+    [[nodiscard]] bool take_place(core::instant then, bool in_front);
     void claim();
     void leave_line();
     void on_held(unsigned node, kind::sighting const&) override;

@@ -3,6 +3,8 @@
 #include "engine/attempt_loop.hpp"
 #include <redlock/lock_options.hpp>
 
+#include <memory>
+#include <new>
 #include <utility>
 
 // In line with those of other clients who wait for the lock.
@@ -10,12 +12,12 @@ namespace redlock::detail {
 
 bool attempt_loop::wants_line() const
 {
-    return lock().plan->options.fair && type().lines_up() && whom_->waits();
+    return lock().plan->options.fair && whom_->waits();
 }
 
 bool attempt_loop::stand_in_line(core::instant then, bool in_front)
 {
-    if (!wants_line() || !place_.enter(whom_->lock(), then, in_front))
+    if (!wants_line() || !take_place(then, in_front))
         return false;
     enter(phase::in_line);
     told_.reset();
@@ -27,9 +29,22 @@ bool attempt_loop::stand_in_line(core::instant then, bool in_front)
     return true;
 }
 
+/// Of several names, in the line of the one that is in the way (rule M7).
+bool attempt_loop::take_place(core::instant then, bool in_front)
+{
+    if (!type().several)
+        return place_.enter(whom_->lock(), then, in_front);
+    try {
+        return place_.enter(std::make_shared<lock_state>(lock().plan, &key_->one(awaited_)), then, in_front);
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+}
+
 void attempt_loop::claim()
 {
-    auto const handed = place_.inherit();
+    auto handed = place_.inherit();
+    handed.which = awaited_;
     if (type().slotted)
         return attempt_.claim(whom_->lock(), handed);
     if (handed.passed)
@@ -52,7 +67,9 @@ void attempt_loop::on_held(unsigned node, kind::sighting const& seen)
     whom_->told_of_holder();
     if (type().slotted)
         key_->note_taken_slots(lock().permits.limit, lock().permits.limit);
-    key_->note_holder(node, nodes().size(), seen);
+    auto of_this_name = seen;
+    of_this_name.which = awaited_;
+    key_->note_holder(node, nodes().size(), of_this_name);
 }
 
 void attempt_loop::on_placed()

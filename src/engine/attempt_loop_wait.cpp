@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 // Between two attempts: when there is another one, and what is asked meanwhile.
@@ -60,7 +61,8 @@ redis::lock_key attempt_loop::awaited_key() const
     return key.several.empty() ? key : redis::lock_key{key.prefix, key.several[awaited_]};
 }
 
-/// The one that is in the way on most nodes (rule M7). What was known of another is forgotten.
+/// The one that is in the way on most nodes (rule M7). What was known of another is forgotten. A node that names none of them is
+/// not believed.
 void attempt_loop::await_most_refused()
 {
     if (!type().several)
@@ -69,9 +71,11 @@ void attempt_loop::await_most_refused()
     for (node_report const& row : attempt_.rows())
         if (row.result == node_result::held_by_other)
             ++refusals[row.which];
-    auto const most = std::ranges::max_element(refusals) - refusals.begin();
+    auto const names = std::span(refusals).first(key_->key().several.size());
+    auto const most = std::ranges::max_element(names) - names.begin();
     if (std::exchange(awaited_, static_cast<std::uint8_t>(most)) != most)
         waiting_.await_another();
+    key_->note_in_the_way(awaited_);
 }
 
 core::waiting::pace attempt_loop::pace() const

@@ -61,10 +61,19 @@ void attempt::await_queue_node()
     runtime_.loop().schedule_finely(*this, now + std::min(patience, left));
 }
 
+/// Of several names: is another one in the way than the one that was handed over?
+bool attempt::is_refused_elsewhere() const
+{
+    return type().several && std::ranges::any_of(rows_, [&](node_report const& row) {
+               return row.result == node_result::held_by_other && row.which != claimed_name_;
+           });
+}
+
 /// Releases of the previous owners are still on their way to the nodes that refused (rule Q8).
 bool attempt::will_claim_again()
 {
-    auto const then = claim_ ? claim_->send_again(runtime_.loop().now()) : std::nullopt;
+    auto const then =
+        claim_ && !is_refused_elsewhere() ? claim_->send_again(runtime_.loop().now()) : std::nullopt;
     pauses_ = then && votes_.reopen();
     if (pauses_)
         runtime_.loop().schedule_finely(*this, *then);

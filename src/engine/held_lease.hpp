@@ -202,7 +202,7 @@ private:
     [[nodiscard]] core::node_set all_but(unsigned node) const;
     void release_on(core::node_set, kind::request = kind::request::release);
     void release_the_rest();
-    void release_late(core::node_set);
+    void release_late(core::node_set, kind::request = kind::request::release);
     void on_given_back(node_answer const&);
     void fail_release(unsigned node);
     void leave_key();
@@ -243,6 +243,7 @@ private:
     std::uint8_t line_ = no_line; ///< the node that is told of the release before the others
     /// By whom the line has handed it to: nodes that say so have not lost it.
     bool may_be_claimed_ : 1 = false;
+    bool leaves_free_ : 1 = false; ///< for those who do not stand in line
     bool releasing_ : 1 = false;
     bool stalled_ : 1 = false;
     bool taken_back_ : 1 = false;

@@ -177,7 +177,7 @@ void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
-    bool const lines = lock().plan->options.fair && type().lines_up() && !on().life.closing();
+    bool const lines = lock().plan->options.fair && !on().life.closing();
     if (lines && !type().slotted)
         offer_turn();
     bool const serves = type().slotted || type().shared || lock().wanted->local().has_rivals();
@@ -201,8 +201,8 @@ void held_lease::offer_turn()
 kind::queue_words held_lease::release_words() const
 {
     auto const passed = lock().wanted->local().passing().lasted(on().loop().now());
-    auto const time = may_be_claimed_ ? passed : on().turn();
-    return {.leaves_free = !may_be_claimed_, .time = std::chrono::floor<std::chrono::microseconds>(time)};
+    auto const time = leaves_free_ ? on().turn() : passed;
+    return {.leaves_free = leaves_free_, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
 /// There first, so that nobody takes on the others what is handed on (rule Q11). False: there is no line.
@@ -212,7 +212,8 @@ bool held_lease::release_in_line()
     if (!node)
         return false;
     core::duration const whole = lock().plan->node_timeout;
-    may_be_claimed_ = !lock().wanted->local().passing().is_left_free(on().loop().now());
+    leaves_free_ = lock().wanted->local().passing().is_left_free(on().loop().now());
+    may_be_claimed_ = !leaves_free_;
     // Of a semaphore it is never known that nobody waits; but as long as many are free, that is likely. New readers heed the
     // queue node, so none takes what is handed on (rule Q11).
     bool const first = may_be_claimed_ && !type().shared && (!type().slotted || lock().is_crowded());
@@ -223,7 +224,7 @@ bool held_lease::release_in_line()
     }
     send(*node, kind::request::give_back);
     if (!first)
-        release_on(all_but(*node));
+        release_on(all_but(*node), type().release_word());
     return true;
 }
 
@@ -238,7 +239,7 @@ void held_lease::release_the_rest()
         return;
     core::duration const whole = lock().plan->node_timeout;
     on().loop().schedule_after(*this, whole - on().patience(whole / 2));
-    release_late(all_but(line));
+    release_late(all_but(line), type().release_word());
 }
 
 core::node_set held_lease::all_but(unsigned node) const
@@ -249,9 +250,9 @@ core::node_set held_lease::all_but(unsigned node) const
 }
 
 /// Behind what whoever comes next has asked there already, and found the key: of our own change nobody tells (rule W2).
-void held_lease::release_late(core::node_set where)
+void held_lease::release_late(core::node_set where, kind::request word)
 {
-    release_on(where);
+    release_on(where, word);
     lock().wanted->changed_here(where);
 }
 

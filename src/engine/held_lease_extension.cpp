@@ -156,10 +156,14 @@ void held_lease::on_answer(node_answer const& got)
     }
 }
 
-/// A node that lets nobody stand in line is told as the others are.
+/// A node that lets nobody stand in line is told as the others are. Of several names all nodes are asked to serve their
+/// queues; the first one tells whether what they held may be claimed.
 void held_lease::on_given_back(node_answer const& got)
 {
-    if (got.said.what == meaning::granted || got.said.what == meaning::denied)
+    bool const decides = !type().several || got.node == line_;
+    if (got.said.what == meaning::handed_on)
+        may_be_claimed_ = true;
+    else if (decides && got.said.what != meaning::error)
         may_be_claimed_ = false;
     if (got.said.what != meaning::error) {
         on_release(got);
@@ -184,7 +188,7 @@ void held_lease::on_release(node_answer const& got)
         keep(got.node, std::move(row));
     }
     if (answered)
-        release_.answered(ours || (may_be_claimed_ && got.what != kind::request::give_back));
+        release_.answered(ours || may_be_claimed_);
     else
         release_.missed();
     settle_release(got.node);

@@ -438,7 +438,8 @@ bool key_set::reclaim(attempt_loop& by, errc cause)
 /// An attempt that is under way may still be won.
 void key_set::on_time(set_turn& its)
 {
-    if (asked_for_ != &its || !loop_->waits_for_others() || !its.is_tired(on().loop().now()))
+    bool const pauses = asked_for_ == &its && (loop_->waits_for_others() || loop_->stands_in_line());
+    if (!pauses || !its.is_tired(on().loop().now()))
         return;
     attempt_loop& vain = *loop_;
     stop_asking();

@@ -125,6 +125,10 @@ private:
         return loop_ == &by ? asked_for_->given_up() : std::string_view();
     }
 
+    void note_in_the_way(std::uint8_t which) override { in_the_way_ = which; }
+    [[nodiscard]] std::uint8_t in_the_way() const override { return in_the_way_; }
+    [[nodiscard]] key_state& one(std::uint8_t which) override { return *queues_[which]; }
+
     void stop_asking();
     void on_time(set_turn&);
     void go_on(set_turn&);
@@ -141,6 +145,7 @@ private:
     boost::unordered_flat_map<candidate const*, std::unique_ptr<set_turn>> turns_;
     attempt_loop* loop_ = nullptr; ///< for the one that is the first in all queues
     set_turn* asked_for_ = nullptr;
+    std::uint8_t in_the_way_ = 0;
 };
 
 } // namespace redlock::detail

@@ -109,6 +109,12 @@ public:
     [[nodiscard]] virtual bool reclaim(attempt_loop&, errc cause) = 0;
     /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
     [[nodiscard]] virtual std::string_view given_up(attempt_loop const&) const { return {}; }
+    /// Of several keys this one is in the way of most votes.
+    virtual void note_in_the_way(std::uint8_t) {}
+    /// Which one was it last?
+    [[nodiscard]] virtual std::uint8_t in_the_way() const { return 0; }
+    /// One of several keys.
+    [[nodiscard]] virtual key_state& one(std::uint8_t) { return *this; }
     ///@}
 
     /// \name What a lease tells

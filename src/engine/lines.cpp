@@ -20,12 +20,13 @@ lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(no
 
 std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
 {
-    auto const& [prefix, name, several] = lock.key();
+    key_state const& its = lock.wanted->one(lock.wanted->in_the_way());
+    auto const& [prefix, name, several] = its.key();
     unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
     for (unsigned i = 0; i != nodes_.size(); ++i) {
         unsigned const node = (first + i) % nodes_.size();
         link const& known = of(node);
-        if (without.contains(node) || known.refused || known.closed.contains(lock.name()) ||
+        if (without.contains(node) || known.refused || known.closed.contains(its.name()) ||
             !core::reached(known.full_until, environment_.loop().now()) || !nodes_.at(node).may_subscribe() ||
             !nodes_.at(node).may_track() || nodes_.is_quarantined(node, lock))
             continue;
@@ -76,7 +77,7 @@ void lines::refused(unsigned node, lock_state const& lock, redis::resp_node cons
     if (its.closed.size() == most_closed)
         its.closed.clear();
     try {
-        its.closed.insert(lock.name());
+        its.closed.insert(lock.wanted->one(lock.wanted->in_the_way()).name());
     } catch (std::bad_alloc const&) {
         its.refused = true;
     }

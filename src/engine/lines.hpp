@@ -41,7 +41,7 @@ public:
     lines(environment&, node_group&);
 
     /// Where those who wait for the lock stand, but for these nodes: the first in the ring that can be asked, votes for it,
-    /// and lets this client stand in line.
+    /// and lets this client stand in line. Of several names those who wait for the one that was in the way last.
     [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, core::node_set without);
     /// Where others may wait for it, if this client may stand nowhere.
     [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&);

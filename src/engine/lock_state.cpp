@@ -114,7 +114,7 @@ std::vector<node_outcome> to_table(std::vector<node_report> const& rows,
         node_outcome out{names[i], row.result, row.error, std::string(row.words()), row.remaining, {}};
         out.owner = owner_text(row.owner);
         out.holder = row.known_holder();
-        if (!several.empty() && row.result == node_result::held_by_other)
+        if (row.which < several.size() && row.result == node_result::held_by_other)
             out.resource = several[row.which];
         if (row.round_trip_us != 0)
             out.round_trip = std::chrono::microseconds{row.round_trip_us};

@@ -35,7 +35,7 @@ bool place_in_line::enter(std::shared_ptr<lock_state> const& lock, core::instant
     in_front_ = in_front;
     then_ = then;
     lock_ = lock;
-    type_ = &lock->plan->kind;
+    type_ = lock->plan->kind.several ? &kind::plain : &lock->plan->kind; // it waits for one of the names
     silent_ = {};
     return enter_somewhere();
 }

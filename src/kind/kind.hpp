@@ -64,7 +64,7 @@ struct subject {
     redis::lock_key key;
     std::string_view nonce;
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
-    /// For a claim: the nonce that was given up for it, or its own; one for each of several names.
+    /// For a claim: the nonce that was given up for it, or its own. Of several names, such nonces one behind the other.
     std::string_view giver{};
     queue_words queue{};
     std::string_view
@@ -136,7 +136,7 @@ struct lock_kind {
     lock_kind const* as_reader = nullptr;
     /// Are an extension and a release, but for the line, commands where the server compares by itself (rule K8)?
     bool compares = false;
-    /// Is it held under several names at once (rules M1 to M9)? Then nobody stands in line for it.
+    /// Is it held under several names at once (rules M1 to M9)?
     bool several = false;
     /// Is its holder a leader, who tells others who it is (rules EL1 to EL7)? Such a lease is not handed to another holder of
     /// its client.
@@ -168,14 +168,12 @@ struct lock_kind {
     }
     /// Does this command end with the node's marker?
     [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
-    /// Do those who wait stand in line (rules Q1 to Q23)?
-    [[nodiscard]] constexpr bool lines_up() const { return !several; }
     /// What stands in the queue for it.
     [[nodiscard]] constexpr waiter_kind waiter() const
     {
         return slotted ? waiter_kind::permits : shared ? waiter_kind::shared : waiter_kind::exclusive;
     }
-    /// How each node is told first that it is given back: several names, each to its line (rule M3).
+    /// How each node is told first that it is given back: of several names each may have a queue there (rule M3).
     [[nodiscard]] constexpr request release_word() const
     {
         return several ? request::give_back : request::release;

@@ -41,7 +41,8 @@ public:
     void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
     {
         switch (what) {
-        case request::vote: return append_call(out, redis::scripts::multi_vote, whose, whose.giver, form);
+        case request::vote:
+        case request::claim: return append_call(out, redis::scripts::multi_vote, whose, whose.giver, form);
         case request::write_back: return append_call(out, redis::scripts::multi_raise, whose, {}, form);
         case request::extend: return append_call(out, redis::scripts::multi_extend, whose, {}, form);
         case request::adopt: return append_call(out, redis::scripts::multi_extend, whose, "1", form);
@@ -63,20 +64,22 @@ public:
     {
         if (what != request::release && what != request::give_back)
             return append_common(out, what, whose, form);
-        bool const lines = what == request::give_back;
+        bool const serves = what == request::give_back;
         std::size_t const count = whose.key.several.size();
-        append_call_head(out, redis::scripts::multi_release, form, lines ? 2 * count : count, 2);
+        append_call_head(out, redis::scripts::multi_release, form, serves ? 2 * count : count, 4);
         append_names(out, whose.key, {});
-        if (lines)
+        if (serves)
             append_names(out, whose.key, queue_suffix);
         redis::append_argument(out, checked(whose.nonce));
         append_number(out, count);
+        redis::append_argument(out, std::string_view(whose.queue.leaves_free ? "free" : "take"));
+        append_number(out, static_cast<std::uint64_t>(whose.queue.time.count()));
     }
 
     template <bool Counts>
     static answer read(request what, redis::resp_node const& reply)
     {
-        if (what != request::vote)
+        if (what != request::vote && what != request::claim)
             return read_common(what, reply);
         if (auto const held = read_held(reply))
             return {.what = answer::meaning::denied, .number = held->number};
@@ -88,7 +91,8 @@ public:
     static sighting read_sighting(request what, redis::resp_node const& reply)
     {
         switch (what) {
-        case request::vote: return read_held(reply).value_or(refusal{}).seen;
+        case request::vote:
+        case request::claim: return read_held(reply).value_or(refusal{}).seen;
         case request::extend:
         case request::adopt: return {.which = place_of(-1 - reply.number)};
         default: return read_common_sighting(what, reply);
@@ -116,7 +120,12 @@ private:
         held->seen.which = place_of(which);
         rest.remove_prefix(space + 1);
         held->seen.owner = owner_id(rest);
-        held->seen.who = rest.empty() ? holder_kind::maybe_readers : holder_kind::owner;
+        held->seen.who = rest.empty()        ? holder_kind::maybe_readers
+                         : rest == "READERS" ? holder_kind::readers
+                         : rest == "PERMITS" ? holder_kind::permits
+                                             : holder_kind::owner;
+        if (held->seen.who != holder_kind::owner)
+            held->seen.owner = 0;
         return held;
     }
 
@@ -158,10 +167,10 @@ constexpr lock_kind several_names{
     .agreement = Counts ? core::agreement::one_number : core::agreement::majority,
     .marked = Counts,
     .several = true,
-    .scripts = {&redis::scripts::multi_vote, nullptr, Counts ? &redis::scripts::multi_raise : nullptr,
-                &redis::scripts::multi_extend, nullptr, &redis::scripts::multi_extend,
-                &redis::scripts::multi_release, &redis::scripts::multi_release, nullptr,
-                &redis::scripts::whose},
+    .scripts = {&redis::scripts::multi_vote, &redis::scripts::multi_vote,
+                Counts ? &redis::scripts::multi_raise : nullptr, &redis::scripts::multi_extend, nullptr,
+                &redis::scripts::multi_extend, &redis::scripts::multi_release, &redis::scripts::multi_release,
+                nullptr, &redis::scripts::whose},
     .inspection = {}, // it is asked for each of its names
     .make_commands = Counts ? multi_commands::make_fenced : multi_commands::make,
     .append = multi_commands::append_constant,

@@ -3,6 +3,7 @@
 #include "component/lone_node.hpp"
 #include "component/scripted_cluster.hpp"
 #include "redis/command.hpp"
+#include <redlock/multi_mutex.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
@@ -212,6 +213,17 @@ BOOST_AUTO_TEST_CASE(denied_vote_with_fence_beyond_limit_is_an_error)
     for (node_outcome const& row : lock.last_attempt())
         if (row.result != node_result::pending)
             BOOST_TEST(row.result == node_result::refused);
+}
+
+BOOST_AUTO_TEST_CASE(refusal_for_a_name_that_there_is_not_names_none)
+{
+    scripted_cluster three;
+    for (auto const& node : three.nodes)
+        node->expect("EVAL", reply("+HELD 60000 0 63 abcdefgh\r\n"));
+    multi_mutex lock(*three.locks, {"a", "b"}, unrenewed);
+    BOOST_TEST(three.try_acquire(lock)->ec == errc::contended);
+    for (node_outcome const& row : lock.last_attempt())
+        BOOST_TEST(row.resource == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -231,7 +231,8 @@ void random_talk::ask_several(unsigned id)
         if (!dice_.one_in(4))
             for (std::string const& lock : locks)
                 keys.push_back(lock + ":queue");
-        both_.compare(id, call(scripts::multi_release, keys, {who, std::to_string(locks.size())}));
+        both_.compare(id, call(scripts::multi_release, keys,
+                               {who, std::to_string(locks.size()), draw({"take", "free"}), "7"}));
     }
 }
 

@@ -43,7 +43,7 @@ inline constexpr std::array fleet_loads{
     fleet_load{.name = "98 % read", .of = fleet_load::kind::shared_mutex, .special = 98},
     fleet_load{.name = "1 permit", .of = fleet_load::kind::semaphore},
     fleet_load{.name = "10 permits", .of = fleet_load::kind::semaphore, .permits = 10, .special = 10},
-    fleet_load{.name = "two names", .of = fleet_load::kind::several_names, .bounded = false}};
+    fleet_load{.name = "two names", .of = fleet_load::kind::several_names}};
 
 /// Many clients with one operation each: they acquire, hold for 5 ms, release, and pause for 5 ms on average.
 class fleet {

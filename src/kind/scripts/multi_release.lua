@@ -1,32 +1,30 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Gives several locks back, those of them that are ours (docs/protocol.md, rules M3 and L4). KEYS: the locks, and the line of
--- each, unless that is refused. ARGV[1] nonce, ARGV[2] how many locks. 1: done, 0: not all of them were ours. Where somebody
--- stands in line here, the first has the lock next.
--- with line.lua
+-- Gives several locks back, those of them that are ours, and serves the queue of each (docs/protocol.md, rule M3). KEYS: the
+-- locks, and the queue of each, unless that is refused. ARGV: nonce; how many locks; "take" or "free", and microseconds, as
+-- for give_back.lua.
+-- Returns 1: done, 2: done, and one of them was handed on, 0: not all of them were ours. A lock whose queue may not be served
+-- is free.
 local count = tonumber(ARGV[2])
 local owners = redis.call('mget', unpack(KEYS, 1, count))
-local lines = #KEYS > count and redis.call('exists', unpack(KEYS, count + 1)) > 0
--- Without the rights to that the lock is free.
-local function is_handed_on(i)
-    local done, given = pcall(function()
-        local first, second = call_first(KEYS[count + i], 'take', '0 ' .. ARGV[1])
-        if first then
-            give(KEYS[i], KEYS[count + i], first, second)
-        end
-        return first
-    end)
-    return done and given
+local have_queues = #KEYS > count and redis.call('exists', unpack(KEYS, count + 1)) > 0
+local function give_back(KEYS, ARGV)
+    -- with give_back.lua
 end
-local ours, free = 0, {}
+local ours, free, handed_on = 0, {}, false
 for i = 1, count do
     if owners[i] == ARGV[1] then
         ours = ours + 1
-        if not (lines and is_handed_on(i)) then
+        local done, said = false, nil
+        if have_queues then
+            done, said = pcall(give_back, {KEYS[i], KEYS[count + i]}, {'x', ARGV[1], '', ARGV[3], ARGV[4], '', ''})
+        end
+        handed_on = handed_on or said == 2
+        if not done then
             free[#free + 1] = KEYS[i]
         end
     end
 end
-if #free > 0 then
+if free[1] then
     redis.call('del', unpack(free))
 end
-return ours == count and 1 or 0
+return ours < count and 0 or handed_on and 2 or 1

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSL-1.0
--- A vote for several locks: all of them or none (docs/protocol.md, rules M2, M4 and M8). KEYS: the locks. ARGV: how many
--- they are, nonce, milliseconds, the nonces that were given up for it, one behind the other and one for each lock, or
--- nothing. 1: granted. "HELD <milliseconds left> 0 <which> <owner>": one of them, counted from zero, is in the way.
--- With fences also KEYS: that of each lock, the node's marker. ARGV: milliseconds of the fences, proposal, the marker as
--- it was on connecting (empty: not looked at). A number: granted, with that fence for all. "HELD <milliseconds left>
--- <highest fence> <which> <owner>": refused. "STRANGER": another node than expected. An error: a fence is no number of ours.
+-- Votes for several locks or claims them: all of them or none (docs/protocol.md, rules M2, M4 and M8). KEYS: the locks; with
+-- fences also that of each lock, and the node's marker. ARGV: how many locks, nonce, milliseconds, previous owners, one behind
+-- the other (empty: a vote; our nonce: nobody had the lock when we were called). With fences also: their milliseconds; the
+-- proposal; the marker as it was on connecting (empty: any).
+-- Returns 1, or the number of the fences: granted. "HELD <milliseconds left> <highest fence> <which> <owner>": one of them,
+-- counted from zero, is in the way. "STRANGER": another node than expected. An error: a fence is no number of ours.
 -- with see_fences.lua
 local count = tonumber(ARGV[1])
 local locks = {unpack(KEYS, 1, count)}
@@ -23,15 +23,35 @@ if KEYS[count + 1] then
         return redis.error_reply('WRONGTYPE the fence is no number that can be counted on from: ' .. KEYS[count + 1])
     end
 end
-local function given_up(i, owner)
-    return owner and ARGV[4] ~= '' and (owner == ARGV[2] or owner == string.sub(ARGV[4], 32 * i - 31, 32 * i))
+local claims, given = ARGV[4] ~= '', {}
+if claims then
+    given[ARGV[2]] = true
+    for previous in ARGV[4]:gmatch(('.'):rep(32)) do
+        given[previous] = true
+    end
+end
+local function is_given(owner)
+    return given[owner]
+end
+-- Readers, permits, and data of another program. \return whether they are no more in the way; for how long still, and who
+local function look_at_others(KEYS)
+    local wants = 'x'
+    -- with holding.lua
+    -- with who_holds.lua
+    -- with given.lua
+    local left, who = who_holds()
+    return kind == 'none' or claims and (kind == 'zset' and are_readers_given() or kind == 'hash' and are_permits_given()),
+        left, who
 end
 if redis.call('exists', unpack(locks)) > 0 then
     for i, key in ipairs(locks) do
         local left = redis.call('pttl', key)
         local owner = left ~= -2 and redis.call('mget', key)[1]
-        if left ~= -2 and not given_up(i, owner) then
-            local who = string.sub(owner or '', 1, 8)
+        local free, who = left == -2 or is_given(owner), owner and owner:sub(1, 8)
+        if not free and not owner then
+            free, left, who = look_at_others({key})
+        end
+        if not free then
             return redis.status_reply(string.format('HELD %.0f %.0f %d %s', left, fence, i - 1, who))
         end
     end
