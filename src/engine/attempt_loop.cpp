@@ -39,12 +39,12 @@ void attempt_loop::begin(core::start_mode how)
     core::instant const now = runtime_.loop().now();
     if (!key_->given_up(*this).empty()) // it takes what carries these nonces
         return connect_or_vote();
-    core::passage const& passing = key_->local().passing();
+    core::passage const& passing = of_name().passing();
     bool const left_free =
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     in_turn_ = offered_turn_ = others_first || has_rivals();
-    bool const outside = others_first && key_->local().has_outsiders();
+    bool const outside = others_first && of_name().has_outsiders();
     if (offered_turn_ && !outside && stand_in_line(left_free ? passing.free_until() : now))
         return;
     if (type().slotted && has_rivals() && whom_->waits() && yield_candidate(errc::contended))
@@ -55,7 +55,7 @@ void attempt_loop::begin(core::start_mode how)
 
 bool attempt_loop::has_rivals() const
 {
-    return type().slotted ? lock().is_crowded() : key_->local().has_rivals();
+    return type().slotted ? lock().is_crowded() : of_name().has_rivals();
 }
 
 /// An attempt, and a wait, go on for whoever comes next, if that one's keys live as long, or it wants to stand in line.
@@ -278,12 +278,19 @@ void attempt_loop::on_lost(errc cause)
         wait_for_nodes(cause);
 }
 
+/// Of several names one is in the way, and each operation may have a set of its own.
+void attempt_loop::note_rivals()
+{
+    key_->local().refused();
+    of_name().refused();
+}
+
 /// \param same the candidate wants a lock of the kind that was refused
 void attempt_loop::refused(bool same)
 {
     core::instant const now = runtime_.loop().now();
     offered_turn_ = false; // or somebody took it
-    key_->local().refused();
+    note_rivals();
     // What was free where all meet may not have been given back elsewhere yet.
     bool const soon_free = type().slotted && refusals_ < 3;
     if (type().several && yield_candidate(errc::contended))

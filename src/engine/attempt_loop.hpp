@@ -107,6 +107,8 @@ private:
     void peek(unsigned node, bool at_owner);
     void believe(unsigned node, kind::sighting const&);
     [[nodiscard]] redis::lock_key awaited_key() const;
+    /// What this client knows of others that want it.
+    [[nodiscard]] core::local_queue& of_name() const { return key_->one(awaited_).local(); }
     void await_most_refused();
     ///@}
 
@@ -124,6 +126,7 @@ private:
     void take_back();
     void tell(errc result);
     void refused(bool same);
+    void note_rivals();
     /// Gives the candidate back to its queue (rules M8 and P7) and ends this loop. False: the loop goes on.
     [[nodiscard]] bool yield_candidate(errc cause);
     void drop_those_who_end(errc cause, core::node_census const&);

@@ -48,9 +48,9 @@ void attempt_loop::claim()
     if (type().slotted)
         return attempt_.claim(whom_->lock(), handed);
     if (handed.passed)
-        key_->local().passing().inherited(*handed.passed + runtime_.round_trip(), runtime_.loop().now());
+        of_name().passing().inherited(*handed.passed + runtime_.round_trip(), runtime_.loop().now());
     else if (told_ && !place_.was_left_free())
-        key_->local().outsider_left();
+        of_name().outsider_left();
     attempt_.claim(whom_->lock(), handed);
 }
 
@@ -63,7 +63,7 @@ void attempt_loop::leave_line()
 void attempt_loop::on_held(unsigned node, kind::sighting const& seen)
 {
     offered_turn_ = false; // somebody took it
-    key_->local().refused();
+    note_rivals();
     whom_->told_of_holder();
     if (type().slotted)
         key_->note_taken_slots(lock().permits.limit, lock().permits.limit);

@@ -261,7 +261,7 @@ void attempt_loop::offer_turn(core::start_mode how)
 void attempt_loop::turn_taken()
 {
     offered_turn_ = false;
-    key_->local().refused();
+    note_rivals();
     core::instant const now = runtime_.loop().now();
     waiting_.turn_taken(now);
     if (stand_in_line(now))

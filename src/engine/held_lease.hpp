@@ -197,6 +197,7 @@ private:
     [[nodiscard]] errc why_over() const;
     void start_release();
     void offer_turn();
+    [[nodiscard]] core::local_queue& of_name() const;
     [[nodiscard]] kind::queue_words release_words() const;
     [[nodiscard]] bool release_in_line();
     [[nodiscard]] core::node_set all_but(unsigned node) const;

@@ -180,11 +180,18 @@ void held_lease::start_release()
     bool const lines = lock().plan->options.fair && !on().life.closing();
     if (lines && !type().slotted)
         offer_turn();
-    bool const serves = type().slotted || type().shared || lock().wanted->local().has_rivals();
+    bool const serves = type().slotted || type().shared || of_name().has_rivals();
     if (lines && serves && release_in_line())
         return;
     on().loop().schedule_after(*this, lock().plan->node_timeout);
     release_on(nodes().all(), type().release_word());
+}
+
+/// What this client knows of others that want the lock; of several names, the one that was in the way last.
+core::local_queue& held_lease::of_name() const
+{
+    key_state& its = *lock().wanted;
+    return its.one(its.in_the_way()).local();
 }
 
 /// Who does not stand in line would never find the lock free otherwise (rule Q19).
@@ -192,7 +199,7 @@ void held_lease::offer_turn()
 {
     core::instant const now = on().loop().now();
     auto const turn = on().turn();
-    core::passage& passing = lock().wanted->local().passing();
+    core::passage& passing = of_name().passing();
     if (passing.owes_turn(lock().plan->batch_policy.period, turn, now))
         passing.left_free(now + turn);
 }
@@ -200,7 +207,7 @@ void held_lease::offer_turn()
 /// The same when it is said again.
 kind::queue_words held_lease::release_words() const
 {
-    auto const passed = lock().wanted->local().passing().lasted(on().loop().now());
+    auto const passed = of_name().passing().lasted(on().loop().now());
     auto const time = leaves_free_ ? on().turn() : passed;
     return {.leaves_free = leaves_free_, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
@@ -212,7 +219,7 @@ bool held_lease::release_in_line()
     if (!node)
         return false;
     core::duration const whole = lock().plan->node_timeout;
-    leaves_free_ = lock().wanted->local().passing().is_left_free(on().loop().now());
+    leaves_free_ = of_name().passing().is_left_free(on().loop().now());
     may_be_claimed_ = !leaves_free_;
     // Of a semaphore it is never known that nobody waits; but as long as many are free, that is likely. New readers heed the
     // queue node, so none takes what is handed on (rule Q11).

@@ -308,6 +308,16 @@ bool key_set::held_here() const
     return std::ranges::any_of(queues_, [](auto const& each) { return each->held_here(); });
 }
 
+/// Other locks of this client may have met others meanwhile.
+std::uint8_t key_set::in_the_way() const
+{
+    auto const has_rivals = [](auto const& each) { return each->local().has_rivals(); };
+    if (has_rivals(queues_[in_the_way_]))
+        return in_the_way_;
+    auto const first = std::ranges::find_if(queues_, has_rivals);
+    return first == queues_.end() ? in_the_way_ : static_cast<std::uint8_t>(first - queues_.begin());
+}
+
 /// This client has had enough of none of its names.
 bool key_set::may_hand_over(held_lease const& held, set_turn const& next) const
 {
@@ -426,8 +436,6 @@ bool key_set::reclaim(attempt_loop& by, errc cause)
     if (cause != errc::contended)
         return false;
     its.refused();
-    for (auto const& each : queues_)
-        each->local().refused();
     if (!its.is_tired(on().loop().now()))
         return false;
     stop_asking();

@@ -126,7 +126,7 @@ private:
     }
 
     void note_in_the_way(std::uint8_t which) override { in_the_way_ = which; }
-    [[nodiscard]] std::uint8_t in_the_way() const override { return in_the_way_; }
+    [[nodiscard]] std::uint8_t in_the_way() const override;
     [[nodiscard]] key_state& one(std::uint8_t which) override { return *queues_[which]; }
 
     void stop_asking();

@@ -26,7 +26,9 @@ std::string words_of_lease(node_report const& said, core::duration passed,
     case node_result::granted: return "confirmed" + when;
     case node_result::held_by_other:
         return "does not hold " +
-               (said.which >= several.size() ? "its key" : '"' + redis::quote_name(several[said.which]) + '"') + when;
+               (said.which >= several.size() ? "its key"
+                                             : '"' + redis::quote_name(several[said.which]) + '"') +
+               when;
     default: return std::string(to_string(said.result)) + words + when;
     }
 }

@@ -151,9 +151,6 @@ BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
     auto unqueued = options;
     unqueued.fair = false;
     line_up_sets(6, {"a", "b"});
-    std::vector<multi_mutex> locks;
-    for (auto const& one : all)
-        locks.emplace_back(*one->locks, names{"a", "b"}, options);
     contender& outside = add();
     auto const polls = want(mutex(*outside.locks, "b", unqueued));
     auto const took = until(
@@ -161,7 +158,7 @@ BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
             for (std::size_t i = 0; i != sets.size(); ++i)
                 if (sets[i]->held.valid()) {
                     sets[i]->held = {};
-                    sets[i] = begin_to_want(locks[i]);
+                    sets[i] = begin_to_want(multi_mutex(*all[i]->locks, {"a", "b"}, options));
                 }
             return polls->held.valid();
         },
