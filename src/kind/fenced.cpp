@@ -140,7 +140,7 @@ private:
     std::string fence_time_;
 };
 
-constexpr lock_kind exclusive{
+constexpr lock_kind counted{
     .agreement = core::agreement::one_number,
     .marked = true,
     .scripts = {&redis::scripts::vote, &redis::scripts::vote, &redis::scripts::fenced_raise,
@@ -156,8 +156,8 @@ constexpr lock_kind exclusive{
 
 } // namespace
 
-constinit lock_kind const fenced = exclusive;
-constinit lock_kind const fenced_writer = with_readers(exclusive, fenced_reader, make_fenced_writer_commands);
+constinit lock_kind const fenced = counted;
+constinit lock_kind const fenced_writer = with_readers(counted, fenced_reader, make_fenced_writer_commands);
 
 void append_marker(std::string& out, std::string_view marker)
 {

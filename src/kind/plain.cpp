@@ -102,7 +102,7 @@ private:
     std::string time_;
 };
 
-constexpr lock_kind exclusive{
+constexpr lock_kind simple{
     .agreement = core::agreement::majority,
     .marked = false,
     .compares = true,
@@ -118,7 +118,7 @@ constexpr lock_kind exclusive{
 
 } // namespace
 
-constinit lock_kind const plain = exclusive;
-constinit lock_kind const writer = with_readers(exclusive, reader, make_writer_commands);
+constinit lock_kind const plain = simple;
+constinit lock_kind const writer = with_readers(simple, reader, make_writer_commands);
 
 } // namespace redlock::kind
