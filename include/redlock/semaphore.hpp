@@ -23,17 +23,17 @@ namespace redlock {
 /// Waiting clients are queued first come, first served. Nobody passes the first, also while
 /// fewer permits are free than it wants. Without `lock_options::fair`, or where the nodes do not allow it, they wait by turns,
 /// and who wants many may wait for long behind those who want few. Within one client the order is that of coming, too.
-/// `lock_options::handover` means nothing here: a permit that is given back goes to the first in line.
+/// `lock_options::handover` means nothing here: a permit that is given back goes to the first in the queue.
 ///
 /// All clients must name the same number of permits. To have more, change it anywhere at any time. To have fewer, change
 /// all clients; from `ttl` and `slack` after the last change, and when the permits above the new number have been given back,
 /// there are no more than that.
 ///
 /// A lock of another kind with the same name, of this or any other library, is excluded as long as one permit is held,
-/// and excludes all of them. It gets the name when all permits are free at once, and nothing guarantees that this ever happens.
+/// and excludes all of them. If it is of this library, it waits in the same queue.
 ///
-/// Beside the lock's key each node keeps the keys `<name>:redlock-slots` and, while somebody waits,
-/// `<name>:redlock-slot-line`. docs/howto/semaphores.md lists the rights.
+/// While somebody waits, a node keeps the key `<name>:redlock-queue` beside the lock's. docs/howto/semaphores.md lists the
+/// rights.
 /// \par Source
 /// docs/protocol.md, rules P1 to P10.
 class REDLOCK_EXPORT semaphore : public detail::basic_semaphore {

@@ -137,7 +137,7 @@ std::set<lock_use> uses_to_try(std::set<lock_use> uses)
         uses.contains(lock_use::readers))
         uses.insert(lock_use::line);
     if (uses.contains(lock_use::permits))
-        uses.insert({lock_use::permit_line, lock_use::fenced_permits});
+        uses.insert({lock_use::line, lock_use::fenced_permits});
     return uses;
 }
 

@@ -6,19 +6,6 @@
 namespace redlock::cli {
 
 /// What needs more rights than to take and release a mutex.
-enum class lock_use : std::uint8_t {
-    line,
-    readers,
-    several_names,
-    election,
-    permits,
-    permit_line,
-    fenced_permits
-};
-
-[[nodiscard]] constexpr bool is_line(lock_use what)
-{
-    return what == lock_use::line || what == lock_use::permit_line;
-}
+enum class lock_use : std::uint8_t { line, readers, several_names, election, permits, fenced_permits };
 
 } // namespace redlock::cli

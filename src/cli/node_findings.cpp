@@ -393,7 +393,7 @@ std::span<answer const> node_examination::judge(lock_use what, std::span<answer 
     }
     note_missing(missing, said(question::pttl), "pttl", {});
     note_missing(missing, said(question::mget), "mget", {}); // of other keys
-    if (is_line(what)) {
+    if (what == lock_use::line) {
         note_missing(missing, said(question::tracking), "client|tracking", {});
         if (node_.facts.protocol < 3)
             missing.insert("RESP3");
@@ -403,7 +403,7 @@ std::span<answer const> node_examination::judge(lock_use what, std::span<answer 
     if (missing.empty())
         return told;
     auto const words = words_of(what);
-    bool const others_work = is_line(what) || what == lock_use::fenced_permits;
+    bool const others_work = what == lock_use::line || what == lock_use::fenced_permits;
     add(others_work ? severity::warning : severity::error, std::string(words.id),
         std::string(words.without) + ", for want of " + redis::printable(list_of(missing)),
         std::string(words.advice));

@@ -147,7 +147,7 @@ void parser::define_run()
     auto* const permits =
         run.add_option("--permits", o_.permits, "together with others, as long as no more than so many run")
             ->type_name("NUMBER")
-            ->check(CLI::Range(1U, kind::most_slots))
+            ->check(CLI::Range(1U, kind::most_permits))
             ->excludes(reads)
             ->excludes(writes);
     run.add_option("--count", o_.count, "of these, this one counts for so many")

@@ -220,7 +220,7 @@ int status(options const& o, output const& out)
 {
     std::string const key = o.client.key_prefix + o.name;
     std::string const fence = redis::name_beside(key, kind::fence_suffix);
-    auto const interviews = ask_nodes(o.client, [&](interview const& node) {
+    auto const interviews = ask_nodes(o.client, [&](interview const&) {
         questions asked;
         asked.ask({"GET", key});
         asked.ask({"PTTL", key});
@@ -228,7 +228,7 @@ int status(options const& o, output const& out)
         kind::plain.append(asked.bytes, kind::request::whose, {{o.client.key_prefix, o.name}, {}},
                            redis::script_form::text);
         ++asked.count;
-        ask_for_permits(asked, key, clock_of(node));
+        ask_for_permits(asked, key);
         return asked;
     });
 
@@ -238,10 +238,10 @@ int status(options const& o, output const& out)
         nodes.push_back(look(node));
         if (nodes.back().who != holder_kind::permits)
             continue;
-        auto const said = std::span(node.answers).last<2>();
-        count_permits(permits, said);
-        if (auto const refused = std::ranges::find_if(said, &answer::refused); refused != said.end())
-            nodes.back().trouble = redis::quote(refused->text);
+        answer const& said = node.answers.back();
+        count_permits(permits, said, clock_of(node));
+        if (said.refused())
+            nodes.back().trouble = redis::quote(said.text);
     }
     core::lock_verdict const v = judge(nodes);
     json rows = json::array();

@@ -3,35 +3,35 @@
 
 #include "core/tally.hpp"
 #include "kind/semaphore.hpp"
+#include "redis/command.hpp"
 #include "redis/text_number.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace redlock::cli {
 
-void ask_for_permits(questions& asked, std::string const& key, std::chrono::milliseconds now)
+void ask_for_permits(questions& asked, std::string const& key)
 {
     std::vector<std::string> numbers;
-    for (unsigned i = 0; i != kind::most_slots; ++i)
+    for (unsigned i = 0; i != kind::most_permits; ++i)
         numbers.push_back(std::to_string(i));
     std::vector<std::string_view> owners{"HMGET", key};
     owners.insert(owners.end(), numbers.begin(), numbers.end());
     asked.ask(owners);
-    std::string const most = std::to_string(kind::most_slots);
-    std::string const ends = key + std::string(kind::slots_suffix);
-    asked.ask({"ZRANGEBYSCORE", ends, std::to_string(now.count()), "+inf", "LIMIT", "0", most});
 }
 
-void count_permits(taken_permits& taken, std::span<answer const, 2> said)
+void count_permits(taken_permits& taken, answer const& said, std::chrono::milliseconds now)
 {
-    auto const& owners = said[0].list;
-    auto const& not_ended = said[1].list;
-    unsigned number = 0;
-    for (std::string const& each : not_ended)
-        if (redis::read_number(each, number) && number < owners.size() && !owners[number].empty())
-            ++taken[{number, owners[number]}];
+    for (unsigned number = 0; number != said.list.size(); ++number) {
+        std::string_view const owner = said.list[number];
+        std::int64_t ends = 0;
+        if (owner.size() > redis::nonce_length &&
+            redis::read_number(owner.substr(redis::nonce_length), ends) && ends > now.count())
+            ++taken[{number, std::string(owner.substr(0, redis::nonce_length))}];
+    }
 }
 
 std::size_t certain(taken_permits const& taken, std::size_t nodes)

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -15,12 +14,12 @@ namespace redlock::cli {
 /// The number and the owner of each permit that is taken, and on how many nodes (docs/protocol.md, rule P1).
 using taken_permits = std::map<std::pair<unsigned, std::string>, std::size_t>;
 
-/// Adds the two questions that a node is asked for that.
-/// \param now by the node's clock, since 1970
-void ask_for_permits(questions&, std::string const& key, std::chrono::milliseconds now);
+/// Adds the question that a node is asked for that.
+void ask_for_permits(questions&, std::string const& key);
 
 /// Counts what a node has answered to that. Nothing if it is no semaphore, or may not be asked.
-void count_permits(taken_permits&, std::span<answer const, 2> said);
+/// \param now by the node's clock, since 1970
+void count_permits(taken_permits&, answer const& said, std::chrono::milliseconds now);
 
 /// Counts the permits that the same owner has on a majority.
 [[nodiscard]] std::size_t certain(taken_permits const&, std::size_t nodes);

@@ -2,8 +2,8 @@
 #include "cli/trials.hpp"
 
 #include "kind/election.hpp"
+#include "kind/fenced.hpp"
 #include "kind/queue.hpp"
-#include "kind/semaphore.hpp"
 #include "redis/command.hpp"
 
 #include <utility>
@@ -19,26 +19,21 @@ trial on_key(std::string_view right, std::vector<std::string> command)
 }
 
 /// Nobody is called without these: those who wait ask by turns (rule Q23).
-std::vector<trial> trials_of_line(std::string const& line, std::string const& channels, interview const& node)
-{
-    std::vector<trial> all{on_key("zadd", {"ZADD", line, "XX", "0", "none"}), // only where it stands already
-                           on_key("zrange", {"ZRANGE", line, "0", "0"}),
-                           on_key("zrem", {"ZREM", line, "none"}),
-                           on_key("zrank", {"ZRANK", line, "none"}),
-                           on_key("zcard", {"ZCARD", line}),
-                           on_key("pexpire", {"PEXPIRE", line, "1"}), // nobody stands there
-                           {"publish", {"PUBLISH", channels + "doctor", ""}, '&' + channels + '*'}};
-    if (node.facts.protocol >= 3) // over RESP2 nothing else could be asked afterwards
-        all.push_back({"subscribe", {"SUBSCRIBE", channels + "doctor"}, '&' + channels + '*'});
-    return all;
-}
-
 std::vector<trial> trials_of_queue(std::string const& queue, std::string const& channels,
                                    interview const& node)
 {
-    auto all = trials_of_line(queue, channels, node);
-    all.insert(all.begin(), {on_key("exists", {"EXISTS", queue}), on_key("type", {"TYPE", queue}),
-                             on_key("zscore", {"ZSCORE", queue, "none"})});
+    std::vector<trial> all{on_key("exists", {"EXISTS", queue}),
+                           on_key("type", {"TYPE", queue}),
+                           on_key("zscore", {"ZSCORE", queue, "none"}),
+                           on_key("zadd", {"ZADD", queue, "XX", "0", "none"}), // only where it stands already
+                           on_key("zrange", {"ZRANGE", queue, "0", "0"}),
+                           on_key("zrem", {"ZREM", queue, "none"}),
+                           on_key("zrank", {"ZRANK", queue, "none"}),
+                           on_key("zcard", {"ZCARD", queue}),
+                           on_key("pexpire", {"PEXPIRE", queue, "1"}), // nobody stands there
+                           {"publish", {"PUBLISH", channels + "doctor", ""}, '&' + channels + '*'}};
+    if (node.facts.protocol >= 3) // over RESP2 nothing else could be asked afterwards
+        all.push_back({"subscribe", {"SUBSCRIBE", channels + "doctor"}, '&' + channels + '*'});
     return all;
 }
 
@@ -60,37 +55,33 @@ std::vector<trial> trials_of_leader(std::string const& key)
     return {on_key("get", {"GET", leader}), on_key("pexpire", {"PEXPIRE", leader, "1"})}; // it is not there
 }
 
-/// A script is refused if any of its keys is, the line's too.
+/// A script is refused if it may not use any of its keys, the queue among them.
 std::vector<trial> trials_of_permits(std::string const& key)
 {
-    std::string const slots = redis::name_beside(key, kind::slots_suffix);
-    std::string const line = redis::name_beside(key, kind::slot_line_suffix);
     return {{"eval", {"EVAL", "return 0", "0"}, {}},
             {"evalsha", {"EVALSHA", std::string(40, '0'), "0"}, {}}, // no script has this hash
-            on_key("type", {"TYPE", slots}),
-            on_key("del", {"DEL", slots}), // it is not there
-            on_key("pexpireat", {"PEXPIREAT", slots, "9999999999999"}),
-            on_key("zadd", {"ZADD", slots, "XX", "0", "0"}),
-            on_key("zrem", {"ZREM", slots, "0"}),
-            on_key("zrange", {"ZRANGE", slots, "0", "0"}),
-            on_key("zrangebyscore", {"ZRANGEBYSCORE", slots, "1", "0"}),
-            on_key("zscore", {"ZSCORE", slots, "0"}),
-            on_key("zrem", {"ZREM", line, "none"}),
+            on_key("exists", {"EXISTS", redis::name_beside(key, kind::queue_suffix)}),
+            on_key("type", {"TYPE", key}),
+            on_key("del", {"DEL", key}), // it is not there
+            on_key("pexpireat", {"PEXPIREAT", key, "9999999999999"}),
             on_key("hget", {"HGET", key, "0"}),
             on_key("hmget", {"HMGET", key, "0"}),
             on_key("hgetall", {"HGETALL", key}),
             on_key("hset", {"HSET", key, "0", "none", "1"}), // without a second field's value it sets none
             on_key("hdel", {"HDEL", key, "0"}),
             on_key("hlen", {"HLEN", key}),
-            on_key("hexists", {"HEXISTS", key, "0"}),
             on_key("hkeys", {"HKEYS", key})};
 }
 
 std::vector<trial> trials_of_fenced_permits(std::string const& key, std::string const& marker)
 {
-    std::string const fences = redis::name_beside(key, kind::slot_fences_suffix);
-    return {on_key("set", {"SET", fences, "0", "XX", "PX", "1"}), // only where it stands already
-            on_key("get", {"GET", marker}), on_key("pexpire", {"PEXPIRE", fences, "1"})};
+    std::string const fence = redis::name_beside(key, kind::fence_suffix);
+    return {on_key("set", {"SET", fence, "0", "XX", "PX", "1"}), // only where it stands already
+            on_key("hmget", {"HMGET", fence, "0"}),
+            on_key("hset", {"HSET", fence, "0", "none", "1"}),
+            on_key("pexpire", {"PEXPIRE", fence, "1"}),
+            on_key("pexpireat", {"PEXPIREAT", fence, "9999999999999"}),
+            on_key("get", {"GET", marker})};
 }
 
 } // namespace
@@ -102,12 +93,9 @@ use_words words_of(lock_use what) noexcept
     constexpr std::string_view of_permits = "docs/howto/semaphores.md, \"Rights\"";
     switch (what) {
     case lock_use::line:
-    case lock_use::permit_line:
         return {"no-line", "keeps no line for those who wait",
-                what == lock_use::line
-                    ? "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is "
-                      "served in no promised order"
-                    : of_permits};
+                "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is served in no "
+                "promised order"};
     case lock_use::readers:
         return {rights, "readers and writers of a shared_mutex do not work",
                 "docs/howto/readers.md, \"Rights\""};
@@ -131,8 +119,6 @@ std::vector<trial> trials_of(lock_use what, std::string const& key_prefix, std::
     std::string const channels = key_prefix + std::string(kind::channel_name);
     switch (what) {
     case lock_use::line: return trials_of_queue(redis::name_beside(key, kind::queue_suffix), channels, node);
-    case lock_use::permit_line:
-        return trials_of_line(redis::name_beside(key, kind::slot_line_suffix), channels, node);
     case lock_use::readers: return trials_of_readers(key);
     case lock_use::several_names: return {{"exists", {"EXISTS", key}, {}}};
     case lock_use::election: return trials_of_leader(key);

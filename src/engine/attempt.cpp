@@ -27,17 +27,21 @@ attempt::~attempt()
         runtime_.lease_blocks.give(block_);
 }
 
-/// Until the attempt begins, answers to the last one come, and are compared with its slots.
 boost::system::error_code attempt::provide(lock_state const& lock) noexcept
 {
     try {
-        auto slots = lock.plan->kind.slotted ? std::make_unique<kind::slot_list>(lock.permits) : nullptr;
+        bool const slotted = lock.plan->kind.slotted;
+        auto permits = slotted ? std::make_unique<kind::permit_list>(lock.permits) : nullptr;
+        auto choice =
+            slotted ? std::make_unique<core::permit_choice>(nodes().size(), kind::longest_list(lock.permits))
+                    : nullptr;
         if (!undo_)
             undo_ = &runtime_.clean.prepare();
         if (!block_)
             block_ = runtime_.lease_blocks.take();
         nonce_ = runtime_.its.fresh_nonce();
-        slots_ = std::move(slots);
+        permits_ = std::move(permits);
+        choice_ = std::move(choice);
         return {};
     } catch (std::bad_alloc const&) {
         return make_error_code(boost::system::errc::not_enough_memory);
@@ -51,9 +55,7 @@ void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::
     giver_.reset();
     given_up_ = given_up;
     begin(lock);
-    if (type().shared)
-        if (auto const node = runtime_.lines.meeting_node(*lock))
-            votes_.heed(*node);
+    heed_queue_node();
     auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;
     in_turn_ = first.has_value();
     if (first)
@@ -67,12 +69,23 @@ void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& 
     nonce_ = handed.heir;
     giver_ = handed.giver;
     claimed_name_ = handed.which;
-    if (slots_)
-        slots_->assign(handed.slots);
     begin(lock);
-    if (!slots_) // permits enter again (rule P7)
-        claim_.emplace(votes_.sent(), handed.window, runtime_.round_trip());
+    if (choice_)
+        choice_->claim(handed.permits);
+    claim_.emplace(votes_.sent(), handed.window, runtime_.round_trip());
     ask_all();
+}
+
+/// An attempt that has not stood in the queue passes nobody there (rule Q10).
+void attempt::heed_queue_node()
+{
+    if (!type().heeds())
+        return;
+    auto const node = runtime_.lines.meeting_node(*lock_);
+    if (node)
+        votes_.heed(*node);
+    if (choice_)
+        choice_->vote(node);
 }
 
 void attempt::begin(std::shared_ptr<lock_state> const& lock)
@@ -83,10 +96,9 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
     open_ = true;
     claim_.reset();
     pauses_ = asked_again_ = false;
-    asked_ = queued_ = refused_ = heard_ = other_slots_ = {};
-    if (slots_)
-        first_slot_ =
-            static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() % lock->permits.limit);
+    asked_ = queued_ = refused_ = heard_ = {};
+    if (choice_)
+        start_ = static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() % lock->permits.limit);
     if (type().counts())
         proposal_ = core::proposal(lock_->wanted->highest_number(), runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
@@ -96,6 +108,8 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
 
 void attempt::time_out()
 {
+    if (auto const then = choose_first(); then != step::pending)
+        return follow(then);
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (votes_.awaits(i)) {
             rows_[i].result = node_result::timed_out;
@@ -110,8 +124,10 @@ void attempt::expire()
         return ask_next_in_turn();
     if (pauses_)
         return claim_again();
-    if (votes_.heeding())
-        return follow(votes_.heed_no_longer());
+    if (!core::reached(votes_.sent() + plan_->node_timeout, runtime_.loop().now())) {
+        await_answers(); // others may be asked once more
+        return follow(choice_ ? choose_first() : votes_.heed_no_longer());
+    }
     if (waits_behind_others())
         runtime_.limit.too_many(votes_.sent());
     time_out();
@@ -128,7 +144,7 @@ bool attempt::waits_behind_others() const
 
 void attempt::follow(step what)
 {
-    switch (what) {
+    switch (what == step::pending ? settle_permits() : what) {
     case step::pending: return;
     case step::heeding: return await_queue_node();
     case step::write_back: return write_back();
@@ -176,6 +192,7 @@ core::node_set attempt::reached() const
 core::node_set attempt::take_back()
 {
     close();
+    choice_.reset();
     lock_->wanted->publish(rows_);
     core::node_set perhaps = asked_;
     if (!type().several || !claims()) // A node keeps one name for us, though it refuses another.
@@ -204,9 +221,10 @@ boost::intrusive_ptr<held_lease> attempt::make_lease(std::shared_ptr<lock_state>
                                                      unsigned attempts, core::duration waited)
 {
     lock_->wanted->publish_success(rows_);
+    if (permits_)
+        permits_->assign(choice_->set());
     lease_ = new_held_lease(std::exchange(block_, nullptr), lock, nonce_, votes_, reached(), attempts, waited,
-                            std::move(slots_));
-    give_back_other_slots();
+                            std::move(permits_));
     return lease_;
 }
 

@@ -6,6 +6,7 @@
 #include "core/fencing.hpp"
 #include "core/instant.hpp"
 #include "core/outage.hpp"
+#include "core/permit_choice.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "core/waiting.hpp"
@@ -46,8 +47,8 @@ struct inheritance {
     nonce giver; ///< the heir's, where the lock was free
     /// For how long it has passed from one to the next; nothing: it was free.
     std::optional<core::duration> passed{};
-    std::string slots{};                ///< of a semaphore
     std::uint8_t which = 0;             ///< of several names, the one that was handed over
+    std::string permits{};              ///< of a semaphore
     std::chrono::milliseconds window{}; ///< for which the lock is kept for the claim
 };
 
@@ -127,7 +128,11 @@ private:
     [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
     [[nodiscard]] kind::lock_kind const& type() const { return plan_->kind; }
     void append(std::string& out, kind::request, redis::script_form) const;
-    [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return open_ && !late; }
+    [[nodiscard]] bool repeats(unsigned node, kind::request, bool late)
+    {
+        exactly_for_ = node;
+        return open_ && !late;
+    }
     void on_answer(node_answer const&);
     void count_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
@@ -147,6 +152,7 @@ private:
     void claim_again();
     void await_answers();
     void await_queue_node();
+    void heed_queue_node();
     [[nodiscard]] step ask_the_rest();
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
@@ -158,11 +164,16 @@ private:
     void on_vote(node_answer const&);
     void fill(node_report& row, node_answer const&) const;
     void on_late_vote(node_answer const&);
-    [[nodiscard]] step fail_vote(unsigned node, net::failure const&);
+    [[nodiscard]] step fail_vote(unsigned node, kind::request, net::failure const&);
     void follow(step);
     void follow_vote(unsigned node, step);
-    [[nodiscard]] kind::answer accept_slots(node_answer const&);
-    void give_back_other_slots() noexcept;
+    void on_permits(node_answer const&, kind::grant const&);
+    void on_late_permits(node_answer const&);
+    [[nodiscard]] step choose_first();
+    [[nodiscard]] step settle_permits();
+    [[nodiscard]] step settle_permits(unsigned node);
+    [[nodiscard]] step count_permits(unsigned node);
+    [[nodiscard]] step ask_exactly(unsigned node);
     void decide_won();
     void close();
     void tell_lease(unsigned node);
@@ -197,10 +208,10 @@ private:
     bool asked_again_ = false;
     std::string_view given_up_; ///< of a vote
     core::fence proposal_ = 0;
-    std::unique_ptr<kind::slot_list>
-        slots_;                  ///< of a semaphore: those that the first node has given, or that are claimed
-    core::node_set other_slots_; ///< where others were given
-    std::uint16_t first_slot_ = 0; ///< where a node looks first
+    std::unique_ptr<kind::permit_list> permits_;  ///< of a semaphore: for the lease, should it be won
+    std::unique_ptr<core::permit_choice> choice_; ///< null: no permits are wanted, or not any more
+    std::uint16_t start_ = 0;                     ///< the permit at which nodes look first
+    unsigned exactly_for_ = 0;                    ///< the node that is told which permits are wanted
 
     attempt_listener& listener_;
     core::waiting& waiting_;

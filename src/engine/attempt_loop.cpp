@@ -26,8 +26,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     outage_.end();
     attempt_.forget_refusals();
     waiting_.start();
-    gate_.start(nodes().size());
-    barred_ = again_ = false;
+    barred_ = false;
     awaited_ = wanted.in_the_way();
     begin(how);
 }
@@ -43,19 +42,12 @@ void attempt_loop::begin(core::start_mode how)
     bool const left_free =
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
-    in_turn_ = offered_turn_ = others_first || has_rivals();
+    in_turn_ = offered_turn_ = others_first || of_name().has_rivals();
     bool const outside = others_first && of_name().has_outsiders();
     if (offered_turn_ && !outside && stand_in_line(left_free ? passing.free_until() : now))
         return;
-    if (type().slotted && has_rivals() && whom_->waits() && yield_candidate(errc::contended))
-        return;
     in_turn_ = offered_turn_ = others_first;
     others_first ? offer_turn(how) : connect_or_vote();
-}
-
-bool attempt_loop::has_rivals() const
-{
-    return type().slotted ? lock().is_crowded() : of_name().has_rivals();
 }
 
 /// An attempt, and a wait, go on for whoever comes next, if that one's keys live as long, or it wants to stand in line.
@@ -65,16 +57,10 @@ void attempt_loop::serve(candidate& successor)
     bool const same = same_terms(lock(), *successor.lock());
     bool const open = phase_ == phase::voting || phase_ == phase::won;
     whom_ = &successor;
-    again_ = false;
-    bool const was_at_gate = waits_at_gate();
-    bool const was_slotted = type().slotted;
     auto const stood_as = type().waiter();
     note_terms();
-    bool const waits = phase_ == phase::at_gate || waits_for_others();
-    if (waits && !same && (was_at_gate || waits_at_gate()))
-        return ask_at_gate(runtime_.loop().now());
-    bool const another_place =
-        stood_as != type().waiter() || (!same && was_slotted); // which says how many are wanted
+    bool const says_more = type().waiter() == kind::waiter_kind::permits; // how many are wanted
+    bool const another_place = stood_as != type().waiter() || (!same && says_more);
     bool const leaves_line = phase_ == phase::in_line && (another_place || !wants_line());
     if (phase_ == phase::in_line && !leaves_line && told_) {
         whom_->told_of_holder();
@@ -112,8 +98,7 @@ bool attempt_loop::lacks_nodes() const
 {
     if (phase_ == phase::voting)
         return attempt_.hears_too_few();
-    bool const pauses = phase_ == phase::connecting || phase_ == phase::waiting || phase_ == phase::in_line ||
-                        phase_ == phase::at_gate;
+    bool const pauses = phase_ == phase::connecting || phase_ == phase::waiting || phase_ == phase::in_line;
     return pauses && !nodes().has_majority(lock());
 }
 
@@ -139,7 +124,6 @@ void attempt_loop::expire()
     switch (phase_) {
     case phase::connecting: return vote();
     case phase::in_line: return stand_on();
-    case phase::at_gate: return connect_or_vote();
     case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
     default: return;
     }
@@ -192,14 +176,10 @@ void attempt_loop::vote()
     phase_ = phase::voting;
     if (auto const missing = attempt_.provide(lock()))
         return fail_candidate(missing);
-    if (!std::exchange(again_, false))
-        whom_->attempt_began();
+    whom_->attempt_began();
     waiting_.attempt_began();
-    outdated_ = {};
     open_round(); // what was asked before is not believed any more
-    if (type().slotted)
-        learn(); // where all meet
-    bool const in_turn = std::exchange(in_turn_, false) || (type().slotted && has_rivals());
+    bool const in_turn = std::exchange(in_turn_, false);
     place_.called() ? claim() : attempt_.start(whom_->lock(), in_turn, key_->given_up(*this));
 }
 
@@ -262,7 +242,7 @@ void attempt_loop::on_lost(errc cause)
         runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     bool const goes_on = whom_ && &whom_->lock()->plan->kind == type_;
     if (goes_on && cause == errc::contended)
-        waits_at_gate() ? note_refusals() : note_failures();
+        note_failures();
     if (whom_ && cause == errc::no_quorum &&
         census.quarantine_is_in_the_way()) // the rows are given away below
         nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);
@@ -273,7 +253,7 @@ void attempt_loop::on_lost(errc cause)
     }
     note_terms();
     if (cause == errc::contended)
-        return refused(goes_on);
+        return refused();
     if (!yield_candidate(cause))
         wait_for_nodes(cause);
 }
@@ -285,27 +265,20 @@ void attempt_loop::note_rivals()
     of_name().refused();
 }
 
-/// \param same the candidate wants a lock of the kind that was refused
-void attempt_loop::refused(bool same)
+void attempt_loop::refused()
 {
     core::instant const now = runtime_.loop().now();
     offered_turn_ = false; // or somebody took it
     note_rivals();
-    // What was free where all meet may not have been given back elsewhere yet.
-    bool const soon_free = type().slotted && refusals_ < 3;
     if (type().several && yield_candidate(errc::contended))
         return;
-    bool const elsewhere =
-        type().several && attempt_.claimed_name() != awaited_; // in the line of another name
-    bool const in_front = attempt_.claims() && !type().slotted && !elsewhere && whom_->come_back_in_front();
-    barred_ = barred_ || (attempt_.claims() && !in_front && !soon_free && !elsewhere);
+    bool const elsewhere = type().several && attempt_.claimed_name() != awaited_; // in the queue of another name
+    bool const in_front = attempt_.claims() && !elsewhere && whom_->come_back_in_front();
+    barred_ = barred_ || (attempt_.claims() && !in_front && !elsewhere);
     if (!std::exchange(barred_, false) && stand_in_line(now, in_front))
         return;
-    if (!type().several && yield_candidate(errc::contended))
-        return;
-    if (!type().slotted)
-        return wait_for_others();
-    same ? wait_at_gate() : ask_at_gate(now);
+    if (type().several || !yield_candidate(errc::contended))
+        wait_for_others();
 }
 
 bool attempt_loop::yield_candidate(errc cause)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "core/gate_wait.hpp"
 #include "core/instant.hpp"
 #include "core/local_queue.hpp"
 #include "core/outage.hpp"
@@ -87,7 +86,6 @@ private:
         voting,
         waiting,
         in_line,
-        at_gate,
         won,
         draining
     };
@@ -125,9 +123,9 @@ private:
     void on_attempt_drained() override { retire_if_drained(); }
     void take_back();
     void tell(errc result);
-    void refused(bool same);
+    void refused();
     void note_rivals();
-    /// Gives the candidate back to its queue (rules M8 and P7) and ends this loop. False: the loop goes on.
+    /// Gives the candidate back to its queue (rule M8) and ends this loop. False: the loop goes on.
     [[nodiscard]] bool yield_candidate(errc cause);
     void drop_those_who_end(errc cause, core::node_census const&);
     [[nodiscard]] errc end_after(errc cause, core::node_census const&) const;
@@ -170,21 +168,7 @@ private:
     void on_place_drained() override { retire_if_drained(); }
     ///@}
 
-    /// \name The gate
-    ///@{
-    void note_refusals();
-    [[nodiscard]] std::optional<core::duration> free_in() const;
-    void wait_at_gate();
-    /// If it does not stand in line.
-    [[nodiscard]] bool waits_at_gate() const { return type().slotted; }
-    [[nodiscard]] bool hears_more();
-    void ask_at_gate(core::instant then);
-    void stand_at_gate();
-    void gate_changed(unsigned node);
-    ///@}
-
     void begin(core::start_mode);
-    [[nodiscard]] bool has_rivals() const;
     void expire() override;
     void run() override;
     void note_terms();
@@ -206,7 +190,6 @@ private:
     bool in_turn_ = false; ///< the next attempt asks first where all meet
     bool offered_turn_ = false;
     bool listening_ = false;
-    bool again_ = false; ///< the next attempt is the last one, said again
     bool barred_ =
         false; ///< from the line, for one refusal: others took what was handed to us, or do not let us in
     core::node_set free_{}; ///< nodes without a key while the one where it stands in line has one
@@ -215,10 +198,6 @@ private:
     std::uint8_t awaited_ = 0;            ///< of several names, the one that is in the way
 
     core::waiting waiting_;
-    core::gate_wait gate_;
-    core::gate_wait::refusal at_gate_;
-    core::node_set outdated_; ///< nodes where something has changed since the vote
-    core::node_set owned_;    ///< nodes where it has an owner who was not a reader
     core::outage outage_;
     core::instant connecting_since_;
     unsigned refusals_ = 0; ///< in a row, for the back-off

@@ -65,8 +65,6 @@ void attempt_loop::on_held(unsigned node, kind::sighting const& seen)
     offered_turn_ = false; // somebody took it
     note_rivals();
     whom_->told_of_holder();
-    if (type().slotted)
-        key_->note_taken_slots(lock().permits.limit, lock().permits.limit);
     auto of_this_name = seen;
     of_this_name.which = awaited_;
     key_->note_holder(node, nodes().size(), of_this_name);
@@ -161,7 +159,7 @@ void attempt_loop::found_free(unsigned node)
 /// Those who do not stand in line vote; whom that refuses waits by turns.
 void attempt_loop::on_no_line()
 {
-    if (phase_ != phase::in_line || (type().slotted && yield_candidate(errc::contended)))
+    if (phase_ != phase::in_line)
         return;
     barred_ = true;
     offered_turn_ = false;

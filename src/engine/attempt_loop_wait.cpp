@@ -218,11 +218,9 @@ void attempt_loop::invalidated(unsigned node, key_state const& which)
 {
     if (&which != key_ && which.name() != awaited_key().name)
         return;
-    if (phase_ == phase::at_gate)
-        return owned_.contains(node) ? gate_changed(node) : void();
     bool const ends_a_row = waiting_.changed(node);
     if (phase_ == phase::in_line)
-        return type().slotted ? void() : place_.key_changed(node);
+        return place_.key_changed(node);
     if (!waits_for_others())
         return;
     if (waiting_.yields()) { // it was free
@@ -240,13 +238,8 @@ void attempt_loop::changed_here(core::node_set where)
     waiting_.changed_here(where, waits_for_others());
     if (waits_for_others())
         plan();
-    if (phase_ == phase::in_line && !type().slotted)
+    if (phase_ == phase::in_line)
         place_.changed_here(where);
-    if (phase_ == phase::voting)
-        return outdated_.insert(where);
-    for (unsigned i = 0; i != nodes().size(); ++i)
-        if (where.contains(i))
-            gate_changed(i);
 }
 
 /// The turn ends with its time. Where rivals are known it ends with whoever takes it, too, of whom the node where all meet

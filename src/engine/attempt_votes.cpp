@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/attempt.hpp"
-#include "engine/owned_key.hpp"
+#include "kind/semaphore.hpp"
 #include <redlock/node_outcome.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -119,10 +118,15 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
     auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
     auto const giver = giver_ ? giver_->text() : given_up_;
     kind::subject said{lock_->key(), nonce_.text(), number, giver};
-    if (slots_) {
+    if (choice_) {
         said.wanted = lock_->permits;
-        said.slots = slots_->text();
-        said.first_slot = first_slot_;
+        said.start = start_;
+    }
+    if (choice_ && what != kind::request::vote) {
+        said.numbers = choice_->set();
+        said.given = choice_->given_by(exactly_for_);
+        if (!giver_)
+            said.giver = nonce_.text(); // the queue node has chosen: no other queue is heeded
     }
     plan_->commands->append(out, what, said, form);
 }
@@ -157,40 +161,88 @@ void attempt::write_back()
 
 void attempt::on_answer(node_answer const& got)
 {
-    bool const gives_slots = type().slotted && !got.late && got.what != kind::request::write_back &&
-                             got.said.what == kind::answer::meaning::granted;
-    gives_slots ? count_answer({got.node, got.what, got.late, accept_slots(got), got.reply})
-                : count_answer(got);
+    bool const votes = got.what == kind::request::vote || got.what == kind::request::claim;
+    auto const given = choice_ && votes && !got.late ? kind::read_grant(got.what, got.reply) : std::nullopt;
+    if (!given)
+        count_answer(got);
+    else if (kind::are_permits(lock_->permits, given->permits))
+        on_permits(got, *given);
+    else
+        count_answer({got.node, got.what, got.late, {}, got.reply});
 }
 
-/// One lease has the same slots everywhere. Others are no vote for it, and are given back (rule P4).
-kind::answer attempt::accept_slots(node_answer const& got)
+/// Which permits count is not known before the queue node has answered (rule Q14).
+void attempt::on_permits(node_answer const& got, kind::grant const& given)
 {
-    auto const given = *kind::read_grant(got.reply);
-    lock_->wanted->note_taken_slots(given.taken, lock_->permits.limit);
-    auto const& known = slots_ ? *slots_ : *lease_->slots();
-    bool const first = slots_ && known.numbers().empty();
-    if (first ? slots_->assign(given.slots) : known.text() == given.slots)
-        return got.said;
-    other_slots_.insert(got.node);
-    if (lease_)
-        give_back_other_slots();
-    return {kind::answer::meaning::denied};
+    queued_.erase(got.node);
+    choice_->gave(got.node, given.permits, given.number);
+    if (type().counts())
+        lock_->wanted->note_number(given.number);
+    if (!open_)
+        return on_late_permits(got);
+    fill(rows_[got.node], got);
+    if (choice_->is_awaited())
+        await_queue_node();
+    follow_vote(got.node, step::pending);
 }
 
-/// The others of that nonce stay: it is not given up as a whole (rule Q5).
-void attempt::give_back_other_slots() noexcept
+void attempt::on_late_permits(node_answer const& got)
 {
-    if (other_slots_.empty())
-        return;
-    try {
-        owned_key owed{lock_->wanted, &type(), nonce_};
-        owed.partly = true;
-        runtime_.clean.start(runtime_.clean.prepare(),
-                             {std::move(owed), runtime_.loop().now() + plan_->key_ttl},
-                             std::exchange(other_slots_, {}));
-    } catch (std::bad_alloc const&) { // they end by themselves
+    note_voter(got);
+    node_report ignored;
+    fill(ignored, got);
+    tell_vote(got.node, ignored);
+    (void)settle_permits();
+}
+
+attempt::step attempt::choose_first()
+{
+    if (!choice_ || choice_->decided())
+        return step::pending;
+    (void)votes_.heed_no_longer(); // nothing is counted before the choice
+    choice_->choose_first();
+    return settle_permits();
+}
+
+/// What the answers that have come mean.
+attempt::step attempt::settle_permits()
+{
+    auto verdict = step::pending;
+    if (!choice_)
+        return verdict;
+    if (auto const chooser = choice_->chooser(); chooser && votes_.has_answered(*chooser))
+        choice_->choose_first(); // it has failed
+    for (unsigned i = 0; i != nodes().size(); ++i)
+        verdict = std::max(verdict, settle_permits(i));
+    return verdict;
+}
+
+attempt::step attempt::settle_permits(unsigned node)
+{
+    switch (choice_->next(node)) {
+    case core::permit_choice::step::nothing: return step::pending;
+    case core::permit_choice::step::count: return count_permits(node);
+    case core::permit_choice::step::ask_exactly: return ask_exactly(node);
+    case core::permit_choice::step::fail: return votes_.voted(node, core::vote::failed);
     }
+    return step::pending;
+}
+
+attempt::step attempt::count_permits(unsigned node)
+{
+    auto const then = votes_.voted(node, core::vote::granted, choice_->number(node));
+    open_ ? tell_vote(node, rows_[node]) : tell_lease(node);
+    return then;
+}
+
+/// A lease that is over has given back all that a node may have given it.
+attempt::step attempt::ask_exactly(unsigned node)
+{
+    if (nodes().at(node).state() != node_state::ready || (lease_ && !lease_->is_held()))
+        return votes_.voted(node, core::vote::failed);
+    exactly_for_ = node;
+    send(node, kind::request::claim);
+    return step::pending;
 }
 
 void attempt::count_answer(node_answer const& got)
@@ -211,7 +263,7 @@ void attempt::on_vote(node_answer const& got)
     node_report& row = rows_[got.node];
     fill(row, got);
     auto const then = count(got);
-    if (row.result == node_result::held_by_other && !other_slots_.contains(got.node))
+    if (row.result == node_result::held_by_other)
         note_refusal(got.node, row);
     tell_vote(got.node, row);
     follow_vote(got.node, then);
@@ -274,8 +326,6 @@ void attempt::note_asked(core::node_set where)
 void attempt::note_refusal(unsigned node, node_report const& row)
 {
     refused_.insert(node);
-    if (row.holder == holder_kind::permits)
-        lock_->wanted->note_taken_slots(lock_->permits.limit, lock_->permits.limit);
     if (heard_.contains(node) && nodes().at(node).tracks())
         waiting_.listens(node);
     listener_.on_refused(node, row);
@@ -290,13 +340,13 @@ void attempt::on_silence(unsigned node, kind::request what, bool late, net::fail
         return;
     if (what == kind::request::write_back)
         return follow(votes_.wrote_back(node, core::vote::failed));
-    follow_vote(node, fail_vote(node, why));
+    follow_vote(node, fail_vote(node, what, why));
 }
 
 /// What waited for a connection that leads to a young node has not been sent: this lock may be content with its age.
-attempt::step attempt::fail_vote(unsigned node, net::failure const& why)
+attempt::step attempt::fail_vote(unsigned node, kind::request what, net::failure const& why)
 {
-    if (why.unsent) {
+    if (why.unsent && what == vote_request()) {
         asked_.erase(node); // nothing to take back
         return ask(node, make_draft(vote_request(), nullptr));
     }

@@ -387,8 +387,8 @@ void check(std::string_view name, all_options const& options, kind::lock_kind co
 
 kind::permits checked_permits(std::string_view name, unsigned limit, unsigned count)
 {
-    if (limit == 0 || limit > kind::most_slots)
-        misconfigured("a semaphore has 1 to " + std::to_string(kind::most_slots) + " permits, not " +
+    if (limit == 0 || limit > kind::most_permits)
+        misconfigured("a semaphore has 1 to " + std::to_string(kind::most_permits) + " permits, not " +
                           std::to_string(limit),
                       name);
     if (count == 0 || count > limit)

@@ -17,10 +17,10 @@ constexpr core::duration before_watching = std::chrono::milliseconds{100};
 
 held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, core::attempt const& won,
                        core::node_set reached, unsigned attempts, core::duration waited,
-                       std::unique_ptr<kind::slot_list const> slots)
+                       std::unique_ptr<kind::permit_list const> permits)
     : lease_status(std::move(its), {owner, won.token(), 0, attempts, waited}, won.sent()),
       machine_(lock().plan->terms, won.nodes(), won.sent(), won.holders()), reached_(reached),
-      slots_(std::move(slots))
+      permits_(std::move(permits))
 {
     show(lease_state::held);
 }
@@ -41,11 +41,11 @@ boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<loc
                                                 nonce const& n, core::attempt const& won,
                                                 core::node_set reached, unsigned attempts,
                                                 core::duration waited,
-                                                std::unique_ptr<kind::slot_list const> slots)
+                                                std::unique_ptr<kind::permit_list const> permits)
 {
     static_assert(sizeof(held_lease) <= 352 + redis::nonce_length);
     boost::intrusive_ptr<held_lease> made(
-        ::new (block) held_lease(lock, n, won, reached, attempts, waited, std::move(slots)));
+        ::new (block) held_lease(lock, n, won, reached, attempts, waited, std::move(permits)));
     made->begin();
     return made;
 }
@@ -70,7 +70,7 @@ void held_lease::begin()
 {
     begun_ = true;
     on().life.begin_lease(*this);
-    if (slots_)
+    if (permits_)
         ++lock().wanted->leases_with_permits;
     began_ = on().loop().now().boot;
     schedule();

@@ -49,7 +49,7 @@ class held_lease final : private round<held_lease>, public activity, public leas
 public:
     /// \param reached nodes to which its votes were sent, and which did not refuse them
     held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, core::node_set reached,
-               unsigned attempts, core::duration waited, std::unique_ptr<kind::slot_list const>);
+               unsigned attempts, core::duration waited, std::unique_ptr<kind::permit_list const>);
     /// The next in a row of holders who pass the lock on.
     held_lease(std::shared_ptr<lock_state>, held_lease const& before, unsigned attempts,
                core::duration waited);
@@ -60,7 +60,7 @@ public:
     [[nodiscard]] lock_error explain(boost::system::error_code, lock_stage = lock_stage::holding) const;
 
     /// Of a semaphore; otherwise null. Any thread.
-    [[nodiscard]] kind::slot_list const* slots() const { return slots_.get(); }
+    [[nodiscard]] kind::permit_list const* permits() const { return permits_.get(); }
 
     void begin();
     void late_grant(unsigned node);
@@ -134,8 +134,8 @@ private:
             said.queue = release_words();
         if (proclaimed_)
             said.proclaimed = proclaimed_->text();
-        if (slots_)
-            said.slots = slots_->text();
+        if (permits_ && (what == renewal() || machine_.votes() == reached_.size()))
+            said.numbers = permits_->text(); // otherwise a node may have given others, too (rule Q14)
         if (downgraded_ && what != renewal())
             type().append(out, what, said, form);
         else
@@ -270,9 +270,9 @@ private:
         std::vector<held_lease*> followers;
         core::duration won; ///< by the first of them, on CLOCK_BOOTTIME
     };
-    group* group_ = nullptr;                             ///< null: it is alone
-    std::unique_ptr<proclamation> proclaimed_;           ///< null: nobody is told who has it
-    std::unique_ptr<kind::slot_list const> const slots_; ///< null: it is no semaphore's
+    group* group_ = nullptr;                                 ///< null: it is alone
+    std::unique_ptr<proclamation> proclaimed_;               ///< null: nobody is told who has it
+    std::unique_ptr<kind::permit_list const> const permits_; ///< null: it is no semaphore's
 
 public:
     held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so
@@ -286,6 +286,6 @@ extern template class round<held_lease>; // where its answers are dealt with
                                                               nonce const&, core::attempt const& won,
                                                               core::node_set reached, unsigned attempts,
                                                               core::duration waited,
-                                                              std::unique_ptr<kind::slot_list const>);
+                                                              std::unique_ptr<kind::permit_list const>);
 
 } // namespace redlock::detail

@@ -63,7 +63,7 @@ void held_lease::end(errc reason)
     on().loop().cancel(*this);
     stop_watching();
     on().life.end_lease(*this);
-    if (slots_)
+    if (permits_)
         --lock().wanted->leases_with_permits;
     finish_all(waiting_, reason);
 }
@@ -180,8 +180,7 @@ void held_lease::start_release()
     bool const lines = lock().plan->options.fair && !on().life.closing();
     if (lines && !type().slotted)
         offer_turn();
-    bool const serves = type().slotted || type().shared || of_name().has_rivals();
-    if (lines && serves && release_in_line())
+    if (lines && (type().heeds() || of_name().has_rivals()) && release_in_line())
         return;
     on().loop().schedule_after(*this, lock().plan->node_timeout);
     release_on(nodes().all(), type().release_word());
@@ -221,9 +220,7 @@ bool held_lease::release_in_line()
     core::duration const whole = lock().plan->node_timeout;
     leaves_free_ = of_name().passing().is_left_free(on().loop().now());
     may_be_claimed_ = !leaves_free_;
-    // Of a semaphore it is never known that nobody waits; but as long as many are free, that is likely. New readers heed the
-    // queue node, so none takes what is handed on (rule Q11).
-    bool const first = may_be_claimed_ && !type().shared && (!type().slotted || lock().is_crowded());
+    bool const first = may_be_claimed_ && !type().heeds(); // new readers and permits heed the queue node (rule Q11)
     on().loop().schedule_after(*this, first ? on().patience(whole / 2) : whole);
     if (first) {
         line_ = static_cast<std::uint8_t>(*node);

@@ -28,21 +28,13 @@ bool key_queue::held_by(std::string_view nonce) const
     return holder_ && holder_->owner().text() == nonce;
 }
 
-void key_queue::drop(candidate& one)
-{
-    if (is_front(one))
-        overtakings_ = 0;
-    one.own = nullptr;
-    lock_queue::drop(one);
-}
-
 void key_queue::enqueue(candidate& one)
 {
     if (queue_.empty() && join(one))
         return;
     insert(queue_.end(), one);
     one.ticket = ++tickets_;
-    if (!local().busy() && may_ask())
+    if (!local().busy())
         return ask(core::batch_policy::next::coming);
     ask_beside();
     if (one.place.is_linked() && !one.own)
@@ -66,16 +58,16 @@ void key_queue::leave(candidate& one)
     candidate* const next = after(one);
     attempt_loop* const own = one.own;
     drop(one);
-    if (own) {
+    if (own)
         own->stop();
-        return ask_next();
-    }
     if (asks_itself)
         return stop_asking();
-    if (!served(one))
-        return;
-    if (next)
-        return asking_->serve(*next);
+    if (own || !served(one))
+        return ask_beside();
+    if (next) {
+        asking_->serve(*next);
+        return ask_beside();
+    }
     asking_->stop(); // what was voted is taken back before anybody else is asked for
     stop_asking();
 }
@@ -91,25 +83,8 @@ void key_queue::stop_asking()
 /// Unless somebody is asked for, or has the key.
 void key_queue::ask_next()
 {
-    if (!local().asking() && !holder_ && may_ask() && !queues().on().life.closing())
+    if (!local().asking() && !holder_ && first() && !queues().on().life.closing())
         ask(core::batch_policy::next::waiting);
-}
-
-bool key_queue::is_front(candidate const& one) const
-{
-    return !queue_.empty() && &queue_.front() == &one;
-}
-
-/// Not while who is asked for beside others has been passed by too many of them: it may stand in another line than they.
-bool key_queue::may_ask() const
-{
-    auto const next = std::ranges::find_if(queue_, [](candidate const& one) { return !one.own; });
-    return next != queue_.end() && may_pass_front(*next);
-}
-
-bool key_queue::may_pass_front(candidate const& one) const
-{
-    return overtakings_ < most_overtakings || is_front(one);
 }
 
 /// For one loop to serve both.
@@ -117,22 +92,17 @@ candidate* key_queue::after(candidate& one)
 {
     if (!one.place.is_linked() || one.own)
         return nullptr;
-    candidate* const next = first_from(std::next(queue_.iterator_to(one)));
-    return next && !next->turn() && may_pass_front(*next) ? next : nullptr;
+    auto const next = std::next(queue_.iterator_to(one));
+    return next != queue_.end() && !next->own && !next->turn() ? &*next : nullptr;
 }
 
-/// Whom no loop of its own asks for.
-candidate* key_queue::first_from(queue::iterator where)
-{
-    auto const found = std::find_if(where, queue_.end(), [](candidate const& one) { return !one.own; });
-    return found == queue_.end() ? nullptr : &*found;
-}
-
+/// For the first in the queue. Its own loop, if it has one, is the queue's from now on.
 void key_queue::ask(core::batch_policy::next who)
 {
     candidate& next = *first();
     bool const asks_itself = next.turn() != nullptr;
-    attempt_loop* const loop = asks_itself ? nullptr : queues().new_loop();
+    attempt_loop* const own = std::exchange(next.own, nullptr);
+    attempt_loop* const loop = own || asks_itself ? own : queues().new_loop();
     if (!loop && !asks_itself) {
         local().stop_asking();
         return fail_all(make_error_code(boost::system::errc::not_enough_memory));
@@ -140,31 +110,33 @@ void key_queue::ask(core::batch_policy::next who)
     runtime& on = queues().on();
     auto const how = local().ask(next.lock()->plan->batch_policy, who, on.loop().now(), on.turn());
     asking_ = loop;
-    asks_itself ? next.come_first(how) : loop->start(*this, next, how);
+    if (asks_itself)
+        next.come_first(how);
+    else if (!own)
+        loop->start(*this, next, how);
+    ask_beside();
 }
 
-/// Those who are next, as long as what was asked for last is granted (rule P7).
+/// Those who are next and want permits, each through a loop of its own.
 void key_queue::ask_beside()
 {
-    while (candidate* const next = next_beside()) {
-        next->own = queues().new_loop();
-        if (!next->own)
-            return next->asks_once() ? fail(*next, make_error_code(boost::system::errc::not_enough_memory))
-                                     : void();
-        next->own->start(*this, *next, core::start_mode::at_once);
+    for (auto others = asked_for(); others != 0; others = asked_for()) {
+        auto const where = std::next(queue_.begin(), others);
+        if (where == queue_.end() || !may_ask_beside(*where, others))
+            return;
+        candidate& next = *where;
+        next.own = queues().new_loop();
+        if (next.own)
+            next.own->start(*this, next, core::start_mode::at_once);
+        else if (next.asks_once())
+            fail(next, make_error_code(boost::system::errc::not_enough_memory));
+        else
+            return;
     }
 }
 
-/// Null: nobody, for now.
-candidate* key_queue::next_beside()
-{
-    auto const asking = asking_beside();
-    auto const next = std::next(queue_.begin(), asking);
-    return next != queue_.end() && may_ask_beside(*next, asking) ? &*next : nullptr;
-}
-
-/// So many at the head of the queue, with nobody between who wants something else.
-std::ptrdiff_t key_queue::asking_beside() const
+/// So many at the head of the queue want permits, and the nodes are asked for them.
+std::ptrdiff_t key_queue::asked_for() const
 {
     auto const next = std::ranges::find_if_not(queue_, [this](candidate const& one) {
         bool const is_asked_for = one.own || (asking_ && asking_->whom() == &one);
@@ -175,44 +147,14 @@ std::ptrdiff_t key_queue::asking_beside() const
 
 bool key_queue::may_ask_beside(candidate const& one, std::ptrdiff_t others) const
 {
-    lock_state const& wanted = *one.lock();
-    return asks_more_ && !holder_ && wanted.plan->kind.slotted && others < wanted.most_asking();
+    return !holder_ && one.lock()->plan->kind.slotted && others < most_asked_for &&
+           !queues().on().life.closing();
 }
 
 bool key_queue::would_ask(candidate const& one) const
 {
-    auto const asking = asking_beside();
-    bool const nobody_waits = std::next(queue_.begin(), asking) == queue_.end();
-    return !busy() || (nobody_waits && may_ask_beside(one, asking));
-}
-
-/// Who was asked for beside others waits in the queue, but not before the one whom the queue asks for.
-bool key_queue::reclaim(attempt_loop& by, errc /*cause*/)
-{
-    candidate& one = *by.whom();
-    asks_more_ = false;
-    if (asking_ == &by)
-        return false;
-    if (local().asking())
-        stand_behind_asked(one);
-    one.own = nullptr;
-    ask_next();
-    return true;
-}
-
-/// And behind those who came back to there before.
-void key_queue::stand_behind_asked(candidate& one)
-{
-    candidate& asked = *first();
-    auto const place = queue_.iterator_to(one);
-    if (first_from(place) != &asked)
-        return;
-    if (is_front(one))
-        overtakings_ = 0;
-    one.ticket = asked.ticket;
-    auto const behind = std::find_if(std::next(queue_.iterator_to(asked)), queue_.end(),
-                                     [&](candidate const& other) { return other.ticket != asked.ticket; });
-    queue_.splice(behind, queue_, place);
+    auto const others = asked_for();
+    return !busy() || (std::next(queue_.begin(), others) == queue_.end() && may_ask_beside(one, others));
 }
 
 void key_queue::fail(candidate& vain, boost::system::error_code why)
@@ -231,34 +173,24 @@ void key_queue::fail_all(boost::system::error_code why)
 void key_queue::won(attempt_loop& by, held_lease& held)
 {
     bool const asked_for = asking_ == &by;
-    bool const in_order = is_front(*by.whom());
-    if (held.slots())
+    if (held.permits())
         drop(*by.whom()); // perhaps behind others
     else if (asked_for)
         drop(*first());
     if (asked_for)
         asking_ = nullptr;
     changed_here(queues().on().nodes.all()); // who waits has been overtaken
-    if (held.is_shared() || held.slots()) {
+    if (held.is_shared() || held.permits()) {
         local().won_beside_others(asked_for, by.offered_turn());
         if (held.is_shared() && !by.claims())
             local().passing().interrupted(); // the lock was free, or readers had it
         if (held.is_shared())
             readers_ = &held;
-        else
-            note_permits(asked_for, in_order);
         let_readers_join();
         return ask_beside();
     }
     local().won(asked_for, by.offered_turn(), queues().on().loop().now());
     holder_ = &held;
-}
-
-void key_queue::note_permits(bool asked_for, bool in_order)
-{
-    if (!in_order)
-        ++overtakings_;
-    asks_more_ = (asks_more_ || asked_for) && overtakings_ < most_overtakings;
 }
 
 /// Those at the head of the queue; the first who may not is asked for.
@@ -295,7 +227,7 @@ void key_queue::taken_back(attempt_loop const& by, core::node_set where)
 
 void key_queue::loop_ended(attempt_loop const& by)
 {
-    asking_ == &by ? stop_asking() : ask_next();
+    asking_ == &by ? stop_asking() : ask_beside();
 }
 
 void key_queue::adopted(held_lease& held)

@@ -34,7 +34,8 @@ class key_set;
 class set_turn;
 
 /// Who of this client holds one key, and who waits for it, in the order of their coming. Only the first of them, through one
-/// attempt loop, talks to the network (docs/protocol.md, rule W1). Everything but what is marked otherwise belongs to the
+/// attempt loop, talks to the network (docs/protocol.md, rule W1); of those who want permits the first few, each through its
+/// own (rule Q15). Everything but what is marked otherwise belongs to the
 /// client's executor.
 class key_queue final : public lock_queue {
 public:
@@ -54,7 +55,11 @@ public:
     [[nodiscard]] bool would_ask(candidate const&) const override;
     void enqueue(candidate&) override;
     void leave(candidate&) override;
-    void drop(candidate&) override;
+    void drop(candidate& one) override
+    {
+        one.own = nullptr;
+        lock_queue::drop(one);
+    }
     [[nodiscard]] std::size_t position(candidate const& one) const override
     {
         return static_cast<std::size_t>(one.ticket - queue_.front().ticket);
@@ -80,7 +85,7 @@ private:
     void won(attempt_loop&, held_lease&) override;
     void loop_ended(attempt_loop const&) override;
     void taken_back(attempt_loop const&, core::node_set) override;
-    [[nodiscard]] bool reclaim(attempt_loop&, errc cause) override;
+    [[nodiscard]] bool reclaim(attempt_loop&, errc) override { return false; }
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override;
@@ -89,17 +94,11 @@ private:
     void changed_here(core::node_set) override;
     void proclaimed_here(core::node_set where) override { leader_changed(where); }
 
-    [[nodiscard]] candidate* first() { return first_from(queue_.begin()); }
-    [[nodiscard]] candidate* first_from(queue::iterator);
+    [[nodiscard]] candidate* first() { return queue_.empty() ? nullptr : &queue_.front(); }
     [[nodiscard]] candidate* next_beside();
-    [[nodiscard]] std::ptrdiff_t asking_beside() const;
+    [[nodiscard]] std::ptrdiff_t asked_for() const;
     [[nodiscard]] bool may_ask_beside(candidate const&, std::ptrdiff_t others) const;
     void ask_beside();
-    void stand_behind_asked(candidate&);
-    void note_permits(bool asked_for, bool in_order);
-    [[nodiscard]] bool is_front(candidate const&) const;
-    [[nodiscard]] bool may_ask() const;
-    [[nodiscard]] bool may_pass_front(candidate const&) const;
     void ask_next();
     void pass_on(held_lease&, core::instant now);
     void come_back(candidate&);
@@ -116,15 +115,13 @@ private:
                                boost::intrusive::member_hook<onlooker, onlooker::hook, &onlooker::place>,
                                boost::intrusive::constant_time_size<false>>;
 
-    static constexpr unsigned most_overtakings = 16; ///< rule P7
+    static constexpr std::ptrdiff_t most_asked_for = 16; ///< rule Q15
 
     onlookers onlookers_;
     attempt_loop* asking_ = nullptr;
     held_lease* holder_ = nullptr;
     held_lease* readers_ = nullptr; ///< the one that leads those whom others may join
     std::uint32_t tickets_ = 0;     ///< they go round
-    unsigned overtakings_ = 0;      ///< of the first in the queue, by others who got permits
-    bool asks_more_ = false; ///< for permits: whom the queue asked for got them, and nobody was refused since
 };
 
 /// All queues of a client, by the names of their keys.

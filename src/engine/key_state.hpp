@@ -22,7 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -77,14 +76,6 @@ public:
     /// one (rule EL4).
     [[nodiscard]] core::leader_version latest_leader() const;
     void note_leader(core::leader_version proven);
-    /// Of a semaphore, as a node told. What was full a moment ago is full again a moment later; and who has been told nothing
-    /// yet does not overtake those who wait (rule P6).
-    void note_taken_slots(unsigned now, unsigned limit)
-    {
-        unsigned const before = std::min(taken_slots_, limit);
-        taken_slots_ = std::max(now, before - std::min(before, limit / 16 + 1));
-    }
-    [[nodiscard]] unsigned taken_slots() const { return taken_slots_; }
     std::uint32_t leases_with_permits = 0; ///< of this client, which have the key beside others
     [[nodiscard]] core::local_queue& local() { return local_; }
     /// Guards what is told of attempts and leases to other threads.
@@ -105,7 +96,7 @@ public:
     virtual void loop_ended(attempt_loop const&) = 0;
     /// What it had voted for on these nodes is deleted.
     virtual void taken_back(attempt_loop const&, core::node_set) = 0;
-    /// The loop has been refused. True: whoever it was for goes on without it (rules M8 and P7).
+    /// The loop has been refused. True: whoever it was for goes on without it (rule M8).
     [[nodiscard]] virtual bool reclaim(attempt_loop&, errc cause) = 0;
     /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
     [[nodiscard]] virtual std::string_view given_up(attempt_loop const&) const { return {}; }
@@ -146,7 +137,6 @@ private:
     std::string const name_;
     attempt_table table_;
     core::local_queue local_;
-    unsigned taken_slots_ = std::numeric_limits<std::uint16_t>::max();
     std::uint64_t highest_number_ = 0;
     core::leader_version latest_leader_;
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases

@@ -155,7 +155,7 @@ bool lease::shared() const noexcept
 
 std::span<std::uint16_t const> lease::permits() const noexcept
 {
-    auto const* const its = held_ ? held_->slots() : nullptr;
+    auto const* const its = held_ ? held_->permits() : nullptr;
     return its ? std::span<std::uint16_t const>(its->numbers()) : std::span<std::uint16_t const>();
 }
 

@@ -24,6 +24,10 @@ public:
     /// Of its validity: zero if it is not valid.
     [[nodiscard]] core::duration remaining() const;
     /// So that the end of the handle means nothing any more.
+    [[nodiscard]] bool is_held() const
+    {
+        return published() == lease_state::held || published() == lease_state::suspect;
+    }
     [[nodiscard]] bool released() const { return published() == lease_state::released; }
     [[nodiscard]] lease_state state() const;
     [[nodiscard]] loss_cause cause() const;

@@ -29,19 +29,6 @@ std::string const& lock_state::name() const
     return wanted->name();
 }
 
-bool lock_state::is_crowded() const
-{
-    return 2 * wanted->taken_slots() > permits.limit;
-}
-
-unsigned lock_state::most_asking() const
-{
-    constexpr unsigned most = 16;
-    constexpr unsigned spread = 4;
-    unsigned const slots = is_crowded() ? permits.limit : (permits.limit - wanted->taken_slots()) / spread;
-    return std::clamp(slots / permits.count, 1U, most);
-}
-
 redis::lock_key lock_state::key() const
 {
     return wanted->key();

@@ -31,10 +31,6 @@ struct lock_state {
     [[nodiscard]] redis::lock_key key() const;
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
     [[nodiscard]] lock_error explain(boost::system::error_code, lock_stage = lock_stage::acquiring) const;
-    /// Of a semaphore: as a node told last, are so many taken that whoever wants one is given it where all meet (rule P6)?
-    [[nodiscard]] bool is_crowded() const;
-    /// For how many operations its client asks at the same time: where all nodes are asked at once, their votes seldom meet.
-    [[nodiscard]] unsigned most_asking() const;
 };
 
 /// Do the keys that one of them sets live as long as those of the other?

@@ -19,14 +19,8 @@ struct owned_key {
     kind::lock_kind const* type = nullptr;
     nonce owner;
     std::uint64_t number = 0;
-    bool partly = false; ///< other slots of a semaphore are held with that nonce
 
-    [[nodiscard]] kind::subject said() const
-    {
-        kind::subject its{key->key(), owner.text(), number};
-        its.partly = partly;
-        return its;
-    }
+    [[nodiscard]] kind::subject said() const { return {key->key(), owner.text(), number}; }
 };
 
 /// What a node may still hold.

@@ -51,9 +51,9 @@ bool place_in_line::enter_somewhere()
             undo_ = &runtime_.clean.prepare();
         inherited_.heir = runtime_.its.fresh_nonce();
         window_ = runtime_.claim_window(lock_->plan->node_timeout);
-        place_ = type_->slotted ? kind::slot_place(window_, lock_->permits, runtime_.lines.channel(*node))
-                                : kind::position(inherited_.heir.text(), type_->waiter(), window_, {},
-                                                 runtime_.lines.channel(*node));
+        place_ = kind::position(inherited_.heir.text(), type_->waiter(), window_, lock_->permits,
+                                runtime_.lines.channel(*node));
+        inherited_.permits.reserve(kind::longest_list(lock_->permits));
     } catch (std::bad_alloc const&) {
         return false;
     } catch (std::runtime_error const&) { // no randomness
@@ -75,7 +75,7 @@ bool place_in_line::enter_somewhere()
 void place_in_line::ask()
 {
     waiting_.asked(runtime_.loop().now());
-    heard_ = type_->slotted || nodes().at(node_).tracks(); // whoever gives slots back calls the first in line
+    heard_ = nodes().at(node_).tracks();
     send(node_, kind::request::enter);
 }
 
@@ -93,7 +93,7 @@ void place_in_line::leave()
                          core::node_set(node_));
 }
 
-inheritance place_in_line::inherit()
+inheritance const& place_in_line::inherit()
 {
     standing_ = false;
     place.unlink();
@@ -187,8 +187,8 @@ void place_in_line::on_call(kind::call const& said)
         inherited_.giver = nonce(said.giver);
         inherited_.passed = said.time;
     }
-    if (!waiting_.silent() || type_->slotted)
-        answer_call(said.slots);
+    if (!waiting_.silent())
+        answer_call(said.permits);
 }
 
 /// The node answered after a call that it is over: it has put the position into the queue again, and calls it once more. No
@@ -199,15 +199,13 @@ void place_in_line::forget_call()
     inherited_.passed.reset();
 }
 
-/// Without memory for the slots, any will do.
-void place_in_line::answer_call(std::string_view slots)
+void place_in_line::answer_call(std::string_view permits)
 {
+    if (type_->slotted && !kind::are_permits(lock_->permits, permits))
+        return move_on(); // no node says that
     called_ = true;
-    try {
-        inherited_.slots = slots;
-    } catch (std::bad_alloc const&) {
-        inherited_.slots.clear();
-    }
+    if (type_->slotted)
+        inherited_.permits = permits;
     listener_.on_called();
 }
 
@@ -217,7 +215,7 @@ void place_in_line::on_answer(node_answer const& got)
     if (got.late || !standing_ || called_)
         return;
     if (got.said.what == meaning::granted)
-        return answer_call(kind::read_grant(got.reply).value_or(kind::grant{}).slots);
+        return answer_call(kind::read_grant(got.what, got.reply).value_or(kind::grant{}).permits);
     auto const seen = type_->read_sighting(got.what, got.reply);
     if (got.said.what != meaning::denied || !seen.left) // or it never goes, and is not waited for in a line
         return refused(got);

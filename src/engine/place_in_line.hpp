@@ -63,7 +63,7 @@ public:
     /// Gives up the place, and what may have been handed to it.
     void leave();
     /// What it was called for; there is no place to leave any more.
-    [[nodiscard]] inheritance inherit();
+    [[nodiscard]] inheritance const& inherit();
     /// Is there something to inherit?
     [[nodiscard]] bool called() const { return standing_ && called_; }
     /// Its time has come: asks again, or elsewhere.
@@ -103,7 +103,7 @@ private:
     void ask();
     void hear_of_changes();
     void forget_call();
-    void answer_call(std::string_view slots);
+    void answer_call(std::string_view permits);
     void move_on();
     void pass_over(core::duration time);
     void move();

@@ -4,7 +4,6 @@
 #include "kind/election.hpp"
 #include "kind/fenced.hpp"
 #include "kind/queue.hpp"
-#include "kind/semaphore.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/resp.hpp"
@@ -29,8 +28,7 @@ constexpr redis::script_call give_back_call{redis::scripts::give_back, 2, 8};
 constexpr redis::script_call enter_call{redis::scripts::enter, 2, 6};
 constexpr redis::script_call whose_call{redis::scripts::whose, 1, 1};
 
-constexpr std::array<std::string_view, 7> kept{fence_suffix,      queue_suffix,       leader_suffix,
-                                               slots_suffix,      slot_fences_suffix, slot_line_suffix,
+constexpr std::array<std::string_view, 4> kept{fence_suffix, queue_suffix, leader_suffix,
                                                redis::marker_name};
 
 void append_enter(std::string& out, redis::script_form form, subject const& whose)
@@ -181,7 +179,6 @@ void append_give_back(std::string& out, redis::script_form form, subject const& 
 
 void append_release_words(std::string& out, subject const& whose, request what, waiter_kind likely)
 {
-    constexpr std::string_view all_permits = "$0\r\n\r\n";
     std::string_view const word = what == request::release  ? "none"
                                   : whose.queue.leaves_free ? "free"
                                                             : "take";
@@ -191,7 +188,7 @@ void append_release_words(std::string& out, subject const& whose, request what, 
     redis::append_argument(out, whose.queue.position);
     redis::append_argument(out, word);
     append_number(out, static_cast<std::uint64_t>(whose.queue.time.count()));
-    out += all_permits;
+    redis::append_argument(out, whose.numbers);
 }
 
 void append_call_head(std::string& out, redis::script const& which, redis::script_form form, std::size_t keys,

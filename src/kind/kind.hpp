@@ -51,7 +51,7 @@ struct queue_words {
 /// How a waiter wants the lock.
 enum class waiter_kind : char { exclusive = 'x', shared = 'r', permits = 'p' };
 
-/// How many of a semaphore's slots are wanted, and how many there are (rule P3).
+/// How many permits of a semaphore are wanted, and how many there are (rule P3).
 struct permits {
     std::uint16_t limit = 0;
     std::uint16_t count = 0;
@@ -70,9 +70,10 @@ struct subject {
     std::string_view
         proclaimed{}; ///< with an extension, of an election: who leads; empty: nobody says so yet
     permits wanted{};
-    std::string_view slots{}; ///< as they are written; empty: of a vote any, of a release all that are ours
-    std::uint16_t first_slot = 0; ///< of a vote for any: where to look first
-    bool partly = false;          ///< other slots are held with that nonce: it is not given up (rule Q5)
+    std::string_view numbers{}; ///< of permits; empty: of a vote any, of a release all that are ours
+    std::string_view
+        given{};             ///< those that the node has given to this attempt, which wants others (rule Q14)
+    std::uint16_t start = 0; ///< of a vote for any: where to look first
 };
 
 /// What a node told of another's key.
@@ -141,8 +142,8 @@ struct lock_kind {
     /// Is its holder a leader, who tells others who it is (rules EL1 to EL7)? Such a lease is not handed to another holder of
     /// its client.
     bool proclaims = false;
-    /// Is it a semaphore, whose slots are had each by one (rules P1 to P9)? Such a lease, too, goes to nobody of its client
-    /// but by the line.
+    /// Is it a semaphore, each of whose permits is held by one lease (rules P1 to P9)? Such a lease, too, goes to another
+    /// operation of its client only by the queue.
     bool slotted = false;
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
@@ -173,6 +174,8 @@ struct lock_kind {
     {
         return slotted ? waiter_kind::permits : shared ? waiter_kind::shared : waiter_kind::exclusive;
     }
+    /// Do votes heed the queue node (rule Q10)? Those for exclusive locks do not.
+    [[nodiscard]] constexpr bool heeds() const { return waiter() != waiter_kind::exclusive; }
     /// How each node is told first that it is given back: of several names each may have a queue there (rule M3).
     [[nodiscard]] constexpr request release_word() const
     {

@@ -66,7 +66,7 @@ std::optional<call> read_call(std::string_view text)
         return std::nullopt;
     said.what = moved ? call::word::first : word == "take" ? call::word::take : call::word::free;
     said.giver = giver;
-    said.slots = text;
+    said.permits = text;
     said.time = *time;
     return said;
 }

@@ -36,14 +36,14 @@ struct call {
         free,  ///< he is the first in line, and lets those have the lock who do not stand there
     };
     word what{};
-    std::string_view nonce{}; ///< whom it is for
-    std::string_view giver{}; ///< the nonce that was given up; empty: the lock was free
-    std::string_view slots{}; ///< of a semaphore, those that he has
+    std::string_view nonce{};   ///< whom it is for
+    std::string_view giver{};   ///< the nonce that was given up; empty: the lock was free
+    std::string_view permits{}; ///< of a semaphore, those that he has
     /// take: for so long the lock has passed from one to the next; first: the key lives on; free: the lock is left free
     std::chrono::microseconds time{};
 };
 
-/// "take <nonce> <microseconds> <giver> <slots>", "first <nonce> <milliseconds>", "free <nonce> <microseconds> <giver>". Nothing:
+/// "take <nonce> <microseconds> <giver> <permits>", "first <nonce> <milliseconds>", "free <nonce> <microseconds> <giver>". Nothing:
 /// something else.
 [[nodiscard]] std::optional<call> read_call(std::string_view text);
 

@@ -183,12 +183,9 @@ void world::state::remove_share(std::string_view nonce)
         for (auto const& [key, value] : keys) {
             if (value.members.score(nonce))
                 (void)execute(n, {"ZREM", key, std::string(nonce)});
-            for (auto const& [permit, owner] : value.hash) {
-                if (owner != nonce)
-                    continue;
-                (void)execute(n, {"HDEL", key, permit});
-                (void)execute(n, {"ZREM", key + std::string(kind::slots_suffix), permit});
-            }
+            for (auto const& [permit, owner] : value.hash)
+                if (owner.starts_with(nonce))
+                    (void)execute(n, {"HDEL", key, permit});
         }
     }
 }

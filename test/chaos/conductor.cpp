@@ -53,8 +53,8 @@ bool may_stay(test::probe& eye, std::string const& key)
     auto const is_one_of = [&](std::initializer_list<std::string_view> suffixes) {
         return std::ranges::any_of(suffixes, [&](std::string_view suffix) { return key.ends_with(suffix); });
     };
-    return is_one_of({kind::fence_suffix, kind::slot_fences_suffix, redis::marker_name}) ||
-           (is_one_of({kind::queue_suffix, kind::slot_line_suffix}) && eye.pttl(key) >= 0);
+    return is_one_of({kind::fence_suffix, redis::marker_name}) ||
+           (is_one_of({kind::queue_suffix}) && eye.pttl(key) >= 0);
 }
 
 /// Which of these a script lacks decides how far it gets.

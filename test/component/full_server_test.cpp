@@ -26,7 +26,6 @@ std::string const a(32, 'a');
 std::string const b(32, 'b');
 std::string const c(32, 'c');
 std::string const wait_b = b + "x005000000000000heard";
-std::string const heard_slots = "005000000010003heard";
 std::string const later = "LATER"; ///< stands for a moment an hour from now
 std::string const over = "1";
 
@@ -175,67 +174,6 @@ std::vector<row> const of_several{
      whole},
 };
 
-words const pool{"lock", "ends", "line"};
-words const fenced_pool{"lock", "ends", "line", "fences", "marker"};
-std::vector<words> const one_slot = hash("lock", {"0", a}) + sorted("ends", {later, "0"});
-std::vector<words> const all_slots =
-    hash("lock", {"0", a, "1", b, "2", b}) + sorted("ends", {later, "0", later, "1", later, "2"});
-std::vector<words> const one_ended =
-    hash("lock", {"0", b, "1", b, "2", b}) + sorted("ends", {over, "0", later, "1", later, "2"});
-std::vector<words> const slot_fence = hash("fences", {"0", "7"});
-std::vector<words> const slots_wanted = sorted("line", {"1", c + heard_slots});
-
-std::vector<row> const of_permits{
-    {"free", scripts::slots_vote, nothing, pool, {a, lock_time, "3", "", "1", "0", ""}, refused},
-    {"some are free", scripts::slots_vote, one_slot, pool, {b, lock_time, "3", "", "1", "0", ""}, refused},
-    {"all are taken", scripts::slots_vote, all_slots, pool, {c, lock_time, "3", "", "1", "0", ""}, refused},
-    {"one has ended", scripts::slots_vote, one_ended, pool, {c, lock_time, "3", "", "1", "0", ""}, refused},
-    {"given to us", scripts::slots_vote, one_slot, pool, {b, lock_time, "3", "0", "1", "0", a}, refused},
-    {"free, with fences",
-     scripts::slots_vote,
-     slot_fence,
-     fenced_pool,
-     {a, lock_time, "3", "", "1", "0", "", fence_time, "9", ""},
-     refused},
-    {"free, and wanted in line",
-     scripts::slots_vote,
-     one_slot + slots_wanted,
-     pool,
-     {b, lock_time, "3", "", "1", "0", ""},
-     refused},
-    {"ours", scripts::slots_extend, all_slots, {"lock", "ends"}, {a, lock_time, "0"}, whole},
-    {"ours, with a fence",
-     scripts::slots_extend,
-     one_slot + slot_fence,
-     {"lock", "ends", "fences", "marker"},
-     {a, lock_time, "0", fence_time, "7", "", ""},
-     whole},
-    {"raised",
-     scripts::slots_extend,
-     one_slot + slot_fence,
-     {"lock", "ends", "fences", "marker"},
-     {a, lock_time, "0", fence_time, "8", "raise", ""},
-     whole},
-    {"ours", scripts::slots_release, all_slots, pool, {a, "0", "", "whole"}, whole},
-    {"wanted in line", scripts::slots_release, all_slots + slots_wanted, pool, {a, "0", "", "whole"}, whole},
-    {"leaving",
-     scripts::slots_release,
-     all_slots + sorted("line", {"1", c + heard_slots, "2", b + heard_slots}),
-     pool,
-     {c, "", heard_slots, ""},
-     whole},
-    {"free", scripts::slots_enter, nothing, pool, {a, heard_slots, "60000", "4096"}, refused},
-    {"all are taken", scripts::slots_enter, all_slots, pool, {c, heard_slots, "60000", "4096"}, refused},
-    {"all are taken, and we stand there",
-     scripts::slots_enter,
-     all_slots + slots_wanted,
-     pool,
-     {c, heard_slots, "60000", "4096"},
-     refused},
-    {"one has ended", scripts::slots_enter, one_ended, pool, {c, heard_slots, "60000", "4096"}, refused},
-    {"another kind of lock", scripts::slots_enter, theirs, pool, {a, heard_slots, "60000", "4096"}, refused},
-};
-
 words const lock_and_queue{"lock", "queue"};
 words const fenced_queue{"lock", "queue", "fence", "marker"};
 std::string const wait_c = c + "x005000000010001heard";
@@ -358,7 +296,7 @@ std::vector<row> const of_the_queue{
 std::vector<row> everything()
 {
     std::vector<row> all;
-    for (auto const* some : {&exclusive, &of_several, &of_permits, &of_the_queue})
+    for (auto const* some : {&exclusive, &of_several, &of_the_queue})
         all.insert(all.end(), some->begin(), some->end());
     return all;
 }

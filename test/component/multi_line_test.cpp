@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(release_that_was_overtaken_by_the_claim_is_a_release)
     BOOST_TEST(!*all[1]->told->released);
 }
 
-/// Rule L13.
+/// Rule Q19.
 BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
 {
     auto unqueued = options;

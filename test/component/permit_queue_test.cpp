@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations that ask for permits beside others of their client, and come back to the local queue (docs/protocol.md, rules
-// P7, Q15 and M6).
+// Which operations of one client ask for permits beside each other (docs/protocol.md, rules Q15 and M6).
 #include "component/semaphore_fixture.hpp"
 #include <redlock/multi_mutex.hpp>
 
@@ -31,15 +30,6 @@ struct permit_queue_fixture : semaphore_fixture {
         }
         return served;
     }
-    /// On all nodes, those who stand in line.
-    std::size_t places()
-    {
-        std::size_t found = 0;
-        for (std::size_t n = 0; n != net.size(); ++n)
-            if (auto const line = on(n, "seat:redlock-slot-line"))
-                found += line->members.range(0, -1).size();
-        return found;
-    }
     /// All connections are gone, and nobody can connect, for a while: attempts of their own end.
     void cut()
     {
@@ -54,14 +44,13 @@ struct permit_queue_fixture : semaphore_fixture {
     /// The first gets the last free permit, and the second, which began beside it, stands in line by itself.
     void let_second_ask_beside()
     {
-        get_to_know(one, 100);
         theirs = want_some(other, 100, 99);
         BOOST_TEST_REQUIRE(theirs->held.valid());
         first = begin_to_want(pool(one, 100));
         second = begin_to_want(pool(one, 100));
         pass(100ms);
         BOOST_TEST_REQUIRE(first->held.valid());
-        BOOST_TEST_REQUIRE(places() == 1U);
+        BOOST_TEST_REQUIRE(positions() == 1U);
     }
     /// The second comes back to the queue when the other, behind it, is the one that is asked for.
     template <class Lock>
@@ -86,50 +75,29 @@ struct permit_queue_fixture : semaphore_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(permit_queues, permit_queue_fixture)
 
-/// Also if those behind want more than those who ask.
-BOOST_AUTO_TEST_CASE(client_has_no_more_than_sixteen_places_in_line)
+BOOST_AUTO_TEST_CASE(client_has_no_more_than_sixteen_positions)
 {
-    get_to_know(one, 100);
     theirs = want_some(other, 100, 100);
     BOOST_TEST_REQUIRE(theirs->held.valid());
     wishes some = want_at_once(one, 100, 2);
     for (unsigned i = 0; i != 200; ++i)
         some.push_back(begin_to_want(pool(one, 100, 60)));
     pass(1s);
-    BOOST_TEST(places() > 1U);
-    BOOST_TEST(places() <= 16U);
-}
-
-/// More could not be served at once.
-BOOST_AUTO_TEST_CASE(client_has_no_more_places_in_line_than_there_are_permits_for)
-{
-    get_to_know(one, 5);
-    theirs = want_some(other, 5, 5);
-    first = want_some(one, 5); // learns that all are taken
-    for (unsigned const count : {1U, 2U}) {
-        wishes some;
-        for (unsigned i = 0; i != 10; ++i)
-            some.push_back(begin_to_want(pool(one, 5, count)));
-        pass(1s);
-        BOOST_TEST(places() == 5 / count);
-        for (auto const& each : some)
-            each->stop.emit(asio::cancellation_type::total);
-        pass(1s);
-        BOOST_TEST(places() == 1U);
-    }
+    BOOST_TEST(positions() == 16U);
+    some[3]->stop.emit(asio::cancellation_type::total);
+    pass(1s);
+    BOOST_TEST(positions() == 16U);
 }
 
 /// Sixteen at a time, and others as soon as one of them has a permit.
 BOOST_AUTO_TEST_CASE(many_operations_of_one_client_are_served_soon)
 {
-    get_to_know(one, 1000);
     auto const some = want_at_once(one, 1000, 48);
     BOOST_TEST((until([&] { return held_of(some) == 48; }) <= 8 * round_trip + a_tick));
 }
 
 BOOST_AUTO_TEST_CASE(tries_of_one_client_ask_beside_each_other)
 {
-    get_to_know(one, 1000);
     wishes some;
     for (unsigned i = 0; i != 17; ++i)
         some.push_back(begin_to_try(pool(one, 1000)));
@@ -138,34 +106,8 @@ BOOST_AUTO_TEST_CASE(tries_of_one_client_ask_beside_each_other)
     BOOST_TEST((some.back()->ended == errc::contended));
 }
 
-/// Whoever else finds a crowd stands in line.
-BOOST_AUTO_TEST_CASE(tries_in_a_crowd_ask_beside_each_other)
-{
-    get_to_know(one, 100);
-    theirs = want_some(other, 100, 60);
-    first = want_some(one, 100); // learns that most are taken
-    wishes some;
-    for (unsigned i = 0; i != 8; ++i)
-        some.push_back(begin_to_try(pool(one, 100)));
-    BOOST_TEST((until([&] { return held_of(some) == 8; }) <= 4 * round_trip + a_tick));
-}
-
-/// Where most are free, all nodes are asked at once, and votes meet if many are asked for.
-BOOST_AUTO_TEST_CASE(quarter_of_what_is_free_is_tried_at_once)
-{
-    get_to_know(one, 40);
-    theirs = want_some(other, 40, 19);
-    first = want_some(one, 40); // learns of them
-    wishes some;
-    for (unsigned i = 0; i != 8; ++i)
-        some.push_back(begin_to_try(pool(one, 40)));
-    pass(1s);
-    BOOST_TEST(held_of(some) == 5);
-}
-
 BOOST_AUTO_TEST_CASE(tries_that_are_refused_end)
 {
-    get_to_know(one, 100);
     theirs = want_some(other, 100, 98);
     wishes some;
     for (unsigned i = 0; i != 8; ++i)
@@ -175,7 +117,7 @@ BOOST_AUTO_TEST_CASE(tries_that_are_refused_end)
     BOOST_TEST(held_of(some) <= 2);
     for (auto const& each : some)
         BOOST_TEST((each->ended == error_code() || each->ended == errc::contended));
-    BOOST_TEST(places() == 0U);
+    BOOST_TEST(positions() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(operation_that_came_back_is_not_taken_for_a_mutex_that_is_won)
@@ -219,42 +161,6 @@ BOOST_AUTO_TEST_CASE(outage_ends_those_who_came_back_in_time)
     pass(options.retry.outage_patience + 2s);
     BOOST_TEST((third->ended == errc::no_quorum));
     BOOST_TEST((second->ended == errc::no_quorum));
-}
-
-/// It is not the one whom the queue asks for, and stands in another line than those who come later.
-BOOST_AUTO_TEST_CASE(operation_that_asks_beside_others_is_passed_for_a_while)
-{
-    get_to_know(one, 8);
-    auto some = want_at_once(other, 8, 8);
-    pass(1s);
-    BOOST_TEST_REQUIRE(held_of(some) == 8);
-    auto& memory = net.at(where_all_meet()).redis.is.out_of_memory;
-    first = want_some(one, 8);
-    memory = true;
-    second = want_some(one, 8, 4);
-    memory = false;
-    BOOST_TEST_REQUIRE(places() == 2U);
-    some.back()->held = {};
-    pass(100ms);
-    BOOST_TEST_REQUIRE(first->held.valid());
-    pass(20s); // until the node is asked again
-    first->held = {};
-    unsigned served = 0;
-    wishes others;
-    while (served != 100 && (others.empty() || others.back()->ended)) {
-        others.push_back(want_some(one, 8));
-        others.back()->held = {};
-        ++served;
-    }
-    BOOST_TEST(served > 2U);
-    BOOST_TEST(served <= 32U);
-    BOOST_TEST(!second->ended.has_value());
-    some.clear();
-    (void)until([&] { return second->held.valid(); });
-    second->held = {};
-    (void)until([&] { return others.back()->held.valid(); });
-    others.back()->held = {};
-    check_that_nothing_is_left();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

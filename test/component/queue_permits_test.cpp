@@ -171,47 +171,51 @@ BOOST_AUTO_TEST_CASE(free_permits_are_given_to_the_waiter_that_enters)
     BOOST_TEST(enter('a', 'p', 2, 3).starts_with("GIVEN "));
     BOOST_TEST(enter('a', 'p', 2, 3).starts_with("GIVEN ")); // it did not hear of it
     BOOST_TEST(enter('b', 'p', 2, 3) == "LINE # 0 PERMITS");
-    BOOST_TEST(enter('c', 'p', 1, 3).starts_with("GIVEN ")); // passes b
-    BOOST_TEST(enter('d', 'p', 1, 3) == "LINE # 1 PERMITS");
+    BOOST_TEST(enter('c', 'p', 1, 3) == "LINE # 1 PERMITS"); // passes nobody
 }
 
-/// A request for three yields to three permits at most.
-BOOST_AUTO_TEST_CASE(big_request_yields_as_many_permits_as_it_wants)
+/// Rule Q7.
+BOOST_AUTO_TEST_CASE(nobody_passes_the_first_request)
 {
-    for (char const who : {'b', 's', 't', 'u', 'v'})
+    for (char const who : {'b', 's', 't'})
         listen(who);
     for (char const who : {'c', 'd', 'e', 'f'})
         vote(who, {.limit = 4});
     BOOST_TEST(enter('b', 'p', 3, 4) == "LINE # 0 PERMITS");
-    for (char const who : {'s', 't', 'u', 'v'})
-        enter(who, 'p', 1, 4);
-    BOOST_TEST(give_up('c', "0") == "2");
-    BOOST_TEST(heard('s') == "take ME 17 c 0");
-    BOOST_TEST(heard('b') == "first ME #");
-    BOOST_TEST(administer({"ZSCORE", "queue", position('b', 'p', 3, 4)}) == "1.#"); // and 1/4096
-    enter('b', 'p', 3, 4);                                                          // keeps the count
-    BOOST_TEST(give_up('d', "1") == "2");
+    enter('s', 'p', 1, 4);
+    enter('t', 'x');
+    BOOST_TEST(give_up('c', "0") == "1");
+    BOOST_TEST(give_up('d', "1") == "1");
+    BOOST_TEST(heard('s').empty());
     BOOST_TEST(give_up('e', "2") == "2");
-    BOOST_TEST(heard('u') == "take ME 17 e 2");
-    BOOST_TEST(give_up('f', "3") == "1");
-    BOOST_TEST(heard('v').empty());
-    BOOST_TEST(give_up('s', "0") == "1");
-    BOOST_TEST(give_up('t', "1") == "2");
-    BOOST_TEST(heard('b').ends_with("take ME 17 t 0 1 3"));
-    BOOST_TEST(heard('v') == "first ME #");
+    BOOST_TEST(heard('b') == "take ME 17 e 0 1 2");
+    BOOST_TEST(give_up('f', "3") == "2");
+    BOOST_TEST(heard('s').ends_with("take ME 17 f 3"));
+    BOOST_TEST(heard('t') == "first ME #");
 }
 
-BOOST_AUTO_TEST_CASE(position_of_another_kind_ends_the_search_for_a_smaller_request)
+BOOST_AUTO_TEST_CASE(position_of_another_kind_is_not_passed)
 {
-    for (char const who : {'b', 'c', 'd'})
+    for (char const who : {'c', 'd'})
         listen(who);
     vote('a', {.limit = 2});
-    vote('e', {.limit = 2});
-    enter('b', 'p', 2, 2);
     enter('c', 'r');
     enter('d', 'p', 1, 2);
-    BOOST_TEST(give_up('a', "0") == "1");
-    BOOST_TEST(state("queue") == "zset [bp#b, cr#c, dp#d]");
+    vote('b', 'p', 'b', {.limit = 2, .exact = "1"});
+    BOOST_TEST(give_up('b', "1") == "1");
+    BOOST_TEST(state("queue") == "zset [cr#c, dp#d]");
+}
+
+/// It is not ours, and what was given before is free.
+BOOST_AUTO_TEST_CASE(exactly_named_permits_that_are_refused_leave_none)
+{
+    listen('d');
+    vote('a', {.limit = 2});
+    vote('b', {.limit = 2});
+    enter('d', 'p', 1, 2);
+    BOOST_TEST(vote('a', 'p', 'a', {.limit = 2, .exact = "1", .before = "0"}) == "HELD # 0 PERMITS");
+    BOOST_TEST(heard('d') == "take ME 0 ME 0");
+    BOOST_TEST(state() == "hash [next, #, 1, b#, 0, d#]; none; none");
 }
 
 BOOST_AUTO_TEST_CASE(more_requests_than_are_looked_at_at_once_are_served)
@@ -238,9 +242,12 @@ BOOST_AUTO_TEST_CASE(dead_requests_are_passed)
     enter('e', 'p', 1, 2);
     hang_up('b');
     hang_up('d');
-    BOOST_TEST(give_up('a', "0") == "2");
-    BOOST_TEST(heard('e') == "take ME 17 a 0");
-    BOOST_TEST(state("queue") == "zset [cp#c]");
+    BOOST_TEST(give_up('a', "0") == "1");
+    BOOST_TEST(give_up('f', "1") == "2");
+    BOOST_TEST(heard('c') == "take ME 17 f 0 1");
+    BOOST_TEST(give_up('c', "") == "2");
+    BOOST_TEST(heard('e').ends_with("take ME 17 c 0"));
+    BOOST_TEST(state("queue") == "none");
 }
 
 BOOST_AUTO_TEST_CASE(kinds_stand_in_one_order)

@@ -4,7 +4,6 @@
 #include "core/fencing.hpp"
 #include "kind/election.hpp"
 #include "kind/queue.hpp"
-#include "kind/semaphore.hpp"
 #include "redis/command.hpp"
 #include "redis/marker.hpp"
 #include "redis/scripts.hpp"
@@ -83,14 +82,14 @@ void random_talk::step()
     case 24:
     case 25:
     case 26:
-    case 27: ask_slots(id); break;
+    case 27: ask_permits(id); break;
     default: write();
     }
     if (dice_.one_in(6)) {
         both_.compare_keys({"lock", "lock:queue", "lock:redlock-fence", "lock:redlock-leader",
                             "redlock-marker", "lock2", "lock2:redlock-fence", "lock3"});
         for (std::string const name : {"lock", "pool"})
-            both_.compare_keys({name, name + ":slots", name + ":slot-line", name + ":slot-fences"});
+            both_.compare_keys({name, name + ":queue", name + ":permit-fences"});
     }
 }
 
@@ -257,62 +256,65 @@ void random_talk::ask_leader(unsigned id)
     both_.compare(id, command);
 }
 
-/// Those of the lock that all others want, or of one that is a semaphore only.
-void random_talk::ask_slots(unsigned id)
+/// Of the lock that all others want, too.
+void random_talk::ask_permits(unsigned id)
 {
     std::string const name = dice_.one_in(4) ? "lock" : "pool";
     std::string const who = owner();
     std::string const life = text((dice_.one_in(3) ? keeping_time : lock_life) + ++asked_ * apart);
     std::string const some = draw({"0", "1", "0 1", "1 2", "11"});
-    if (dice_.one_in(12)) // others' data may be there for ever
-        both_.as_somebody_else({"DEL", name, name + ":slots", name + ":slot-line", name + ":slot-fences"});
-    words keys{name, name + ":slots"};
-    words arguments{who, life};
+    std::string const queue = name + ":queue";
     namespace scripts = redis::scripts;
-    auto const ask = [&](redis::script const& which, words const& more, std::string const& how = "") {
-        arguments.insert(arguments.end(), more.begin(), more.end());
-        bool const with_fences = dice_.one_in(2);
-        if (&which == &scripts::slots_vote)
-            keys.push_back(name + ":slot-line");
-        if (!with_fences)
+    if (dice_.one_in(12)) // others' data may be there for ever
+        both_.as_somebody_else({"DEL", name, queue, name + ":permit-fences"});
+    auto const ask = [&](redis::script const& which, words arguments, words const& of_fence) {
+        words keys{name, queue};
+        if (dice_.one_in(2))
             return both_.compare(id, call(which, keys, arguments));
-        keys.insert(keys.end(), {name + ":slot-fences", "redlock-marker"});
-        arguments.insert(arguments.end(), {text(fence_life), number()});
-        if (&which == &scripts::slots_extend)
-            arguments.push_back(how);
+        keys.insert(keys.end(), {name + ":permit-fences", "redlock-marker"});
+        arguments.insert(arguments.end(), of_fence.begin(), of_fence.end());
         call_marked(id, which, keys, std::move(arguments));
     };
-    auto const ask_line = [&](redis::script const& which, words const& more) {
-        both_.compare(id, call(which, {name, name + ":slots", name + ":slot-line"}, more));
-    };
-    std::string const mine = slot_place(who);
     switch (dice_.below(12)) {
     case 0:
     case 1:
-        return ask(scripts::slots_vote,
-                   {draw({"2", "3", "12"}), "", draw({"1", "1", "2", "3"}), draw({"0", "1", "10"}), ""});
-    case 2: return ask(scripts::slots_vote, {"3", some, "1", "0", dice_.one_in(2) ? "" : owner()});
+        return ask(scripts::vote,
+                   {"p", who, life, "", draw({"1", "1", "2", "3"}), draw({"2", "3", "12"}),
+                    draw({"0", "1", "10"}), "", ""},
+                   {text(fence_life), number()});
+    case 2:
+        return ask(scripts::vote,
+                   {"p", who, life, dice_.one_in(2) ? who : owner(), "1", "3", "0", some,
+                    dice_.one_in(2) ? "" : draw({"0", "2", "0 2"})},
+                   {text(fence_life), number()});
     case 3:
-    case 4: return ask(scripts::slots_extend, {some}, dice_.one_in(4) ? "raise" : "");
+    case 4:
+        return ask(scripts::renew, {"p", who, life, some},
+                   {text(fence_life), number(), dice_.one_in(4) ? "raise" : ""});
     case 5:
     case 6:
     case 7:
-        return ask_line(
-            scripts::slots_release,
-            {who, dice_.one_in(3) ? some : "", dice_.one_in(3) ? mine : "", dice_.one_in(3) ? "" : "whole"});
-    default: ask_line(scripts::slots_enter, {who, mine, text(queue_time), draw({"1", "4096", "4096"})});
+        return both_.compare(id,
+                             call(scripts::give_back, {name, queue},
+                                  {"p", who, dice_.one_in(3) ? permit_position(who) : "",
+                                   dice_.one_in(3) ? "none" : "take", "17", dice_.one_in(3) ? some : ""}));
+    default:
+        both_.compare(id, call(scripts::enter, {name, queue},
+                               {permit_position(who), text(queue_time), draw({"1", "4096", "4096"}),
+                                dice_.one_in(4) ? "front" : ""}));
     }
 }
 
-/// Those of a semaphore say how many slots are wanted of how many. Whatever is handed over ends at a time of its own.
-std::string random_talk::slot_place(std::string const& who)
+/// What is kept for each ends at a time of its own.
+std::string random_talk::permit_position(std::string const& who)
 {
     auto const channel = dice_.below(channels_.size());
     auto const wanted = dice_.below(2);
     bool const of_many = dice_.one_in(4);
     auto const number = static_cast<int>(channel * 4 + wanted * 2 + (of_many ? 1 : 0)) + (who[0] - 'a') * 100;
     kind::permits const permits{.limit = std::uint16_t(of_many ? 12 : 3), .count = std::uint16_t(wanted + 1)};
-    return kind::slot_place(keeping_time + number * apart, permits, channels_[channel]);
+    return kind::position(who, kind::waiter_kind::permits, keeping_time + number * apart, permits,
+                          channels_[channel]);
 }
 
 /// Readers end each at a time of their own.
@@ -345,7 +347,7 @@ void random_talk::ask_about_channels(unsigned id)
 void random_talk::ask_about_keys(unsigned id)
 {
     std::string const key =
-        draw({"lock", "lock:queue", "lock:queue", "lock:queue", "lock:redlock-leader", "pool", "pool:slots"});
+        draw({"lock", "lock:queue", "lock:queue", "lock:queue", "lock:redlock-leader", "pool", "pool:queue"});
     std::string const soon = std::to_string(both_.now_us() / 1000 + keeping_time.count());
     // The first whole number that Redis 7.0 writes with an exponent. Later ones do not.
     std::string const very_high = both_.is_newer() ? "1e16" : "1e17";
@@ -473,19 +475,16 @@ void random_talk::write()
         {"ZADD", "lock:queue", draw({"-1", "9007199254740993"}), position(owner())},
         {"PUBLISH", "c1", "from outside"},
         {"DEL", "pool"},
-        {"DEL", "pool:slots"},
-        {"DEL", "pool:slot-line"},
-        {"DEL", "pool:slot-fences"},
+        {"DEL", "pool:queue"},
+        {"DEL", "pool:permit-fences"},
         {"SET", "pool", owner(), "PX", "1200000"},
-        {"HSET", "pool", draw({"0", "2"}), owner()},
+        {"HSET", "pool", draw({"0", "2"}), owner() + draw({"", "1", "17000000000000"}), "next", "1"},
+        {"HSET", "pool", draw({"next", "1"}), "no time"},
         {"HDEL", "pool", "0", "1"},
-        {"ZADD", "pool:slots", "1", draw({"0", "1", "2"})},
-        {"ZREM", "pool:slots", "0"},
-        {"SET", "pool:slots", "no slots", "PX", "1200000"},
-        {"HSET", "pool:slot-fences", "0", draw({"17", "some text"})},
-        {"SET", "pool:slot-fences", "no fences"},
-        {"ZADD", "pool:slot-line", "0", draw({"short", position(owner())})},
-        {"RPUSH", "pool:slot-line", "no line"}};
+        {"HSET", "pool:permit-fences", "0", draw({"17", "some text"})},
+        {"SET", "pool:permit-fences", "no fences"},
+        {"ZADD", "pool:queue", "0", draw({"short", position(owner())})},
+        {"RPUSH", "pool:queue", "no queue"}};
     both_.as_somebody_else(deeds[dice_.below(deeds.size())]);
     both_.compare(1, std::string());
 }

@@ -29,7 +29,7 @@ private:
     void ask_shared(unsigned id);
     void ask_several(unsigned id);
     void ask_leader(unsigned id);
-    void ask_slots(unsigned id);
+    void ask_permits(unsigned id);
     void ask_for_what_is_given(unsigned id);
     void ask_about_channels(unsigned id);
     void ask_about_keys(unsigned id);
@@ -40,7 +40,7 @@ private:
     std::string owner();
     /// Behind its nonce.
     std::string position(std::string const& who);
-    std::string slot_place(std::string const& who);
+    std::string permit_position(std::string const& who);
     std::string number();
     std::string call(redis::script const& which, words const& keys, words const& arguments);
     void call_marked(unsigned id, redis::script const& which, words const& keys, words arguments);

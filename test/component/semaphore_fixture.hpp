@@ -17,7 +17,7 @@
 
 namespace redlock::test {
 
-using slots = std::vector<std::uint16_t>;
+using numbers = std::vector<std::uint16_t>;
 
 /// Clients with permits of one name.
 struct semaphore_fixture : wish_fixture {
@@ -31,7 +31,7 @@ struct semaphore_fixture : wish_fixture {
     {
         return want(pool(by, permits, count));
     }
-    static slots of(wish const& one) { return {one.held.permits().begin(), one.held.permits().end()}; }
+    static numbers of(wish const& one) { return {one.held.permits().begin(), one.held.permits().end()}; }
     std::size_t where_all_meet() const { return core::rendezvous_node(settings.nodes, "", "seat"); }
     using wishes = std::vector<std::unique_ptr<wish>>;
     /// All at the same time.
@@ -46,25 +46,38 @@ struct semaphore_fixture : wish_fixture {
     {
         return std::ranges::count_if(some, [](auto const& one) { return one->held.valid(); });
     }
-    /// It finds that most are free, and asks all nodes at once from then on (rule P6).
-    void get_to_know(contender& by, unsigned permits)
+    /// On this node somebody has that permit for a while.
+    void occupy(std::size_t n, std::string const& permit, std::string const& milliseconds = "60000")
     {
-        for (unsigned i = 0; i != std::min(permits, 16U) + 2; ++i)
-            BOOST_TEST_REQUIRE(want_some(by, permits)->held.valid());
-        pass(100ms);
+        std::string const somebody(32, 'f');
+        say(n, {"EVAL", std::string(redis::scripts::vote.text), "2", "seat", "seat:redlock-queue", "p",
+                somebody, milliseconds, somebody, "1", "1024", "0", permit, ""});
     }
-    /// On this node somebody has that slot for a while.
-    void occupy_slot(std::size_t n, std::string const& slot, std::string const& milliseconds = "60000")
+    /// On this node, the permits of that lease.
+    std::set<std::string> permits_on(std::size_t n, wish const& one)
     {
-        say(n, {"EVAL", std::string(redis::scripts::slots_vote.text), "3", "seat", "seat:redlock-slots",
-                "seat:redlock-slot-line", std::string(32, 'f'), milliseconds, "1024", slot, "1", "0", ""});
+        std::set<std::string> found;
+        auto const there = on(n, "seat");
+        for (auto const& [permit, owner] : there ? there->hash : world::keyspace::fields())
+            if (owner.starts_with(one.held.nonce()))
+                found.insert(permit);
+        return found;
+    }
+    /// On all nodes.
+    std::size_t positions()
+    {
+        std::size_t found = 0;
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (auto const queue = on(n, "seat:redlock-queue"))
+                found += queue->members.range(0, -1).size();
+        return found;
     }
     void check_that_nothing_is_left()
     {
         pass(1s);
         auto left = keys();
         left.erase("redlock-marker");
-        left.erase("seat:redlock-slot-fences");
+        left.erase("seat:redlock-fence");
         BOOST_TEST(left.empty());
     }
 };

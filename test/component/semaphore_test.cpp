@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(permit_is_taken_and_given_back_everywhere)
     BOOST_TEST_REQUIRE(permit->held.valid());
     BOOST_TEST(permit->held.permits().size() == 1U);
     BOOST_TEST(permit->held.votes() == 3U);
-    BOOST_TEST(keys() == (std::set<std::string>{"seat", "seat:redlock-slots"}));
+    BOOST_TEST(keys() == (std::set<std::string>{"seat"}));
     permit->held = {};
     check_that_nothing_is_left();
 }
@@ -61,8 +61,8 @@ BOOST_AUTO_TEST_CASE(refusal_says_that_the_permits_are_taken)
     BOOST_TEST(said.find("its permits are taken") != said.npos, said);
 }
 
-/// Rules P6 and P7.
-BOOST_AUTO_TEST_CASE(permit_that_is_given_back_goes_to_the_first_in_line)
+/// Rule Q4.
+BOOST_AUTO_TEST_CASE(permit_that_is_given_back_goes_to_the_first_position)
 {
     contender& one = add();
     contender& second = add();
@@ -80,11 +80,10 @@ BOOST_AUTO_TEST_CASE(permit_that_is_given_back_goes_to_the_first_in_line)
     check_that_nothing_is_left();
 }
 
-/// Rule P7.
+/// Rule Q15.
 BOOST_AUTO_TEST_CASE(operations_of_one_client_ask_at_the_same_time)
 {
     contender& one = add();
-    get_to_know(one, 1000);
     auto some = want_at_once(one, 1000, 16);
     BOOST_TEST((until([&] { return held_of(some) == 16; }) <= 2 * round_trip + a_tick));
     std::set<std::uint16_t> numbers;
@@ -100,7 +99,6 @@ BOOST_AUTO_TEST_CASE(operations_that_ask_at_the_same_time_are_served_in_order)
 {
     contender& one = add();
     contender& other = add();
-    get_to_know(one, 32);
     auto const theirs = want_at_once(other, 32, 30);
     pass(1s);
     BOOST_TEST_REQUIRE(held_of(theirs) == 30);
@@ -120,40 +118,9 @@ BOOST_AUTO_TEST_CASE(operations_that_ask_at_the_same_time_are_served_in_order)
     check_that_nothing_is_left();
 }
 
-/// The first stands in another line than the others, who find the node where all meet well again.
-BOOST_AUTO_TEST_CASE(first_operation_of_a_client_is_passed_for_a_while)
-{
-    contender& one = add();
-    get_to_know(one, 4);
-    auto theirs = want_some(add(), 4);
-    auto& memory = net.at(where_all_meet()).redis.is.out_of_memory;
-    memory = true;
-    auto const first = want_some(one, 4, 4);
-    memory = false;
-    pass(20s); // until the node is asked again
-    unsigned served = 0;
-    wishes others;
-    while (served != 100 && (others.empty() || others.back()->ended)) {
-        others.push_back(want_some(one, 4));
-        others.back()->held = {};
-        pass(100ms);
-        ++served;
-    }
-    BOOST_TEST(served > 2U);
-    BOOST_TEST(served <= 32U);
-    BOOST_TEST(!first->ended.has_value());
-    theirs->held = {};
-    (void)until([&] { return first->held.valid(); });
-    first->held = {};
-    (void)until([&] { return others.back()->held.valid(); });
-    others.back()->held = {};
-    check_that_nothing_is_left();
-}
-
 BOOST_AUTO_TEST_CASE(outage_while_several_ask_ends_each_of_them)
 {
     contender& one = add();
-    get_to_know(one, 1000);
     auto const some = want_at_once(one, 1000, 10);
     for (std::size_t n = 0; n != net.size(); ++n)
         net.kill(n);
@@ -177,7 +144,7 @@ BOOST_AUTO_TEST_CASE(several_permits_come_all_at_once_or_not_at_all)
     BOOST_TEST(b->held.permits().size() == 2U);
 }
 
-/// Rule P7: many at once would starve otherwise.
+/// Rule Q7: many at once would starve otherwise.
 BOOST_AUTO_TEST_CASE(nobody_passes_who_wants_more_than_is_free)
 {
     contender& one = add();
@@ -204,8 +171,7 @@ BOOST_AUTO_TEST_CASE(who_wants_all_permits_gets_them_beside_those_who_want_few)
     contender& greedy = add();
     std::vector<std::unique_ptr<wish>> others;
     for (unsigned i = 0; i != 4; ++i) {
-        get_to_know(add(), 10);
-        others.push_back(want_some(*all[i + 1], 10));
+        others.push_back(want_some(add(), 10));
         BOOST_TEST_REQUIRE(others.back()->held.valid());
     }
     auto const whole = want_some(greedy, 10, 10);
@@ -220,44 +186,118 @@ BOOST_AUTO_TEST_CASE(who_wants_all_permits_gets_them_beside_those_who_want_few)
     BOOST_TEST((until(come_and_go) <= 2s));
 }
 
-/// Rule P4.
-BOOST_AUTO_TEST_CASE(node_that_gives_another_slot_is_no_vote_and_has_it_back)
+/// Rule Q14: from whichever permit on the nodes look.
+BOOST_AUTO_TEST_CASE(nodes_that_gave_other_permits_give_those_of_the_queue_node)
 {
     contender& one = add();
-    get_to_know(one, 2);
-    occupy_slot(1, "0");
-    std::size_t with_two_votes = 0;
-    for (unsigned i = 0; i != 8; ++i) { // from either slot on
+    occupy(where_all_meet(), "0");
+    for (unsigned i = 0; i != 8; ++i) {
         auto const permit = want_some(one, 2);
         BOOST_TEST_REQUIRE(permit->held.valid());
-        std::string const mine = std::to_string(of(*permit)[0]);
-        std::size_t owners = 0;
-        for (std::size_t n = 0; n != 3; ++n) {
-            auto const there = on(n, "seat");
-            for (auto const& [slot, owner] : there ? there->hash : world::keyspace::fields())
-                if (owner == permit->held.nonce()) {
-                    ++owners;
-                    BOOST_TEST(slot == mine);
-                }
-        }
-        with_two_votes += owners == 2 ? 1 : 0;
+        BOOST_TEST(permit->held.votes() == 3U);
+        for (std::size_t n = 0; n != 3; ++n)
+            BOOST_TEST((permits_on(n, *permit) == std::set<std::string>{"1"}));
+    }
+}
+
+/// It is refused exactly what the others gave.
+BOOST_AUTO_TEST_CASE(node_without_the_permits_of_the_queue_node_has_none_of_the_lease)
+{
+    contender& one = add();
+    std::size_t const other = (where_all_meet() + 1) % 3;
+    occupy(other, "0", "600000");
+    std::size_t with_two_votes = 0;
+    for (unsigned i = 0; i != 8; ++i) {
+        auto const permit = want_some(one, 2);
+        BOOST_TEST_REQUIRE(permit->held.valid());
+        bool const taken = of(*permit)[0] == 0;
+        BOOST_TEST(permits_on(other, *permit).size() == (taken ? 0U : 1U));
+        BOOST_TEST(permit->held.votes() == (taken ? 2U : 3U));
+        with_two_votes += taken ? 1 : 0;
     }
     BOOST_TEST(with_two_votes != 0U);
 }
 
-/// Two nodes with other slots: no majority has the same.
-BOOST_AUTO_TEST_CASE(slots_of_different_nodes_are_not_one_permit)
+/// A majority gives permits, but no majority has the same.
+BOOST_AUTO_TEST_CASE(different_permits_of_different_nodes_are_not_one)
 {
     contender& one = add();
-    get_to_know(one, 3);
     for (std::size_t n = 0; n != 3; ++n)
-        for (std::size_t slot = 0; slot != 3; ++slot)
-            if (slot != n)
-                occupy_slot(n, std::to_string(slot));
+        for (std::size_t permit = 0; permit != 3; ++permit)
+            if (permit != n)
+                occupy(n, std::to_string(permit));
     BOOST_TEST((try_once(pool(one, 3)) == errc::contended));
     pass(1s);
     for (std::size_t n = 0; n != 3; ++n)
-        BOOST_TEST(on(n, "seat")->hash.size() == 2U);
+        BOOST_TEST(on(n, "seat")->hash.size() == 3U); // two permits, and when the first may end
+}
+
+BOOST_AUTO_TEST_CASE(late_vote_for_other_permits_gives_those_of_the_lease)
+{
+    contender& one = add();
+    std::size_t const late = (where_all_meet() + 1) % 3;
+    occupy(where_all_meet(), "0");
+    net.between(0, late).latency = 20ms;
+    for (unsigned i = 0; i != 8; ++i) {
+        auto const permit = begin_to_want(pool(one, 2));
+        (void)until([&] { return permit->held.valid(); });
+        BOOST_TEST(permit->held.votes() == 2U);
+        pass(200ms);
+        BOOST_TEST(permit->held.votes() == 3U);
+        BOOST_TEST((permits_on(late, *permit) == std::set<std::string>{"1"}));
+        permit->held = {};
+        pass(200ms);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(late_vote_for_other_permits_is_given_back_with_the_lease)
+{
+    contender& one = add();
+    std::size_t const late = (where_all_meet() + 1) % 3;
+    occupy(where_all_meet(), "0");
+    net.between(0, late).latency = 20ms;
+    for (unsigned i = 0; i != 8; ++i) {
+        auto const permit = begin_to_want(pool(one, 2));
+        (void)until([&] { return permit->held.valid(); });
+        permit->held = {};
+        pass(1s);
+        BOOST_TEST(!on(late, "seat").has_value());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(first_answer_chooses_if_the_queue_node_is_silent)
+{
+    contender& one = add();
+    BOOST_TEST_REQUIRE(want_some(one, 8)->held.valid()); // it is connected
+    pass(1s);
+    net.at(where_all_meet()).stalled_until = 1h;
+    auto const permit = begin_to_want(pool(one, 8));
+    BOOST_TEST((until([&] { return permit->held.valid(); }) <= 4 * round_trip + 2ms));
+    BOOST_TEST(permit->held.votes() == 2U);
+}
+
+/// Rule Q10.
+BOOST_AUTO_TEST_CASE(refusal_of_the_queue_node_refuses_the_attempt)
+{
+    contender& one = add();
+    occupy(where_all_meet(), "0", "400");
+    auto lock = pool(one, 1);
+    BOOST_TEST((try_once(lock) == errc::contended));
+    for (std::size_t n = 0; n != 3; ++n)
+        BOOST_TEST((n == where_all_meet() || !on(n, "seat")));
+}
+
+/// Rule Q10: others wait for what is free on the queue node.
+BOOST_AUTO_TEST_CASE(vote_passes_nobody_in_the_queue)
+{
+    contender& one = add();
+    contender& second = add();
+    auto const held = want_some(one, 3, 2);
+    auto const waits = want_some(second, 3, 2);
+    BOOST_TEST((try_once(pool(add(), 3)) == errc::contended));
+    BOOST_TEST((try_once(pool(one, 3)) == errc::contended));
+    held->held = {};
+    BOOST_TEST((until([&] { return waits->held.valid(); }) <= 5 * round_trip + a_tick));
 }
 
 BOOST_AUTO_TEST_CASE(locks_of_other_kinds_and_permits_exclude_each_other)
@@ -382,8 +422,8 @@ BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
     BOOST_TEST((until([&] { return waits->held.valid(); }) <= 50ms));
 }
 
-/// Rule Q5: what is given back of a lease that is held is handed to nobody in its name.
-BOOST_AUTO_TEST_CASE(surplus_slot_does_not_make_room_for_others_where_the_lease_is_held)
+/// Rule Q5: what is freed while the lease is held is handed on without its name.
+BOOST_AUTO_TEST_CASE(freed_permit_does_not_make_room_for_others_where_the_lease_is_held)
 {
     contender& one = add();
     contender& other = add();
@@ -391,8 +431,8 @@ BOOST_AUTO_TEST_CASE(surplus_slot_does_not_make_room_for_others_where_the_lease_
     auto const blocked = want_some(other, 2, 2);
     blocked->held = {};
     pass(1s);
-    occupy_slot(meeting, "0", "400");
-    auto const both = want_some(other, 2, 2); // stands in line
+    occupy(meeting, "0", "400");
+    auto const both = want_some(other, 2, 2); // stands in the queue
     std::unique_ptr<wish> const permit = want_some(one, 2);
     pass(3s);
     std::size_t valid = 0;
@@ -411,7 +451,7 @@ BOOST_AUTO_TEST_CASE(numbers_that_make_no_sense_are_refused)
     semaphore const three(*one.locks, "seat", 3);
     BOOST_CHECK_EXCEPTION((void)three.taking(0), lock_error, is_misconfigured);
     BOOST_CHECK_EXCEPTION((void)three.taking(4), lock_error, is_misconfigured);
-    BOOST_CHECK_EXCEPTION(semaphore(*one.locks, "x:redlock-slots", 3), lock_error, is_misconfigured);
+    BOOST_CHECK_EXCEPTION(semaphore(*one.locks, "x:redlock-queue", 3), lock_error, is_misconfigured);
     BOOST_TEST(three.permits() == 3U);
     BOOST_TEST(three.taking(2).count() == 2U);
 }
@@ -428,7 +468,7 @@ BOOST_AUTO_TEST_CASE(as_many_permits_as_there_may_be)
 }
 
 /// Rules F1 and P5.
-BOOST_AUTO_TEST_CASE(token_is_above_those_of_all_earlier_leases_of_each_slot)
+BOOST_AUTO_TEST_CASE(token_is_above_those_of_all_earlier_leases_of_each_permit)
 {
     contender& one = add();
     contender& other = add();
@@ -440,9 +480,9 @@ BOOST_AUTO_TEST_CASE(token_is_above_those_of_all_earlier_leases_of_each_slot)
         auto const held = fenced(i % 2 == 0 ? one : other, 1 + i % 3);
         pass(100ms);
         BOOST_TEST_REQUIRE(held->held.valid());
-        for (auto const slot : held->held.permits()) {
-            BOOST_TEST(held->held.fencing_token() > highest[slot]);
-            highest[slot] = held->held.fencing_token();
+        for (auto const permit : held->held.permits()) {
+            BOOST_TEST(held->held.fencing_token() > highest[permit]);
+            highest[permit] = held->held.fencing_token();
         }
         held->held = {};
         pass(100ms);

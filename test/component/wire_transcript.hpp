@@ -73,10 +73,7 @@ private:
                                         known_script{"leader_release.lua", &redis::scripts::leader_release},
                                         known_script{"enter.lua", &redis::scripts::enter},
                                         known_script{"give_back.lua", &redis::scripts::give_back},
-                                        known_script{"slots_vote.lua", &redis::scripts::slots_vote},
-                                        known_script{"slots_extend.lua", &redis::scripts::slots_extend},
-                                        known_script{"slots_release.lua", &redis::scripts::slots_release},
-                                        known_script{"slots_enter.lua", &redis::scripts::slots_enter},
+                                        known_script{"renew.lua", &redis::scripts::renew},
                                         known_script{"vote.lua", &redis::scripts::vote},
                                         known_script{"whose.lua", &redis::scripts::whose},
                                         known_script{"mark.lua", &redis::scripts::mark}};
@@ -149,7 +146,7 @@ private:
     {
         bool const text = command[0] == "EVAL";
         bool const marks = text && command.size() > 1 && command[1] == redis::scripts::mark.text;
-        std::size_t const drawn = drawn_slot(command);
+        std::size_t const drawn = drawn_permit(command);
         std::string all = command[0];
         for (std::size_t i = 1; i != command.size(); ++i) {
             all += ' ';
@@ -158,7 +155,7 @@ private:
             else if (marks && i >= 4)
                 all += argument_of_mark(i - 4, command[i]);
             else if (i == drawn)
-                all += "<some slot>";
+                all += "<some permit>";
             else if (command[i - 1] == "LIB-VER" && command[i] == version())
                 all += "<version>";
             else
@@ -181,15 +178,15 @@ private:
         return shown(said);
     }
 
-    /// Where a vote for any slot of a semaphore begins to look. Zero: it is none.
-    static std::size_t drawn_slot(words const& command)
+    /// Where a vote for permits begins to look. Zero: it is none.
+    static std::size_t drawn_permit(words const& command)
     {
-        redis::script const& vote = redis::scripts::slots_vote;
+        redis::script const& vote = redis::scripts::vote;
         if (command.size() < 4 || (command[1] != vote.text && command[1] != vote.sha1))
             return 0;
         std::size_t keys = 0;
         std::from_chars(command[2].data(), command[2].data() + command[2].size(), keys);
-        return 2 + keys + 6;
+        return command[3 + keys] == "p" ? 2 + keys + 7 : 0;
     }
 
     /// life, a lineage that is drawn, how long it has been certain, excused, what was seen, when
@@ -216,11 +213,14 @@ private:
         // <life>/<lineage>/<since>/<placed>
         if (std::ranges::count(said, '/') == 3 && said.find(':') < said.find('/'))
             return named("marker", said);
-        // [place in a line]<prefix>redlock-to:<random>
+        // [position in a queue]<prefix>redlock-to:<random>
         constexpr std::string_view channel = "redlock-to:";
-        if (auto const at = said.find(channel); at != said.npos && said.size() == at + channel.size() + 32)
-            return said.substr(0, at) + std::string(channel) +
+        if (auto const at = said.find(channel); at != said.npos && said.size() == at + channel.size() + 32) {
+            std::size_t const nonce = at < 48 ? 0 : 32;
+            return (nonce == 0 ? std::string() : named("nonce", said.substr(0, nonce))) +
+                   said.substr(nonce, at - nonce) + std::string(channel) +
                    named("channel", said.substr(at + channel.size()));
+        }
         // <term> <revision> <value>
         if (auto const end = said.find(' ');
             end != said.npos && end >= 16 && said.find_first_not_of("0123456789") == end)

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(number_of_clients_bounds_their_waits)
     }
 }
 
-/// An office is also announced, and clients for a single permit ask one server first.
+/// An office is also announced.
 BOOST_AUTO_TEST_CASE(client_alone_waits_for_one_round)
 {
     double round = 0;
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(client_alone_waits_for_one_round)
         fleet_row row = fleet_world(load, 1, 1).run(turn, 500ms);
         if (load.of == fleet_load::kind::mutex)
             round = row.at(false, fleet_row::p50);
-        bool const two = load.of == fleet_load::kind::election || load.name == "1 permit";
+        bool const two = load.of == fleet_load::kind::election;
         for (bool const special : {false, true})
             BOOST_TEST(row.at(special, fleet_row::p50) < (two ? 2.5 : 1.5) * round, load.name);
     }

@@ -122,7 +122,7 @@ struct permit_granted_late : connected_scenario {
         if (servers.probes.size() == 1)
             return;
         for (std::size_t const node : {0U, 1U})
-            servers.ask(node).command({"EVAL", take_all, "2", "lock", "lock:redlock-slots"});
+            servers.ask(node).command({"EVAL", take_all, "1", "lock"});
         servers.at(2).pause();
     }
     void act() override
@@ -151,10 +151,9 @@ struct permit_granted_late : connected_scenario {
     static constexpr char const* take_all =
         "local clock = redis.call('time') "
         "local over = clock[1] * 1000 + math.floor(clock[2] / 1000) + 250 "
-        "redis.call('hset', KEYS[1], '0', 'theirs', '1', 'theirs') "
-        "redis.call('zadd', KEYS[2], over, '0', over, '1') "
-        "redis.call('pexpireat', KEYS[1], over) "
-        "redis.call('pexpireat', KEYS[2], over)";
+        "local value = string.rep('t', 32) .. over "
+        "redis.call('hset', KEYS[1], 'next', over, '0', value, '1', value) "
+        "redis.call('pexpireat', KEYS[1], over)";
     begun_operation acquired;
 };
 

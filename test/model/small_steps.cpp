@@ -115,7 +115,8 @@ void small_steps::start(small_world& w, unsigned c) const
 void small_steps::follow(small_world& w, unsigned c, core::attempt::step step) const
 {
     switch (step) {
-    case core::attempt::step::pending: return;
+    case core::attempt::step::pending:
+    case core::attempt::step::heeding: return; // nobody heeds a node here
     case core::attempt::step::write_back: return raise(w, c);
     case core::attempt::step::won: return win(w, c);
     case core::attempt::step::lost: return end(w, c);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/fencing.hpp"
+#include "redis/command.hpp"
 #include "simulation/actor.hpp"
 
 #include <algorithm>
@@ -321,10 +322,12 @@ void schedule::check_keys()
             auto const abandoned = [&](auto const& one) { return s.abandoned.contains(one.name); };
             auto const readers = key.members.range(0, -1);
             bool const by_readers = !readers.empty() && std::ranges::all_of(readers, abandoned);
-            bool const by_slots = !key.hash.empty() && std::ranges::all_of(key.hash, [&](auto const& slot) {
-                return s.abandoned.contains(slot.second);
-            });
-            if (!by_readers && !by_slots && !s.abandoned.contains(key.text))
+            bool const by_permits =
+                !key.hash.empty() && std::ranges::all_of(key.hash, [&](auto const& permit) {
+                    return permit.first == "next" ||
+                           s.abandoned.contains(permit.second.substr(0, redis::nonce_length));
+                });
+            if (!by_readers && !by_permits && !s.abandoned.contains(key.text))
                 flaw("a key of " + s.name + " is left on " + name_of(n));
         }
         for (auto const* key : {"election", "election:redlock-leader"})

@@ -2,11 +2,13 @@
 #include "kind/basics.hpp"
 #include "kind/kind.hpp"
 #include "kind/queue.hpp"
+#include "kind/semaphore.hpp"
 #include "redis/resp_parser.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -492,6 +494,20 @@ BOOST_AUTO_TEST_CASE(calls_name_whom_they_are_for)
                "first " + nonce + " 0 " + giver, "free " + nonce + ' ', "free " + nonce + " 0 x",
                " take " + nonce + " 0 "})
         BOOST_TEST(!read_call(odd), odd);
+}
+
+BOOST_AUTO_TEST_CASE(permits_that_no_node_gives_are_none)
+{
+    permits const two{.limit = 12, .count = 2};
+    for (std::string_view const good : {"0 1", "3 11"})
+        BOOST_TEST(are_permits(two, good), good);
+    for (std::string_view const bad :
+         {"", "1", "1 2 3", "1 1", "2 1", "1 12", "1 x", "-1 1", "1  2", "00000000001 2", "0 4294967296"})
+        BOOST_TEST(!are_permits(two, bad), bad);
+    permit_list list(two);
+    list.assign("3 11");
+    BOOST_TEST(list.text() == "3 11");
+    BOOST_TEST((list.numbers() == std::vector<std::uint16_t>{3, 11}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,7 +31,7 @@ public:
     {
         return with_count(count).acquire(std::forward<Token>(token));
     }
-    /// So many permits, or none: `try_acquire`. Several of a client may ask at the same time (docs/protocol.md, rule P7).
+    /// So many permits, or none: `try_acquire`. Several of a client may ask at the same time (docs/protocol.md, rule Q15).
     template <boost::asio::completion_token_for<lease_signature> Token = default_token>
     [[nodiscard]] auto try_acquire(unsigned count, Token&& token = {}) const
     {

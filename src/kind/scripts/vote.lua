@@ -119,39 +119,45 @@ if wants == 'p' then
     elseif kind ~= 'zset' then
         -- with permits_of.lua
         -- Returns the permits if each of them is free, ours or the previous owner's; otherwise nothing. Returns also the
-        -- permits that this attempt was given before and that are not among them.
+        -- permits to free: those that this attempt was given before, and is not given now.
         local function exactly(permits, before)
             if kind ~= 'hash' then
                 return permits, {}
             end
             local seen, wanted, others = redis.call('hmget', KEYS[1], 'next', unpack(permits)), {}, {}
+            local given = learn_next(seen[1]) and permits or nil
             for i, permit in ipairs(permits) do
                 local value = seen[i + 1]
-                if value and end_of(value) > now and value:sub(1, 32) ~= nonce and not is_given(value:sub(1, 32)) then
-                    return nil
-                end
                 wanted[permit] = true
+                if value and end_of(value) > now and value:sub(1, 32) ~= nonce and not is_given(value:sub(1, 32)) then
+                    given = nil
+                end
             end
             for _, permit in ipairs(before[1] and permits_of(nonce, before) or {}) do
-                others[#others + 1] = not wanted[permit] and permit or nil
+                if not (given and wanted[permit]) then
+                    others[#others + 1] = permit
+                end
             end
-            return learn_next(seen[1]) and permits, others
+            return given, others
         end
         permits, surplus = exactly(words(ARGV[8]), words(ARGV[9]))
     end
-    if not permits then
-        return held()
+    local number, why = nil, nil
+    if permits then
+        number, why = count(permits)
+        if not number then
+            return why
+        end
+        take_permits(nonce, milliseconds, permits)
     end
-    local number, why = count(permits)
-    if not number then
-        return why
-    end
-    take_permits(nonce, milliseconds, permits)
     if surplus[1] then
         redis.call('hdel', KEYS[1], unpack(surplus))
         if redis.call('exists', KEYS[2]) == 1 then
             serve_queue() -- names no previous owner: our nonce is not given up
         end
+    end
+    if not permits then
+        return held()
     end
     return 'GIVEN ' .. number .. ' ' .. table.concat(permits, ' ')
 end

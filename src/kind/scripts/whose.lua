@@ -10,8 +10,7 @@ if left == -2 then
     return redis.status_reply('NONE')
 end
 if redis.pcall('type', KEYS[1]).ok == 'hash' then
-    local owner = left >= 0 and redis.call('hlen', KEYS[1]) <= 1024 and redis.call('hgetall', KEYS[1])[2]
-    if owner and #owner == 32 then
+    if left >= 0 and tonumber(redis.call('hget', KEYS[1], 'next')) then
         return redis.status_reply('PERMITS')
     end
 end

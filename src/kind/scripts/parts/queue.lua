@@ -118,30 +118,19 @@ local function serve_permits(positions)
         if nonce then
             take_permits(nonce, window_of(position), numbers)
         end
-        return numbers, nonce
+        return numbers
     end
-    -- If too few are free for the first request, smaller ones behind it may use them, but only as many as it asks for. The
-    -- fraction of its score counts them.
-    local first, wanted, score
+    -- If too few are free for the first request, nobody passes it.
     for _, position in ipairs(positions) do
-        local count = tonumber(position:sub(41, 44))
         if is_dead(position) then
             leave(position)
         elseif position:sub(33, 33) ~= 'p' then
             return kind == 'none'
-        elseif first and can_be_called(position) and score % 1 * 4096 + count <= wanted then
-            if select(2, give(position)) then
-                score = score + count / 4096
-                redis.call('zadd', KEYS[2], 'xx', score, first)
-            end
-        elseif not first and can_be_called(position) and not give(position) then
-            if count == 1 then
-                return false
-            end
-            first, wanted, score = position, math.min(count, 4095), redis.call('zscore', KEYS[2], position)
+        elseif can_be_called(position) and not give(position) then
+            return false
         end
     end
-    return not first and #positions == 16
+    return #positions == 16
 end
 -- Gives the lock to the first position that can be called, and with a reader to all readers.
 -- \return whether others may be served now
