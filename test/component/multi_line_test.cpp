@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -80,6 +81,28 @@ BOOST_AUTO_TEST_CASE(claim_takes_all_names_of_the_previous_owner)
     }
     pass(1ms);
     BOOST_TEST(commands - before <= 4 * (2 * net.size() + 2));
+}
+
+/// Each operation has a set of its own. It enters the line first, as its client knows of the others.
+BOOST_AUTO_TEST_CASE(set_knows_whom_another_set_has_met)
+{
+    line_up_sets(4, {"a", "b"});
+    auto const holder = [&] {
+        return std::ranges::find_if(sets, [](auto const& one) { return one->held.valid(); });
+    };
+    std::size_t before = 0;
+    for (int i = 0; i != 16; ++i) {
+        if (i == 8) // by now all know of others
+            before = commands;
+        (void)until([&] { return holder() != sets.end(); });
+        BOOST_TEST_REQUIRE((holder() != sets.end()));
+        auto const which = static_cast<std::size_t>(holder() - sets.begin());
+        sets[which]->held = {};
+        sets[which] = begin_to_want(multi_mutex(*all[which]->locks, {"a", "b"}, options));
+        pass(10ms);
+        BOOST_TEST((i < 8 || !sets[which]->ended.has_value()));
+    }
+    BOOST_TEST(commands - before <= 8 * (2 * net.size() + 2));
 }
 
 /// The name that it was called for goes on at once, though the line's node refused the claim for the other one.
