@@ -85,7 +85,6 @@ private:
     void won(attempt_loop&, held_lease&) override;
     void loop_ended(attempt_loop const&) override;
     void taken_back(attempt_loop const&, core::node_set) override;
-    [[nodiscard]] bool reclaim(attempt_loop&, errc) override { return false; }
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override;
@@ -95,7 +94,6 @@ private:
     void proclaimed_here(core::node_set where) override { leader_changed(where); }
 
     [[nodiscard]] candidate* first() { return queue_.empty() ? nullptr : &queue_.front(); }
-    [[nodiscard]] candidate* next_beside();
     [[nodiscard]] std::ptrdiff_t asked_for() const;
     [[nodiscard]] bool may_ask_beside(candidate const&, std::ptrdiff_t others) const;
     void ask_beside();

@@ -97,7 +97,7 @@ public:
     /// What it had voted for on these nodes is deleted.
     virtual void taken_back(attempt_loop const&, core::node_set) = 0;
     /// The loop has been refused. True: whoever it was for goes on without it (rule M8).
-    [[nodiscard]] virtual bool reclaim(attempt_loop&, errc cause) = 0;
+    [[nodiscard]] virtual bool reclaim(attempt_loop&, errc) { return false; }
     /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
     [[nodiscard]] virtual std::string_view given_up(attempt_loop const&) const { return {}; }
     /// Of several keys this one is in the way of most votes.

@@ -27,7 +27,7 @@ constexpr duration longest_wake_up_by_asking = 4s;
 /// Of those who cross each other for a while.
 constexpr unsigned attempts_at_once = 30;
 constexpr duration between_attempts = 20ms;
-/// For permits, by one client (P7): while it stands in line alone, and by those who ask already.
+/// For permits, by one client (Q15): while it stands in line alone, and by those who ask already.
 constexpr unsigned most_overtakings = 16 + 15;
 /// `handover.period`, on a clock that is as slow as C2 allows.
 constexpr duration longest_row = 253ms + promptness;
@@ -88,7 +88,7 @@ void schedule::check_token(actor const& whose, subject& what)
 
 /// W1: those of one client are served as they came. Whoever takes several one after the
 /// other may lose one of them, and comes last again (M8). Those who want permits are asked for as they come, several at a
-/// time (P7).
+/// time (Q15).
 void schedule::check_order(actor const& whose, std::uint64_t ticket)
 {
     if (changes_nodes_) // who asks the former nodes, and who asks the present ones, stand in different queues
