@@ -272,7 +272,8 @@ void attempt_loop::refused()
     note_rivals();
     if (type().several && yield_candidate(errc::contended))
         return;
-    bool const elsewhere = type().several && attempt_.claimed_name() != awaited_; // in the queue of another name
+    bool const elsewhere =
+        type().several && attempt_.claimed_name() != awaited_; // in the queue of another name
     bool const in_front = attempt_.claims() && !elsewhere && whom_->come_back_in_front();
     barred_ = barred_ || (attempt_.claims() && !in_front && !elsewhere);
     if (!std::exchange(barred_, false) && stand_in_line(now, in_front))

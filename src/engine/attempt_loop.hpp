@@ -79,16 +79,7 @@ public:
     void discard();
 
 private:
-    enum class phase : std::uint8_t {
-        retired,
-        connecting,
-        held_up,
-        voting,
-        waiting,
-        in_line,
-        won,
-        draining
-    };
+    enum class phase : std::uint8_t { retired, connecting, held_up, voting, waiting, in_line, won, draining };
     friend class round<attempt_loop>;
 
     /// \name Peeks

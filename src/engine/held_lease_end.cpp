@@ -220,7 +220,8 @@ bool held_lease::release_in_line()
     core::duration const whole = lock().plan->node_timeout;
     leaves_free_ = of_name().passing().is_left_free(on().loop().now());
     may_be_claimed_ = !leaves_free_;
-    bool const first = may_be_claimed_ && !type().heeds(); // new readers and permits heed the queue node (rule Q11)
+    bool const first =
+        may_be_claimed_ && !type().heeds(); // new readers and permits heed the queue node (rule Q11)
     on().loop().schedule_after(*this, first ? on().patience(whole / 2) : whole);
     if (first) {
         line_ = static_cast<std::uint8_t>(*node);
