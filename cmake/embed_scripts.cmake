@@ -3,6 +3,7 @@
 #
 # Turns the *.lua files of src/kind/scripts and src/redis/scripts into the header "redis/scripts.hpp" of the build tree
 # and lets <target> include it. The hash is taken of the very text that is embedded, so the two cannot drift apart.
+# Lines of comments and indentation are left out: servers keep each script, and get it whole if they do not know it.
 # The line "-- with <part>.lua" stands for a part that several have in common, and that may have parts itself. A script may
 # also be a part of another.
 
@@ -35,6 +36,9 @@ function(redlock_embed_scripts target)
             redlock_read_script(common "${part}")
             string(REPLACE "${line}" "${common}" text "${text}")
         endwhile()
+        string(REGEX REPLACE "\n *--[^\n]*" "" text "\n${text}")
+        string(REGEX REPLACE "\n[ \n]*" "\n" text "${text}")
+        string(REGEX REPLACE "^\n" "" text "${text}")
         string(SHA1 sha1 "${text}")
         string(APPEND scripts
                "inline constexpr script ${name}{R\"lua(${text})lua\",\n    \"${sha1}\", ${count}};\n")

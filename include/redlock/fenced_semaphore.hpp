@@ -19,7 +19,7 @@ namespace redlock {
 /// and refuses smaller ones. Tokens of different permits say nothing of each other: a resource that all holders share cannot
 /// be guarded with them.
 ///
-/// It keeps the key `<name>:redlock-fence`, and the marker of `fenced_mutex`, and needs the rights for both.
+/// It keeps the key `<name>:redlock-fences`, and the marker of `fenced_mutex`, and needs the rights for both.
 /// \par Source
 /// docs/protocol.md, rules P1 to P10 and F1 to F6.
 class REDLOCK_EXPORT fenced_semaphore : public detail::basic_semaphore {

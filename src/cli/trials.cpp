@@ -75,12 +75,12 @@ std::vector<trial> trials_of_permits(std::string const& key)
 
 std::vector<trial> trials_of_fenced_permits(std::string const& key, std::string const& marker)
 {
-    std::string const fence = redis::name_beside(key, kind::fence_suffix);
-    return {on_key("set", {"SET", fence, "0", "XX", "PX", "1"}), // only where it stands already
-            on_key("hmget", {"HMGET", fence, "0"}),
-            on_key("hset", {"HSET", fence, "0", "none", "1"}),
-            on_key("pexpire", {"PEXPIRE", fence, "1"}),
-            on_key("pexpireat", {"PEXPIREAT", fence, "9999999999999"}),
+    std::string const fences = redis::name_beside(key, kind::permit_fences_suffix);
+    return {on_key("set", {"SET", fences, "0", "XX", "PX", "1"}), // only where it stands already
+            on_key("hmget", {"HMGET", fences, "0"}),
+            on_key("hset", {"HSET", fences, "0", "none", "1"}),
+            on_key("pexpire", {"PEXPIRE", fences, "1"}),
+            on_key("pexpireat", {"PEXPIREAT", fences, "9999999999999"}),
             on_key("get", {"GET", marker})};
 }
 

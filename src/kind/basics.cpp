@@ -28,7 +28,8 @@ constexpr redis::script_call give_back_call{redis::scripts::give_back, 2, 8};
 constexpr redis::script_call enter_call{redis::scripts::enter, 2, 6};
 constexpr redis::script_call whose_call{redis::scripts::whose, 1, 1};
 
-constexpr std::array<std::string_view, 4> kept{fence_suffix, queue_suffix, leader_suffix, redis::marker_name};
+constexpr std::array<std::string_view, 5> kept{fence_suffix, permit_fences_suffix, queue_suffix,
+                                               leader_suffix, redis::marker_name};
 
 void append_enter(std::string& out, redis::script_form form, subject const& whose)
 {

@@ -8,6 +8,8 @@ namespace redlock::kind {
 
 /// Beside a fenced lock's key stands its fence.
 inline constexpr std::string_view fence_suffix = ":redlock-fence";
+/// Beside a semaphore's key stands a hash of them, one for each permit.
+inline constexpr std::string_view permit_fences_suffix = ":redlock-fences";
 /// Fences are below it, as the scripts see to it (docs/protocol.md, rule F1).
 inline constexpr std::uint64_t fence_end = std::uint64_t{1} << 43U;
 

@@ -77,7 +77,7 @@ private:
         append_key(out, whose.key, {});
         append_key(out, whose.key, queue_suffix);
         if (counts()) {
-            append_key(out, whose.key, fence_suffix);
+            append_key(out, whose.key, permit_fences_suffix);
             out += marker_key_;
         }
         redis::append_all(out, std::string_view("$1\r\np\r\n"), nonce_header, checked(whose.nonce),

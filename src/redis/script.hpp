@@ -13,6 +13,6 @@ struct script {
 };
 
 inline constexpr std::size_t most_scripts = 32;
-inline constexpr std::size_t longest_script = std::size_t{36} * 1024;
+inline constexpr std::size_t longest_script = std::size_t{24} * 1024;
 
 } // namespace redlock::redis

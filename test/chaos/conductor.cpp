@@ -53,7 +53,7 @@ bool may_stay(test::probe& eye, std::string const& key)
     auto const is_one_of = [&](std::initializer_list<std::string_view> suffixes) {
         return std::ranges::any_of(suffixes, [&](std::string_view suffix) { return key.ends_with(suffix); });
     };
-    return is_one_of({kind::fence_suffix, redis::marker_name}) ||
+    return is_one_of({kind::fence_suffix, kind::permit_fences_suffix, redis::marker_name}) ||
            (is_one_of({kind::queue_suffix}) && eye.pttl(key) >= 0);
 }
 

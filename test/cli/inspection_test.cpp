@@ -535,7 +535,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_semaphores)
     std::string const bare =
         "user locker on >pw ~seat ~seat:redlock-doctor ~redlock-marker +@all &redlock-to:* ";
     std::string const queue = "~seat:redlock-doctor:redlock-queue";
-    std::string const fence = "~seat:redlock-doctor:redlock-fence";
+    std::string const fence = "~seat:redlock-doctor:redlock-fences";
     BOOST_TEST(report_of(bare + fence, {"--permits"}).words("rights") == beginning + queue);
     doctor_report const unfenced = report_of(bare + queue, {"--permits"});
     BOOST_TEST(unfenced.found("rights") == "warning");

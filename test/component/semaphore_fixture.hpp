@@ -77,7 +77,7 @@ struct semaphore_fixture : wish_fixture {
         pass(1s);
         auto left = keys();
         left.erase("redlock-marker");
-        left.erase("seat:redlock-fence");
+        left.erase("seat:redlock-fences");
         BOOST_TEST(left.empty());
     }
 };
