@@ -23,7 +23,7 @@ namespace redlock {
 /// node that would grant some of them grants none.
 ///
 /// Sets that overlap cannot deadlock each other: an operation that waits holds nothing, or takes the names in the order of their
-/// bytes: after eight refusals, or after a second or a tenth of `ttl`, whichever is shorter. Within one client an operation waits in the queues
+/// bytes: after eight refusals, or if it is refused after a second or a tenth of `ttl`. Within one client an operation waits in the queues
 /// of all its names from the moment it is started, and is served when it is the first in all. So other operations on one of
 /// the names wait behind it, also while it waits for another name. Between clients, an operation waits for the name
 /// that is in its way, and then tries again.

@@ -443,10 +443,10 @@ bool key_set::reclaim(attempt_loop& by, errc cause)
     return true;
 }
 
-/// An attempt that is under way may still be won.
+/// An attempt that is under way may still be won, and a position is called in its order.
 void key_set::on_time(set_turn& its)
 {
-    bool const pauses = asked_for_ == &its && (loop_->waits_for_others() || loop_->stands_in_line());
+    bool const pauses = asked_for_ == &its && loop_->waits_for_others();
     if (!pauses || !its.is_tired(on().loop().now()))
         return;
     attempt_loop& vain = *loop_;

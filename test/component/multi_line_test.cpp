@@ -189,18 +189,6 @@ BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
     BOOST_TEST((took <= 1s));
 }
 
-/// A set that waits in vain for the moment at which all are free takes them one by one (rule M8), also from the line.
-BOOST_AUTO_TEST_CASE(tired_set_leaves_the_line)
-{
-    say_everywhere({"SET", "b", std::string(32, 'f'), "PX", "3600000"});
-    auto const set = want_all(add(), {"a", "b"});
-    BOOST_TEST(line_for("b") == 1U);
-    pass(1s);
-    BOOST_TEST(nodes_with("a", on(0, "a") ? on(0, "a")->text : "") == 3U);
-    pass(100ms);
-    BOOST_TEST(line_for("b") == 1U); // as a lock of this name
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test

@@ -5,7 +5,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -28,6 +31,24 @@ struct turns_fixture : multi_fixture {
             if (!on(n, key))
                 return false;
         return true;
+    }
+
+    /// It has waited for "a" for long enough, and is refused for "b" then: it takes one name after the other.
+    template <class Lock>
+    std::unique_ptr<wish> want_until_tired(Lock set)
+    {
+        auto const a = want_one(add(), "a");
+        auto wanted = want(std::move(set));
+        pass(patience());
+        a->held = {};
+        pass(1s);
+        BOOST_TEST_REQUIRE(all_nodes_have("a"));
+        BOOST_TEST_REQUIRE(!wanted->ended.has_value());
+        return wanted;
+    }
+    std::unique_ptr<wish> want_until_tired(contender& by, names which)
+    {
+        return want_until_tired(multi_mutex(*by.locks, std::move(which), options));
     }
 };
 
@@ -66,8 +87,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
     contender& wide = add();
     contender& third = add();
     auto const b = want_one(one, "b");
-    auto const set = want_all(wide, {"a", "b"});
-    (void)until([&] { return all_nodes_have("a"); });
+    auto const set = want_until_tired(wide, {"a", "b"});
     auto const next = want_one(third, "a"); // stands in line
     b->held = {};
     bool kept = true;
@@ -79,9 +99,22 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
     BOOST_TEST(!next->ended.has_value());
 }
 
-/// What else would wake it is far off: nothing changes, and nobody renews.
-BOOST_AUTO_TEST_CASE(time_alone_is_enough)
+/// A position is called in its order.
+BOOST_AUTO_TEST_CASE(time_in_a_queue_is_not_enough)
 {
+    auto const b = want_one(add(), "b");
+    auto const set = want_all(add(), {"a", "b"});
+    pass(10 * patience());
+    BOOST_TEST(keys() == (std::set<std::string>{"b", "b:redlock-queue"}));
+    b->held = {};
+    pass(10ms);
+    BOOST_TEST(set->held.valid());
+}
+
+/// What else would wake it is far off: nothing changes, and nobody renews.
+BOOST_AUTO_TEST_CASE(time_without_a_position_is_enough)
+{
+    options.fair = false;
     occupy_name("b");
     auto const set = want_all(add(), {"a", "b"});
     pass(patience());
@@ -122,9 +155,8 @@ BOOST_AUTO_TEST_CASE(who_leaves_gives_back_what_it_had_taken)
     contender& one = add();
     contender& wide = add();
     auto const b = want_one(one, "b");
-    auto const set = want_all(wide, {"a", "b", "c"});
+    auto const set = want_until_tired(wide, {"a", "b", "c"});
     auto const behind = want_one(wide, "c");
-    (void)until([&] { return all_nodes_have("a"); });
     BOOST_TEST(!behind->ended.has_value());
     set->stop.emit(asio::cancellation_type::total);
     pass(100ms);
@@ -142,8 +174,13 @@ BOOST_AUTO_TEST_CASE(time_limit_ends_it_and_leaves_nothing)
     contender& one = add();
     contender& wide = add();
     auto const b = want_one(one, "b");
+    auto const a = want_one(one, "a");
     std::optional<error_code> ended;
-    multi_mutex(*wide.locks, {"a", "b"}, options).acquire_for(2s, [&](error_code ec, lease) { ended = ec; });
+    multi_mutex(*wide.locks, {"a", "b"}, options).acquire_for(4s, [&](error_code ec, lease) { ended = ec; });
+    pass(patience());
+    a->held = {};
+    pass(1s);
+    BOOST_TEST(all_nodes_have("a"));
     (void)until([&] { return ended.has_value(); });
     BOOST_TEST((ended == errc::timed_out));
     pass(100ms);
@@ -155,8 +192,7 @@ BOOST_AUTO_TEST_CASE(key_that_was_lost_meanwhile_is_taken_again)
     contender& one = add();
     contender& wide = add();
     auto const b = want_one(one, "b");
-    auto const set = want_all(wide, {"a", "b"});
-    (void)until([&] { return all_nodes_have("a"); });
+    auto const set = want_until_tired(wide, {"a", "b"});
     pass(1s);
     say_everywhere({"DEL", "a"});
     pass(1s);
@@ -173,7 +209,7 @@ BOOST_AUTO_TEST_CASE(others_of_the_client_wait_until_all_is_given_back)
     contender& one = add();
     contender& wide = add();
     auto const b = want_one(one, "b");
-    auto const set = want_all(wide, {"a", "b"});
+    auto const set = want_until_tired(wide, {"a", "b"});
     auto const behind = want_one(wide, "a");
     pass(1s);
     b->held = {};
@@ -189,8 +225,7 @@ BOOST_AUTO_TEST_CASE(fenced_set_counts_above_what_it_took)
     contender& wide = add();
     auto const b = want(fenced_mutex(*one.locks, "b", options));
     auto const before = b->held.fencing_token();
-    auto const set = want(fenced_multi_mutex(*wide.locks, {"a", "b"}, options));
-    (void)until([&] { return all_nodes_have("a"); });
+    auto const set = want_until_tired(fenced_multi_mutex(*wide.locks, {"a", "b"}, options));
     b->held = {};
     (void)until([&] { return set->held.valid(); });
     BOOST_TEST(set->held.fencing_token() > before);
@@ -202,9 +237,8 @@ BOOST_AUTO_TEST_CASE(name_that_was_lost_meanwhile_goes_to_who_waits)
     contender& one = add();
     contender& wide = add();
     auto const b = want_one(one, "b");
-    auto const set = want_all(wide, {"a", "b"});
+    auto const set = want_until_tired(wide, {"a", "b"});
     auto const behind = want_one(wide, "a");
-    (void)until([&] { return all_nodes_have("a"); });
     pass(1s);
     say_everywhere({"DEL", "a"});
     (void)until([&] { return behind->held.valid(); });
@@ -225,10 +259,9 @@ BOOST_AUTO_TEST_CASE(who_lost_a_name_meanwhile_stands_last)
     contender& one = add();
     contender& wide = add();
     auto const b = want_one(one, "b");
-    auto const set = want_all(wide, {"a", "b"});
+    auto const set = want_until_tired(wide, {"a", "b"});
     auto const second = want_one(wide, "a");
     auto const third = want_one(wide, "a");
-    (void)until([&] { return all_nodes_have("a"); });
     pass(1s);
     say_everywhere({"DEL", "a"});
     (void)until([&] { return second->held.valid(); });
@@ -248,8 +281,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_given_up_and_not_released)
     contender& one = add();
     contender& wide = add();
     auto const b = want_one(one, "b");
-    auto const set = want_all(wide, {"a", "b"});
-    (void)until([&] { return all_nodes_have("a"); });
+    auto const set = want_until_tired(wide, {"a", "b"});
     auto const next = want_one(add(), "a"); // stands in line
     b->held = {};
     (void)until([&] { return set->held.valid(); });
@@ -267,8 +299,7 @@ BOOST_AUTO_TEST_CASE(node_that_missed_the_last_vote_forgets_what_was_taken)
     contender& one = add();
     contender& wide = add();
     auto const b = want_one(one, "b");
-    auto const set = want_all(wide, {"a", "b"});
-    (void)until([&] { return all_nodes_have("a"); });
+    auto const set = want_until_tired(wide, {"a", "b"});
     std::string const taken = on(2, "a")->text;
     net.at(2).redis.is.forbidden.insert("exists"); // the vote's alone
     b->held = {};
