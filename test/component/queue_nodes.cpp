@@ -429,6 +429,30 @@ void queue_nodes::end_permit(std::string const& number)
     }
 }
 
+void queue_nodes::end_sooner(std::string const& number)
+{
+    for (lane const& each : lanes_) {
+        std::string const value = each.node->administer({"HGET", "lock", number});
+        long long const end = std::stoll(value.substr(redis::nonce_length)) - 10'000;
+        long long const next = std::stoll(each.node->administer({"HGET", "lock", "next"}));
+        each.node->administer({"HSET", "lock", number,
+                               value.substr(0, redis::nonce_length) + std::to_string(end), "next",
+                               std::to_string(std::min(end, next))});
+    }
+}
+
+std::string queue_nodes::ends_first(words const& permits)
+{
+    return everywhere("the permits that end first", [&](lane const& each) {
+        std::string const next = each.node->administer({"HGET", "lock", "next"});
+        std::string found;
+        for (std::string const& number : permits)
+            if (each.node->administer({"HGET", "lock", number}).substr(redis::nonce_length) == next)
+                found.append(found.empty() ? "" : " ").append(number);
+        return found;
+    });
+}
+
 std::string queue_nodes::state(std::string const& key)
 {
     return everywhere("what is " + key, [&](lane const& each) {

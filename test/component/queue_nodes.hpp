@@ -91,6 +91,10 @@ public:
     /// Its time is over; the key does not expire.
     void end_reader(char who);
     void end_permit(std::string const& number);
+    /// It ends ten seconds earlier.
+    void end_sooner(std::string const& number);
+    /// Returns those of these permits that end when the field `next` says.
+    std::string ends_first(words const& permits);
 
     /// Returns what stands under a key, without times.
     std::string state(std::string const& key);

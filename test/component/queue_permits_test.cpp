@@ -109,6 +109,39 @@ BOOST_AUTO_TEST_CASE(claim_takes_each_permit_from_its_previous_owner_only)
     BOOST_TEST(vote('c', 'p', 'a', {.limit = 3, .exact = "0 2"}) == "GIVEN 1 0 2"); // said again
 }
 
+/// A waiter asks again at `next`: in vain, if only a claim window is over then (rule P1).
+BOOST_AUTO_TEST_CASE(next_tells_when_the_first_permit_ends)
+{
+    listen('b');
+    enter('b', 'p');
+    BOOST_TEST(state("lock") == "hash [0, b#, next, #]");
+    vote('b', 'p', 'b', {.exact = "0"});
+    BOOST_TEST(ends_first({"0"}) == "0");
+    renew('b', 'p', "0");
+    BOOST_TEST(ends_first({"0"}) == "0");
+
+    vote('a', {.limit = 3, .start = 2});
+    end_sooner("2");
+    end_sooner("0");
+    end_sooner("0");
+    BOOST_TEST(ends_first({"0", "2"}) == "0");
+    vote('b', 'p', 'b', {.limit = 3, .exact = "0 1"});
+    BOOST_TEST(ends_first({"0", "1", "2"}) == "2");
+    end_sooner("0");
+    end_sooner("0");
+    renew('b', 'p', "0 1");
+    BOOST_TEST(ends_first({"0", "1", "2"}) == "2");
+}
+
+/// To read many costs more than a waiter that asks once more.
+BOOST_AUTO_TEST_CASE(next_is_a_lower_bound_where_there_are_many_permits)
+{
+    vote('a', {.count = 5, .limit = 5});
+    end_sooner("0");
+    renew('a', 'p', "0");
+    BOOST_TEST(ends_first({"0", "1"}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(claim_of_permits_takes_the_string_of_the_previous_owner)
 {
     set('a');

@@ -50,13 +50,17 @@ end
 local permits, answer = words(ARGV[4]), 1
 local function are_ours()
     local seen = redis.call('hmget', KEYS[1], 'next', unpack(permits))
+    if not learn_next(seen[1]) then
+        return false
+    end
     for i = 1, #permits do
         local value = seen[i + 1]
         if not value or value:sub(1, 32) ~= nonce or end_of(value) <= now then
             return false
         end
+        is_behind = is_behind or end_of(value) <= next_end
     end
-    return learn_next(seen[1])
+    return true
 end
 if kind ~= 'hash' or not are_ours() then
     return 0

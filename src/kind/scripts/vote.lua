@@ -132,6 +132,7 @@ if wants == 'p' then
                 if value and end_of(value) > now and value:sub(1, 32) ~= nonce and not is_given(value:sub(1, 32)) then
                     given = nil
                 end
+                is_behind = is_behind or given and value and end_of(value) <= next_end
             end
             for _, permit in ipairs(before[1] and permits_of(nonce, before) or {}) do
                 if not (given and wanted[permit]) then

@@ -51,6 +51,24 @@ local function choose(count, limit, start)
     end
     return purge() and choose(count, limit, start) or nil
 end
+local is_behind = false -- Does `next` tell the end of one of our permits, which gets a later one?
+-- Returns when the first of the others ends, nil if there are none. Where there are many, `next` tells it.
+local function end_of_others(numbers)
+    local count = redis.call('hlen', KEYS[1]) - 1
+    if count > 4 then
+        return next_end
+    end
+    local all, first, ours = count > 1 and redis.call('hgetall', KEYS[1]) or {}, nil, {next = true}
+    for _, number in ipairs(numbers) do
+        ours[tostring(number)] = true
+    end
+    for i = 1, #all, 2 do
+        if not ours[all[i]] then
+            first = math.min(first or end_of(all[i + 1]), end_of(all[i + 1]))
+        end
+    end
+    return first
+end
 -- Returns the command that gives these permits to one nonce.
 local function permits_write(nonce, ends, numbers)
     local write, value = {'hset', KEYS[1]}, nonce .. ends
@@ -58,10 +76,15 @@ local function permits_write(nonce, ends, numbers)
         write[2 * i + 1] = number
         write[2 * i + 2] = value
     end
-    if kind ~= 'hash' or next_end > ends then
+    local first = kind == 'hash' and next_end
+    if is_behind then
+        first = end_of_others(numbers)
+    end
+    first = math.min(first or ends, ends)
+    if kind ~= 'hash' or next_end ~= first then
         write[#write + 1] = 'next'
-        write[#write + 1] = ends
-        next_end = ends
+        write[#write + 1] = first
+        next_end = first
     end
     return write
 end
