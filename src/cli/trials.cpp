@@ -46,6 +46,7 @@ std::vector<trial> trials_of_readers(std::string const& key)
             on_key("zrem", {"ZREM", key, "none"}),
             on_key("zrange", {"ZRANGE", key, "0", "0"}),
             on_key("zscore", {"ZSCORE", key, "none"}),
+            on_key("hget", {"HGET", key, "next"}),                            // permits may hold the name
             on_key("zremrangebyscore", {"ZREMRANGEBYSCORE", key, "1", "0"})}; // no score is between these
 }
 

@@ -68,7 +68,7 @@ constexpr char const* full[] = {"+set",
                                 "&lock:redlock-to:*"};
 
 /// Beside what all need who wait in a queue, readers do.
-constexpr char const* needed_for_readers = " +pexpireat +zremrangebyscore";
+constexpr char const* needed_for_readers = " +pexpireat +zremrangebyscore +hget";
 
 template <class Rights>
 std::string without(Rights const& rights, std::string const& missing)
@@ -233,6 +233,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_readers_and_writers,
     redlock::client second(context.get_executor(), guarded.settings());
     lock one(first, "seat", long_lived);
     lock other(second, "seat", long_lived);
+    redlock::client third(context.get_executor(), guarded.settings());
+    lock another(third, "seat", long_lived);
     auto const wait = [&](auto over) -> asio::awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor);
         while (!over()) {
@@ -248,7 +250,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_readers_and_writers,
         other.acquire([&](boost::system::error_code, redlock::lease got) { writes = std::move(got); });
         co_await wait([&] { return in_queue() == "1"; });
         redlock::lease late;
-        one.acquire_shared([&](boost::system::error_code, redlock::lease got) { late = std::move(got); });
+        another.acquire_shared([&](boost::system::error_code, redlock::lease got) { late = std::move(got); });
         co_await wait([&] { return in_queue() == "2"; });
         co_await reads.release();
         co_await wait([&] { return writes.valid(); });
@@ -264,6 +266,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_readers_and_writers,
     auto const tolerated =
         occurrences(log, "object, client|setinfo") + occurrences(log, "object, client|setname");
     BOOST_TEST(occurrences(log, "reason, ") == tolerated, log);
+}
+
+/// A reader may do nothing with permits but see that they are there.
+BOOST_AUTO_TEST_CASE_TEMPLATE(rights_of_readers_suffice_to_learn_that_permits_hold_the_name, lock,
+                              locks_in_turn)
+{
+    guarded_server const guarded(full_rights_without("nothing") + needed_for_readers);
+    redlock::config settings = guarded.settings();
+    asio::io_context context;
+    redlock::client reading(context.get_executor(), settings);
+    settings.username = "watcher";
+    redlock::client other(context.get_executor(), settings);
+    lock wanted(reading, "seat", long_lived);
+    run(context, [&]() -> asio::awaitable<void> {
+        redlock::lease held = co_await redlock::semaphore(other, "seat", 2, long_lived).acquire();
+        boost::system::error_code ec;
+        co_await wanted.try_acquire_shared(asio::redirect_error(asio::use_awaitable, ec));
+        BOOST_TEST(ec == make_error_code(redlock::errc::contended));
+        auto const rows = wanted.last_attempt();
+        BOOST_TEST_REQUIRE(rows.size() == 1U);
+        BOOST_TEST(rows[0].holder == redlock::holder_kind::permits);
+        redlock::inspection const seen = co_await wanted.inspect(asio::use_awaitable);
+        BOOST_TEST((seen.holder == redlock::holder_kind::permits));
+        co_await held.release();
+    });
 }
 
 using locks_of_several = std::tuple<redlock::multi_mutex, redlock::fenced_multi_mutex>;
