@@ -71,6 +71,11 @@ std::string beginning_of(std::string const& owner)
     return redis::printable(owner.substr(0, shown_of_owner)) + "...";
 }
 
+std::string token_of(core::fence fence)
+{
+    return std::to_string(core::fencing_token(fence));
+}
+
 sighting look(interview const& node)
 {
     sighting seen{.node = &node};
@@ -97,7 +102,7 @@ sighting look(interview const& node)
         seen.left = std::chrono::milliseconds{left.number};
     std::uint64_t fence = 0;
     if (node.answers[2].is(answer::kind::text) && redis::read_number(node.answers[2].text, fence))
-        seen.fence = std::to_string(core::fencing_token(fence));
+        seen.fence = token_of(fence);
     if (node.facts.replica)
         seen.trouble = "replica";
     return seen;
@@ -183,8 +188,12 @@ std::string to_text(std::string const& headline, std::vector<sighting> const& no
 json to_json(taken_permits const& taken)
 {
     json rows = json::array();
-    for (auto const& [permit, nodes] : taken)
-        rows.push_back({{"permit", permit.first}, {"holder", beginning_of(permit.second)}, {"nodes", nodes}});
+    for (auto const& [permit, its] : taken) {
+        rows.push_back(
+            {{"permit", permit.first}, {"holder", beginning_of(permit.second)}, {"nodes", its.nodes}});
+        if (its.fence != 0)
+            rows.back()["token"] = token_of(its.fence);
+    }
     return rows;
 }
 
@@ -192,9 +201,10 @@ std::string to_text(taken_permits const& taken)
 {
     if (taken.empty())
         return {};
-    std::vector<std::vector<std::string>> rows{{"PERMIT", "HOLDER", "NODES"}};
-    for (auto const& [permit, nodes] : taken)
-        rows.push_back({std::to_string(permit.first), beginning_of(permit.second), std::to_string(nodes)});
+    std::vector<std::vector<std::string>> rows{{"PERMIT", "HOLDER", "NODES", "TOKEN"}};
+    for (auto const& [permit, its] : taken)
+        rows.push_back({std::to_string(permit.first), beginning_of(permit.second), std::to_string(its.nodes),
+                        its.fence == 0 ? "-" : token_of(its.fence)});
     return table(rows);
 }
 
@@ -238,10 +248,11 @@ int status(options const& o, output const& out)
         nodes.push_back(look(node));
         if (nodes.back().who != holder_kind::permits)
             continue;
-        answer const& said = node.answers.back();
-        count_permits(permits, said, clock_of(node));
-        if (said.refused())
-            nodes.back().trouble = redis::quote(said.text);
+        answer const& owners = node.answers[4];
+        answer const& fences = node.answers[5];
+        count_permits(permits, owners, fences, clock_of(node));
+        if (owners.refused() || fences.refused())
+            nodes.back().trouble = redis::quote((owners.refused() ? owners : fences).text);
     }
     core::lock_verdict const v = judge(nodes);
     json rows = json::array();

@@ -116,8 +116,21 @@ BOOST_FIXTURE_TEST_CASE(status_says_how_many_permits_are_taken_and_by_whom, serv
     BOOST_TEST(of(other) == 1);
     BOOST_TEST(contains(run.out, "seat: held by holders of permits on "), run.out);
     BOOST_TEST(contains(run.out, " of 3 nodes, permits taken: 3\n"), run.out);
-    BOOST_TEST(contains(run.out, "PERMIT  HOLDER       NODES\n"), run.out);
+    BOOST_TEST(contains(run.out, "PERMIT  HOLDER       NODES  TOKEN\n"), run.out);
     BOOST_TEST(!contains(object, one));
+}
+
+BOOST_FIXTURE_TEST_CASE(status_tells_the_token_of_a_permit, servers)
+{
+    std::string const inside = "echo $REDLOCK_TOKEN; '" REDLOCK_TOOL "' status --json seat";
+    finished_run const run({"run", "--permits", "2", "--fenced", "seat", "-c", inside}, env());
+    BOOST_TEST_REQUIRE(run.status == 0, run.err);
+    std::istringstream lines(run.out);
+    std::string token;
+    std::getline(lines, token);
+    json const told = json::parse(lines);
+    BOOST_TEST_REQUIRE(told.at("permits").size() == 1U);
+    BOOST_TEST(told.at("permits")[0].at("token") == token);
 }
 
 /// Nobody has looked since they ended. One of a minority is not certain.
@@ -131,7 +144,11 @@ BOOST_FIXTURE_TEST_CASE(status_counts_permits_that_a_majority_has, servers)
     probes[0].command({"HSET", "seat", "5", one + late, "7", other + late});
     probes[1].command({"HSET", "seat", "5", one + late});
     command({"PEXPIRE", "seat", "60000"});
+    command({"HSET", "seat:redlock-fences", "3", "7", "5", "many", "6", "9"});
+    probes[2].command({"HSET", "seat:redlock-fences", "3", "8"});
     json const told = json::parse(finished_run({"status", "--json", "seat"}, env()).out);
+    BOOST_TEST(told.at("permits")[0].at("token") == "8192"); // rule P5: the highest
+    BOOST_TEST(!told.at("permits")[1].contains("token"));
     BOOST_TEST(told.at("permits_taken") == 2);
     BOOST_TEST(told.at("permits").size() == 3U);
     BOOST_TEST(told.at("permits")[0].at("permit") == 3);
@@ -468,8 +485,8 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
         return doctor_report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), words);
     };
     std::string const beginning = "readers and writers of a shared_mutex do not work, for want of ";
-    for (std::string const missing :
-         {"exists", "type", "pexpireat", "zadd", "zrem", "zrange", "zscore", "zremrangebyscore", "time"}) {
+    for (std::string const missing : {"exists", "type", "pexpireat", "zadd", "zrem", "zrange", "zscore",
+                                      "zremrangebyscore", "hget", "time"}) {
         doctor_report const report = report_of(usual + '-' + missing, {"--shared", "seat"});
         BOOST_TEST(report.found("rights") == "error", missing);
         BOOST_TEST(report.words("rights") == beginning + '+' + missing);
@@ -580,7 +597,8 @@ BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_exact_rights_of_a_kind)
 
     std::string const readers =
         "~seat* ~redlock-marker +set +get +del +pexpire +eval +evalsha +info +config|get +time +mget +pttl "
-        "+exists +type +pexpireat +zadd +zrem +zrange +zscore +zcard +zremrangebyscore +client|tracking ";
+        "+exists +type +pexpireat +zadd +zrem +zrange +zscore +zcard +zremrangebyscore +hget "
+        "+client|tracking ";
     doctor_report const shared = report_of(readers + "&redlock-to:* +zrank +subscribe +publish ", "--shared");
     BOOST_TEST(flaws(shared) == "", shared.told);
     for (std::string const kind : {"--shared", "--elect", "--several"}) // all these wait in a queue
