@@ -271,14 +271,23 @@ BOOST_AUTO_TEST_CASE(next_connection_tells_anew_whether_commands_are_native)
 
 BOOST_AUTO_TEST_CASE(other_owners_keys_stay_as_they_are)
 {
-    for (auto const it : {version::redis_8_6, version::valkey_9_1}) {
+    using words = std::vector<std::string>;
+    words const readers{"ZADD", "lock", "1", "reader"};
+    words const permits{"HSET", "lock", "0", "owner"};
+    words const no_lock{"RPUSH", "lock", "no lock"};
+    for (auto const& [it, other] : std::vector<std::pair<version, words>>{{version::redis_8_6, no_lock},
+                                                                          {version::redis_8_6, readers},
+                                                                          {version::redis_8_6, permits},
+                                                                          {version::valkey_9_1, no_lock},
+                                                                          {version::valkey_9_1, readers},
+                                                                          {version::valkey_9_1, permits}}) {
         locks.reset();
         become(it);
         acquire();
         execute(0, {"SET", "lock", "somebody", "PX", "600000"});
         execute(1, {"DEL", "lock"});
         execute(2, {"DEL", "lock"});
-        execute(2, {"RPUSH", "lock", "no lock"});
+        execute(2, other);
         (void)heard(2);
         BOOST_TEST(extend() == make_error_code(errc::lease_lost));
         held = {};

@@ -202,6 +202,9 @@ BOOST_AUTO_TEST_CASE(simulated_server_compares_like_real_server)
                                       {"GET", "lock"},
                                       {"PTTL", "lock"},
                                       {"RPUSH", "lock", "no owner"},
+                                      {"ZADD", "lock", "1", owner()},
+                                      {"HSET", "lock", "0", owner()},
+                                      {"DEL", "lock"},
                                       {"DEL", "lock"}};
         both.ask(static_cast<unsigned>(1 + chance.below(3)), said[chance.below(said.size())]);
         if (chance.one_in(20))
