@@ -252,6 +252,56 @@ BOOST_AUTO_TEST_CASE(reader_does_not_wait_for_a_silent_queue_node)
     BOOST_TEST(first.holds());
 }
 
+/// It votes without a position, and its vote is refused by the queue (rule Q10).
+BOOST_AUTO_TEST_CASE(unqueued_reader_passes_no_writer_that_waits)
+{
+    contender& first = add_reader();
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    lock_options without = options;
+    without.fair = false;
+    contender& outside = add(without);
+    outside.read();
+    for (int i = 0; i != 20; ++i) {
+        pass(100ms);
+        BOOST_TEST(!outside.ended.has_value());
+    }
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(members(n) == 1U);
+    BOOST_TEST(on(where(), "seat:redlock-queue")->members.size() == 1U);
+    first.release();
+    BOOST_TEST((until_granted(writer) <= hand_over));
+    pass(1s);
+    BOOST_TEST(!outside.ended.has_value());
+    writer.release();
+    BOOST_TEST((until_granted(outside) <= options.retry.max_delay + hand_over));
+}
+
+/// The lock was free when it was voted for: no open window is owed for the time before (rule Q19).
+BOOST_AUTO_TEST_CASE(reader_that_wins_a_vote_ends_the_passage)
+{
+    bool left_free = false;
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).overhear = [&](auto, std::string_view said) {
+            left_free = left_free || said.find("\r\nfree\r\n") != said.npos;
+        };
+    contender& one = add();
+    for (auto const began = time.now(); time.now() - began < 1s;) {
+        one.write();
+        (void)until_granted(one);
+        one.release();
+    }
+    one.read();
+    (void)until_granted(one);
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    one.release();
+    (void)until_granted(writer);
+    BOOST_TEST(!left_free);
+}
+
 /// S18.
 BOOST_AUTO_TEST_CASE(readers_of_one_client_share_a_key)
 {
