@@ -138,7 +138,7 @@ queue_scripts::vote queue_scripts::vote_for(queue_world& w, unsigned a, unsigned
     return vote::granted;
 }
 
-/// Is everything in the way ours, or a previous owner's?
+/// Is everything in the way ours, or a previous owner's? A reader replaces no permits, and permits replace no reader.
 bool queue_scripts::may_take(queue_world const& w, unsigned a, unsigned node, std::uint8_t what) const
 {
     auto const& me = w.attempts[a];
@@ -150,7 +150,9 @@ bool queue_scripts::may_take(queue_world const& w, unsigned a, unsigned node, st
                             (is_permits(what) && is_permits(theirs) && (what & theirs) == 0);
         if (b == a || theirs == 0 || beside)
             continue;
-        bool const given_up = b + 1 == me.previous_owner || b + 1 == me.second_owner;
+        bool const of_other_kind =
+            (what == reader && is_permits(theirs)) || (is_permits(what) && theirs == reader);
+        bool const given_up = !of_other_kind && (b + 1 == me.previous_owner || b + 1 == me.second_owner);
         among_them = among_them || given_up;
         others = others || !given_up;
     }
@@ -188,20 +190,22 @@ queue_scripts::vote queue_scripts::claim(queue_world& w, unsigned a, unsigned no
     return vote::granted;
 }
 
-/// Frees the other permits that the node gave to the same attempt. They are nobody's.
+/// Frees the other permits that the node gave to the same attempt, all of them if it refuses. They are nobody's.
 queue_scripts::vote queue_scripts::exactly(queue_world& w, unsigned a, unsigned node) const
 {
     auto& me = w.attempts[a];
     if (!votes(w, node))
         return vote::failed;
-    if (!may_take(w, a, node, me.permits) && applies(rule::exact_vote_compares_owners))
-        return vote::refused;
-    bool const surplus = (me.at[node].has.what & ~me.permits) != 0;
-    replace(w, a, node, me.permits);
-    me.at[node].gave = me.permits;
+    bool const refused = !may_take(w, a, node, me.permits) && applies(rule::exact_vote_compares_owners);
+    bool const surplus = (me.at[node].has.what & ~(refused ? 0 : me.permits)) != 0;
+    if (refused)
+        me.at[node].has = {};
+    else
+        replace(w, a, node, me.permits);
+    me.at[node].gave = refused ? std::uint8_t{0} : me.permits;
     if (surplus)
         serve(w, node, applies(rule::surplus_is_nobodys) ? previous_owner{} : previous_owner{a});
-    return vote::granted;
+    return refused ? vote::refused : vote::granted;
 }
 
 bool queue_scripts::extend(queue_world& w, unsigned a, unsigned node, bool downgrade) const

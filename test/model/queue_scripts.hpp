@@ -59,7 +59,6 @@ private:
     bool serve_first(queue_world&, unsigned node, previous_owner) const;
     void call(queue_world&, unsigned a, std::uint8_t permits, previous_owner) const;
     void call_readers(queue_world&, unsigned node, previous_owner) const;
-    bool let_one_pass(queue_world&, unsigned node, unsigned first, previous_owner) const;
     [[nodiscard]] std::optional<unsigned> position(queue_world const&, unsigned node, unsigned place) const;
 
     queue_scope const& scope_;

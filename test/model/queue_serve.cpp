@@ -28,7 +28,7 @@ void queue_scripts::leave_queue(queue_world& w, unsigned a) const
     for (auto& b : w.attempts)
         if (b.queue == me.queue && b.place > me.place)
             --b.place;
-    me.place = me.passed = 0;
+    me.place = 0;
 }
 
 /// A waiter that is added once more was called, and its window is over. The message of that call, which may still be under
@@ -65,25 +65,6 @@ void queue_scripts::call_readers(queue_world& w, unsigned node, previous_owner b
             call(w, a, 0, by);
 }
 
-/// A request for fewer permits may be served before the first, which yields at most as many permits as it wants.
-bool queue_scripts::let_one_pass(queue_world& w, unsigned node, unsigned first, previous_owner by) const
-{
-    auto& yields = w.attempts[first];
-    for (unsigned place = 2; place <= positions(w, node); ++place) {
-        unsigned const a = *position(w, node, place);
-        if (!wants_permits(scope_, a))
-            return false;
-        std::uint8_t const found = choose(w, a, node, 0);
-        unsigned const passed = yields.passed + wanted_permits(scope_, a);
-        if (found == 0 || passed > wanted_permits(scope_, first))
-            continue;
-        yields.passed = static_cast<std::uint8_t>(passed);
-        call(w, a, found, by);
-        return true;
-    }
-    return false;
-}
-
 /// Returns whether the next position is to be looked at.
 bool queue_scripts::serve_first(queue_world& w, unsigned node, previous_owner by) const
 {
@@ -110,10 +91,9 @@ bool queue_scripts::serve_first(queue_world& w, unsigned node, previous_owner by
     if (there == queue_world::reader)
         return false;
     std::uint8_t const found = choose(w, *first, node, 0);
-    if (found == 0)
-        return let_one_pass(w, node, *first, by);
-    call(w, *first, found, by);
-    return true;
+    if (found != 0)
+        call(w, *first, found, by);
+    return found != 0; // nobody passes the first (rule Q7)
 }
 
 void queue_scripts::serve(queue_world& w, unsigned node, previous_owner by) const

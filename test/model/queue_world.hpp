@@ -110,10 +110,9 @@ struct queue_world {
     struct attempt {
         std::array<side, queue_nodes> at;
         doing now = doing::nothing;
-        std::uint8_t place = 0;  ///< in the queue; 1 is the first
-        std::uint8_t queue = 0;  ///< the node that keeps it
-        std::uint8_t passed = 0; ///< by smaller requests for permits
-        std::uint8_t reads = 0;  ///< downgraded
+        std::uint8_t place = 0; ///< in the queue; 1 is the first
+        std::uint8_t queue = 0; ///< the node that keeps it
+        std::uint8_t reads = 0; ///< downgraded
         std::uint8_t sent = 0;
         std::uint8_t until = 0;   ///< the first tick without the lease
         std::uint8_t permits = 0; ///< agreed
@@ -136,6 +135,7 @@ struct queue_world {
     std::uint8_t deaf = 0;
     std::uint8_t steps = 0;
     std::uint8_t extended_beside_another = 0;
+    std::array<std::uint8_t, 4> unused{}; ///< fills the last word
 };
 
 static_assert(std::has_unique_object_representations_v<queue_world> && sizeof(queue_world) % 8 == 0);
