@@ -16,8 +16,6 @@ namespace redlock::simulation {
 
 namespace {
 
-constexpr std::size_t most_programs = 5;
-
 double slewed(test::dice& dice, std::int64_t slowest, std::int64_t fastest)
 {
     return 1 + static_cast<double>(dice.between(slowest, fastest)) * 1e-4;
@@ -468,11 +466,11 @@ void schedule::add_newcomer()
     if (quiet())
         return;
     auto const oldest = std::ranges::find_if(programs_, [](auto const& p) { return !p->process->paused(); });
-    if (programs_.size() >= most_programs && oldest != programs_.end()) {
+    if (programs_.size() >= most_programs_ && oldest != programs_.end()) {
         leave(*oldest);
         programs_.erase(oldest);
     }
-    if (programs_.size() >= most_programs)
+    if (programs_.size() >= most_programs_)
         return;
     programs_.push_back(new_program());
     note(programs_.back()->name() + " comes");

@@ -182,17 +182,28 @@ void schedule::check_exclusion()
             for (auto const& a : p->actors) {
                 if (!a->held.valid())
                     continue;
-                if (takes_permits(a->how)) {
-                    check_slots(*a);
-                    continue;
-                }
                 for (subject* const each : a->all_about) {
-                    actor const* const other = each->valid;
-                    if (other && !(other->held.shared() && a->held.shared()))
+                    if (actor const* const other = in_the_way(*a, *each))
                         flaw("both " + other->name + " and " + a->name + " hold " + each->name);
-                    each->valid = a.get();
+                    if (!takes_permits(a->how))
+                        each->valid = a.get();
                 }
+                if (takes_permits(a->how))
+                    check_slots(*a);
             }
+}
+
+/// Readers hold it together, and so do those who have permits.
+schedule::actor const* schedule::in_the_way(actor const& a, subject const& what)
+{
+    if (what.valid && !(what.valid->held.shared() && a.held.shared()))
+        return what.valid;
+    if (takes_permits(a.how))
+        return nullptr;
+    for (auto const& [number, slot] : what.slots)
+        if (slot.valid)
+            return slot.valid;
+    return nullptr;
 }
 
 /// P2: no two leases have one slot, so never more are valid than there are.

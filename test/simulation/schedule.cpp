@@ -33,6 +33,8 @@ constexpr std::uint64_t seeds_of_one_list = 3000;
 constexpr std::uint64_t seeds_of_few_permits = 10'000;
 /// And in these no more than two lists of nodes follow each other.
 constexpr std::uint64_t seeds_of_two_lists = 20'000;
+/// And in these a name is locked by one kind of lock, or two, and by few programs.
+constexpr std::uint64_t seeds_of_few_kinds = 30'000;
 
 } // namespace
 
@@ -48,6 +50,8 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
         kinds_ = seed_ % 2 == 0 ? kinds::several : kinds::fenced_several;
     if (seed_ > seeds_of_locks && seed_ % 3 != 0)
         kinds_ = seed_ % 2 == 0 ? kinds::permits : kinds::fenced_permits;
+    if (seed_ > seeds_of_few_kinds)
+        kinds_ = seed_ % 2 == 0 ? kinds::all : kinds::all_fenced;
     elects_ = seed_ > known_seeds && seed_ % 3 != 0 && !all_are_fenced();
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
@@ -65,7 +69,8 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
         subjects_.emplace_back("lock-" + std::to_string(i + 1),
                                1 + static_cast<unsigned>(seed_ + static_cast<std::uint64_t>(i)) %
                                        (has_many_permits() ? 40 : 4));
-    programs_.resize(static_cast<std::size_t>(dice_.between(1, 4)));
+    most_programs_ = all_kinds_meet() ? static_cast<std::size_t>(dice_.between(4, 40)) : 5;
+    programs_.resize(all_kinds_meet() ? most_programs_ : static_cast<std::size_t>(dice_.between(1, 4)));
     for (auto& p : programs_)
         p = new_program(true);
 }
@@ -186,9 +191,27 @@ schedule::manner schedule::draw_manner(test::dice& dice) const
     case kinds::fenced_several: return dice.one_in(2) ? manner::fenced_with_others : manner::fenced;
     case kinds::permits: return manner::with_permits;
     case kinds::fenced_permits: return manner::fenced_with_permits;
+    case kinds::all: return draw_unfenced(dice);
+    case kinds::all_fenced: return draw_fenced(dice);
     case kinds::shared: break;
     }
     return dice.one_in(6) ? manner::plainly : dice.one_in(2) ? manner::writing : manner::reading;
+}
+
+/// Who wants several names is left out of half of them: the rest can be watched more closely.
+schedule::manner schedule::draw_unfenced(test::dice& dice) const
+{
+    static constexpr std::array all{manner::plainly, manner::reading,      manner::reading,
+                                    manner::writing, manner::with_permits, manner::with_others};
+    return all.at(dice.below(all.size() - (seed_ % 4 < 2 ? 1 : 0)));
+}
+
+schedule::manner schedule::draw_fenced(test::dice& dice) const
+{
+    static constexpr std::array all{
+        manner::fenced,         manner::fenced_reading,      manner::fenced_reading,
+        manner::fenced_writing, manner::fenced_with_permits, manner::fenced_with_others};
+    return all.at(dice.below(all.size() - (seed_ % 4 < 2 ? 1 : 0)));
 }
 
 fence_options schedule::draw_fence(test::dice& dice, lock_options const& options)
@@ -246,7 +269,9 @@ std::unique_ptr<schedule::program> schedule::new_program(bool at_the_beginning)
     if (changes_nodes_ && dice.one_in(2) && !replacing_)
         settings.nodes = without_spare(made->urls);
     made->locks.emplace(made->process->make_client(std::move(settings)));
-    auto const actors = static_cast<unsigned>(dice.between(1, has_many_permits() ? 24 : 6));
+    auto const actors = static_cast<unsigned>(dice.between(1, has_many_permits() ? 24
+                                                              : all_kinds_meet() ? 3
+                                                                                 : 6));
     auto const apart = dice.one_in(2) ? 100 : 0;
     for (unsigned i = 0; i != actors; ++i) {
         manner const how = draw_manner(dice);

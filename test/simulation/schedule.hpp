@@ -145,7 +145,9 @@ private:
         several,
         fenced_several,
         permits,
-        fenced_permits
+        fenced_permits,
+        all,
+        all_fenced
     };
     /// How somebody has a lock.
     enum class manner : std::uint8_t {
@@ -164,8 +166,10 @@ private:
     [[nodiscard]] bool all_are_fenced() const
     {
         return kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several ||
-               kinds_ == kinds::fenced_permits;
+               kinds_ == kinds::fenced_permits || kinds_ == kinds::all_fenced;
     }
+    /// Under one name, by many programs.
+    [[nodiscard]] bool all_kinds_meet() const { return kinds_ == kinds::all || kinds_ == kinds::all_fenced; }
     /// Tokens, or terms.
     [[nodiscard]] bool has_numbers() const { return all_are_fenced() || kinds_ == kinds::mixed || elects_; }
     [[nodiscard]] bool has_many_permits() const;
@@ -197,6 +201,8 @@ private:
     [[nodiscard]] std::vector<std::string> without_spare(std::vector<std::string> urls) const;
     [[nodiscard]] lock_options draw_options(test::dice&) const;
     [[nodiscard]] manner draw_manner(test::dice&) const;
+    [[nodiscard]] manner draw_unfenced(test::dice&) const;
+    [[nodiscard]] manner draw_fenced(test::dice&) const;
     [[nodiscard]] static fence_options draw_fence(test::dice&, lock_options const&);
     bool step(duration until);
     bool run_programs();
@@ -262,6 +268,7 @@ private:
     void check(bool ran);
     void check_exclusion();
     void check_slots(actor const&);
+    [[nodiscard]] static actor const* in_the_way(actor const&, subject const&);
     void check_told(program const&, actor&);
     void check_length(actor const&);
     void check_operations(program const&, actor&);
@@ -305,6 +312,7 @@ private:
     std::unique_ptr<world::network> net_;
     std::vector<server_record> servers_;
     std::deque<subject> subjects_;
+    std::size_t most_programs_ = 0;
     programs programs_;
     programs leaving_; ///< their clients have been destroyed
     programs gone_;    ///< killed
