@@ -110,6 +110,7 @@ void schedule::actor::begin()
     ticket = ++all.tickets_;
     overtaken = 0;
     came = all.time_.now();
+    rivals = all.rivals_of(*this);
     auto const done = [this](unsigned number) {
         return [this, number](error_code ec, lease got) { acquired(number, ec, std::move(got)); };
     };
@@ -174,7 +175,8 @@ void schedule::actor::hold()
     auto const most = all.quiet() || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
     if (dice.one_in(8))
         later(dice.between(0, most) * 1ms, [this] { extend(); });
-    if (about.shared && how != manner::plainly && how != manner::fenced && !takes_several(how))
+    if (about.shared && how != manner::plainly && how != manner::fenced && !takes_several(how) &&
+        !takes_permits(how))
         for (auto times = dice.below(4); times > 1; --times)
             later(dice.between(0, most) * 1ms, [this] { downgrade(); });
     later(dice.between(0, most) * 1ms, [this] { let_go(); });

@@ -54,6 +54,7 @@ struct schedule::actor {
     std::optional<std::uint64_t> ticket{}; ///< while it waits: its place among those of its program
     unsigned overtaken = 0;                ///< meanwhile, by those of its program who came later
     duration came{};
+    unsigned rivals = 0; ///< who had the lock, or waited for it, then
     std::optional<duration> invalid_since{};
     duration held_since{};
     bool served = false; ///< since it was last asked

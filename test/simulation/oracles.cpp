@@ -31,6 +31,8 @@ constexpr duration between_attempts = 20ms;
 constexpr unsigned most_overtakings = 16 + 15;
 /// `handover.period`, on a clock that is as slow as C2 allows.
 constexpr duration longest_row = 253ms + promptness;
+/// Three round trips of at most 10 ms.
+constexpr duration longest_hand_off = 30ms;
 
 } // namespace
 
@@ -43,6 +45,7 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     note(whose.name + " holds " + what.name + ", token " + std::to_string(token));
     check_order(whose, ticket);
     check_row(whose);
+    check_bound(whose);
     for (subject* const each : whose.all_about) {
         each->changes(time_.now());
         each->free_since.reset(); // it may have come and gone between two looks
@@ -114,6 +117,29 @@ void schedule::check_row(actor const& whose)
     if (began_quietly && length > longest_row)
         flaw(whose.home.name() + " has kept " + whose.about.name + " to itself for " +
              std::to_string(length / 1ms) + " ms");
+}
+
+unsigned schedule::rivals_of(actor const& whose) const
+{
+    unsigned found = 0;
+    for (auto const& p : programs_)
+        for (auto const& a : p->actors)
+            found += a.get() != &whose && &a->about == &whose.about && (a->ticket || a->held.valid()) ? 1 : 0;
+    return found;
+}
+
+/// How long a position waits ("The queue"), where nothing bad happens: each of those before it has a lease or is of a phase of
+/// readers, and some that have no position come between. Behind one of its own program that has none it has none either.
+void schedule::check_bound(actor const& whose)
+{
+    auto const fair = [](auto const& a) { return a->options.fair; };
+    if (!bounded_ || stage_ != stage::quiet || whose.came < late ||
+        !std::ranges::all_of(whose.home.actors, fair))
+        return;
+    duration const bound = (2 + whose.rivals) * (longest_row + longest_hand_off) + longest_wake_up;
+    if (time_.now() - whose.came > bound)
+        flaw(whose.name + " has waited for " + std::to_string((time_.now() - whose.came) / 1ms) +
+             " ms behind " + std::to_string(whose.rivals) + " others");
 }
 
 /// A8: nobody asks without pause while nothing changes.

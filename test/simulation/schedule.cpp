@@ -52,7 +52,8 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
         kinds_ = seed_ % 2 == 0 ? kinds::permits : kinds::fenced_permits;
     if (seed_ > seeds_of_few_kinds)
         kinds_ = seed_ % 2 == 0 ? kinds::all : kinds::all_fenced;
-    elects_ = seed_ > known_seeds && seed_ % 3 != 0 && !all_are_fenced();
+    bounded_ = all_kinds_meet() && !several_meet();
+    elects_ = seed_ > known_seeds && seed_ % 3 != 0 && !all_are_fenced() && !all_kinds_meet();
     note("the longest ttl is " + std::to_string(longest_ttl_.count()) + " ms");
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
     replaces_nodes_ = seed_ > seeds_of_two_lists;
@@ -69,7 +70,8 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
         subjects_.emplace_back("lock-" + std::to_string(i + 1),
                                1 + static_cast<unsigned>(seed_ + static_cast<std::uint64_t>(i)) %
                                        (has_many_permits() ? 40 : 4));
-    most_programs_ = all_kinds_meet() ? static_cast<std::size_t>(dice_.between(4, 40)) : 5;
+    if (all_kinds_meet())
+        most_programs_ = static_cast<std::size_t>(dice_.between(4, dice_.one_in(8) ? 40 : 12));
     programs_.resize(all_kinds_meet() ? most_programs_ : static_cast<std::size_t>(dice_.between(1, 4)));
     for (auto& p : programs_)
         p = new_program(true);
@@ -88,11 +90,11 @@ void schedule::set_up_nodes()
         its.clock_ahead = dice_.between(-most, most) * 1ms;
         its.run_clock_at(1 + static_cast<double>(dice_.between(-10, 10)) * 1e-4, time_.now());
         its.redis.is.shows_declared_keys = dice_.one_in(2);
-        its.redis.is.resp3 = !dice_.one_in(8);
+        its.redis.is.resp3 = !dice_.one_in(8) || bounded_;
         its.redis.is.version = draw_version(dice_);
         polls_ = polls_ || !its.redis.is.resp3;
         servers_[n].durable = dice_.one_in(4);
-        servers_[n].moves = dice_.one_in(3);
+        servers_[n].moves = dice_.one_in(3) && !bounded_;
         its.tls.two_round_trips = dice_.one_in(2);
         its.redis.is.append_only = servers_[n].durable || dice_.one_in(3); // settings alone prove nothing
         if (its.redis.is.append_only)
@@ -114,6 +116,8 @@ world::server::release schedule::draw_version(test::dice& dice)
 std::string schedule::draw_url(std::size_t n, test::dice& dice) const
 {
     std::string const durable = servers_[n].durable && !dice.one_in(3) ? "durable=true" : "durable=false";
+    if (bounded_)
+        return "redis://" + net_->at(n).address.to_string() + '?' + durable;
     bool const named = servers_[n].moves || dice.one_in(4);
     std::string const host = named ? world::network::name(n) : net_->at(n).address.to_string();
     switch (dice.below(enciphered_ ? 6 : 4)) {
@@ -198,12 +202,11 @@ schedule::manner schedule::draw_manner(test::dice& dice) const
     return dice.one_in(6) ? manner::plainly : dice.one_in(2) ? manner::writing : manner::reading;
 }
 
-/// Who wants several names is left out of half of them: the rest can be watched more closely.
 schedule::manner schedule::draw_unfenced(test::dice& dice) const
 {
     static constexpr std::array all{manner::plainly, manner::reading,      manner::reading,
                                     manner::writing, manner::with_permits, manner::with_others};
-    return all.at(dice.below(all.size() - (seed_ % 4 < 2 ? 1 : 0)));
+    return all.at(dice.below(all.size() - (several_meet() ? 0 : 1)));
 }
 
 schedule::manner schedule::draw_fenced(test::dice& dice) const
@@ -211,7 +214,7 @@ schedule::manner schedule::draw_fenced(test::dice& dice) const
     static constexpr std::array all{
         manner::fenced,         manner::fenced_reading,      manner::fenced_reading,
         manner::fenced_writing, manner::fenced_with_permits, manner::fenced_with_others};
-    return all.at(dice.below(all.size() - (seed_ % 4 < 2 ? 1 : 0)));
+    return all.at(dice.below(all.size() - (several_meet() ? 0 : 1)));
 }
 
 fence_options schedule::draw_fence(test::dice& dice, lock_options const& options)

@@ -170,6 +170,8 @@ private:
     }
     /// Under one name, by many programs.
     [[nodiscard]] bool all_kinds_meet() const { return kinds_ == kinds::all || kinds_ == kinds::all_fenced; }
+    /// Then some want several names at once.
+    [[nodiscard]] bool several_meet() const { return seed_ % 4 >= 2; }
     /// Tokens, or terms.
     [[nodiscard]] bool has_numbers() const { return all_are_fenced() || kinds_ == kinds::mixed || elects_; }
     [[nodiscard]] bool has_many_permits() const;
@@ -259,6 +261,8 @@ private:
     void granted(actor&, std::uint64_t ticket);
     void check_order(actor const&, std::uint64_t ticket);
     void check_row(actor const&);
+    [[nodiscard]] unsigned rivals_of(actor const&) const;
+    void check_bound(actor const&);
     void check_token(actor const&);
     void check_token(actor const&, subject&);
     void check_tokens_of_slots(actor const&);
@@ -306,13 +310,14 @@ private:
     bool replaces_nodes_ = false; ///< and it is not always the same node
     bool replacing_ = false;      ///< who changes the nodes has all, until everybody has
     std::size_t spare_ = 0;       ///< the node that some do not have
+    bool bounded_ = false;        ///< all who wait for a name stand in one queue, or vote
     bool crowded_;                ///< nobody pauses for long, in the quiet time either
     bool polls_ = false;          ///< some server did not tell of changes, once
     world::timeline time_;
     std::unique_ptr<world::network> net_;
     std::vector<server_record> servers_;
     std::deque<subject> subjects_;
-    std::size_t most_programs_ = 0;
+    std::size_t most_programs_ = 5;
     programs programs_;
     programs leaving_; ///< their clients have been destroyed
     programs gone_;    ///< killed
