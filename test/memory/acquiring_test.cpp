@@ -219,10 +219,16 @@ struct one_name_after_the_other : connected_scenario {
         ++times_taken;
         asio::post(context, [this] { first = {}; });
     }
+    static lock_options without_position()
+    {
+        lock_options options = some_lease();
+        options.fair = false;
+        return options;
+    }
     void act() override
     {
         try {
-            multi_mutex mine(*locks, {"a", "lock"}, some_lease()); // it takes them one by one after 100 ms
+            multi_mutex mine(*locks, {"a", "lock"}, without_position()); // it takes them one by one after a while
             acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
         } catch (std::bad_alloc const&) {
             acquired.refused = true;
