@@ -157,6 +157,8 @@ constexpr lock_kind counted{
 } // namespace
 
 constinit lock_kind const fenced = counted;
+// Only the address of the reader is taken.
+// NOLINTNEXTLINE(cppcoreguidelines-interfaces-global-init)
 constinit lock_kind const fenced_writer = with_readers(counted, fenced_reader, make_fenced_writer_commands);
 
 void append_marker(std::string& out, std::string_view marker)

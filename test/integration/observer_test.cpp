@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(observer_is_told_that_data_of_another_type_is_not_ours)
         lease held = co_await lock("lock", unrenewed).acquire();
         co_await until([&] { return told->votes.size() == 3; });
         told->votes.clear();
-        for (int node : {1, 2}) {
+        for (std::size_t const node : {1U, 2U}) {
             ask(node).command({"DEL", "lock"});
             ask(node).command({"LPUSH", "lock", "x"});
         }
