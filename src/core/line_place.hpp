@@ -11,7 +11,7 @@
 
 namespace redlock::core {
 
-/// When a waiter in the queue asks again until it is called (docs/protocol.md, rules Q1, Q13, Q16 and Q19).
+/// When a waiter in the queue asks again until it is called (docs/protocol.md, rules Q1, Q13, Q16, Q18 and Q19).
 class line_place {
 public:
     /// Who stands there says so again, or is forgotten.
@@ -19,9 +19,17 @@ public:
     /// Keys that were set together are gone together; and who is behind lets those before him ask first.
     static constexpr duration step = std::chrono::milliseconds{2};
 
+    /// A polling waiter asks at least this often. After a second without a question it counts as dead.
+    static constexpr duration longest_poll = std::chrono::milliseconds{200};
+
     line_place() = default;
     /// \param window for which the lock is kept for whoever is called, and an answer is waited for
     explicit line_place(duration window) : window_(window) {}
+    /// For a waiter that is never called: it polls.
+    /// \param poll how soon the first position asks again
+    line_place(duration window, duration poll, instant now)
+        : window_(window), poll_(std::min(poll, longest_poll)), entered_(now)
+    {}
 
     /// The node is asked to let us in, or whether we still stand there.
     void asked(instant now)
@@ -37,10 +45,11 @@ public:
     {
         awaited_ = false;
         before_ = before;
+        entered_behind_ = std::max(entered_behind_, before);
         if (!is_left_free(now))
             free_until_ = {};
         auto const mine = static_cast<duration::rep>(std::min<std::uint64_t>(before, most_steps) + 1);
-        due_ = now + std::min(left + mine * step, refresh);
+        due_ = now + std::min(left + mine * step, poll_ ? poll_pause(now) : refresh);
         if (left <= longest)
             doubt_at_.reset();
         else if (!doubt_at_)
@@ -104,6 +113,13 @@ private:
     static constexpr std::uint64_t most_steps = 10'000;
     static constexpr std::uint64_t most_windows = 20; ///< some of those before us may have gone long since
 
+    /// Half of the time after which it should be the first, if positions take as long as those before it did.
+    [[nodiscard]] duration poll_pause(instant now) const
+    {
+        auto const waits_for = static_cast<duration::rep>(std::min(before_, most_steps));
+        auto const passed = static_cast<duration::rep>(std::max<std::uint64_t>(entered_behind_ - before_, 1));
+        return std::clamp(elapsed(entered_, now) / (2 * passed) * waits_for, *poll_, longest_poll);
+    }
     void doubt_in_time(instant now)
     {
         if (doubt_at_ && before_ == 0 && sooner(*doubt_at_, due_, now))
@@ -112,6 +128,9 @@ private:
     [[nodiscard]] bool is_left_free(instant now) const { return !reached(free_until_, now); }
 
     duration window_{};
+    std::optional<duration> poll_{};
+    instant entered_{};
+    std::uint64_t entered_behind_ = 0;
     std::uint64_t before_ = 0;
     instant due_{};
     instant free_until_{};

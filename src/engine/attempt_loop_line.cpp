@@ -12,7 +12,7 @@ namespace redlock::detail {
 
 bool attempt_loop::wants_line() const
 {
-    return lock().plan->options.fair && whom_->waits();
+    return lock().plan->queues() && whom_->waits();
 }
 
 bool attempt_loop::stand_in_line(core::instant then, bool in_front)

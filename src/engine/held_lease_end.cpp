@@ -177,7 +177,7 @@ void held_lease::start_release()
 {
     releasing_ = true;
     on().life.release_began();
-    bool const lines = lock().plan->options.fair && !on().life.closing();
+    bool const lines = lock().plan->queues() && !on().life.closing();
     if (lines && !type().slotted)
         offer_turn();
     if (lines && (type().heeds() || of_name().has_rivals()) && release_in_line())

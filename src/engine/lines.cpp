@@ -27,8 +27,7 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set wi
         unsigned const node = (first + i) % nodes_.size();
         link const& known = of(node);
         if (without.contains(node) || known.refused || known.closed.contains(its.name()) ||
-            !core::reached(known.full_until, environment_.loop().now()) || !nodes_.at(node).may_subscribe() ||
-            !nodes_.at(node).may_track() || nodes_.is_quarantined(node, lock))
+            !core::reached(known.full_until, environment_.loop().now()) || nodes_.is_quarantined(node, lock))
             continue;
         if (nodes_.at(node).make_usable_now())
             return node;
@@ -83,11 +82,11 @@ void lines::refused(unsigned node, lock_state const& lock, redis::resp_node cons
     }
 }
 
-bool lines::stands(unsigned node, std::uint32_t connection)
+bool lines::stands(unsigned node, std::uint32_t connection, bool polls)
 {
     link const& now = of(node);
-    net::node const& its = nodes_.at(node);
-    return now.connection == connection && !now.refused && its.subscribed() && its.may_track();
+    bool const reached = polls || (nodes_.at(node).subscribed() && may_call(node));
+    return now.connection == connection && !now.refused && reached;
 }
 
 /// What was known of another connection is forgotten.
@@ -97,11 +96,6 @@ lines::link& lines::of(unsigned node)
     if (std::uint32_t const now = nodes_.at(node).connection(); known.connection != now)
         known = {.connection = now};
     return known;
-}
-
-void lines::on_subscription_refused(unsigned node)
-{
-    of(node).refused |= !nodes_.at(node).may_subscribe();
 }
 
 /// Who is called but waits no more has told the node so: that word is on its way (rule Q12).

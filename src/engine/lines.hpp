@@ -41,15 +41,20 @@ public:
     lines(environment&, node_group&);
 
     /// Where those who wait for the lock stand, but for these nodes: the first in the ring that can be asked, votes for it,
-    /// and lets this client stand in line. Of several names those who wait for the one that was in the way last.
+    /// and permits the queue. Of several names those who wait for the one that was in the way last.
     [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, core::node_set without);
     /// Where others may wait for it, if this client may stand nowhere.
     [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&);
-    /// What the connection that stands is called on: it subscribes first. Only when the node is ready.
+    /// Can waiters be called there, and told of changes?
+    [[nodiscard]] bool may_call(unsigned node)
+    {
+        return nodes_.at(node).may_subscribe() && nodes_.at(node).may_track();
+    }
+    /// What the connection that stands is called on: it subscribes first. Only when the node is ready, and may call.
     /// \throws std::bad_alloc, std::runtime_error no randomness
     [[nodiscard]] std::string const& channel(unsigned node);
-    /// Does it still stand, and is it called, and told of changes?
-    [[nodiscard]] bool stands(unsigned node, std::uint32_t connection);
+    /// Does a position still stand, and can it be called, if it does not poll?
+    [[nodiscard]] bool stands(unsigned node, std::uint32_t connection, bool polls);
     void enter(line_waiter& one) { waiting_.insert(one); }
     /// The node has refused a word about a line. Without a right it keeps no line until it is connected again; without the
     /// right to a lock's keys, none for that lock; out of memory, none for a while.
@@ -57,8 +62,6 @@ public:
 
 private:
     void on_message(unsigned node, std::string_view text) override;
-    void on_subscription_refused(unsigned node) override;
-
     struct link {
         std::uint32_t connection = 0;
         std::string channel{}; ///< empty: none yet

@@ -34,6 +34,9 @@ struct lock_plan {
     core::batch_policy::terms const batch_policy;
     std::unique_ptr<redlock::kind::commands const> const commands;
     redlock::kind::lock_kind const& kind;
+
+    /// Do operations wait in the queue, if they wait? Votes of readers and for permits heed it in any case (rule Q19).
+    [[nodiscard]] bool queues() const { return options.fair || kind.heeds(); }
 };
 
 /// The plans that were used last, so that a hundred thousand locks do not each have one. Any thread.

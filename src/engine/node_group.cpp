@@ -112,11 +112,9 @@ void node_group::on_tracking_refused(unsigned node, redis::resp_node const& why)
     listener_.on_nodes_changed();
 }
 
-void node_group::on_subscription_refused(unsigned node, redis::resp_node const& why)
+void node_group::on_subscription_refused(unsigned node, std::string_view command, redis::resp_node const& why)
 {
-    note_lack(node, "SUBSCRIBE", why);
-    if (messages_)
-        messages_->on_subscription_refused(node);
+    note_lack(node, command, why);
     listener_.on_nodes_changed();
 }
 

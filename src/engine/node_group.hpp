@@ -50,7 +50,6 @@ class message_listener {
 public:
     /// The text is gone when the node is asked for anything.
     virtual void on_message(unsigned node, std::string_view text) = 0;
-    virtual void on_subscription_refused(unsigned node) = 0;
 
 protected:
     ~message_listener() = default;
@@ -148,7 +147,8 @@ private:
         if (messages_)
             messages_->on_message(node, text);
     }
-    void on_subscription_refused(unsigned node, redis::resp_node const& why) override;
+    void on_subscription_refused(unsigned node, std::string_view command,
+                                 redis::resp_node const& why) override;
     void on_marker_asked() override { ++marking_; }
     void on_marker_settled(unsigned node) override;
     void on_marker_refused(unsigned node, redis::resp_node const& why) override { note(node, "marker", why); }

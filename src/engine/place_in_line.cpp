@@ -51,8 +51,9 @@ bool place_in_line::enter_somewhere()
             undo_ = &runtime_.clean.prepare();
         inherited_.heir = runtime_.its.fresh_nonce();
         window_ = runtime_.claim_window(lock_->plan->node_timeout);
+        polls_ = !lock_->plan->options.fair || !runtime_.lines.may_call(*node);
         place_ = kind::position(inherited_.heir.text(), type_->waiter(), window_, lock_->permits,
-                                runtime_.lines.channel(*node));
+                                polls_ ? std::string_view() : runtime_.lines.channel(*node));
         inherited_.permits.reserve(kind::longest_list(lock_->permits));
     } catch (std::bad_alloc const&) {
         return false;
@@ -63,12 +64,13 @@ bool place_in_line::enter_somewhere()
     connection_ = nodes().at(node_).connection();
     standing_ = true;
     called_ = false;
-    waiting_ = core::line_place(window_);
+    core::instant const now = runtime_.loop().now();
+    waiting_ = polls_ ? core::line_place(window_, runtime_.poll_pause(), now) : core::line_place(window_);
     forget_call();
     inherited_.window = window_;
     runtime_.lines.enter(*this);
     open_round();
-    core::reached(then_, runtime_.loop().now()) ? ask() : waiting_.left_free(then_);
+    core::reached(then_, now) ? ask() : waiting_.left_free(then_);
     return true;
 }
 
@@ -148,8 +150,8 @@ void place_in_line::move_on()
 {
     if (!lost())
         pass_over(core::line_place::refresh);
-    else if (nodes().at(node_).connection() == connection_)
-        pass_over(as_long_as_it_stands);
+    else if (nodes().at(node_).connection() == connection_ && runtime_.lines.may_call(node_))
+        pass_over(as_long_as_it_stands); // or it polls there from now on (rule Q18)
     move();
 }
 
@@ -222,7 +224,7 @@ void place_in_line::on_answer(node_answer const& got)
     forget_call();
     listener_.on_held(got.node, seen);
     owned_ = seen.who == holder_kind::owner || seen.who == holder_kind::no_lock;
-    if (!heard_ && owned_)
+    if (!heard_ && owned_ && !polls_)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     in_front_ = false;

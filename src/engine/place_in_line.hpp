@@ -50,7 +50,7 @@ protected:
     ~place_listener() = default;
 };
 
-/// One place in the line for a lock, where its contenders meet (docs/protocol.md, rules Q2 and Q13 to Q17). Places are hints:
+/// One place in the line for a lock, where its contenders meet (docs/protocol.md, rules Q2 and Q13 to Q18). Places are hints:
 /// what is won is won by the claim.
 class place_in_line final : private round<place_in_line>, private line_waiter {
 public:
@@ -108,7 +108,7 @@ private:
     void pass_over(core::duration time);
     void move();
     [[nodiscard]] bool belongs_elsewhere();
-    [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_); }
+    [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_, polls_); }
     void refused(node_answer const&);
 
     runtime& runtime_;
@@ -131,6 +131,7 @@ private:
     bool owned_ =
         false; ///< did one owner have the lock then? Readers and permits serve the queue themselves (rule Q13)
     bool called_ = false;
+    bool polls_ = false; ///< nobody calls it (rule Q18)
 };
 
 extern template class round<place_in_line>; // where its answers are dealt with

@@ -87,6 +87,11 @@ public:
         return std::min(std::chrono::ceil<std::chrono::milliseconds>(std::min(window, node_timeout)),
                         kind::longest_window);
     }
+    /// How soon the first position asks again if its waiter polls (rule Q18).
+    [[nodiscard]] core::duration poll_pause() const
+    {
+        return std::max<core::duration>(2 * round_trip_, std::chrono::milliseconds{5});
+    }
 
     environment its;
     node_group nodes;

@@ -56,7 +56,9 @@ public:
     virtual void on_tracking_refused(unsigned node, redis::resp_node const& why) = 0;
     /// Somebody has published this to the channel that was subscribed to. It is gone when the node is asked for anything.
     virtual void on_message(unsigned node, std::string_view text) = 0;
-    virtual void on_subscription_refused(unsigned node, redis::resp_node const& why) = 0;
+    /// \param command that was refused: a channel is of use only where all may publish to it
+    virtual void on_subscription_refused(unsigned node, std::string_view command,
+                                         redis::resp_node const& why) = 0;
 
 protected:
     ~node_listener() = default;
@@ -138,7 +140,8 @@ public:
     /// As far as is known by now.
     [[nodiscard]] bool tracks() const { return tracking_ == service::asked; }
     [[nodiscard]] bool may_track() const { return may_serve(tracking_); }
-    /// Asks the server, once in each connection, to send what is published to this channel from now on. Only when ready.
+    /// Asks the server, once in each connection, to send what is published to this channel from now on, and whether this
+    /// client may publish there. Only when ready.
     void subscribe(std::string_view channel);
     /// As far as is known by now.
     [[nodiscard]] bool subscribed() const { return subscription_ == service::asked; }
@@ -259,6 +262,7 @@ private:
     [[nodiscard]] bool begin_service(service&);
     void on_tracking(redis::resp_node const& reply);
     void on_subscription(redis::resp_node const& reply);
+    void on_publication(redis::resp_node const& reply);
     [[nodiscard]] bool is_told() const { return tracks() || subscribed(); }
     [[nodiscard]] bool answers_subscription(std::span<redis::resp_node const> push) const;
     void on_push(std::span<redis::resp_node const> push);
@@ -292,6 +296,7 @@ private:
     check_sink check_{*this};
     service_sink tracking_sink_{*this, &node::on_tracking};
     service_sink subscription_sink_{*this, &node::on_subscription};
+    service_sink publication_sink_{*this, &node::on_publication};
     service_sink info_sink_{*this, &node::on_info};
     drain drain_;
     std::shared_ptr<connector> connector_;

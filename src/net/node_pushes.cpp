@@ -43,6 +43,8 @@ void node::subscribe(std::string_view channel)
     }
     if (!begin_service(subscription_))
         return;
+    redis::append_command(out_, {"PUBLISH", channel_, ""}); // nobody hears it: is it permitted?
+    expect(publication_sink_, 0);
     redis::append_command(out_, {"SUBSCRIBE", channel_});
     expect(subscription_sink_, 0);
 }
@@ -112,8 +114,18 @@ void node::on_subscription(redis::resp_node const& reply)
         return;
     // Redis 8 refuses it while it is out of memory, and that ends.
     bool const for_now = redis::is_error(reply.type) && redis::classify(reply.text) == server_error::oom;
-    subscription_ = for_now ? service::off : service::refused;
-    listener_.on_subscription_refused(index_, reply);
+    if (subscription_ == service::asked)
+        subscription_ = for_now ? service::off : service::refused;
+    listener_.on_subscription_refused(index_, "SUBSCRIBE", reply);
+}
+
+/// A user that may not call others is called by nobody of the same user (docs/protocol.md, rule Q18).
+void node::on_publication(redis::resp_node const& reply)
+{
+    if (!redis::is_error(reply.type))
+        return;
+    subscription_ = service::refused;
+    listener_.on_subscription_refused(index_, "PUBLISH", reply);
 }
 
 /// The one push that answers a command. Whatever channel it names: there is no other command that it can answer, and its

@@ -220,10 +220,6 @@ struct reader : detail::message_listener {
     {
         heard.push_back(std::to_string(node) + ' ' + std::string(text));
     }
-    void on_subscription_refused(unsigned node) override
-    {
-        heard.push_back(std::to_string(node) + " refused");
-    }
     texts heard;
 };
 
@@ -594,14 +590,24 @@ BOOST_FIXTURE_TEST_CASE(group_passes_messages_on, group_fixture)
 
 BOOST_FIXTURE_TEST_CASE(group_shows_refused_subscription_in_servers_words, group_fixture)
 {
-    reader who;
-    nodes->set_message_listener(&who);
     server.expect("SUBSCRIBE", reply(canned::noperm_subscribe));
     nodes->at(0).subscribe("news");
-    run_until(context, [&] { return !who.heard.empty(); });
-    BOOST_TEST(who.heard == texts{"0 refused"});
+    run_until(context, [&] { return !told().empty(); });
+    BOOST_TEST(!nodes->at(0).may_subscribe());
     BOOST_TEST(nodes->statuses().front().detail ==
                "SUBSCRIBE: NOPERM this user has no permissions to run the 'subscribe' command");
+}
+
+/// A channel to which nobody may publish is of no use.
+BOOST_FIXTURE_TEST_CASE(subscription_is_refused_if_publishing_is, group_fixture)
+{
+    server.expect("PUBLISH", reply(canned::noperm));
+    nodes->at(0).subscribe("news");
+    run_until(context, [&] { return !told().empty() && server.count("SUBSCRIBE") == 1; });
+    BOOST_TEST(!nodes->at(0).may_subscribe());
+    BOOST_TEST(!nodes->at(0).subscribed());
+    BOOST_TEST(told() ==
+               texts{"PUBLISH: " + std::string(canned::noperm.substr(1, canned::noperm.size() - 3))});
 }
 
 /// Who asks in each connection is refused in each.

@@ -145,6 +145,16 @@ struct line_fixture {
         all.push_back(std::make_unique<contender>(net, static_cast<unsigned>(all.size()), settings, its));
         return *all.back();
     }
+    /// Its connections speak RESP2, so that nobody can call it (rule Q18).
+    contender& add_polling() { return add_polling(options); }
+    contender& add_polling(lock_options const& its)
+    {
+        config resp2 = settings;
+        for (std::string& node : resp2.nodes)
+            node += "?protocol=2";
+        all.push_back(std::make_unique<contender>(net, static_cast<unsigned>(all.size()), resp2, its));
+        return *all.back();
+    }
     /// Its messages take so long to each node.
     contender& add_far(duration latency)
     {

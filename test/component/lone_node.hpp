@@ -32,7 +32,7 @@ struct counting_sink : net::reply_sink, net::node_listener {
     void on_key_changed(unsigned, std::optional<std::string_view>) override {}
     void on_tracking_refused(unsigned, redis::resp_node const&) override {}
     void on_message(unsigned, std::string_view text) override { messages.emplace_back(text); }
-    void on_subscription_refused(unsigned, redis::resp_node const& why) override
+    void on_subscription_refused(unsigned, std::string_view, redis::resp_node const& why) override
     {
         refusals.emplace_back(why.text);
     }

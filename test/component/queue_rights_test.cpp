@@ -378,7 +378,7 @@ BOOST_AUTO_TEST_CASE(script_that_may_not_call_serves_nobody)
             if (!calls) {
                 BOOST_TEST(said == usual);
             } else if (one.script.index == redis::scripts::give_back.index) {
-                BOOST_TEST(tells_of_rights(said), said);
+                BOOST_TEST((said == "0" || said == "1"), said);
                 BOOST_TEST((owners(state("lock")) == without(owners(lock), {'a'})));
                 BOOST_TEST(state("queue") == queue);
             } else if (one.script.index == redis::scripts::renew.index) {

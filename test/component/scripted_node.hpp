@@ -74,8 +74,8 @@ inline answer reset()
 /// A server that does what a real one cannot be made to do. It lives in the test's own context, so that test, client
 /// and server move step by step together.
 ///
-/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG, TIME) and
-/// SUBSCRIBE that are not the next expected one are answered as a friendly server does; each node has a run id of its own.
+/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG, TIME),
+/// PUBLISH and SUBSCRIBE that are not the next expected one are answered as a friendly server does; each node has a run id of its own.
 /// Votes and scripts are checked against the queue; with an empty queue every vote is granted and every script succeeds. What came instead of the expected command is
 /// in `surprises()`, and gets no answer.
 class scripted_node {

@@ -506,7 +506,6 @@ BOOST_AUTO_TEST_CASE(plain_locks_need_no_scripts_on_servers_that_compare)
     BOOST_TEST(eye.command({"DBSIZE"}) == "0");
 }
 
-constexpr std::chrono::milliseconds soon{200};
 constexpr std::chrono::seconds long_enough{20}; ///< for whoever will stand in line
 
 /// One client has a lock, and another one waits for it, in turn.
@@ -565,21 +564,42 @@ struct two_clients {
     std::string standing; ///< how many stood there, just before it was passed on
 };
 
-/// It is first used by who knows that others wait.
-BOOST_AUTO_TEST_CASE(missing_right_to_publish_shows_when_lock_is_handed_over)
+/// It polls, and what is missing can be seen.
+BOOST_AUTO_TEST_CASE(waiter_that_may_not_be_called_waits_in_the_queue)
 {
-    guarded_server const lacking(full_rights_without("+publish"));
+    for (std::string const right : {"+subscribe", "+publish", "&lock:redlock-to:*", "+client|tracking"})
+        BOOST_TEST_CONTEXT(right)
+        {
+            guarded_server const lacking(full_rights_without(right));
+            two_clients both(lacking);
+            run(both.context, [&]() -> asio::awaitable<void> {
+                redlock::lease held = co_await both.acquire(*both.first, "seat");
+                for (redlock::client* const next : {&*both.second, &*both.first, &*both.second}) {
+                    co_await both.pass_on(held, *next, long_enough);
+                    BOOST_TEST(both.standing == "1");
+                }
+                co_await held.release();
+            });
+            BOOST_TEST(both.words().find("NOPERM") != std::string::npos, both.words());
+            BOOST_TEST(both.words().find("line: ") == std::string::npos, both.words());
+            BOOST_TEST(both.eye.command({"EXISTS", "lock:seat:redlock-queue"}) == "0");
+        }
+}
+
+/// Its date has changed since it entered.
+BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
+{
+    guarded_server const lacking(full_rights_without("+subscribe"));
     two_clients both(lacking);
     run(both.context, [&]() -> asio::awaitable<void> {
         redlock::lease held = co_await both.acquire(*both.first, "seat");
-        co_await both.pass_on(held, *both.second, long_enough);
-        BOOST_TEST(both.standing == "1");
-        BOOST_TEST(both.words() == "");
-        co_await both.pass_on(held, *both.first, long_enough);
-        BOOST_TEST(both.standing == "1");
-        BOOST_TEST(occurrences(both.words(), "line: ") == 1U, both.words());
-        co_await both.pass_on(held, *both.second, soon);
-        BOOST_TEST(both.standing == "0");
+        boost::system::error_code ec;
+        redlock::lease none =
+            co_await redlock::mutex(*both.second, "seat", in_line(long_lived))
+                .acquire_for(std::chrono::milliseconds{100}, asio::redirect_error(asio::use_awaitable, ec));
+        BOOST_TEST(ec == make_error_code(redlock::errc::timed_out));
+        while (both.eye.command({"EXISTS", "lock:seat:redlock-queue"}) != "0")
+            co_await two_clients::sleep(std::chrono::milliseconds{1});
         co_await held.release();
     });
 }
@@ -621,7 +641,7 @@ BOOST_AUTO_TEST_CASE(observer_is_told_once_that_waiter_cannot_ask_for_expiry)
     });
 }
 
-/// Who waits then asks by turns, and what is missing can be seen.
+/// What is missing can be seen.
 BOOST_AUTO_TEST_CASE(missing_right_to_stand_in_line_is_tolerated_and_shown)
 {
     for (std::string const right :

@@ -243,4 +243,50 @@ BOOST_AUTO_TEST_CASE(lock_left_free_is_doubted_anew)
     BOOST_TEST(place.doubtful(t0 + 15s));
 }
 
+/// Rule Q18.
+BOOST_AUTO_TEST_CASE(first_that_polls_asks_often)
+{
+    line_place place(50ms, 5ms, t);
+    place.placed(0, 10s, 48h, t);
+    BOOST_TEST((place.due() == t + 5ms));
+    place.placed(0, 10s, 48h, t + 1h);
+    BOOST_TEST((place.due() == t + 1h + 5ms));
+    place.placed(0, 1ms, 48h, t + 1h);
+    BOOST_TEST((place.due() == t + 1h + 3ms));
+}
+
+/// Two of four have passed in 20 ms.
+BOOST_AUTO_TEST_CASE(others_that_poll_ask_after_half_of_the_expected_wait)
+{
+    line_place place(50ms, 5ms, t);
+    place.placed(4, 10s, 48h, t);
+    BOOST_TEST((place.due() == t + 5ms));
+    place.placed(2, 10s, 48h, t + 20ms);
+    BOOST_TEST((place.due() == t + 30ms));
+    place.placed(1, 10s, 48h, t + 90ms);
+    BOOST_TEST((place.due() == t + 105ms));
+    place.placed(0, 10s, 48h, t + 90ms);
+    BOOST_TEST((place.due() == t + 95ms));
+}
+
+/// After a second without a question, scripts take it for dead.
+BOOST_AUTO_TEST_CASE(who_polls_asks_in_time)
+{
+    for (std::uint64_t const before : {std::uint64_t{0}, std::uint64_t{9}, std::uint64_t{1} << 42U}) {
+        line_place place(50ms, 10s, t);
+        place.placed(before, 24h, 48h, t);
+        BOOST_TEST((place.due() == t + 200ms));
+        place.placed(before, 24h, 48h, t + 24h);
+        BOOST_TEST((place.due() == t + 24h + 200ms));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(first_that_polls_doubts_too)
+{
+    line_place place(50ms, 5ms, t);
+    place.placed(0, 60s, 11s, t);
+    BOOST_TEST(!place.doubtful(t + 10s));
+    BOOST_TEST(place.doubtful(t + 11s));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

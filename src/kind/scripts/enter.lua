@@ -50,8 +50,10 @@ local function given_before()
     end
 end
 local function replace(old, new)
-    redis.call('zadd', KEYS[2], redis.call('zscore', KEYS[2], old), new)
-    leave(old)
+    if new ~= old then
+        redis.call('zadd', KEYS[2], redis.call('zscore', KEYS[2], old), new)
+        leave(old)
+    end
     return new
 end
 -- Each ask renews the date in a polling position.
@@ -59,8 +61,7 @@ local function renewed_position()
     local date = string.format('%013.0f', now)
     for _, other in ipairs(redis.call('zrange', KEYS[2], 0, -1)) do
         if asked(other) and other:sub(1, 48) == position then
-            local new = other:sub(1, 49) .. date
-            return new == other and other or replace(other, new)
+            return replace(other, other:sub(1, 49) .. date)
         end
     end
     return position .. '@' .. date

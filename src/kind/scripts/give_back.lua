@@ -4,7 +4,7 @@
 -- none); "take", or "free" to leave the lock open for unqueued clients, or "none" if our nonce is not given up; for how many
 -- microseconds the lock has passed from one client to the next; permits (empty: all of the nonce); of an election the start
 -- of our announcement.
--- Returns 0: not ours, 1: free, 2: handed on. An error: we may not call waiters, and the lock is free.
+-- Returns 0: not ours, 1: free, also if we may not call waiters, 2: handed on.
 local nonce, position, word, passed_for = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local ours, handed_on = false, false
 -- The fast path decides nearly all releases of exclusive owners: nobody waits, or the first position is exclusive.
@@ -93,7 +93,7 @@ if KEYS[3] and (redis.call('mget', KEYS[3])[1] or ''):sub(1, #ARGV[7]) == ARGV[7
     redis.call('del', KEYS[3])
 end
 -- The lock has been given back, even if something is refused here.
-local done, refusal = pcall(function()
+pcall(function()
     if not has_queue or not (ours or was_first) then
         return
     end
@@ -107,15 +107,9 @@ local done, refusal = pcall(function()
         return tell_first('free', passed_for .. ' ' .. nonce)
     elseif not handed_on then
         handed_on = not serve() and called > 0
-        if mute then
-            return mute
-        end
     end
     if handed_on or was_first or detail == true then
         tell_first('first', (who_holds()))
     end
 end)
-if done and ours and refusal then
-    return refusal
-end
 return ours and (handed_on and 2 or 1) or 0
