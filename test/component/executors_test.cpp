@@ -221,7 +221,9 @@ BOOST_AUTO_TEST_CASE(handler_that_runs_the_context_delays_only_itself)
             s.context.poll_one();
         });
     run_until(s.context, [&] { return released == 3; });
-    real_servers::get().clear();
+    s.locks.reset();
+    run_dry(s.context);
+    BOOST_TEST(real_servers::get().empty());
 }
 
 static_assert(std::is_constructible_v<client, asio::io_context&, config> &&
@@ -233,15 +235,18 @@ static_assert(std::is_constructible_v<client, asio::io_context&, config> &&
 BOOST_AUTO_TEST_CASE(client_accepts_context_in_place_of_executor)
 {
     asio::io_context context;
-    client locks(context, real_servers::get().settings());
-    BOOST_TEST((locks.get_executor() == asio::any_io_executor(context.get_executor())));
-    mutex lock(locks, "of a context", long_lived);
-    bool held = false;
-    lock.acquire([&](error_code ec, lease const& granted) { held = !ec && granted.valid(); });
-    run_until(context, [&] { return held; });
+    {
+        client locks(context, real_servers::get().settings());
+        BOOST_TEST((locks.get_executor() == asio::any_io_executor(context.get_executor())));
+        mutex lock(locks, "of a context", long_lived);
+        bool held = false;
+        lock.acquire([&](error_code ec, lease const& granted) { held = !ec && granted.valid(); });
+        run_until(context, [&] { return held; });
+    }
+    run_dry(context);
+    BOOST_TEST(real_servers::get().empty());
     asio::thread_pool pool(1);
     BOOST_CHECK_THROW(client(pool, real_servers::get().settings()), lock_error);
-    real_servers::get().clear();
 }
 
 BOOST_AUTO_TEST_CASE(executor_that_does_not_serialise_is_refused)

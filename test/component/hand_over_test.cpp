@@ -14,15 +14,11 @@ using namespace redlock::test;
 namespace {
 
 /// A holder, and one that waits behind it for the same lock.
-struct hand_over_fixture : held_clock_base {
-    real_servers& servers = real_servers::get();
+struct hand_over_fixture : cleared_servers, held_clock_base {
     lone_client s{servers.settings()};
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
     std::string nonce;
-
-    hand_over_fixture() { servers.clear(); }
-    ~hand_over_fixture() { servers.clear(); }
 
     void hold_and_wait(lock_options const& options)
     {

@@ -11,7 +11,9 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -44,19 +46,48 @@ public:
 
     /// Every server has run what was sent to it, and holds nothing. Bytes written just before a connection's end may
     /// still be on their way to the server.
-    [[nodiscard]] bool empty()
+    [[nodiscard]] boost::test_tools::assertion_result empty()
+    {
+        boost::test_tools::assertion_result result(in_time([&] { return no_keys(); }));
+        for (std::size_t i = 0; i != size(); ++i)
+            for (std::string const& key : probes[i].keys())
+                result.message() << "server " << i << " still has " << key << ". ";
+        return result;
+    }
+
+    /// Of clients that are gone: a vote that is on its way would come after it.
+    void clear()
+    {
+        if (!in_time([&] { return std::ranges::all_of(probes, is_alone); }))
+            throw std::runtime_error("others are connected to the servers of the tests");
+        command({"FLUSHALL"});
+    }
+
+private:
+    real_servers() : server_group(3) {}
+
+    static bool is_alone(probe& each)
+    {
+        return each.info("clients").find("connected_clients:1\r") != std::string::npos;
+    }
+
+    template <class Predicate>
+    static bool in_time(Predicate done)
     {
         auto const limit = std::chrono::steady_clock::now() + patience;
-        while (!no_keys())
+        while (!done())
             if (std::chrono::steady_clock::now() > limit)
                 return false;
         return true;
     }
+};
 
-    void clear() { command({"FLUSHALL"}); }
+/// Leaves nothing behind, if it is the first base of a fixture, and so the last that goes.
+struct cleared_servers {
+    real_servers& servers = real_servers::get();
 
-private:
-    real_servers() : server_group(3) {}
+    cleared_servers() { servers.clear(); }
+    ~cleared_servers() { servers.clear(); }
 };
 
 /// One client, alone on its context, with what an operation may need.

@@ -16,8 +16,7 @@ using namespace redlock::test;
 namespace {
 
 /// A client that waits for a lock on three real servers; who has it before is the test.
-struct three_nodes_fixture : held_clock_base {
-    real_servers& servers = real_servers::get();
+struct three_nodes_fixture : cleared_servers, held_clock_base {
     std::shared_ptr<recorder> const told = std::make_shared<recorder>();
     lone_client s{settings()};
     mutex wanted = s.lock("resource", by_turns(long_lived));
@@ -27,9 +26,6 @@ struct three_nodes_fixture : held_clock_base {
     outcome_ptr second = std::make_shared<outcome>();
 
     std::size_t const meeting_point = where_all_meet();
-
-    three_nodes_fixture() { servers.clear(); }
-    ~three_nodes_fixture() { servers.clear(); }
 
     [[nodiscard]] config settings() const
     {

@@ -25,14 +25,10 @@ constexpr lock_options with(std::chrono::milliseconds ttl, std::chrono::millisec
 constexpr auto usual = with(20min, 2min);
 
 /// A holder and one that waits behind it, for the same name and with other terms.
-struct two_locks_fixture {
-    real_servers& servers = real_servers::get();
+struct two_locks_fixture : cleared_servers {
     lone_client s{servers.settings()};
     outcome_ptr first = std::make_shared<outcome>();
     outcome_ptr second = std::make_shared<outcome>();
-
-    two_locks_fixture() { servers.clear(); }
-    ~two_locks_fixture() { servers.clear(); }
 
     template <class Lock>
     [[nodiscard]] Lock lock(lock_options const& options)
