@@ -176,9 +176,10 @@ BOOST_AUTO_TEST_CASE(polling_waiter_that_dies_as_the_first_is_removed_after_a_se
         for (kind_of_lock const& kind : kinds)
             BOOST_TEST_CONTEXT(kind.name << (called ? ", kept for it" : ""))
             {
+                std::unique_ptr<wish_fixture::wish> polls; // has to outlive its client
                 polling_fixture its;
                 auto holder = its.want(kind.make(its.add(), its.options));
-                (void)its.want(kind.make(its.add_polling(), its.options)).release();
+                polls = its.want(kind.make(its.add_polling(), its.options));
                 auto behind = its.want(kind.make(its.add(), its.options));
                 its.pass(1s);
                 BOOST_TEST(its.positions() == 2U);
