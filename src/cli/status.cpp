@@ -16,7 +16,6 @@
 #include <redlock/inspection.hpp>
 #include <redlock/node_outcome.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 // What an attempt asks of the nodes, and what it makes of their answers.
 namespace redlock::detail {

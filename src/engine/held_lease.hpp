@@ -4,6 +4,7 @@
 #include "core/attempt.hpp"
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
+#include "core/local_queue.hpp"
 #include "core/release_tally.hpp"
 #include "core/tally.hpp"
 #include "engine/lease_history.hpp"

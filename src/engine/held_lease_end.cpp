@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/fencing.hpp"
+#include "core/local_queue.hpp"
 #include "core/passage.hpp"
 #include "core/tally.hpp"
 #include "engine/held_lease.hpp"
+#include "engine/key_state.hpp"
 #include "net/node.hpp"
 
 #include <chrono>

@@ -5,7 +5,6 @@
 #include "core/local_queue.hpp"
 #include "engine/held_lease.hpp"
 #include "kind/election.hpp"
-#include <redlock/error.hpp>
 
 #include <boost/system/errc.hpp>
 

@@ -12,7 +12,6 @@
 #include "engine/onlooker.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
-#include <redlock/error.hpp>
 
 #include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>

@@ -8,6 +8,7 @@
 #include "engine/attempt_loop.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_queue.hpp"
+#include "engine/key_state.hpp"
 #include "engine/lock_plan.hpp"
 #include "engine/lock_queue.hpp"
 #include "kind/kind.hpp"

@@ -3,8 +3,10 @@
 
 #include "core/line_place.hpp"
 #include "core/rendezvous.hpp"
+#include "engine/key_state.hpp"
 #include "net/node.hpp"
 #include "redis/error_class.hpp"
+#include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include "kind/semaphore.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
+#include <redlock/node_outcome.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,6 @@
 #include "core/tally.hpp"
 #include "engine/client_access.hpp"
 #include "kind/fenced.hpp"
-#include "kind/semaphore.hpp"
 #include "net/machine.hpp"
 #include "testing/state.hpp"
 #include "world/network.hpp"
