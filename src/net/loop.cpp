@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr core::duration tick_length = std::chrono::nanoseconds{62'500};
-/// Of a suspension. Clocks that are read one after the other are always a little apart.
+/// Clocks that are read one after the other are always a little apart.
 constexpr core::duration unheeded = std::chrono::milliseconds{1};
 /// More than time synchronisation slews the machine's timers by (chrony: a twelfth at most).
 constexpr int slewed_by = 10;
@@ -30,17 +30,14 @@ loop::loop(any_io_executor executor, std::shared_ptr<net::machine> m)
       start_(machine_->read_clocks()), now_(start_), alarm_(machine_->make_alarm(executor_, *this))
 {}
 
-/// Timers count from the start, where the clock that stands still while the machine sleeps may have run further: a
-/// suspension would move them only by what it is longer than that.
+/// Timers count by the clock that has run further since the start. The start follows the clocks when they drift apart:
+/// otherwise the clock that is behind would not count, even if it runs faster from then on.
 core::instant loop::read_clock()
 {
-    core::instant const before = std::exchange(now_, machine_->read_clocks());
-    core::duration const counted = std::exchange(counted_, core::elapsed(start_, now_));
-    core::duration const passed = core::elapsed(before, now_);
-    if (counted_ - counted < passed - unheeded) {
-        counted_ = counted + passed;
+    now_ = machine_->read_clocks();
+    counted_ = core::elapsed(start_, now_);
+    if (std::chrono::abs((now_.boot - start_.boot) - (now_.raw - start_.raw)) > unheeded)
         start_ = now_ - counted_;
-    }
     return now_;
 }
 
