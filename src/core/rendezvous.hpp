@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
+#include "core/tally.hpp"
+
 #include <cstdint>
 #include <ranges>
 #include <string_view>
@@ -31,15 +32,23 @@ constexpr std::uint64_t weight(std::string_view node, std::string_view prefix, s
 } // namespace rendezvous_detail
 
 /// The node where all who want a key meet first (docs/protocol.md, rule W3). Highest random weight: every client finds the
-/// same one, in whatever order it lists the nodes.
-/// \param nodes their names, at least one
+/// same one, in whatever order it lists the nodes, and the same one after it if that one is missing.
+/// \param nodes their names
+/// \param without nodes that are passed over; not all
 /// \return its index
 template <std::ranges::random_access_range Names>
 [[nodiscard]] constexpr unsigned rendezvous_node(Names const& nodes, std::string_view prefix,
-                                                 std::string_view name)
+                                                 std::string_view name, node_set without = {})
 {
-    auto const weight = [&](std::string_view node) { return rendezvous_detail::weight(node, prefix, name); };
-    return static_cast<unsigned>(std::ranges::max_element(nodes, {}, weight) - std::ranges::begin(nodes));
+    std::uint64_t most = 0;
+    unsigned found = 0;
+    for (unsigned node = 0; node != std::ranges::size(nodes); ++node)
+        if (auto const its = rendezvous_detail::weight(nodes[node], prefix, name);
+            its > most && !without.contains(node)) {
+            most = its;
+            found = node;
+        }
+    return found;
 }
 
 } // namespace redlock::core

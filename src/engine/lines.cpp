@@ -20,35 +20,40 @@ lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(no
     nodes_.set_message_listener(this);
 }
 
-std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
+/// All clients pass over nodes in the same order, also those that do not list a node that is missing.
+template <class Serves>
+std::optional<unsigned> lines::first_node(redis::lock_key const& key, Serves serves) const
 {
-    key_state const& its = lock.wanted->one(lock.wanted->in_the_way());
-    auto const& [prefix, name, several] = its.key();
-    unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
-    for (unsigned i = 0; i != nodes_.size(); ++i) {
-        unsigned const node = (first + i) % nodes_.size();
-        link const& known = of(node);
-        if (without.contains(node) || known.refused || known.closed.contains(its.name()) ||
-            !core::reached(known.full_until, environment_.loop().now()) || nodes_.is_quarantined(node, lock))
-            continue;
-        if (nodes_.at(node).make_usable_now())
+    core::node_set passed_over;
+    for (unsigned left = nodes_.size(); left != 0; --left) {
+        unsigned const node =
+            core::rendezvous_node(environment_.settings().names, key.prefix, key.name, passed_over);
+        if (serves(node))
             return node;
+        passed_over.insert(node);
     }
     return std::nullopt;
+}
+
+std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
+{
+    key_state& its = lock.wanted->one(lock.wanted->in_the_way());
+    return first_node(its.key(), [&](unsigned node) {
+        link const& known = of(node);
+        bool const refuses = known.refused || known.closed.contains(its.name()) ||
+                             !core::reached(known.full_until, environment_.loop().now());
+        return !without.contains(node) && !refuses && !nodes_.is_quarantined(node, lock) &&
+               nodes_.at(node).make_usable_now();
+    });
 }
 
 std::optional<unsigned> lines::meeting_node(lock_state const& lock)
 {
     if (auto const node = node_of(lock, {}))
         return node;
-    auto const& [prefix, name, several] = lock.key();
-    unsigned const first = core::rendezvous_node(environment_.settings().names, prefix, name);
-    for (unsigned i = 0; i != nodes_.size(); ++i) {
-        unsigned const node = (first + i) % nodes_.size();
-        if (nodes_.at(node).state() == node_state::ready && !nodes_.is_quarantined(node, lock))
-            return node;
-    }
-    return std::nullopt;
+    return first_node(lock.key(), [&](unsigned node) {
+        return nodes_.at(node).state() == node_state::ready && !nodes_.is_quarantined(node, lock);
+    });
 }
 
 std::string const& lines::channel(unsigned node)

@@ -7,6 +7,7 @@
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
 #include "kind/queue.hpp"
+#include "redis/command.hpp"
 #include "redis/resp.hpp"
 
 #include <boost/intrusive/set.hpp>
@@ -75,6 +76,8 @@ private:
     };
 
     [[nodiscard]] link& of(unsigned node);
+    template <class Serves>
+    [[nodiscard]] std::optional<unsigned> first_node(redis::lock_key const&, Serves) const;
 
     environment& environment_;
     node_group& nodes_;

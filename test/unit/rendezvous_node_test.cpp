@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+using redlock::core::node_set;
 using redlock::core::rendezvous_node;
 
 BOOST_AUTO_TEST_SUITE(rendezvous)
@@ -20,6 +21,21 @@ BOOST_AUTO_TEST_CASE(rendezvous_node_is_the_same_in_every_node_order)
     std::string const met = nodes[rendezvous_node(nodes, "", "resource")];
     while (std::ranges::next_permutation(nodes).found)
         BOOST_TEST(nodes[rendezvous_node(nodes, "", "resource")] == met);
+}
+
+/// Clients whose lists differ stand in one queue.
+BOOST_AUTO_TEST_CASE(clients_that_do_not_list_a_missing_node_find_the_same_node)
+{
+    std::vector<std::string> const nodes{"redis://a:6379", "redis://b:6379", "redis://c:6379",
+                                         "redis://d:6379"};
+    for (int i = 0; i != 100; ++i) {
+        std::string const name = std::to_string(i) + " resources";
+        unsigned const missing = rendezvous_node(nodes, "", name);
+        auto others = nodes;
+        others.erase(others.begin() + missing);
+        BOOST_TEST(nodes[rendezvous_node(nodes, "", name, node_set(missing))] ==
+                   others[rendezvous_node(others, "", name)]);
+    }
 }
 
 /// Otherwise one node would have all the work.
