@@ -326,7 +326,7 @@ void schedule::check_progress()
     std::size_t up = 0;
     for (std::size_t n = 0; n != net_->size(); ++n)
         up += net_->at(n).up ? 1U : 0U;
-    bool const needs_all = up == net_->size() / 2 + 1;
+    bool const needs_all = up > 1 && up == net_->size() / 2 + 1;
     bool some = false;
     for (auto const& p : programs_)
         for (auto const& a : p->actors) {
