@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/rendezvous.hpp"
+#include "core/tally.hpp"
 #include "kind/queue.hpp"
 #include "world/network.hpp"
 #include "world/process.hpp"
@@ -256,6 +258,12 @@ struct line_fixture {
                 return n;
         BOOST_FAIL("nobody stands in line");
         return 0;
+    }
+    /// Where the queue is for a client that cannot use that node (rule Q17).
+    [[nodiscard]] std::size_t node_after(std::size_t first) const
+    {
+        return core::rendezvous_node(settings.nodes, "", "seat",
+                                     core::node_set(static_cast<unsigned>(first)));
     }
     void for_all_but(std::size_t one, std::function<void(std::size_t)> const& what)
     {

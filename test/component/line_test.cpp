@@ -895,8 +895,8 @@ BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
         add().acquire();
         pass(100ms);
     }
-    for (std::size_t n = 0; n != 2; ++n)
-        BOOST_TEST(on((first + n) % net.size(), "seat:redlock-queue").has_value());
+    for (std::size_t const n : {first, node_after(first)})
+        BOOST_TEST(on(n, "seat:redlock-queue").has_value());
     for (unsigned host = 0; host != all.size(); ++host)
         for (std::size_t n = 0; n != net.size(); ++n)
             net.between(host, n).jitter = 2ms;
@@ -966,7 +966,7 @@ BOOST_AUTO_TEST_CASE(node_that_is_silent_to_those_who_enter_keeps_no_line)
     late.acquire();
     auto const placed = [&] { return !late.told->before.empty(); };
     BOOST_TEST((until(placed, 1s) <= claim_window + 4 * round_trip + a_tick));
-    BOOST_TEST(on((first + 1) % net.size(), "seat:redlock-queue").has_value());
+    BOOST_TEST(on(node_after(first), "seat:redlock-queue").has_value());
     serve_all(1s);
 }
 
