@@ -338,6 +338,8 @@ void schedule::check_progress()
     if (not_bounded ? served == 0 : served != actors)
         flaw(std::to_string(actors - served) + " of " + std::to_string(actors) +
              " have not had a lock since nothing bad happens");
+    if (elects_)
+        check_elections();
 }
 
 /// A client that is gone leaves nothing behind.
