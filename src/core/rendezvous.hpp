@@ -42,12 +42,14 @@ template <std::ranges::random_access_range Names>
 {
     std::uint64_t most = 0;
     unsigned found = 0;
-    for (unsigned node = 0; node != std::ranges::size(nodes); ++node)
-        if (auto const its = rendezvous_detail::weight(nodes[node], prefix, name);
-            its > most && !without.contains(node)) {
+    for (unsigned node = 0; node != std::ranges::size(nodes); ++node) {
+        if (without.contains(node))
+            continue;
+        if (auto const its = rendezvous_detail::weight(nodes[node], prefix, name); its > most) {
             most = its;
             found = node;
         }
+    }
     return found;
 }
 

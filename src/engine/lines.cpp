@@ -22,15 +22,15 @@ lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(no
 
 /// All clients pass over nodes in the same order, also those that do not list a node that is missing.
 template <class Serves>
-std::optional<unsigned> lines::first_node(redis::lock_key const& key, Serves serves) const
+std::optional<unsigned> lines::first_node(redis::lock_key const& key, core::node_set without,
+                                          Serves serves) const
 {
-    core::node_set passed_over;
-    for (unsigned left = nodes_.size(); left != 0; --left) {
+    while (without != nodes_.all()) {
         unsigned const node =
-            core::rendezvous_node(environment_.settings().names, key.prefix, key.name, passed_over);
+            core::rendezvous_node(environment_.settings().names, key.prefix, key.name, without);
         if (serves(node))
             return node;
-        passed_over.insert(node);
+        without.insert(node);
     }
     return std::nullopt;
 }
@@ -38,12 +38,11 @@ std::optional<unsigned> lines::first_node(redis::lock_key const& key, Serves ser
 std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
 {
     key_state& its = lock.wanted->one(lock.wanted->in_the_way());
-    return first_node(its.key(), [&](unsigned node) {
+    return first_node(its.key(), without, [&](unsigned node) {
         link const& known = of(node);
         bool const refuses = known.refused || known.closed.contains(its.name()) ||
                              !core::reached(known.full_until, environment_.loop().now());
-        return !without.contains(node) && !refuses && !nodes_.is_quarantined(node, lock) &&
-               nodes_.at(node).make_usable_now();
+        return !refuses && !nodes_.is_quarantined(node, lock) && nodes_.at(node).make_usable_now();
     });
 }
 
@@ -51,7 +50,7 @@ std::optional<unsigned> lines::meeting_node(lock_state const& lock)
 {
     if (auto const node = node_of(lock, {}))
         return node;
-    return first_node(lock.key(), [&](unsigned node) {
+    return first_node(lock.key(), {}, [&](unsigned node) {
         return nodes_.at(node).state() == node_state::ready && !nodes_.is_quarantined(node, lock);
     });
 }

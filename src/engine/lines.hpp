@@ -77,7 +77,8 @@ private:
 
     [[nodiscard]] link& of(unsigned node);
     template <class Serves>
-    [[nodiscard]] std::optional<unsigned> first_node(redis::lock_key const&, Serves) const;
+    [[nodiscard]] std::optional<unsigned> first_node(redis::lock_key const&, core::node_set without,
+                                                     Serves) const;
 
     environment& environment_;
     node_group& nodes_;
