@@ -327,17 +327,17 @@ void schedule::check_progress()
     for (std::size_t n = 0; n != net_->size(); ++n)
         up += net_->at(n).up ? 1U : 0U;
     std::size_t actors = 0;
-    std::size_t served = 0;
-    for (auto const& p : programs_) {
-        actors += p->actors.size();
-        served += static_cast<std::size_t>(
-            std::ranges::count(p->actors, true, [](auto const& a) { return a->served; }));
-    }
+    std::vector<std::string> left;
+    for (auto const& p : programs_)
+        for (auto const& a : p->actors) {
+            ++actors;
+            if (!a->served)
+                left.push_back(a->name);
+        }
     constexpr std::size_t many = 16;
-    bool const not_bounded = up > 1 && up == net_->size() / 2 + 1 && actors > many;
-    if (not_bounded ? served == 0 : served != actors)
-        flaw(std::to_string(actors - served) + " of " + std::to_string(actors) +
-             " have not had a lock since nothing bad happens");
+    bool const bounded = up == 1 || up != net_->size() / 2 + 1 || actors <= many;
+    if (!left.empty() && (bounded || left.size() == actors))
+        flaw(left.front() + " has not had the lock since nothing bad happens");
     if (elects_)
         check_elections();
 }
