@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kit/outcome.hpp"
+#include "kit/patience.hpp"
 #include "kit/recorder.hpp"
 #include "kit/redis_server.hpp"
 #include "kit/running.hpp"
@@ -48,7 +49,10 @@ public:
     /// still be on their way to the server.
     [[nodiscard]] boost::test_tools::assertion_result empty()
     {
-        boost::test_tools::assertion_result result(in_time([&] { return no_keys(); }));
+        auto const limit = std::chrono::steady_clock::now() + patience;
+        while (!no_keys() && std::chrono::steady_clock::now() <= limit) {
+        }
+        boost::test_tools::assertion_result result(no_keys());
         for (std::size_t i = 0; i != size(); ++i)
             for (std::string const& key : probes[i].keys())
                 result.message() << "server " << i << " still has " << key << ". ";
@@ -58,8 +62,7 @@ public:
     /// Of clients that are gone: a vote that is on its way would come after it.
     void clear()
     {
-        if (!in_time([&] { return std::ranges::all_of(probes, is_alone); }))
-            throw std::runtime_error("others are connected to the servers of the tests");
+        wait_until([&] { return std::ranges::all_of(probes, is_alone); });
         command({"FLUSHALL"});
     }
 
@@ -69,16 +72,6 @@ private:
     static bool is_alone(probe& each)
     {
         return each.info("clients").find("connected_clients:1\r") != std::string::npos;
-    }
-
-    template <class Predicate>
-    static bool in_time(Predicate done)
-    {
-        auto const limit = std::chrono::steady_clock::now() + patience;
-        while (!done())
-            if (std::chrono::steady_clock::now() > limit)
-                return false;
-        return true;
     }
 };
 

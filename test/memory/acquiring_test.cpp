@@ -228,8 +228,8 @@ struct one_name_after_the_other : connected_scenario {
     void act() override
     {
         try {
-            multi_mutex mine(*locks, {"a", "lock"},
-                             without_position()); // it takes them one by one after a while
+            // It takes them one by one after a while.
+            multi_mutex mine(*locks, {"a", "lock"}, without_position());
             acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
         } catch (std::bad_alloc const&) {
             acquired.refused = true;
