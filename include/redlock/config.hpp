@@ -129,7 +129,7 @@ struct config {
     /// | Key | Value | Instead of |
     /// |---|---|---|
     /// | `db` | number, if the path names none | |
-    /// | `protocol` | `2` (RESP2: no invalidations, no queue, waiters poll) or `3` | |
+    /// | `protocol` | `2` (RESP2: no invalidations, waiters poll in the queue) or `3` | |
     /// | `client_name` | visible ASCII without spaces | `client_name` |
     /// | `connect_timeout` | duration | `reconnect.connect_timeout` |
     /// | `command_timeout` | duration | `health.response_timeout` |

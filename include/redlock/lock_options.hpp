@@ -14,12 +14,11 @@ struct retry_policy {
     /// bound.
     ///
     /// While other clients hold the lock, an operation in the queue (`lock_options::fair`) makes no attempt until it is
-    /// called. Without a position the next attempt follows an invalidation from a node, or the time when the keys of a
-    /// majority will have expired. If nodes cannot send invalidations (RESP2, no right to CLIENT TRACKING), it follows
-    /// after a pause that is uniform between zero and the bound.
+    /// called. Without a position the next attempt follows after a pause that is uniform between zero and the bound. It
+    /// follows earlier if the node that is asked first says that the key has changed, or when the key will have expired
+    /// there.
     std::chrono::milliseconds min_delay{2};
-    /// Last upper bound of that pause. Without a position it is also the longest wait for an invalidation if the nodes do
-    /// not say when the keys expire (no right to PTTL, a key without an expiry).
+    /// Last upper bound of that pause.
     std::chrono::milliseconds max_delay{200};
     /// How long `acquire` continues while no quorum can be reached at all, before it fails with `errc::no_quorum`.
     /// Errors that only an operator can fix (wrong password, missing right) end it at once. Nodes that are quarantined
@@ -82,14 +81,15 @@ struct lock_options {
     handover_policy handover{}; ///< how long one client may keep a lock among its own
     /// Wait in one queue with the operations of other clients that want this lock, readers and writers too: first come,
     /// first served, but for what docs/promise.md names under "Order between clients" (docs/protocol.md, rules Q1 to Q23).
-    /// Give all clients of a lock the same value. An operation without a position in the queue asks again when a server says
-    /// that the key has changed. It may overtake the queue, and be overtaken.
+    /// Give all clients of a lock the same value. An operation without a position in the queue asks again after a random
+    /// pause, or when a server says that the key has changed. It may overtake the queue, and be overtaken. Readers and
+    /// requests for permits have a position in any case; if the value is false, they poll there.
     ///
-    /// The queue needs RESP3, and a user of the servers with these rights: SUBSCRIBE, PUBLISH, EXISTS, TYPE, ZADD, ZRANGE,
+    /// The queue needs a user of the servers with these rights: SUBSCRIBE, PUBLISH, EXISTS, TYPE, ZADD, ZRANGE,
     /// ZREM, ZRANK, ZSCORE, ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys
-    /// `<name>:redlock-queue` with the prefix before them. docs/server-checklist.md, "Rights", has all of them. If a server
-    /// denies a right or speaks RESP2, operations wait in the queue of another server. If no server is left, they wait
-    /// without a position.
+    /// `<name>:redlock-queue` with the prefix before them. docs/server-checklist.md, "Rights", has all of them. If a
+    /// server denies SUBSCRIBE, PUBLISH, CLIENT TRACKING or the channels, or speaks RESP2, operations poll in its queue. If
+    /// it denies another right, they wait in the queue of another server. If no server is left, they wait without a position.
     bool fair = true;
 
     friend bool operator==(lock_options const&, lock_options const&) = default;

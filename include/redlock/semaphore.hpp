@@ -21,8 +21,8 @@ namespace redlock {
 /// so nobody waits while holding some. It has one deadline and one end, and says which permits they are: `lease::permits()`.
 ///
 /// Waiting clients are queued first come, first served. Nobody passes the first, also while
-/// fewer permits are free than it wants. Without `lock_options::fair`, or where the nodes do not allow it, they wait by turns,
-/// and who wants many may wait for long behind those who want few. Within one client the order is that of coming, too.
+/// fewer permits are free than it wants. If the nodes deny the rights to the queue, clients wait without an
+/// order, and one that wants many permits may wait for a long time. Within one client the order is that of coming, too.
 /// `lock_options::handover` means nothing here: a permit that is given back goes to the first in the queue.
 ///
 /// All clients must name the same number of permits. To have more, change it anywhere at any time. To have fewer, change

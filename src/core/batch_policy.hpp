@@ -35,9 +35,7 @@ public:
     }
 
     /// Were others met the last time?
-    [[nodiscard]] bool has_rivals() const { return met_ != rivals::none; }
-    /// Some that do not stand in line?
-    [[nodiscard]] bool has_outsiders() const { return met_ == rivals::outside; }
+    [[nodiscard]] bool has_rivals() const { return met_; }
 
     /// A lease has begun here, won or handed over.
     void granted(instant now)
@@ -56,11 +54,8 @@ public:
     [[nodiscard]] bool paused(instant now, duration turn) const { return elapsed(noted_, now) >= turn; }
     void look(instant now, duration turn)
     {
-        if (!paused(now, turn))
-            return;
-        count_ = 0;
-        if (has_outsiders())
-            met_ = rivals::somewhere;
+        if (paused(now, turn))
+            count_ = 0;
     }
 
     /// The turn was offered and nobody took it.
@@ -68,26 +63,22 @@ public:
     {
         stretch_ = static_cast<std::uint8_t>(std::min(stretch_ * 2U, max_stretch));
         count_ = 0;
-        met_ = rivals::none;
+        met_ = false;
     }
     /// Somebody else has the lock.
     void somebody_came()
     {
         stretch_ = 1;
         count_ = 0;
-        met_ = rivals::somewhere;
+        met_ = true;
     }
-    /// Who had it handed it to nobody.
-    void outsider_left() { met_ = rivals::outside; }
 
 private:
-    enum class rivals : std::uint8_t { none, somewhere, outside };
-
     duration lasted_{}; ///< the leases in a row, until then
     instant noted_;
     unsigned count_ = 0;
     std::uint8_t stretch_ = 1;
-    rivals met_ = rivals::none;
+    bool met_ = false; ///< other clients
 };
 
 } // namespace redlock::core

@@ -103,8 +103,6 @@ public:
     void doubted(duration longest, instant now) { doubt_at_ = now + longest; }
 
     [[nodiscard]] std::uint64_t before() const { return before_; }
-    /// To those who do not stand here, and nobody has had it since, as far as was seen.
-    [[nodiscard]] bool was_left_free() const { return free_until_ != instant{}; }
     /// When to ask again, or what was asked has had its time.
     [[nodiscard]] instant due() const { return due_; }
     [[nodiscard]] bool silent() const { return awaited_; }

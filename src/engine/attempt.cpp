@@ -17,8 +17,8 @@
 // How an attempt begins and ends.
 namespace redlock::detail {
 
-attempt::attempt(runtime& on, core::waiting& waiting, attempt_listener& listener)
-    : runtime_(on), rows_(on.nodes.size()), listener_(listener), waiting_(waiting)
+attempt::attempt(runtime& on, attempt_listener& listener)
+    : runtime_(on), rows_(on.nodes.size()), listener_(listener)
 {}
 
 attempt::~attempt()
@@ -56,12 +56,8 @@ void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::
     given_up_ = given_up;
     begin(lock);
     heed_queue_node();
-    auto const first = in_turn ? waiting_.known().rendezvous_node() : std::nullopt;
-    in_turn_ = first.has_value();
-    if (first)
-        ask_in_turn(*first);
-    else
-        ask_all();
+    auto const first = in_turn ? runtime_.lines.meeting_node(*lock_) : std::nullopt;
+    first ? ask_in_turn(*first) : ask_all();
 }
 
 void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& handed)
@@ -96,7 +92,8 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
     open_ = true;
     claim_.reset();
     pauses_ = asked_again_ = false;
-    asked_ = queued_ = refused_ = heard_ = {};
+    in_turn_ = false;
+    asked_ = queued_ = refused_ = {};
     if (choice_)
         start_ = static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() % lock->permits.limit);
     if (type().counts())
@@ -121,7 +118,7 @@ void attempt::time_out()
 void attempt::expire()
 {
     if (in_turn_ && !core::reached(votes_.sent() + plan_->node_timeout, runtime_.loop().now()))
-        return ask_next_in_turn();
+        return ask_all(); // the first is silent
     if (pauses_)
         return claim_again();
     if (!core::reached(votes_.sent() + plan_->node_timeout, runtime_.loop().now())) {
@@ -197,7 +194,6 @@ core::node_set attempt::take_back()
     core::node_set perhaps = asked_;
     if (!type().several || !claims()) // A node keeps one name for us, though it refuses another.
         perhaps.erase(refused_);
-    waiting_.deaf(perhaps); // our own change ends it, and is not told (NOLOOP)
     if (perhaps.empty())
         return {};
     constexpr core::fence no_term = 0; // others may lead with what we proposed (rule EL2)

@@ -9,7 +9,6 @@
 #include "core/permit_choice.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
-#include "core/waiting.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lock_plan.hpp"
 #include "engine/lock_state.hpp"
@@ -57,8 +56,6 @@ class attempt_listener {
 public:
     virtual void on_won() = 0;
     virtual void on_lost(errc cause) = 0;
-    /// Another holds the key there.
-    virtual void on_refused(unsigned node, node_report const&) = 0;
     /// All that was sent is answered.
     virtual void on_attempt_drained() = 0;
 
@@ -71,12 +68,9 @@ protected:
 /// a lease or an undo will need is taken before the first vote.
 class attempt final : private round<attempt>, private core::timer {
 public:
-    /// \param waiting what is known of the nodes; told of those that do not vote
-    attempt(runtime&, core::waiting& waiting, attempt_listener&);
+    attempt(runtime&, attempt_listener&);
     ~attempt();
 
-    /// For another candidate: who refused before says nothing any more.
-    void forget_refusals() { refused_ = {}; }
     /// What an attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
     [[nodiscard]] boost::system::error_code provide(lock_state const&) noexcept;
     /// \param in_turn ask first where all meet (rule W3)
@@ -112,9 +106,8 @@ public:
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
     [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
     [[nodiscard]] std::vector<node_report> const& rows() const { return rows_; }
+    /// Nodes where others have the lock.
     [[nodiscard]] core::node_set refused() const { return refused_; }
-    /// Nodes that were to tell of what they read when they were asked.
-    [[nodiscard]] core::node_set heard() const { return heard_; }
     [[nodiscard]] core::node_census census() const;
     /// Is its validity over?
     [[nodiscard]] bool too_late(core::instant now) const;
@@ -145,7 +138,6 @@ private:
         return claims() ? kind::request::claim : kind::request::vote;
     }
     void ask_in_turn(unsigned node);
-    void ask_next_in_turn();
     void ask_all();
     [[nodiscard]] bool is_refused_elsewhere() const;
     [[nodiscard]] bool will_claim_again();
@@ -157,10 +149,7 @@ private:
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
     [[nodiscard]] step count(node_answer const&);
-    void note_asked(core::node_set where);
     [[nodiscard]] core::node_set reached() const;
-    void note_voter(node_answer const&);
-    void note_refusal(unsigned node, node_report const&);
     void on_vote(node_answer const&);
     void fill(node_report& row, node_answer const&) const;
     void on_late_vote(node_answer const&);
@@ -198,7 +187,6 @@ private:
     core::node_set asked_;
     core::node_set
         queued_; ///< of them, those where the vote waited for a connection, and nothing was heard of it since
-    core::node_set heard_;
     core::node_set refused_; ///< of them, those that certainly did not execute the vote
     nonce nonce_;
     std::optional<nonce> giver_; ///< of a claim
@@ -214,10 +202,8 @@ private:
     unsigned exactly_for_ = 0;                    ///< the node that is told which permits are wanted
 
     attempt_listener& listener_;
-    core::waiting& waiting_;
     void* block_ = nullptr; ///< for the lease, should it be won
     undo* undo_ = nullptr;  ///< for the votes, should it be lost
-    unsigned asked_last_ = 0;
 };
 
 extern template class round<attempt>; // where its answers are dealt with

@@ -14,7 +14,7 @@
 namespace redlock::detail {
 
 attempt_loop::attempt_loop(runtime& on, pool<attempt_loop>& home)
-    : runtime_(on), home_(home), attempt_(on, waiting_, *this), place_(on, *this), waiting_(on.nodes.size())
+    : runtime_(on), home_(home), attempt_(on, *this), place_(on, *this)
 {}
 
 void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode how)
@@ -24,8 +24,6 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     note_terms();
     refusals_ = 0;
     outage_.end();
-    attempt_.forget_refusals();
-    waiting_.start();
     barred_ = false;
     awaited_ = wanted.in_the_way();
     begin(how);
@@ -43,11 +41,10 @@ void attempt_loop::begin(core::start_mode how)
         passing.is_left_free(now) && !whom_->out_of_time(passing.free_until() + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     in_turn_ = offered_turn_ = others_first || of_name().has_rivals();
-    bool const outside = others_first && of_name().has_outsiders();
-    if (offered_turn_ && !outside && stand_in_line(left_free ? passing.free_until() : now))
+    if (offered_turn_ && stand_in_line(left_free ? passing.free_until() : now))
         return;
     in_turn_ = offered_turn_ = others_first;
-    others_first ? offer_turn(how) : connect_or_vote();
+    others_first ? offer_turn() : connect_or_vote();
 }
 
 /// An attempt, and a wait, go on for whoever comes next, if that one's keys live as long, or it wants to stand in line.
@@ -124,7 +121,7 @@ void attempt_loop::expire()
     switch (phase_) {
     case phase::connecting: return vote();
     case phase::in_line: return stand_on();
-    case phase::waiting: return cause_ == errc::contended ? plan() : connect_or_vote();
+    case phase::waiting: return connect_or_vote();
     default: return;
     }
 }
@@ -177,7 +174,6 @@ void attempt_loop::vote()
     if (auto const missing = attempt_.provide(lock()))
         return fail_candidate(missing);
     whom_->attempt_began();
-    waiting_.attempt_began();
     open_round(); // what was asked before is not believed any more
     bool const in_turn = std::exchange(in_turn_, false);
     place_.called() ? claim() : attempt_.start(whom_->lock(), in_turn, key_->given_up(*this));
@@ -242,7 +238,7 @@ void attempt_loop::on_lost(errc cause)
         runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     bool const goes_on = whom_ && &whom_->lock()->plan->kind == type_;
     if (goes_on && cause == errc::contended)
-        note_failures();
+        await_most_refused();
     if (whom_ && cause == errc::no_quorum &&
         census.quarantine_is_in_the_way()) // the rows are given away below
         nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);

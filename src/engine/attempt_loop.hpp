@@ -6,7 +6,7 @@
 #include "core/outage.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
-#include "core/waiting.hpp"
+#include "core/vote_pause.hpp"
 #include "engine/attempt.hpp"
 #include "engine/attempt_limit.hpp"
 #include "engine/candidate.hpp"
@@ -67,7 +67,6 @@ public:
     {
         return phase_ == phase::waiting && cause_ == errc::contended;
     }
-    [[nodiscard]] bool stands_in_line() const { return phase_ == phase::in_line; }
 
     /// A node became usable, or certainly unusable.
     void nodes_changed();
@@ -91,10 +90,10 @@ private:
         type_->append(out, what, {awaited_key(), {}}, form);
     }
     void on_answer(node_answer const&);
-    void on_silence(unsigned node, kind::request, bool, net::failure const&) { waiting_.failed(node); }
+    void on_silence(unsigned, kind::request, bool, net::failure const&) {}
     void on_drained() { retire_if_drained(); }
-    void peek(unsigned node, bool at_owner);
-    void believe(unsigned node, kind::sighting const&);
+    void peek(unsigned node);
+    void peek_where_all_meet();
     [[nodiscard]] redis::lock_key awaited_key() const;
     /// What this client knows of others that want it.
     [[nodiscard]] core::local_queue& of_name() const { return key_->one(awaited_).local(); }
@@ -110,7 +109,6 @@ private:
     void fail_candidate(boost::system::error_code);
     void on_won() override;
     void on_lost(errc cause) override;
-    void on_refused(unsigned node, node_report const&) override;
     void on_attempt_drained() override { retire_if_drained(); }
     void take_back();
     void tell(errc result);
@@ -124,15 +122,12 @@ private:
 
     /// \name Pauses
     ///@{
-    void offer_turn(core::start_mode);
-    void turn_taken();
+    void offer_turn();
     void wait_for_nodes(errc cause);
     void wait_for_others();
-    void learn();
-    void note_failures();
-    void plan();
-    [[nodiscard]] core::waiting::pace pace() const;
-    [[nodiscard]] core::waiting::chances chances() const;
+    void key_changed();
+    void schedule_vote();
+    [[nodiscard]] core::vote_pause::pace pace() const;
     ///@}
 
     /// \name The line
@@ -188,7 +183,7 @@ private:
     errc cause_{};                        ///< of the wait; contended: for the others
     std::uint8_t awaited_ = 0;            ///< of several names, the one that is in the way
 
-    core::waiting waiting_;
+    core::vote_pause pause_;
     core::outage outage_;
     core::instant connecting_since_;
     unsigned refusals_ = 0; ///< in a row, for the back-off

@@ -45,12 +45,8 @@ void attempt_loop::claim()
 {
     auto handed = place_.inherit();
     handed.which = awaited_;
-    if (type().slotted)
-        return attempt_.claim(whom_->lock(), handed);
-    if (handed.passed)
+    if (handed.passed && !type().slotted)
         of_name().passing().inherited(*handed.passed + runtime_.round_trip(), runtime_.loop().now());
-    else if (told_ && !place_.was_left_free())
-        of_name().outsider_left();
     attempt_.claim(whom_->lock(), handed);
 }
 
@@ -143,7 +139,7 @@ void attempt_loop::on_doubt(unsigned node)
     free_ = {};
     for (unsigned i = 0; i != nodes().size() && phase_ == phase::in_line; ++i)
         if (i != node)
-            peek(i, false);
+            peek(i);
 }
 
 /// There is a majority of them: those who wait for the one node's key would wait for nothing.

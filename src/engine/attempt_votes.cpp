@@ -17,23 +17,11 @@ template class round<attempt>;
 /// Those who vote at one node first find out there who of them may go on to the others (rule W3).
 void attempt::ask_in_turn(unsigned node)
 {
-    asked_last_ = node;
     auto const then = ask(node, make_draft(vote_request(), nullptr));
-    if (then == step::pending && asked_.contains(node))
+    in_turn_ = then == step::pending && asked_.contains(node);
+    if (in_turn_)
         return runtime_.loop().schedule_after(*this, runtime_.patience(plan_->node_timeout));
-    if (then != step::pending)
-        return follow(then);
-    ask_next_in_turn();
-}
-
-/// The first is silent, or cannot be asked.
-void attempt::ask_next_in_turn()
-{
-    waiting_.votes(asked_last_, false); // not free, until it answers, for whoever is refused by another
-    auto const another = waiting_.known().after(asked_last_);
-    if (!another || votes_.has_answered(*another) || asked_.contains(*another))
-        return ask_all();
-    ask_in_turn(*another);
+    then == step::pending ? ask_all() : follow(then);
 }
 
 void attempt::ask_all()
@@ -103,7 +91,7 @@ attempt::step attempt::ask_the_rest()
     core::node_set at_once = nodes().admitted(*lock_);
     at_once.erase(asked_);
     at_once.erase(votes_.answered());
-    note_asked(send_at_once(asked, at_once));
+    asked_.insert(send_at_once(asked, at_once));
     if (asked_ == nodes().all())
         return verdict;
     for (unsigned i = 0; i != nodes().size(); ++i)
@@ -133,7 +121,7 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
 attempt::step attempt::ask(unsigned node, draft const& vote)
 {
     if (nodes().admit(node, *lock_, rows_[node])) {
-        note_asked(core::node_set(node));
+        asked_.insert(core::node_set(node));
         if (nodes().at(node).state() != node_state::ready)
             queued_.insert(node);
         send(nodes().at(node), vote);
@@ -187,7 +175,6 @@ void attempt::on_permits(node_answer const& got, kind::grant const& given)
 
 void attempt::on_late_permits(node_answer const& got)
 {
-    note_voter(got);
     node_report ignored;
     fill(ignored, got);
     tell_vote(got.node, ignored);
@@ -246,8 +233,6 @@ attempt::step attempt::ask_exactly(unsigned node)
 
 void attempt::count_answer(node_answer const& got)
 {
-    if (got.late || !open_)
-        note_voter(got);
     if (got.late)
         return;
     queued_.erase(got.node);
@@ -263,17 +248,9 @@ void attempt::on_vote(node_answer const& got)
     fill(row, got);
     auto const then = count(got);
     if (row.result == node_result::held_by_other)
-        note_refusal(got.node, row);
+        refused_.insert(got.node);
     tell_vote(got.node, row);
     follow_vote(got.node, then);
-}
-
-/// Who was silent when its attempt was decided may be free after all (rule W3): this one, or one before it.
-void attempt::note_voter(node_answer const& got)
-{
-    using meaning = kind::answer::meaning;
-    if (got.said.what == meaning::granted || got.said.what == meaning::denied)
-        waiting_.votes(got.node, true);
 }
 
 /// Not counted, but known (rule H5).
@@ -284,7 +261,7 @@ void attempt::on_late_vote(node_answer const& got)
         node_report ignored;
         fill(ignored, got);
         if (ignored.result == node_result::held_by_other)
-            note_refusal(got.node, ignored);
+            refused_.insert(got.node);
         tell_vote(got.node, ignored);
     }
     tell_lease(got.node);
@@ -311,28 +288,8 @@ attempt::step attempt::count(node_answer const& got)
     return votes_.voted(got.node, vote_of(got.said.what), got.said.number);
 }
 
-/// A script that reads another's key, for its refusal, makes the server tell when that changes.
-void attempt::note_asked(core::node_set where)
-{
-    asked_.insert(where);
-    if (!type().script(vote_request()))
-        return;
-    for (unsigned i = 0; i != nodes().size(); ++i)
-        if (where.contains(i) && nodes().at(i).tracks())
-            heard_.insert(i);
-}
-
-void attempt::note_refusal(unsigned node, node_report const& row)
-{
-    refused_.insert(node);
-    if (heard_.contains(node) && nodes().at(node).tracks())
-        waiting_.listens(node);
-    listener_.on_refused(node, row);
-}
-
 void attempt::on_silence(unsigned node, kind::request what, bool late, net::failure const& why)
 {
-    waiting_.failed(node);
     if (!late && !why.unsent)
         queued_.erase(node);
     if (late || !open_)
@@ -365,7 +322,7 @@ void attempt::follow_vote(unsigned node, step then)
     case node_result::pending: return; // it is asked again
     case node_result::granted: return ask_all();
     case node_result::held_by_other: return follow(votes_.give_way());
-    default: return ask_next_in_turn();
+    default: return ask_all();
     }
 }
 

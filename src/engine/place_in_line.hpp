@@ -77,7 +77,6 @@ public:
 
     [[nodiscard]] core::instant due() const { return waiting_.due(); }
     [[nodiscard]] std::uint64_t before() const { return waiting_.before(); }
-    [[nodiscard]] bool was_left_free() const { return waiting_.was_left_free(); }
     [[nodiscard]] bool drained() const { return round::drained(); }
     void discard() { lock_.reset(); }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -253,30 +252,6 @@ BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
         return outside.holds();
     };
     BOOST_TEST((until(let_in, 10s) <= 1s));
-}
-
-/// It leaves the lock alone as long as those who do not stand in line had it before (rule W5).
-BOOST_AUTO_TEST_CASE(one_in_line_shares_with_those_who_stand_in_none)
-{
-    lock_options without = options;
-    without.fair = false;
-    add();
-    for (int i = 0; i != 3; ++i)
-        add(without);
-    std::vector<unsigned> leases(all.size());
-    for (auto const& one : all)
-        one->acquire();
-    for (auto const began = time.now(); time.now() - began < 20s; pass(5ms))
-        for (std::size_t i = 0; i != all.size(); ++i)
-            if (all[i]->holds()) {
-                ++leases[i];
-                all[i]->release();
-                all[i]->acquire();
-            }
-    auto const total = std::accumulate(leases.begin(), leases.end(), 0U);
-    BOOST_TEST(leases[0] < total / 2);
-    for (unsigned const had : leases)
-        BOOST_TEST(had > total / 40);
 }
 
 /// Not as the first, before the other line has answered.

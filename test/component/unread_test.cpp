@@ -19,7 +19,7 @@ struct unread_answer_fixture : separate_node {
         refuse();
         outcome result;
         asio::cancellation_signal enough;
-        mutex(locks, "resource", by_turns(long_lived))
+        mutex(locks, "resource", without_polling())
             .acquire(
                 asio::bind_cancellation_slot(enough.slot(), [&](error_code ec, lease) { result.ec = ec; }));
         run_both([&] { return node.done(); });

@@ -351,7 +351,7 @@ void wait_for_it(Scene& s, Lock const& lock)
     s.end();
 }
 
-inline constexpr retry_policy patient{.max_delay = 10s};
+inline constexpr retry_policy patient{.min_delay = 1h, .max_delay = 1h};
 
 template <class Theatre>
 void plain_wait(Theatre& in)

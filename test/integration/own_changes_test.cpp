@@ -84,28 +84,4 @@ BOOST_DATA_TEST_CASE(resent_release_wakes_waiter, nodes_there_are, slow)
     });
 }
 
-/// The same of a vote that came to nothing.
-BOOST_DATA_TEST_CASE(resent_undo_wakes_waiter, nodes_there_are, slow)
-{
-    cluster nodes(3);
-    nodes.warm_up();
-    auto const others = [&](std::vector<std::string> const& command) {
-        for (std::size_t i = 0; i != 3; ++i)
-            if (i != slow)
-                nodes.ask(i).command(command);
-    };
-    others({"SET", "lock", "stranger"});
-    nodes.ask(slow).command({"SCRIPT", "FLUSH"});
-    nodes.run([&]() -> asio::awaitable<void> {
-        nodes.proxy(slow).hold(direction::to_client);
-        lease waited;
-        wait_for(nodes.lock("lock", without_polling()), waited);
-        co_await until([&] { return calls(nodes, slow, "pttl") != ""; });
-        nodes.proxy(slow).release(direction::to_client);
-        co_await until([&] { return !nodes.ask(slow).exists("lock"); });
-        others({"DEL", "lock"});
-        co_await until([&] { return waited.valid(); });
-    });
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,34 +75,6 @@ BOOST_AUTO_TEST_CASE(batch_shrinks_when_somebody_takes_the_offered_turn)
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(outsiders_are_remembered_until_somebody_else_is_met)
-{
-    batch_policy t;
-    t.outsider_left();
-    t.granted(start);
-    BOOST_TEST(t.has_rivals());
-    BOOST_TEST(t.has_outsiders());
-    t.somebody_came();
-    BOOST_TEST(t.has_rivals());
-    BOOST_TEST(!t.has_outsiders());
-    t.outsider_left();
-    t.nobody_came();
-    BOOST_TEST(!t.has_rivals());
-}
-
-BOOST_AUTO_TEST_CASE(pause_is_turn_of_outsiders)
-{
-    batch_policy t;
-    t.outsider_left();
-    t.granted(start);
-    t.ended(start);
-    t.look(start + 1ms, 2ms);
-    BOOST_TEST(t.has_outsiders());
-    t.look(start + 2ms, 2ms);
-    BOOST_TEST(t.has_rivals());
-    BOOST_TEST(!t.has_outsiders());
-}
-
 BOOST_AUTO_TEST_CASE(newcomer_lets_known_rivals_go_first)
 {
     constexpr batch_policy::terms sixteen_in_a_row{16, 1s};

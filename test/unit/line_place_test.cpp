@@ -216,20 +216,6 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_doubts_as_who_was_first)
     BOOST_TEST(place.doubtful(t + 11s));
 }
 
-BOOST_AUTO_TEST_CASE(lock_was_left_free_until_somebody_had_it)
-{
-    auto first = placed(0, 10s);
-    BOOST_TEST(!first.was_left_free());
-    first.left_free(t + 4ms);
-    first.asked(t + 1ms);
-    first.placed(0, 10s, 48h, t + 2ms); // an answer from before
-    BOOST_TEST(first.was_left_free());
-    first.asked(t + 4ms);
-    BOOST_TEST(first.was_left_free());
-    first.placed(0, 10s, 48h, t + 5ms);
-    BOOST_TEST(!first.was_left_free());
-}
-
 BOOST_AUTO_TEST_CASE(lock_left_free_is_doubted_anew)
 {
     instant const t0 = instant{} + 100s;

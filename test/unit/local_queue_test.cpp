@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(newcomer_starts_after_known_rivals)
     q.refused();
     q.won(true, false, start);
     q.lease_ended(start);
-    BOOST_TEST((ask(next::coming) == start_mode::after_rivals));
+    BOOST_TEST((ask(next::coming) == start_mode::in_turn));
 }
 
 BOOST_AUTO_TEST_CASE(waiter_starts_at_once_despite_known_rivals)
@@ -136,41 +136,6 @@ BOOST_AUTO_TEST_CASE(unused_turn_lets_rivals_be_forgotten)
     q.won(true, true, start);
     q.lease_ended(start);
     BOOST_TEST((ask(next::coming) == start_mode::at_once));
-}
-
-/// It has met two owners before this lease, and expects to meet two before the next one.
-BOOST_AUTO_TEST_CASE(client_that_met_fewer_owners_than_last_time_yields)
-{
-    q.met(1);
-    q.met(2);
-    win();
-    BOOST_TEST((q.yield_delay(16ms) == 16ms));
-    q.met(3);
-    BOOST_TEST((q.yield_delay(16ms) == 15ms));
-    q.met(4);
-    BOOST_TEST((q.yield_delay(16ms) == 0ms));
-}
-
-BOOST_AUTO_TEST_CASE(owner_met_twice_in_a_row_counts_once)
-{
-    q.met(1);
-    q.met(2);
-    win();
-    q.met(3);
-    q.met(3);
-    BOOST_TEST((q.yield_delay(16ms) == 15ms));
-    q.met(4);
-    q.met(3);
-    BOOST_TEST((q.yield_delay(16ms) == 0ms));
-}
-
-BOOST_AUTO_TEST_CASE(win_outside_the_queue_does_not_reset_owner_count)
-{
-    q.met(1);
-    q.met(2);
-    (void)ask(next::coming);
-    q.won(false, false, start);
-    BOOST_TEST((q.yield_delay(16ms) == 0ms));
 }
 
 BOOST_AUTO_TEST_CASE(pause_and_refusal_end_passage)
