@@ -48,11 +48,13 @@ public:
     [[nodiscard]] node_set refused() const { return refused_; }
 
     [[nodiscard]] bool awaits(unsigned node) const;
-    [[nodiscard]] bool has_answered(unsigned node) const
+    [[nodiscard]] bool has_answered(unsigned node) const { return answered().contains(node); }
+    [[nodiscard]] node_set answered() const
     {
-        return votes_.has_answered(node) || uncounted_.contains(node);
+        node_set all = votes_.answered();
+        all.insert(uncounted_);
+        return all;
     }
-    [[nodiscard]] node_set answered() const { return votes_.answered(); }
     [[nodiscard]] node_set to_write_back() const { return fences_.behind(); }
     /// Where there must be one: of an attempt that is raising or won.
     [[nodiscard]] fence token() const { return fences_.highest(); }

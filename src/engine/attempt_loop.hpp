@@ -93,7 +93,7 @@ private:
     void on_silence(unsigned, kind::request, bool, net::failure const&) {}
     void on_drained() { retire_if_drained(); }
     void peek(unsigned node);
-    void peek_where_all_meet();
+    void peek_in_the_way();
     [[nodiscard]] redis::lock_key awaited_key() const;
     /// What this client knows of others that want it.
     [[nodiscard]] core::local_queue& of_name() const { return key_->one(awaited_).local(); }

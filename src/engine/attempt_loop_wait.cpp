@@ -32,7 +32,7 @@ void attempt_loop::nodes_changed()
         return;
     if (cause_ == errc::no_quorum)
         return nodes().has_majority(lock()) ? vote() : void();
-    peek_where_all_meet(); // what a connection's server was to tell ends with it
+    peek_in_the_way(); // what a connection's server was to tell ends with it
 }
 
 void attempt_loop::wait_for_nodes(errc cause)
@@ -88,10 +88,7 @@ void attempt_loop::wait_for_others()
         nodes().listen();
     pause_.begin(runtime_.loop().now(), pace(), refusals_, runtime_.loop().machine().random_bits());
     schedule_vote();
-    // Where its own vote was granted, the key is gone with it: that is no news.
-    auto const node = runtime_.lines.meeting_node(lock());
-    if (node && (attempt_.refused().contains(*node) || !attempt_.votes().has_answered(*node)))
-        peek(*node);
+    peek_in_the_way();
 }
 
 /// A client that has had the lock leaves it alone for the time of an open window (rule W5).
@@ -109,14 +106,17 @@ void attempt_loop::schedule_vote()
     runtime_.loop().schedule_finely(*this, pause_.at());
 }
 
-/// On a connection whose server tells when the key changes. The question and the registration are one command, so no change
-/// goes unheard between them.
-void attempt_loop::peek_where_all_meet()
+/// At the first node that was asked in vain. Where the vote was granted, the key is gone with it: that is no news.
+void attempt_loop::peek_in_the_way()
 {
-    if (auto const node = runtime_.lines.meeting_node(lock()))
+    core::node_set others = attempt_.votes().answered();
+    others.erase(attempt_.refused());
+    if (auto const node = runtime_.lines.meeting_node(lock(), others))
         peek(*node);
 }
 
+/// On a connection whose server tells when the key changes. The question and the registration are one command, so no change
+/// goes unheard between them.
 void attempt_loop::peek(unsigned node)
 {
     net::node& n = nodes().at(node);
@@ -172,7 +172,7 @@ void attempt_loop::changed_here(core::node_set where)
     if (phase_ == phase::in_line)
         place_.changed_here(where);
     else if (waits_for_others())
-        peek_where_all_meet();
+        peek_in_the_way();
 }
 
 } // namespace redlock::detail

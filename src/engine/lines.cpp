@@ -11,6 +11,8 @@
 
 #include <cstddef>
 #include <new>
+#include <ranges>
+#include <string_view>
 #include <utility>
 
 namespace redlock::detail {
@@ -20,14 +22,22 @@ lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(no
     nodes_.set_message_listener(this);
 }
 
+/// What all clients call it, whatever URLs they have for it; its URL where it does not tell (docs/protocol.md, rule W3).
+std::string_view lines::shared_name(unsigned node) const
+{
+    auto const& told = nodes_.at(node).facts().info;
+    return told && !told->run_id.empty() ? told->run_id : environment_.settings().names[node];
+}
+
 /// All clients pass over nodes in the same order, also those that do not list a node that is missing.
 template <class Serves>
 std::optional<unsigned> lines::first_node(redis::lock_key const& key, core::node_set without,
                                           Serves serves) const
 {
+    auto const names = std::views::iota(0U, nodes_.size()) |
+                       std::views::transform([this](unsigned node) { return shared_name(node); });
     while (without != nodes_.all()) {
-        unsigned const node =
-            core::rendezvous_node(environment_.settings().names, key.prefix, key.name, without);
+        unsigned const node = core::rendezvous_node(names, key.prefix, key.name, without);
         if (serves(node))
             return node;
         without.insert(node);
@@ -40,17 +50,16 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set wi
     key_state& its = lock.wanted->one(lock.wanted->in_the_way());
     return first_node(its.key(), without, [&](unsigned node) {
         link const& known = of(node);
-        bool const refuses = known.refused || known.closed.contains(its.name()) ||
-                             !core::reached(known.full_until, environment_.loop().now());
+        bool const refuses = known.refused || known.closed.contains(its.name());
         return !refuses && !nodes_.is_quarantined(node, lock) && nodes_.at(node).make_usable_now();
     });
 }
 
-std::optional<unsigned> lines::meeting_node(lock_state const& lock)
+std::optional<unsigned> lines::meeting_node(lock_state const& lock, core::node_set without)
 {
-    if (auto const node = node_of(lock, {}))
+    if (auto const node = node_of(lock, without))
         return node;
-    return first_node(lock.key(), {}, [&](unsigned node) {
+    return first_node(lock.key(), without, [&](unsigned node) {
         return nodes_.at(node).state() == node_state::ready && !nodes_.is_quarantined(node, lock);
     });
 }
@@ -72,11 +81,12 @@ void lines::refused(unsigned node, lock_state const& lock, redis::resp_node cons
     constexpr std::size_t most_closed = 1024; // what is forgotten is asked for once more
     nodes_.note_lack(node, "line", why);
     link& its = of(node);
+    if (!its.refused && its.closed.empty())
+        its.asked_again_at = environment_.loop().now() + core::line_place::refresh;
     if (!redis::is_about_keys(why.text)) {
         auto const error = redis::classify(why.text);
-        its.refused |= error == server_error::noperm || error == server_error::unknown_command;
-        if (error == server_error::oom)
-            its.full_until = environment_.loop().now() + core::line_place::refresh;
+        its.refused |= error == server_error::noperm || error == server_error::unknown_command ||
+                       error == server_error::oom;
         return;
     }
     if (its.closed.size() == most_closed)
@@ -95,12 +105,17 @@ bool lines::stands(unsigned node, std::uint32_t connection, bool polls)
     return now.connection == connection && !now.refused && reached;
 }
 
-/// What was known of another connection is forgotten.
+/// What was known of another connection is forgotten, and what was refused for long: a right may have been given since.
 lines::link& lines::of(unsigned node)
 {
     link& known = links_[node];
     if (std::uint32_t const now = nodes_.at(node).connection(); known.connection != now)
         known = {.connection = now};
+    if ((known.refused || !known.closed.empty()) &&
+        core::reached(known.asked_again_at, environment_.loop().now())) {
+        known.refused = false;
+        known.closed.clear();
+    }
     return known;
 }
 

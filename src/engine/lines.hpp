@@ -41,11 +41,11 @@ class lines final : private message_listener {
 public:
     lines(environment&, node_group&);
 
-    /// Where those who wait for the lock stand, but for these nodes: the first in the ring that can be asked, votes for it,
+    /// Where those who wait for the lock stand, but for these nodes: the first by weight that can be asked, votes for it,
     /// and permits the queue. Of several names those who wait for the one that was in the way last.
     [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, core::node_set without);
     /// Where others may wait for it, if this client may stand nowhere.
-    [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&);
+    [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&, core::node_set without = {});
     /// Can waiters be called there, and told of changes?
     [[nodiscard]] bool may_call(unsigned node)
     {
@@ -57,8 +57,8 @@ public:
     /// Does a position still stand, and can it be called, if it does not poll?
     [[nodiscard]] bool stands(unsigned node, std::uint32_t connection, bool polls);
     void enter(line_waiter& one) { waiting_.insert(one); }
-    /// The node has refused a word about a line. Without a right it keeps no line until it is connected again; without the
-    /// right to a lock's keys, none for that lock; out of memory, none for a while.
+    /// The node has refused a word about a line. It keeps none for a while; without the right to a lock's keys, none for that
+    /// lock.
     void refused(unsigned node, lock_state const&, redis::resp_node const& why);
 
 private:
@@ -67,8 +67,8 @@ private:
         std::uint32_t connection = 0;
         std::string channel{}; ///< empty: none yet
         bool refused = false;
-        core::instant full_until{};                  ///< it was out of memory, and is not asked before
         std::set<std::string, std::less<>> closed{}; ///< locks whose line the user may not use
+        core::instant asked_again_at{};              ///< if it refused a line
     };
     struct by_name {
         using type = std::string_view;
@@ -76,6 +76,7 @@ private:
     };
 
     [[nodiscard]] link& of(unsigned node);
+    [[nodiscard]] std::string_view shared_name(unsigned node) const;
     template <class Serves>
     [[nodiscard]] std::optional<unsigned> first_node(redis::lock_key const&, core::node_set without,
                                                      Serves) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "core/rendezvous.hpp"
+#include "component/meeting_node.hpp"
 #include "core/tally.hpp"
 #include "kind/queue.hpp"
 #include "world/network.hpp"
@@ -260,10 +260,9 @@ struct line_fixture {
         return 0;
     }
     /// Where the queue is for a client that cannot use that node (rule Q17).
-    [[nodiscard]] std::size_t node_after(std::size_t first) const
+    [[nodiscard]] std::size_t node_after(std::size_t first)
     {
-        return core::rendezvous_node(settings.nodes, "", "seat",
-                                     core::node_set(static_cast<unsigned>(first)));
+        return meeting_node(net, "seat", core::node_set(static_cast<unsigned>(first)));
     }
     void for_all_but(std::size_t one, std::function<void(std::size_t)> const& what)
     {

@@ -678,6 +678,31 @@ BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_next_connection)
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
+/// The right was given after an operation was refused: to a command, or to the queue's key.
+BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_the_same_connection)
+{
+    for (bool const of_key : {false, true}) {
+        line_fixture its;
+        its.add().acquire();
+        its.add().acquire();
+        its.pass(100ms);
+        std::size_t const first = its.where();
+        contender& other = its.add();
+        auto& is = its.net.at(first).redis.is;
+        of_key ? void(is.forbidden_key = "seat:redlock-queue") : void(is.forbidden = {"zadd"});
+        other.acquire();
+        its.pass(100ms);
+        BOOST_TEST(its.on(first, "seat:redlock-queue")->members.size() == 1U);
+        is.forbidden = {};
+        is.forbidden_key.clear();
+        other.stop.emit(asio::cancellation_type::terminal);
+        its.pass(21s);
+        other.acquire();
+        its.pass(100ms);
+        BOOST_TEST(its.on(first, "seat:redlock-queue")->members.size() == 2U);
+    }
+}
+
 /// Redis 8 does not even subscribe without memory.
 BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
 {
@@ -754,6 +779,21 @@ BOOST_AUTO_TEST_CASE(new_client_stands_in_line_of_others_though_it_is_connected_
     pass(200ms);
     for (std::size_t n = 0; n != net.size(); ++n)
         BOOST_TEST(on(n, "seat:redlock-queue").has_value() == (n == first));
+}
+
+/// Rule W3: a node is known by what it says it is.
+BOOST_AUTO_TEST_CASE(clients_with_other_urls_of_the_nodes_stand_in_one_line)
+{
+    line_up(2);
+    for (bool const by_path : {true, false}) {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            settings.nodes[n] =
+                by_path ? "unix://" + world::network::path_of(n) : "redis://" + world::network::name(n);
+        add().acquire();
+        pass(100ms);
+    }
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(on(n, "seat:redlock-queue").has_value() == (n == where()));
 }
 
 /// Rule K7.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "component/meeting_node.hpp"
 #include "component/simulated_program.hpp"
-#include "core/rendezvous.hpp"
 #include "kit/recorder.hpp"
 #include <redlock/mutex.hpp>
 
@@ -45,7 +45,7 @@ struct others_keys_fixture : simulated_program {
     }
 
     std::shared_ptr<recorder> told = std::make_shared<recorder>();
-    std::size_t const first = core::rendezvous_node(settings.nodes, "", "lock"); ///< where all meet
+    std::size_t const first = meeting_node(net, "lock"); ///< where all meet
     std::optional<client> locks{};
     std::optional<mutex> wanted{};
     lease held{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "component/meeting_node.hpp"
 #include "component/wish_fixture.hpp"
-#include "core/rendezvous.hpp"
 #include "redis/scripts.hpp"
 #include <redlock/semaphore.hpp>
 
@@ -32,7 +32,7 @@ struct semaphore_fixture : wish_fixture {
         return want(pool(by, permits, count));
     }
     static numbers of(wish const& one) { return {one.held.permits().begin(), one.held.permits().end()}; }
-    std::size_t where_all_meet() const { return core::rendezvous_node(settings.nodes, "", "seat"); }
+    std::size_t where_all_meet() { return meeting_node(net, "seat"); }
     using wishes = std::vector<std::unique_ptr<wish>>;
     /// All at the same time.
     wishes want_at_once(contender& by, unsigned permits, std::size_t how_many)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Operations without a position in the queue vote after pauses (docs/protocol.md, rules W2, W3, W5 and Q19).
+#include "component/meeting_node.hpp"
 #include "component/wish_fixture.hpp"
-#include "core/rendezvous.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -49,7 +49,7 @@ struct unqueued_fixture : wish_fixture {
         return leases;
     }
 
-    std::size_t const first = core::rendezvous_node(settings.nodes, "", "seat");
+    std::size_t const first = meeting_node(net, "seat");
     std::vector<unsigned> questions;
 };
 
