@@ -13,7 +13,6 @@
 #include "engine/key_state.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
-#include "engine/node_report.hpp"
 #include "engine/place_in_line.hpp"
 #include "engine/pool.hpp"
 #include "engine/replies.hpp"
