@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/backoff.hpp"
 #include "engine/attempt_loop.hpp"
+#include "engine/node_report.hpp"
 #include "kind/multi.hpp"
 #include "net/machine.hpp"
 #include "net/node.hpp"
