@@ -22,7 +22,7 @@ lines::lines(environment& its, node_group& nodes) : environment_(its), nodes_(no
     nodes_.set_message_listener(this);
 }
 
-/// What all clients call it, whatever URLs they have for it; its URL where it does not tell (docs/protocol.md, rule W3).
+/// The name that all clients have for a node: its run id, or its URL if it does not report one (docs/protocol.md, rule W3).
 std::string_view lines::shared_name(unsigned node) const
 {
     auto const& told = nodes_.at(node).facts().info;
@@ -105,14 +105,13 @@ bool lines::stands(unsigned node, std::uint32_t connection, bool polls)
     return now.connection == connection && !now.refused && reached;
 }
 
-/// What was known of another connection is forgotten, and what was refused for long: a right may have been given since.
+/// Forgets what is known of another connection, and refusals of long ago: a right may have been given since.
 lines::link& lines::of(unsigned node)
 {
     link& known = links_[node];
     if (std::uint32_t const now = nodes_.at(node).connection(); known.connection != now)
         known = {.connection = now};
-    if ((known.refused || !known.closed.empty()) &&
-        core::reached(known.asked_again_at, environment_.loop().now())) {
+    if (core::reached(known.asked_again_at, environment_.loop().now())) {
         known.refused = false;
         known.closed.clear();
     }

@@ -41,8 +41,8 @@ class lines final : private message_listener {
 public:
     lines(environment&, node_group&);
 
-    /// Where those who wait for the lock stand, but for these nodes: the first by weight that can be asked, votes for it,
-    /// and permits the queue. Of several names those who wait for the one that was in the way last.
+    /// The queue node of the lock, but for these nodes: the first by weight that can be asked, votes for it, and permits the
+    /// queue. Of several names, that of the one that was in the way last.
     [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, core::node_set without);
     /// Where others may wait for it, if this client may stand nowhere.
     [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&, core::node_set without = {});
