@@ -57,7 +57,7 @@ BOOST_FIXTURE_TEST_CASE(cancelled_vote_is_undone_although_previous_vote_was_deni
     refuse();
     auto const result = std::make_shared<outcome>();
     asio::cancellation_signal cancel;
-    mutex(locks, "resource", by_turns(long_lived))
+    mutex(locks, "resource", without_polling())
         .acquire(asio::bind_cancellation_slot(cancel.slot(), keeps_outcome{result}));
     run_both([&] { return node.done(); });
     node.expect("SET", late(canned::ok));

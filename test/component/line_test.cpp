@@ -725,34 +725,28 @@ BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
-/// Rule Q17: a node that lets nobody in serves nobody before those who stand in line elsewhere.
-BOOST_AUTO_TEST_CASE(full_line_node_serves_nobody_out_of_order)
+/// Rule Q17: releases go to the node where the others stand.
+BOOST_AUTO_TEST_CASE(full_node_slows_no_hand_over)
 {
     line_up(2);
-    std::size_t const full = where();
-    all[1]->stop.emit(asio::cancellation_type::terminal);
-    pass(10ms);
-    net.at(full).redis.is.out_of_memory = true;
-    all[1]->acquire();
+    net.at(where()).redis.is.out_of_memory = true;
     for (int i = 0; i != 2; ++i)
         add().acquire();
     pass(1s);
-    std::vector<std::size_t> missed(all.size(), 0); // leases of others since its own
-    for (unsigned served = 0; served != 400; ++served) {
-        auto const holder = [this] {
-            return std::ranges::find_if(all, [](auto const& one) { return one->holds(); });
-        };
-        (void)until([&] { return holder() != all.end(); });
+    auto const holder = [this] {
+        return std::ranges::find_if(all, [](auto const& one) { return one->holds(); });
+    };
+    unsigned slow = 0;
+    for (unsigned served = 0; served != 100; ++served) {
+        duration const took = until([&] { return holder() != all.end(); });
         BOOST_TEST_REQUIRE((holder() != all.end()));
-        for (std::size_t& each : missed)
-            ++each;
+        slow += took > 2 * round_trip + 200us;
         contender& its = **holder();
-        missed[static_cast<std::size_t>(holder() - all.begin())] = 0;
-        if (served > 200) // until then each has found out that the node is full, and who else is there
-            BOOST_TEST_REQUIRE(std::ranges::max(missed) < 3 * all.size());
+        pass(5ms);
         its.release();
         its.acquire();
     }
+    BOOST_TEST(slow <= 10U); // each finds out that the node is full, and windows are opened (rule Q19)
 }
 
 /// Rule Q17: the others stand where it can stand again.

@@ -127,7 +127,7 @@ BOOST_FIXTURE_TEST_CASE(processed_answer_before_unread_invalidation_does_not_end
     client watched(context.get_executor(), settings);
     refuse();
     auto const result = std::make_shared<outcome>();
-    mutex(watched, "resource", by_turns(long_lived)).acquire(keeps_outcome{result});
+    mutex(watched, "resource", without_polling()).acquire(keeps_outcome{result});
     run_both([&] { return node.done(); });
     node.expect("SET", reply(std::string(canned::ok) + std::string(invalidation)));
     watching->then = [&] {
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(unsolicited_reply_behind_invalidation_is_no_grant)
 {
     refuse();
     auto const result = std::make_shared<outcome>();
-    mutex(locks, "resource", by_turns(long_lived)).acquire(keeps_outcome{result});
+    mutex(locks, "resource", without_polling()).acquire(keeps_outcome{result});
     run_both([&] { return node.done(); });
     server_says(std::string(invalidation) + std::string(canned::ok));
     run_both([&] { return result->done(); });
