@@ -266,6 +266,7 @@ void attempt_loop::refused()
     core::instant const now = runtime_.loop().now();
     offered_turn_ = false; // or somebody took it
     note_rivals();
+    runtime_.lines.have_memory(attempt_.refused());
     if (type().several && yield_candidate(errc::contended))
         return;
     bool const elsewhere =

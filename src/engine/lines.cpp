@@ -79,14 +79,15 @@ std::string const& lines::channel(unsigned node)
 void lines::refused(unsigned node, lock_state const& lock, redis::resp_node const& why)
 {
     constexpr std::size_t most_closed = 1024; // what is forgotten is asked for once more
-    nodes_.note_lack(node, "line", why);
+    nodes_.note_lack(node, "queue", why);
     link& its = of(node);
     if (!its.refused && its.closed.empty())
         its.asked_again_at = environment_.loop().now() + core::line_place::refresh;
     if (!redis::is_about_keys(why.text)) {
         auto const error = redis::classify(why.text);
-        its.refused |= error == server_error::noperm || error == server_error::unknown_command ||
-                       error == server_error::oom;
+        if (error == server_error::noperm || error == server_error::unknown_command ||
+            error == server_error::oom)
+            its.refused = error;
         return;
     }
     if (its.closed.size() == most_closed)
@@ -94,8 +95,15 @@ void lines::refused(unsigned node, lock_state const& lock, redis::resp_node cons
     try {
         its.closed.insert(lock.wanted->one(lock.wanted->in_the_way()).name());
     } catch (std::bad_alloc const&) {
-        its.refused = true;
+        its.refused = server_error::noperm;
     }
+}
+
+void lines::have_memory(core::node_set nodes)
+{
+    for (unsigned node = 0; node != nodes_.size(); ++node)
+        if (nodes.contains(node) && of(node).refused == server_error::oom)
+            of(node).refused.reset();
 }
 
 bool lines::stands(unsigned node, std::uint32_t connection, bool polls)
@@ -112,7 +120,7 @@ lines::link& lines::of(unsigned node)
     if (std::uint32_t const now = nodes_.at(node).connection(); known.connection != now)
         known = {.connection = now};
     if (core::reached(known.asked_again_at, environment_.loop().now())) {
-        known.refused = false;
+        known.refused.reset();
         known.closed.clear();
     }
     return known;

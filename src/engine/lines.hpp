@@ -9,6 +9,7 @@
 #include "kind/queue.hpp"
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
+#include <redlock/server_error.hpp>
 
 #include <boost/intrusive/set.hpp>
 #include <boost/intrusive/set_hook.hpp>
@@ -60,13 +61,15 @@ public:
     /// The node has refused a word about a line. It keeps none for a while; without the right to a lock's keys, none for that
     /// lock.
     void refused(unsigned node, lock_state const&, redis::resp_node const& why);
+    /// Votes were counted there: a node that was out of memory is so no more.
+    void have_memory(core::node_set nodes);
 
 private:
     void on_message(unsigned node, std::string_view text) override;
     struct link {
         std::uint32_t connection = 0;
         std::string channel{}; ///< empty: none yet
-        bool refused = false;
+        std::optional<server_error> refused{};
         std::set<std::string, std::less<>> closed{}; ///< locks whose line the user may not use
         core::instant asked_again_at{};              ///< if it refused a line
     };

@@ -424,9 +424,9 @@ BOOST_AUTO_TEST_CASE(successor_that_wants_no_line_leaves_it)
     other.acquire();
     lock_options without = options;
     without.fair = false;
-    mutex by_turns(*other.locks, "seat", without);
+    mutex unqueued(*other.locks, "seat", without);
     lease got;
-    by_turns.acquire([&](error_code, lease one) { got = std::move(one); });
+    unqueued.acquire([&](error_code, lease one) { got = std::move(one); });
     pass(100ms);
     (void)where();
     other.stop.emit(asio::cancellation_type::terminal);
@@ -747,6 +747,23 @@ BOOST_AUTO_TEST_CASE(full_node_slows_no_hand_over)
         its.acquire();
     }
     BOOST_TEST(slow <= 10U); // each finds out that the node is full, and windows are opened (rule Q19)
+}
+
+/// Rule Q17: who has asked in vain while they were full stands in the queue as soon as a vote shows that they are not.
+BOOST_AUTO_TEST_CASE(all_nodes_that_were_full_keep_queue_again_soon)
+{
+    auto const everywhere = [this](bool full) {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.at(n).redis.is.out_of_memory = full;
+    };
+    line_up(1);
+    everywhere(true);
+    for (int i = 0; i != 4; ++i)
+        add().acquire();
+    pass(500ms);
+    everywhere(false);
+    pass(1s);
+    BOOST_TEST(on(where(), "seat:redlock-queue")->members.size() == 4U);
 }
 
 /// Rule Q17: the others stand where it can stand again.
