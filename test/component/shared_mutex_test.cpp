@@ -566,14 +566,17 @@ BOOST_AUTO_TEST_CASE(who_is_told_nothing_asks_again)
     BOOST_TEST((until_granted(writer) <= 2s));
 }
 
-BOOST_AUTO_TEST_CASE(queue_that_is_none_is_told)
+/// Rule Q1: readers and writers wait without a position then.
+BOOST_AUTO_TEST_CASE(other_data_under_the_queues_key_keep_no_reader_out)
 {
     say_everywhere({"SET", "seat:redlock-queue", "theirs"});
-    contender& one = add();
-    one.shared->try_acquire_shared([&](error_code ec, lease) { one.ended = ec; });
-    pass(100ms);
-    BOOST_TEST((one.ended == errc::no_quorum));
-    BOOST_TEST(to_string(one.shared->last_attempt()).find("WRONGTYPE") != std::string::npos);
+    contender& reader = add_reader();
+    contender& writer = add();
+    writer.write();
+    pass(1s);
+    BOOST_TEST((!writer.holds()));
+    reader.release();
+    BOOST_TEST((until_granted(writer) <= 1s));
 }
 
 BOOST_AUTO_TEST_CASE(writer_is_adopted_and_reader_is_not)

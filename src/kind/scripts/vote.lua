@@ -92,6 +92,9 @@ local function held()
     local left, who = who_holds()
     return redis.status_reply('HELD ' .. left .. ' ' .. fence .. ' ' .. who)
 end
+local function has_queue()
+    return redis.call('type', KEYS[2]).ok == 'zset'
+end
 local function serve_queue()
     -- with queue.lua
     start = tonumber(ARGV[7]) or 0
@@ -101,10 +104,10 @@ local function is_given(owner)
     return giver ~= '' and (owner == nonce or owner == giver)
 end
 -- Readers and permits pass nobody, unless they were called. Serving removes dead positions, which refuse nobody.
-if wants ~= 'x' and giver == '' and redis.call('exists', KEYS[2]) == 1 then
+if wants ~= 'x' and giver == '' and has_queue() then
     redis.call('zadd', KEYS[2], 'xx', 0, '') -- A full server refuses this. It would not refuse what follows a removal.
     local refused = serve_queue()
-    if refused or redis.call('exists', KEYS[2]) == 1 then
+    if refused or has_queue() then
         return refused or redis.status_reply('QUEUED')
     end
 end
@@ -153,7 +156,7 @@ if wants == 'p' then
     end
     if surplus[1] then
         redis.call('hdel', KEYS[1], unpack(surplus))
-        if redis.call('exists', KEYS[2]) == 1 then
+        if has_queue() then
             serve_queue() -- names no previous owner: our nonce is not given up
         end
     end
