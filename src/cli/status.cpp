@@ -5,10 +5,12 @@
 #include "cli/query.hpp"
 #include "cli/taken_permits.hpp"
 #include "cli/verbs.hpp"
+#include "cli/waiters.hpp"
 #include "core/fencing.hpp"
 #include "core/sightings.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
+#include "kind/queue.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 #include "redis/server_words.hpp"
@@ -24,6 +26,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::cli {
@@ -207,6 +210,61 @@ std::string to_text(taken_permits const& taken)
     return table(rows);
 }
 
+std::string_view wants(kind::waiter_kind what)
+{
+    switch (what) {
+    case kind::waiter_kind::exclusive: return "exclusive";
+    case kind::waiter_kind::shared: return "shared";
+    case kind::waiter_kind::permits: return "permits";
+    }
+    return {};
+}
+
+json to_json(std::optional<kind::waiter> const& waiter)
+{
+    if (!waiter)
+        return nullptr;
+    json row{{"wants", wants(waiter->kind)}};
+    if (waiter->kind == kind::waiter_kind::permits) {
+        row["permits"] = waiter->wanted.count;
+        row["of"] = waiter->wanted.limit;
+    }
+    return row;
+}
+
+json to_json(std::vector<queue_view> const& queues)
+{
+    json rows = json::array();
+    for (queue_view const& queue : queues) {
+        rows.push_back({{"node", queue.node}, {"waiting", queue.waiting}, {"first", json::array()}});
+        for (auto const& waiter : queue.first)
+            rows.back()["first"].push_back(to_json(waiter));
+    }
+    return rows;
+}
+
+std::string in_words(std::optional<kind::waiter> const& waiter)
+{
+    if (!waiter)
+        return "?";
+    std::string const what(wants(waiter->kind));
+    if (waiter->kind != kind::waiter_kind::permits)
+        return what;
+    return std::to_string(waiter->wanted.count) + " of " + std::to_string(waiter->wanted.limit) + ' ' + what;
+}
+
+std::string to_text(std::vector<queue_view> const& queues)
+{
+    if (queues.empty())
+        return {};
+    std::vector<std::vector<std::string>> rows{{"QUEUE", "POSITION", "WANTS"}};
+    for (queue_view const& queue : queues)
+        for (std::size_t i = 0; i != queue.first.size(); ++i)
+            rows.push_back({queue.node, std::to_string(i + 1) + " of " + std::to_string(queue.waiting),
+                            in_words(queue.first[i])});
+    return table(rows);
+}
+
 /// "held by 4f1c... on 2 of 3 nodes", "held by readers on 2 of 3 nodes", "blocked: free on 1 of 3 nodes"
 std::string headline(core::lock_verdict const& v, std::vector<sighting> const& nodes, std::size_t permits)
 {
@@ -237,18 +295,24 @@ int status(options const& o, output const& out)
         kind::plain.append(asked.bytes, kind::request::whose, {{o.client.key_prefix, o.name}, {}},
                            redis::script_form::text);
         ++asked.count;
+        ask_for_queue(asked, key);
         ask_for_permits(asked, key);
         return asked;
     });
 
     std::vector<sighting> nodes;
     taken_permits permits;
+    std::vector<queue_view> queues;
     for (interview const& node : interviews) {
         nodes.push_back(look(node));
+        if (node.failed)
+            continue;
+        if (auto const queue = read_queue(node.node, node.answers[4], node.answers[5]))
+            queues.push_back(*queue);
         if (nodes.back().who != holder_kind::permits)
             continue;
-        answer const& owners = node.answers[4];
-        answer const& fences = node.answers[5];
+        answer const& owners = node.answers[6];
+        answer const& fences = node.answers[7];
         count_permits(permits, owners, fences, clock_of(node));
         if (owners.refused() || fences.refused())
             nodes.back().trouble = redis::quote((owners.refused() ? owners : fences).text);
@@ -268,7 +332,10 @@ int status(options const& o, output const& out)
         object["permits"] = to_json(permits);
         object["permits_taken"] = taken;
     }
-    out.result(object, to_text(o.shown_name() + ": " + headline(v, nodes, taken), nodes) + to_text(permits));
+    if (!queues.empty())
+        object["queues"] = to_json(queues);
+    out.result(object, to_text(o.shown_name() + ": " + headline(v, nodes, taken), nodes) + to_text(permits) +
+                           to_text(queues));
     return status_of(v.status);
 }
 

@@ -48,6 +48,20 @@ std::string position(std::string_view nonce, waiter_kind kind, std::chrono::mill
     return text.append(channel);
 }
 
+std::optional<waiter> read_position(std::string_view position)
+{
+    constexpr std::size_t kind_at = redis::nonce_length, wanted_at = kind_at + 8, channel_at = wanted_at + 8;
+    std::uint64_t wanted = 0, limit = 0;
+    if (position.size() <= channel_at || !redis::read_number(position.substr(wanted_at, 4), wanted) ||
+        !redis::read_number(position.substr(wanted_at + 4, 4), limit))
+        return std::nullopt;
+    auto const kind = static_cast<waiter_kind>(position[kind_at]);
+    if (kind != waiter_kind::exclusive && kind != waiter_kind::shared && kind != waiter_kind::permits)
+        return std::nullopt;
+    return waiter{kind,
+                  {.limit = static_cast<std::uint16_t>(limit), .count = static_cast<std::uint16_t>(wanted)}};
+}
+
 std::optional<call> read_call(std::string_view text)
 {
     auto const word = redis::take_word(text);

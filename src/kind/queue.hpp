@@ -28,6 +28,14 @@ inline constexpr unsigned longest_queue = 4096;
                                    permits wanted, std::string_view channel);
 inline constexpr std::chrono::milliseconds longest_window{9'999'999};
 
+/// What a position says of its waiter.
+struct waiter {
+    waiter_kind kind;
+    permits wanted; ///< of other kinds than permits: nothing
+};
+/// Nothing: this version cannot read the position.
+[[nodiscard]] std::optional<waiter> read_position(std::string_view position);
+
 /// A message on a channel.
 struct call {
     enum class word : std::uint8_t {

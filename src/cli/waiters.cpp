@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/waiters.hpp"
+
+#include "redis/command.hpp"
+
+namespace redlock::cli {
+
+void ask_for_queue(questions& asked, std::string const& key)
+{
+    std::string const queue = redis::name_beside(key, kind::queue_suffix);
+    asked.ask({"ZCARD", queue});
+    asked.ask({"ZRANGE", queue, "0", "15"});
+}
+
+std::optional<queue_view> read_queue(std::string const& node, answer const& waiting, answer const& first)
+{
+    if (!waiting.is(answer::kind::number) || waiting.number == 0)
+        return std::nullopt;
+    queue_view seen{node, waiting.number};
+    for (std::string const& position : first.list)
+        seen.first.push_back(kind::read_position(position));
+    return seen;
+}
+
+} // namespace redlock::cli
