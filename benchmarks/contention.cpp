@@ -58,8 +58,8 @@ void print(contest const& what, outcome const& told, double round)
     if (what.how == manner::mixed)
         std::printf(
             "    in line: %.0f %% of the leases, wait ms %.1f, p99 %.1f; by turns: %.0f %%, %.1f, %.1f\n",
-            100 * told.in_line.share, at(told.in_line.waited_ms, 0.5), at(told.in_line.waited_ms, 0.99),
-            100 * told.by_turns.share, at(told.by_turns.waited_ms, 0.5), at(told.by_turns.waited_ms, 0.99));
+            100 * told.queued.share, at(told.queued.waited_ms, 0.5), at(told.queued.waited_ms, 0.99),
+            100 * told.unqueued.share, at(told.unqueued.waited_ms, 0.5), at(told.unqueued.waited_ms, 0.99));
     if (what.with != trouble::none)
         std::printf(
             "    %u %s%s; longest hand-off among the next %u: %.1f ms, otherwise: %.1f ms; over 25 ms: %u\n",
@@ -88,9 +88,9 @@ void write_waiting(outcome const& told, std::FILE* json)
                  at(told.waited, 0.5), at(told.waited, 0.99), at(told.waited, 1.0), at(told.waited_ms, 0.5),
                  at(told.waited_ms, 0.99), at(told.waited_ms, 1.0));
     std::fprintf(json, R"("line_share":%.4f,"line_waited_ms_p50":%.3f,"line_waited_ms_p99":%.3f,)",
-                 told.in_line.share, at(told.in_line.waited_ms, 0.5), at(told.in_line.waited_ms, 0.99));
+                 told.queued.share, at(told.queued.waited_ms, 0.5), at(told.queued.waited_ms, 0.99));
     std::fprintf(json, R"("turns_share":%.4f,"turns_waited_ms_p50":%.3f,"turns_waited_ms_p99":%.3f,)",
-                 told.by_turns.share, at(told.by_turns.waited_ms, 0.5), at(told.by_turns.waited_ms, 0.99));
+                 told.unqueued.share, at(told.unqueued.waited_ms, 0.5), at(told.unqueued.waited_ms, 0.99));
 }
 
 void write(contest const& what, outcome const& told, double round, std::FILE* json)

@@ -49,11 +49,11 @@ void add_samples(outcome& told, board const& seen)
         told.hand_off_us.push_back(seen.hand_off_ns[i] / 1000.0);
         told.waited.push_back(seen.tenures_waited[i]);
         told.waited_ms.push_back(seen.waited_us[i] / 1000.0);
-        auto& mine = seen.process[i] % 2 == 0 ? told.in_line : told.by_turns;
+        auto& mine = seen.process[i] % 2 == 0 ? told.queued : told.unqueued;
         mine.waited_ms.push_back(told.waited_ms.back());
     }
     auto const all = std::max(1.0, static_cast<double>(samples(seen)));
-    for (auto* one : {&told.in_line, &told.by_turns}) {
+    for (auto* one : {&told.queued, &told.unqueued}) {
         one->share = static_cast<double>(one->waited_ms.size()) / all;
         std::ranges::sort(one->waited_ms);
     }

@@ -57,8 +57,8 @@ struct outcome {
     std::vector<double> hand_off_us; ///< these sorted
     std::vector<double> waited;
     std::vector<double> waited_ms;
-    half in_line; ///< of a mixed contest
-    half by_turns;
+    half queued; ///< of a mixed contest
+    half unqueued;
     unsigned troubled = 0; ///< processes that were killed or paused
     unsigned as_holders =
         0; ///< of these, those that turned out to have held the lock: the figures say nothing then

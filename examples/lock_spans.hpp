@@ -41,10 +41,10 @@ public:
 
     void on_wait(redlock::wait_event const& e) noexcept override
     {
-        note(e.resource, [at = clock::now(), before = e.before, in_line = e.in_line](span& of) {
+        note(e.resource, [at = clock::now(), before = e.before, in_queue = e.in_queue](span& of) {
             of.AddEvent(
                 "wait", at,
-                {{"redlock.before", static_cast<std::int64_t>(before)}, {"redlock.in_line", in_line}});
+                {{"redlock.before", static_cast<std::int64_t>(before)}, {"redlock.in_queue", in_queue}});
         });
     }
 

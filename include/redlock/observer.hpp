@@ -39,17 +39,18 @@ struct node_event {
 /// In the local queue: others of this client hold the lock or came first. Reported once, when it begins to wait, and not
 /// again when operations before it leave.
 ///
-/// In the queue of the name (docs/protocol.md, rule Q1): reported when the node has answered with its position, and when it
-/// becomes the first. It is not reported when positions before it leave. If the operation ends, the next one in the local
+/// In the queue of the name (docs/protocol.md, rule Q1): reported when the node has answered with its position, and when the
+/// node calls it the first. A waiter that polls, or is served from farther back, may not be told that. It is not reported
+/// when positions before it leave. Of several names it is the queue of the one that is in the way. If the operation ends, the next one in the local
 /// queue takes over its position, and is told of it. If a claim is refused and the operation enters the queue again, or if
 /// it moves to another node's queue (rule Q17), its new position is reported.
 struct wait_event {
     std::string_view resource; ///< the lock's name
-    /// Operations before it in the local queue, without the holder. With `in_line`: positions before it, as the node
+    /// Operations before it in the local queue, without the holder. With `in_queue`: positions before it, as the node
     /// answered. Some may be of clients that have ended: these are skipped. Clients without a position may overtake it.
     std::size_t before;
-    bool held_here;       ///< by a lease of this client
-    bool in_line = false; ///< with other clients; otherwise in this client's local queue
+    bool held_here;        ///< by a lease of this client
+    bool in_queue = false; ///< with other clients; otherwise in this client's local queue
 };
 
 /// A node answered a vote or an extension, failed to, or was not asked because it may not vote.

@@ -427,7 +427,7 @@ void node_examination::scripts()
         is_forbidden(question::extend) || is_forbidden(question::release) || is_forbidden(question::by_hash);
     if (compares && forbidden)
         return add(severity::warning, "no-scripts",
-                   "plain locks work, but fenced locks, readers and writers do not, and it keeps no line: " +
+                   "plain locks work, but fenced locks, readers and writers do not, and it keeps no queue: " +
                        redis::quote(
                            said(is_forbidden(question::extend) ? question::extend : question::by_hash).text),
                    "permit +eval, +evalsha, +get, +pexpire, +del: docs/server-checklist.md, \"Rights\"");

@@ -65,10 +65,10 @@ session::session(options const& o, output const& out)
       lock_(as_usage([&] { return make_lock(client_, o); }))
 {}
 
-struct session::place_in_line : observer {
+struct session::position_in_queue : observer {
     void on_wait(wait_event const& e) noexcept override
     {
-        if (e.in_line)
+        if (e.in_queue)
             before = e.before;
     }
     std::optional<std::size_t> before;
@@ -76,7 +76,7 @@ struct session::place_in_line : observer {
 
 config session::watched(config settings)
 {
-    place_ = std::make_shared<place_in_line>();
+    place_ = std::make_shared<position_in_queue>();
     settings.observer = settings.observer ? observers({settings.observer, place_}) : place_;
     return settings;
 }
@@ -190,7 +190,7 @@ void session::explain_waiting()
         if (why.empty())
             return explain_waiting();
         nlohmann::json details{{"name", options_.name}, {"why", why}};
-        if (place_->before && why == detail::place_in_words(*place_->before))
+        if (place_->before && why == detail::position_in_words(*place_->before))
             details["before"] = *place_->before;
         out_.warn("waiting", "waiting for '" + options_.shown_name() + "': " + why, std::move(details));
     });
@@ -208,7 +208,7 @@ std::string session::obstacle() const
     if (ready >= majority) {
         auto const rows = last_attempt();
         if (std::ranges::count(rows, node_result::held_by_other, &node_outcome::result) != 0)
-            return place_->before ? detail::place_in_words(*place_->before) : "held by others";
+            return place_->before ? detail::position_in_words(*place_->before) : "held by others";
         return rows.empty() ? "" : short_summary(rows);
     }
     std::vector<std::chrono::nanoseconds> quarantines;

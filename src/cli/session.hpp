@@ -69,7 +69,7 @@ public:
     [[nodiscard]] std::string troubles() const;
 
 private:
-    struct place_in_line;
+    struct position_in_queue;
 
     [[nodiscard]] static any_lock make_lock(client&, options const&);
     template <class Lock>
@@ -79,7 +79,7 @@ private:
     [[nodiscard]] Won win(Start start);
     /// \throws failure
     [[noreturn]] void fail(std::exception_ptr const&);
-    /// By who tells where the operation stands in line.
+    /// By the position in the queue that the operation was told last.
     [[nodiscard]] config watched(config);
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
     void explain_waiting();
@@ -92,7 +92,7 @@ private:
     output const& out_;
     boost::asio::io_context context_{1};
     signals signals_{context_};
-    std::shared_ptr<place_in_line> place_;
+    std::shared_ptr<position_in_queue> place_;
     client client_;
     any_lock lock_;
     boost::asio::steady_timer silence_{context_};

@@ -94,7 +94,7 @@ use_words words_of(lock_use what) noexcept
     constexpr std::string_view of_permits = "docs/howto/semaphores.md, \"Rights\"";
     switch (what) {
     case lock_use::line:
-        return {"no-line", "keeps no line for those who wait",
+        return {"no-queue", "waiters do not use its queue, or only poll in it",
                 "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is served in no "
                 "promised order"};
     case lock_use::readers:

@@ -18,13 +18,13 @@ namespace redlock::detail {
     return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
 }
 
-/// "first in line", "third in line, behind 2 others", "12th in line, behind 11 others"
-[[nodiscard]] inline std::string place_in_words(std::size_t before)
+/// "first in the queue", "third in the queue, behind 2 others", "12th in the queue, behind 11 others"
+[[nodiscard]] inline std::string position_in_words(std::size_t before)
 {
     constexpr std::array<std::string_view, 3> words{"first", "second", "third"};
-    bool const short_line = before < words.size();
-    auto const place = short_line ? std::string(words[before]) : std::to_string(before + 1) + "th";
-    return place + " in line" + (before == 0 ? "" : ", behind " + count(before, "other"));
+    bool const has_word = before < words.size();
+    auto const position = has_word ? std::string(words[before]) : std::to_string(before + 1) + "th";
+    return position + " in the queue" + (before == 0 ? "" : ", behind " + count(before, "other"));
 }
 
 /// "0.4 ms", "3 ms", "350 ms", "11.1 s": rounded down.

@@ -51,9 +51,9 @@ public:
     {
         guarded([&] {
             write(log_level::info, waits_, [&](log_line& line) {
-                if (e.in_line) {
-                    line.quoted(e.resource)
-                        << holders(e.held_here) << "; this operation is " << detail::place_in_words(e.before);
+                if (e.in_queue) {
+                    line.quoted(e.resource) << holders(e.held_here) << "; this operation is "
+                                            << detail::position_in_words(e.before);
                     return;
                 }
                 line.quoted(e.resource)

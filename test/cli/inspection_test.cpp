@@ -158,6 +158,25 @@ BOOST_FIXTURE_TEST_CASE(status_counts_permits_that_a_majority_has, servers)
     BOOST_TEST(told.at("permits")[2].at("holder") == "bbbbbbbb...");
 }
 
+BOOST_FIXTURE_TEST_CASE(status_shows_the_queue, servers)
+{
+    std::string const nobody(32, 'a');
+    std::string const alive = "000005000030004channel";
+    probes[1].command({"ZADD", "seat:redlock-queue", "1", nobody + "x" + alive, "2", nobody + "r" + alive,
+                       "3", nobody + "p" + alive, "4", "other data"});
+    json const told = json::parse(finished_run({"status", "--json", "seat"}, env()).out);
+    BOOST_TEST_REQUIRE(told.at("queues").size() == 1U);
+    json const& queue = told.at("queues")[0];
+    BOOST_TEST(queue.at("node") == told.at("nodes")[1].at("node"));
+    BOOST_TEST(queue.at("waiting") == 4);
+    BOOST_TEST(queue.at("first").dump() == R"([{"wants":"exclusive"},{"wants":"shared"},)"
+                                           R"({"of":4,"permits":3,"wants":"permits"},null])");
+    std::string const text = finished_run({"status", "seat"}, env()).out;
+    BOOST_TEST(contains(text, "1 of 4    exclusive\n"), text);
+    BOOST_TEST(contains(text, "3 of 4    3 of 4 permits\n"), text);
+    BOOST_TEST(contains(text, "4 of 4    ?\n"), text);
+}
+
 BOOST_AUTO_TEST_CASE(status_without_permission_to_count_permits_says_so)
 {
     redis_server server({.acl = {"user default off", "user few on >pw ~seat* +@all -hmget"}});
@@ -460,20 +479,20 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
                              {"seat"});
         return report;
     };
-    std::string const beginning = "keeps no line for those who wait, for want of ";
+    std::string const beginning = "waiters do not use its queue, or only poll in it, for want of ";
     for (std::string const missing : {"subscribe", "publish", "exists", "type", "zadd", "zrange", "zrem",
                                       "zrank", "zscore", "zcard", "mget", "pttl", "client|tracking"}) {
         doctor_report const report = report_of(usual + '-' + missing);
-        BOOST_TEST(report.found("no-line") == "warning", missing);
-        BOOST_TEST(report.words("no-line") == beginning + '+' + missing);
+        BOOST_TEST(report.found("no-queue") == "warning", missing);
+        BOOST_TEST(report.words("no-queue") == beginning + '+' + missing);
     }
-    BOOST_TEST(report_of(usual + "-zcard -zadd").words("no-line") == beginning + "+zadd, +zcard");
-    BOOST_TEST(report_of(usual + "resetchannels").words("no-line") == beginning + "&redlock-to:*");
+    BOOST_TEST(report_of(usual + "-zcard -zadd").words("no-queue") == beginning + "+zadd, +zcard");
+    BOOST_TEST(report_of(usual + "resetchannels").words("no-queue") == beginning + "&redlock-to:*");
     std::string const bare = "user locker on >pw ~seat ~seat:redlock-doctor ~redlock-marker "
                              "~seat:redlock-doctor:redlock-fence +@all &redlock-to:*";
-    BOOST_TEST(report_of(bare).words("no-line") == beginning + "~seat:redlock-doctor:redlock-queue");
-    BOOST_TEST(report_of(usual, "?protocol=2").words("no-line") == beginning + "RESP3");
-    BOOST_TEST(report_of(usual).found("no-line") == "");
+    BOOST_TEST(report_of(bare).words("no-queue") == beginning + "~seat:redlock-doctor:redlock-queue");
+    BOOST_TEST(report_of(usual, "?protocol=2").words("no-queue") == beginning + "RESP3");
+    BOOST_TEST(report_of(usual).found("no-queue") == "");
 }
 
 /// Where their rights are asked for: others do not need them.
@@ -501,7 +520,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
     BOOST_TEST(report_of(bare + queue, {"--shared", "seat"}).found("rights") == "");
     doctor_report const unheard = report_of(usual + "-subscribe", {"--shared", "seat"});
     BOOST_TEST(unheard.found("rights") == "");
-    BOOST_TEST(unheard.found("no-line") == "warning"); // they wait in the queue, too
+    BOOST_TEST(unheard.found("no-queue") == "warning"); // they wait in the queue, too
     BOOST_TEST(report_of(usual, {"--shared", "--prepare", "seat"}).found("rights") == "");
 }
 
@@ -589,11 +608,12 @@ BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_exact_rights_of_a_kind)
     BOOST_TEST(report_of(permits + "+zrank +zcard +pexpire +set +get", "--permits").words("rights") ==
                "fenced semaphores do not work, for want of ~redlock-marker");
     doctor_report const without = report_of(permits, "--permits");
-    BOOST_TEST(without.words("no-line") ==
-               "keeps no line for those who wait, for want of +pexpire, +zcard, +zrank");
+    BOOST_TEST(without.words("no-queue") ==
+               "waiters do not use its queue, or only poll in it, for want of +pexpire, +zcard, +zrank");
     BOOST_TEST(without.gravest() == 1, without.told);
-    BOOST_TEST(report_of(permits + "resetchannels", "--permits").words("no-line") ==
-               "keeps no line for those who wait, for want of &redlock-to:*, +pexpire, +zcard, +zrank");
+    BOOST_TEST(report_of(permits + "resetchannels", "--permits").words("no-queue") ==
+               "waiters do not use its queue, or only poll in it, for want of &redlock-to:*, +pexpire, "
+               "+zcard, +zrank");
 
     std::string const readers =
         "~seat* ~redlock-marker +set +get +del +pexpire +eval +evalsha +info +config|get +time +mget +pttl "
@@ -602,7 +622,7 @@ BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_exact_rights_of_a_kind)
     doctor_report const shared = report_of(readers + "&redlock-to:* +zrank +subscribe +publish ", "--shared");
     BOOST_TEST(flaws(shared) == "", shared.told);
     for (std::string const kind : {"--shared", "--elect", "--several"}) // all these wait in a queue
-        BOOST_TEST(report_of(readers, kind).found("no-line") == "warning", kind);
+        BOOST_TEST(report_of(readers, kind).found("no-queue") == "warning", kind);
 }
 
 /// What the semaphore's own keys are for is not known then.
@@ -675,12 +695,12 @@ BOOST_AUTO_TEST_CASE(doctor_reports_each_missing_right)
     BOOST_TEST(few.found("no-time") == "warning");
     BOOST_TEST(few.found("no-config") == "info");
     BOOST_TEST(few.found("rights") == "warning");
-    BOOST_TEST(few.found("no-line") == "warning");
+    BOOST_TEST(few.found("no-queue") == "warning");
     BOOST_TEST(doctor_report("redis://fewer:pw" + place, {"seat"}).found("rights") == "error");
     doctor_report const enough("redis://enough:pw" + place,
                                {"seats"}); // the other key of trial is still there
     for (std::string const id :
-         {"rights", "no-line", "unchecked", "no-info", "no-time", "no-config", "no-vote"})
+         {"rights", "no-queue", "unchecked", "no-info", "no-time", "no-config", "no-vote"})
         BOOST_TEST(enough.found(id) == "", id);
     BOOST_TEST(doctor_report("redis://enough:pw" + place, {"other"}).found("rights") == "error");
     BOOST_TEST(doctor_report("redis://enough:no" + place).found("refused") == "error");

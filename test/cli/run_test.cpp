@@ -234,11 +234,11 @@ BOOST_AUTO_TEST_CASE(waiting_run_reports_its_place_in_line)
     tool run(run_shell({"--json"}, "echo mine"), env());
     wait_until([&] { return run.err().ends_with('\n'); });
     auto const told = nlohmann::json::parse(run.err());
-    BOOST_TEST(told.at("why") == "first in line");
+    BOOST_TEST(told.at("why") == "first in the queue");
     BOOST_TEST(told.at("before") == 0);
     tool text(run_shell({}, "echo mine"), env());
     wait_until([&] {
-        return contains(text.err(), "redlock: waiting for 'seat': second in line, behind 1 other\n");
+        return contains(text.err(), "redlock: waiting for 'seat': second in the queue, behind 1 other\n");
     });
     holder.write("go", "");
     BOOST_TEST(run.wait() + text.wait() == 0);

@@ -638,11 +638,11 @@ BOOST_FIXTURE_TEST_CASE(group_tells_observer_once_what_is_refused, group_fixture
 BOOST_FIXTURE_TEST_CASE(group_tells_observer_only_some_refusals, group_fixture)
 {
     for (int i = 0; i != 100; ++i)
-        nodes->note_lack(0, "line",
+        nodes->note_lack(0, "queue",
                          {.type = redis::resp_type::simple_error, .text = "ERR " + std::to_string(i)});
     BOOST_TEST(told().size() == 16U);
     auto const shown = nodes->statuses().front().detail;
-    BOOST_TEST(shown.starts_with("line: ERR 0; line: ERR 1; "));
+    BOOST_TEST(shown.starts_with("queue: ERR 0; queue: ERR 1; "));
     BOOST_TEST(shown.size() < 1100U);
 }
 

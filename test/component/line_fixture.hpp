@@ -50,7 +50,7 @@ inline constexpr duration a_tick = 2ms;
 struct places : observer {
     void on_wait(wait_event const& e) noexcept override
     {
-        if (!e.in_line)
+        if (!e.in_queue)
             return;
         before.push_back(e.before);
         held_here.push_back(e.held_here);

@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(refusal_and_place_in_line_share_one_line_a_second)
     clock.advance(1s);
     usual->on_wait({"seat", 2, false, true});
     BOOST_TEST(last() ==
-               "info: 'seat' is held by others; this operation is third in line, behind 2 others; 19 "
+               "info: 'seat' is held by others; this operation is third in the queue, behind 2 others; 19 "
                "similar lines suppressed");
 }
 
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(log_says_that_this_client_holds_what_it_waits_for)
     BOOST_TEST(last() == "info: 'seat' is held by this client (attempt 1, granted by 0 of 3 nodes)");
     clock.advance(1s);
     usual->on_wait({"seat", 0, true, true});
-    BOOST_TEST(last() == "info: 'seat' is held by this client; this operation is first in line");
+    BOOST_TEST(last() == "info: 'seat' is held by this client; this operation is first in the queue");
 }
 
 BOOST_AUTO_TEST_CASE(log_at_debug_level_has_a_line_for_every_event)

@@ -38,7 +38,7 @@ struct unread_answer_fixture : separate_node {
     error_code try_another()
     {
         auto const result = std::make_shared<outcome>();
-        mutex(locks, "another", by_turns(long_lived)).try_acquire(keeps_outcome{result});
+        mutex(locks, "another", without_queue(long_lived)).try_acquire(keeps_outcome{result});
         run_both([&] { return result->done(); });
         return result->ec;
     }
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(half_unread_invalidation_does_not_end_connection)
 {
     server_says(invalidation.substr(0, 17));
     auto const result = std::make_shared<outcome>();
-    mutex(locks, "another", by_turns(long_lived)).try_acquire(keeps_outcome{result});
+    mutex(locks, "another", without_queue(long_lived)).try_acquire(keeps_outcome{result});
     run_both([&] { return node.count("SET") == 2; });
     BOOST_TEST(node.accepted() == 1U);
 }
@@ -134,7 +134,8 @@ BOOST_FIXTURE_TEST_CASE(processed_answer_before_unread_invalidation_does_not_end
         node.say(invalidation);
         outside.poll();
     };
-    mutex(watched, "another", by_turns(long_lived)).try_acquire(keeps_outcome{std::make_shared<outcome>()});
+    mutex(watched, "another", without_queue(long_lived))
+        .try_acquire(keeps_outcome{std::make_shared<outcome>()});
     run_both([&] { return result->done(); });
     BOOST_TEST(result->ec == error_code());
     BOOST_TEST(node.accepted() == 1U);
@@ -159,9 +160,9 @@ BOOST_FIXTURE_TEST_CASE(half_unsolicited_reply_is_no_grant, separate_node)
     node.expect("SET", reply(std::string(canned::ok) + "+O")).expect("SET", reply("K\r\n_\r\n"));
     auto const first = std::make_shared<outcome>();
     auto const second = std::make_shared<outcome>();
-    mutex(locks, "one", by_turns(long_lived)).try_acquire(keeps_outcome{first});
+    mutex(locks, "one", without_queue(long_lived)).try_acquire(keeps_outcome{first});
     run_both([&] { return first->done(); });
-    mutex(locks, "other", by_turns(long_lived)).try_acquire(keeps_outcome{second});
+    mutex(locks, "other", without_queue(long_lived)).try_acquire(keeps_outcome{second});
     run_both([&] { return second->done(); });
     BOOST_TEST(first->ec == error_code());
     BOOST_TEST(second->ec);

@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_SUITE(access_rules)
 /// A fenced lock is taken and renewed, another client waits for it, and gets it: what `nodes()` says of that.
 std::string complaints(redlock::config const& settings, bool line = false)
 {
-    auto const options = line ? in_line(long_lived) : long_lived;
+    auto const options = line ? with_queue(long_lived) : long_lived;
     asio::io_context context;
     redlock::client first(context.get_executor(), settings);
     redlock::client second(context.get_executor(), settings);
@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_lines_are_not_permitted_are_given_back
             co_await held.release();
         }
     });
-    BOOST_TEST(contains(locks.node_table().at(0).detail, "line: NOPERM"), locks.node_table().at(0).detail);
+    BOOST_TEST(contains(locks.node_table().at(0).detail, "queue: NOPERM"), locks.node_table().at(0).detail);
     probe eye = guarded.eye();
     BOOST_TEST(eye.command({"EXISTS", "lock:a", "lock:b"}) == "0");
 }
@@ -486,9 +486,9 @@ BOOST_AUTO_TEST_CASE(plain_locks_need_no_scripts_on_servers_that_compare)
     redlock::client first(context.get_executor(), guarded.settings());
     redlock::client second(context.get_executor(), guarded.settings());
     run(context, [&]() -> asio::awaitable<void> {
-        redlock::lease held = co_await redlock::mutex(first, "seat", in_line(long_lived)).acquire();
+        redlock::lease held = co_await redlock::mutex(first, "seat", with_queue(long_lived)).acquire();
         std::optional<redlock::lease> got;
-        redlock::mutex(second, "seat", in_line(long_lived))
+        redlock::mutex(second, "seat", with_queue(long_lived))
             .acquire([&](boost::system::error_code, redlock::lease won) { got = std::move(won); });
         asio::steady_timer timer(context);
         while (occurrences(eye.command({"CLIENT", "LIST"}), "flags=t") == 0) {
@@ -520,7 +520,7 @@ struct two_clients {
 
     asio::awaitable<redlock::lease> acquire(redlock::client& by, std::string const& name)
     {
-        redlock::mutex wanted(by, name, in_line(long_lived));
+        redlock::mutex wanted(by, name, with_queue(long_lived));
         co_return co_await wanted.acquire();
     }
     /// The other one waits for it, and gets it when it stands in line, or after that time.
@@ -581,7 +581,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_may_not_be_called_waits_in_the_queue)
                 co_await held.release();
             });
             BOOST_TEST(both.words().find("NOPERM") != std::string::npos, both.words());
-            BOOST_TEST(both.words().find("line: ") == std::string::npos, both.words());
+            BOOST_TEST(both.words().find("queue: ") == std::string::npos, both.words());
             BOOST_TEST(both.eye.command({"EXISTS", "lock:seat:redlock-queue"}) == "0");
         }
 }
@@ -595,7 +595,7 @@ BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
         redlock::lease held = co_await both.acquire(*both.first, "seat");
         boost::system::error_code ec;
         redlock::lease none =
-            co_await redlock::mutex(*both.second, "seat", in_line(long_lived))
+            co_await redlock::mutex(*both.second, "seat", with_queue(long_lived))
                 .acquire_for(std::chrono::milliseconds{100}, asio::redirect_error(asio::use_awaitable, ec));
         BOOST_TEST(ec == make_error_code(redlock::errc::timed_out));
         while (both.eye.command({"EXISTS", "lock:seat:redlock-queue"}) != "0")
@@ -615,7 +615,7 @@ BOOST_AUTO_TEST_CASE(line_whose_key_is_not_permitted_bars_no_other)
         redlock::lease held = co_await both.acquire(*both.first, "shut");
         co_await both.pass_on(held, *both.second, std::chrono::seconds{2});
         BOOST_TEST(both.standing == "0");
-        BOOST_TEST(occurrences(both.words(), "line: NOPERM") == 1U, both.words());
+        BOOST_TEST(occurrences(both.words(), "queue: NOPERM") == 1U, both.words());
         auto const log = both.eye.command({"ACL", "LOG"});
         auto const shut = log.find("object, lock:shut:redlock-queue");
         BOOST_TEST_REQUIRE(shut != log.npos, log);

@@ -488,7 +488,7 @@ BOOST_AUTO_TEST_CASE(contenders_that_start_together_are_all_served)
     std::size_t served = 0;
     std::size_t inside = 0;
     auto const compete = [&](client& mine) -> asio::awaitable<void> {
-        mutex seat(mine, "lock", by_turns(long_lived));
+        mutex seat(mine, "lock", without_queue(long_lived));
         lease held = co_await seat.acquire();
         BOOST_TEST(++inside == 1U);
         co_await asio::post(context, asio::use_awaitable);

@@ -203,7 +203,10 @@ BOOST_AUTO_TEST_CASE(with_lock_in_outage_throws_lock_error_with_outcomes)
         BOOST_TEST((told->cause() == loss_cause::expired));
         BOOST_TEST_REQUIRE(told->outcomes().size() == 3U);
         for (std::size_t i : {0U, 2U}) {
-            BOOST_TEST(to_string(told->outcomes()[i].result) == "unreachable");
+            auto const result = told->outcomes()[i].result;
+            BOOST_TEST(
+                (result == node_result::unreachable || result == node_result::timed_out), // on a busy machine
+                to_string(result));
             BOOST_TEST(told->outcomes()[i].ago.has_value());
             BOOST_TEST(contains(told->what(), nodes.proxy(i).url()), told->what());
         }

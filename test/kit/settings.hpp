@@ -17,20 +17,20 @@ inline constexpr lock_options long_lived{.ttl = std::chrono::minutes{10}};
 /// Its holder sends nothing by itself, also after an invalidation.
 inline constexpr lock_options unrenewed{.ttl = std::chrono::minutes{10}, .renew = false};
 
-/// Who waits with these does not stand in line, of which scripted nodes know nothing.
-constexpr lock_options by_turns(lock_options options)
+/// An operation with these has no position in the queue, of which scripted nodes know nothing.
+constexpr lock_options without_queue(lock_options options)
 {
     options.fair = false;
     return options;
 }
-/// Who waits with these does.
-constexpr lock_options in_line(lock_options options)
+/// An operation with these has one.
+constexpr lock_options with_queue(lock_options options)
 {
     options.fair = true;
     return options;
 }
 
-/// A waiter with these stands in no line, and is woken by an invalidation, or not at all.
+/// A waiter with these has no position, and is woken by an invalidation, or not at all.
 inline lock_options without_polling(lock_options options = long_lived)
 {
     options.fair = false;
