@@ -68,10 +68,14 @@ public:
         under_way_.erase(number);
         co_return result;
     }
-    awaitable<void> pause(milliseconds length)
+    /// Shorter if this program leaves meanwhile: nothing may be left to do then.
+    awaitable<void> pause(nanoseconds length)
     {
-        asio::steady_timer timer(context, length);
-        co_await timer.async_wait(no_throw);
+        asio::steady_timer timer(context);
+        for (nanoseconds const end = now() + length; now() < end && !leaving_;) {
+            timer.expires_after(std::min<nanoseconds>(tick, end - now()));
+            co_await timer.async_wait(no_throw);
+        }
     }
     void spawn(awaitable<void> work)
     {
@@ -339,8 +343,7 @@ awaitable<void> actor::hold()
     if (takes_turns(mine_.how) && chance_.one_in(3))
         for (auto times = chance_.between(1, 2); times != 0; --times)
             home_.spawn(downgrade_after(upto(length)));
-    for (nanoseconds const end = now() + length; now() < end && !home_.leaving();)
-        co_await home_.pause(tick);
+    co_await home_.pause(length);
 }
 
 /// At its lease. What is valid from a moment before the question on is so however long this program is stopped meanwhile.
