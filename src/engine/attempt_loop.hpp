@@ -122,6 +122,8 @@ private:
     /// \name Pauses
     ///@{
     void offer_turn();
+    void somebody_came();
+    void listen();
     void wait_for_nodes(errc cause);
     void wait_for_others();
     void key_changed();

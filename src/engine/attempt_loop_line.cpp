@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <new>
-#include <utility>
 
 // In line with those of other clients who wait for the lock.
 namespace redlock::detail {
@@ -23,8 +22,7 @@ bool attempt_loop::stand_in_line(core::instant then, bool in_front)
     told_.reset();
     free_ = {};
     cause_ = errc::contended;
-    if (!std::exchange(listening_, true))
-        nodes().listen();
+    listen();
     watch_majority();
     return true;
 }

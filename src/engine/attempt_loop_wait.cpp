@@ -85,8 +85,7 @@ void attempt_loop::wait_for_others()
     enter(phase::waiting);
     cause_ = errc::contended;
     in_turn_ = true;
-    if (!std::exchange(listening_, true))
-        nodes().listen();
+    listen();
     pause_.begin(runtime_.loop().now(), pace(), refusals_, runtime_.loop().machine().random_bits());
     schedule_vote();
     peek_in_the_way();
@@ -100,6 +99,22 @@ void attempt_loop::offer_turn()
     in_turn_ = true;
     pause_.begin(runtime_.loop().now(), pace(), runtime_.turn());
     schedule_vote();
+    listen();
+    if (auto const node = runtime_.lines.meeting_node(lock()))
+        peek(*node); // a lease may be over before this one votes again
+}
+
+/// Did others take the time that was left to them?
+void attempt_loop::somebody_came()
+{
+    if (std::exchange(offered_turn_, false))
+        note_rivals();
+}
+
+void attempt_loop::listen()
+{
+    if (!std::exchange(listening_, true))
+        nodes().listen();
 }
 
 void attempt_loop::schedule_vote()
@@ -143,9 +158,10 @@ void attempt_loop::on_answer(node_answer const& got)
         return;
     key_->note_holder(got.node, nodes().size(), found);
     if (found.gone)
-        return key_changed();
+        return offered_turn_ ? void() : key_changed();
     if (!found.left)
         return;
+    somebody_came();
     auto const left = std::min<core::duration>(*found.left, key_ttl_);
     pause_.found_held(left, runtime_.loop().now(), runtime_.loop().machine().random_bits());
     schedule_vote();
@@ -163,8 +179,10 @@ void attempt_loop::invalidated(unsigned node, key_state const& which)
         return;
     if (phase_ == phase::in_line)
         place_.key_changed(node);
-    else if (waits_for_others())
+    else if (waits_for_others()) {
+        somebody_came();
         key_changed();
+    }
 }
 
 /// Of that the server does not tell.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -134,6 +135,27 @@ BOOST_AUTO_TEST_CASE(many_contenders_share_the_lock)
     }
     BOOST_TEST_MESSAGE(total << " leases");
     BOOST_TEST(total > 500U);
+}
+
+/// Others have had it, and are gone, when the time is over that was left to them (rule W5).
+BOOST_AUTO_TEST_CASE(short_leases_do_not_look_as_if_nobody_came)
+{
+    for (int i = 0; i != 4; ++i)
+        add().acquire();
+    unsigned leases = 0, again = 0;
+    contender const* last = nullptr;
+    for (auto const began = time.now(); time.now() - began < 10s; pass(1ms))
+        for (auto const& one : all)
+            if (one->holds()) {
+                ++leases;
+                again += std::exchange(last, one.get()) == one.get();
+                one->release();
+                pass(1ms);
+                one->acquire();
+            }
+    BOOST_TEST_MESSAGE(leases << " leases, " << again << " of them to the last holder");
+    BOOST_TEST(leases > 500U);
+    BOOST_TEST(again < leases / 4);
 }
 
 /// A client that has had it leaves it alone for a while, if others were met (rule W5).
