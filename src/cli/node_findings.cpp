@@ -361,7 +361,8 @@ void node_examination::must_be_allowed(question q, std::string const& lost, std:
         return; // said already
     bool const by_right = error == server_error::noperm || error == server_error::unknown_command;
     add(severity::error, by_right ? "rights" : "no-vote", lost + ": " + redis::quote(said(q).text),
-        "permit " + needs + ": docs/server-checklist.md, \"Rights\"");
+        "permit " + (is_about_keys(said(q)) ? "the lock's keys" : needs) +
+            ": docs/server-checklist.md, \"Rights\"");
 }
 
 void node_examination::should_be_allowed(question q, std::string const& right, std::string const& without)

@@ -658,6 +658,7 @@ BOOST_AUTO_TEST_CASE(doctor_does_not_judge_by_key_of_trial_that_is_not_permitted
     BOOST_TEST(report.found("no-quorum") == "");
     doctor_report const other(url, {"other"}); // whose own key is not permitted
     BOOST_TEST(other.found("rights") == "error");
+    BOOST_TEST(contains(other.told.dump(), "permit the lock's keys"), other.told);
     BOOST_TEST(other.found("unchecked") == "");
 }
 
