@@ -247,10 +247,10 @@ std::string in_words(std::optional<kind::waiter> const& waiter)
 {
     if (!waiter)
         return "?";
-    std::string const what(wants(waiter->kind));
-    if (waiter->kind != kind::waiter_kind::permits)
-        return what;
-    return std::to_string(waiter->wanted.count) + " of " + std::to_string(waiter->wanted.limit) + ' ' + what;
+    std::string what;
+    if (waiter->kind == kind::waiter_kind::permits)
+        what = std::to_string(waiter->wanted.count) + " of " + std::to_string(waiter->wanted.limit) + ' ';
+    return what.append(wants(waiter->kind));
 }
 
 std::string to_text(std::vector<queue_view> const& queues)
