@@ -41,9 +41,9 @@ struct node_event {
 ///
 /// In the queue of the name (docs/protocol.md, rule Q1): reported when the node has answered with its position, and when the
 /// node calls it the first. A waiter that polls, or is served from farther back, may not be told that. It is not reported
-/// when positions before it leave. Of several names it is the queue of the one that is in the way. If the operation ends, the next one in the local
-/// queue takes over its position, and is told of it. If a claim is refused and the operation enters the queue again, or if
-/// it moves to another node's queue (rule Q17), its new position is reported.
+/// when positions before it leave. Of several names it is the queue of the one that is in the way. If the operation ends, the
+/// next one in the local queue takes over its position, and is told of it. If a claim is refused and the operation enters
+/// the queue again, or if it moves to another node's queue (rule Q17), its new position is reported.
 struct wait_event {
     std::string_view resource; ///< the lock's name
     /// Operations before it in the local queue, without the holder. With `in_queue`: positions before it, as the node

@@ -79,7 +79,7 @@ private:
     [[nodiscard]] Won win(Start start);
     /// \throws failure
     [[noreturn]] void fail(std::exception_ptr const&);
-    /// By the position in the queue that the operation was told last.
+    /// Adds an observer that keeps the last position in the queue.
     [[nodiscard]] config watched(config);
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
     void explain_waiting();

@@ -104,7 +104,7 @@ void attempt_loop::offer_turn()
         peek(*node); // a lease may be over before this one votes again
 }
 
-/// Did others take the time that was left to them?
+/// Notes that others took the lock in the time that was left to them.
 void attempt_loop::somebody_came()
 {
     if (std::exchange(offered_turn_, false))

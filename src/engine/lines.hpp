@@ -61,7 +61,7 @@ public:
     /// The node has refused a word about a line. It keeps none for a while; without the right to a lock's keys, none for that
     /// lock.
     void refused(unsigned node, lock_state const&, redis::resp_node const& why);
-    /// Votes were counted there: a node that was out of memory is so no more.
+    /// Notes that these nodes refused a vote because others hold the lock, and not for want of memory.
     void have_memory(core::node_set nodes);
 
 private:

@@ -28,12 +28,12 @@ inline constexpr unsigned longest_queue = 4096;
                                    permits wanted, std::string_view channel);
 inline constexpr std::chrono::milliseconds longest_window{9'999'999};
 
-/// What a position says of its waiter.
+/// A waiter, as its position describes it.
 struct waiter {
     waiter_kind kind;
     permits wanted; ///< of other kinds than permits: nothing
 };
-/// Nothing: this version cannot read the position.
+/// Reads a position. Returns nothing if this version cannot read it.
 [[nodiscard]] std::optional<waiter> read_position(std::string_view position);
 
 /// A message on a channel.
